@@ -1,0 +1,225 @@
+//! The one error a client can see: a [`Code`] with its MySQL errno and SQLSTATE, and a text.
+//!
+//! Errno and SQLSTATE are written down here and nowhere else. Other rooms have error types of
+//! their own where somebody else must act on them (the storage engine's, the decoder's) and turn
+//! them into [`Error`] at their door. Sources: MySQL 8.0 Error Message Reference, chapter "Server
+//! Error Message Reference".
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What most calls above the storage engine return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failed statement: what kind of failure, and a text that names the value and the limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    code: Code,
+    message: String,
+}
+
+impl Error {
+    /// An error of the given kind. `message` follows MySQL's wording where MySQL has one.
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A broken invariant of this server: never the client's fault. Counted, shown as 1105.
+    pub fn internal(invariant: impl fmt::Display) -> Error {
+        INTERNAL_ERRORS.fetch_add(1, Ordering::Relaxed);
+        Error::new(
+            Code::Unknown,
+            format!("internal error, please report it: {invariant}"),
+        )
+    }
+
+    /// Something MySQL or Lindorm has and this server does not: error 1235.
+    pub fn unsupported(what: impl fmt::Display) -> Error {
+        Error::new(
+            Code::NotSupportedYet,
+            format!("This version of Meseta doesn't yet support '{what}'"),
+        )
+    }
+
+    /// The kind of failure.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The text for the client.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (errno, state) = (self.code.errno(), self.code.sqlstate());
+        write!(f, "ERROR {errno} ({state}): {}", self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+static INTERNAL_ERRORS: AtomicU64 = AtomicU64::new(0);
+
+/// How many internal errors this process has met; should be zero.
+pub fn internal_errors_count() -> u64 {
+    INTERNAL_ERRORS.load(Ordering::Relaxed)
+}
+
+/// Declares [`Code`] from one table, so that a code cannot lack its errno, SQLSTATE or meaning.
+macro_rules! codes {
+    ($($name:ident = $errno:literal $state:literal $doc:literal;)*) => {
+        /// The kinds of failure, one per MySQL errno that this server sends.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// MySQL's error number.
+            pub fn errno(self) -> u16 {
+                match self { $(Code::$name => $errno,)* }
+            }
+
+            /// The five characters of SQLSTATE.
+            pub fn sqlstate(self) -> &'static str {
+                match self { $(Code::$name => $state,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    CantCreateFile = 1004 "HY000" "A file could not be created.";
+    DbCreateExists = 1007 "HY000" "CREATE DATABASE of a database that exists.";
+    DbDropMissing = 1008 "HY000" "DROP DATABASE of a database that does not exist.";
+    DiskFull = 1021 "HY000" "The disk is full.";
+    TooManyConnections = 1040 "08004" "All connection slots are taken.";
+    OutOfResources = 1041 "HY000" "The server is out of memory.";
+    HandshakeFailed = 1043 "08S01" "The hello packet could not be understood.";
+    DbAccessDenied = 1044 "42000" "The user may not use this database.";
+    AccessDenied = 1045 "28000" "Wrong user or password.";
+    NoDatabase = 1046 "3D000" "No database selected.";
+    UnknownCommand = 1047 "08S01" "A command byte that this server does not know.";
+    ColumnNotNull = 1048 "23000" "NULL for a NOT NULL column.";
+    UnknownDatabase = 1049 "42000" "No database of that name.";
+    TableExists = 1050 "42S01" "CREATE TABLE of a table that exists.";
+    UnknownTable = 1051 "42S02" "DROP TABLE of a table that does not exist.";
+    AmbiguousColumn = 1052 "23000" "A column name that two tables have.";
+    ShuttingDown = 1053 "08S01" "The server is stopping.";
+    UnknownColumn = 1054 "42S22" "No column of that name.";
+    NotGrouped = 1055 "42000" "A selected column that is neither grouped nor aggregated.";
+    IdentifierTooLong = 1059 "42000" "A name longer than 64 characters.";
+    DuplicateColumn = 1060 "42S21" "Two columns of one name.";
+    DuplicateKeyName = 1061 "42000" "Two indexes of one name.";
+    DuplicateEntry = 1062 "23000" "A row with this key exists already.";
+    WrongFieldSpec = 1063 "42000" "An attribute that does not go with the column's type.";
+    Parse = 1064 "42000" "The statement is not of the language.";
+    EmptyQuery = 1065 "42000" "A statement without text.";
+    NonUniqueTable = 1066 "42000" "Two tables of one name or alias.";
+    InvalidDefault = 1067 "42000" "A DEFAULT that the column's type cannot hold.";
+    MultiplePrimaryKeys = 1068 "42000" "More than one primary key.";
+    TooManyKeyParts = 1070 "42000" "More key columns than the limit.";
+    KeyTooLong = 1071 "42000" "A key longer than the limit.";
+    KeyColumnMissing = 1072 "42000" "A key over a column that does not exist.";
+    KeyColumnType = 1073 "42000" "A column whose type cannot be in a key.";
+    ColumnTooBig = 1074 "42000" "A declared length over the limit.";
+    WrongAutoKey = 1075 "42000" "AUTO_INCREMENT where it cannot be.";
+    NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
+    KillDenied = 1095 "HY000" "KILL of another user's connection.";
+    NoTablesUsed = 1096 "HY000" "SELECT * without a table.";
+    BlobDefault = 1101 "42000" "A DEFAULT on a type that cannot have one.";
+    WrongDatabaseName = 1102 "42000" "A database name that is not allowed.";
+    WrongTableName = 1103 "42000" "A table name that is not allowed.";
+    TooBigSelect = 1104 "42000" "The statement would read the whole table, or too many keys.";
+    Unknown = 1105 "HY000" "An internal error.";
+    UnknownTableInQuery = 1109 "42S02" "A qualifier that names no table of the query.";
+    ColumnSpecifiedTwice = 1110 "42000" "One column named twice.";
+    InvalidGroupFunction = 1111 "HY000" "An aggregate where none can be.";
+    TooManyColumns = 1117 "HY000" "More columns than the limit.";
+    RowTooBig = 1118 "42000" "A row larger than the limit.";
+    UnknownCharset = 1115 "42000" "A character set that is not utf8mb4.";
+    WrongFieldSpecifier = 1166 "42000" "A column name that is not allowed.";
+    PrimaryKeyNull = 1171 "42000" "A key column declared NULL.";
+    TableMustHaveColumns = 1113 "42000" "A table without columns.";
+    NotAllowedForClient = 1148 "42000" "A command that this server does not allow.";
+    NoPermission = 1142 "42000" "The user may not do this to this table.";
+    TableMissing = 1146 "42S02" "No table of that name.";
+    KeyMissing = 1176 "42000" "A hint names an index that does not exist.";
+    UnsafeUpdate = 1175 "HY000" "UPDATE or DELETE without a keyed condition.";
+    WrongValueCount = 1136 "21S01" "A row with more or fewer values than columns.";
+    MixedGroup = 1140 "42000" "Aggregates beside plain columns without GROUP BY.";
+    PacketTooLarge = 1153 "08S01" "A packet over max_allowed_packet.";
+    NetReadError = 1158 "08S01" "The connection failed while reading.";
+    NetPacketsOutOfOrder = 1156 "08S01" "A packet with the wrong sequence number.";
+    ErrorDuringCommit = 1180 "HY000" "It is unknown whether a commit took place.";
+    UnknownSystemVariable = 1193 "HY000" "No system variable of that name.";
+    LockWaitTimeout = 1205 "HY000" "A row lock was not granted in time.";
+    WrongArguments = 1210 "HY000" "Arguments that do not fit.";
+    Deadlock = 1213 "40001" "A concurrent transaction changed the same rows: try again.";
+    OperandColumns = 1241 "21000" "A row where a value must be, or the reverse.";
+    SubqueryRows = 1242 "21000" "A scalar subquery with more than one row.";
+    UnknownStatement = 1243 "HY000" "EXECUTE of a statement that was not prepared.";
+    GlobalVariable = 1229 "HY000" "A global variable set for the session.";
+    LocalVariable = 1228 "HY000" "A session variable set globally.";
+    VariableValue = 1231 "42000" "A value that the variable cannot take.";
+    VariableType = 1232 "42000" "A value of the wrong type for the variable.";
+    AccessNeeded = 1227 "42000" "A privilege that the user lacks.";
+    NotSupportedYet = 1235 "42000" "Something MySQL has and this server does not.";
+    WrongUsage = 1221 "HY000" "Two clauses that do not go together.";
+    VariableReadOnly = 1238 "HY000" "A variable that cannot be set.";
+    DerivedAlias = 1248 "42000" "A derived table without alias.";
+    OutOfRange = 1264 "22003" "A number outside the column's range.";
+    DataTruncated = 1265 "01000" "A value of which something is lost.";
+    NullToNotNull = 1263 "22004" "NULL for a NOT NULL column in a later row.";
+    UnknownCollation = 1273 "HY000" "A collation that is not utf8mb4_bin.";
+    WrongNameForIndex = 1280 "42000" "An index name that is not allowed.";
+    IncorrectTypeValue = 1292 "22007" "A text that is not a value of the type.";
+    UnknownTimeZone = 1298 "HY000" "No time zone of that name.";
+    InvalidCharacterString = 1300 "HY000" "Bytes that are not utf8mb4.";
+    PacketOverflowed = 1301 "HY000" "A result over max_allowed_packet.";
+    FunctionMissing = 1305 "42000" "No function of that name.";
+    QueryInterrupted = 1317 "70100" "The statement was killed.";
+    IncorrectValue = 1366 "HY000" "A value that the column's type cannot hold.";
+    NoDefault = 1364 "HY000" "No value for a column without default.";
+    DivisionByZero = 1365 "22012" "A division by zero.";
+    OptionPreventsStatement = 1290 "HY000" "The server runs with an option that forbids this.";
+    DataTooLong = 1406 "22001" "A text longer than its column.";
+    TooBigPrecision = 1426 "42000" "More digits than a type can have.";
+    ScaleOverPrecision = 1427 "42000" "More decimals than digits.";
+    TooBigFraction = 1425 "42000" "More decimals than a type can have.";
+    DatetimeOverflow = 1441 "22008" "A date beyond its range.";
+    QueryTimeout = 3024 "HY000" "max_execution_time is over.";
+    WrongParameterCount = 1582 "42000" "A function with the wrong number of arguments.";
+    WrongParameters = 1583 "42000" "A function with arguments it cannot take.";
+    TooManyUserConnections = 1203 "42000" "The user has too many connections.";
+    CapacityExceeded = 1038 "HY001" "A sort needs more memory than allowed.";
+    SavepointMissing = 1305 "42000" "No savepoint of that name.";
+    TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
+    ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";
+    TooManyStatements = 1461 "42000" "More prepared statements than the limit.";
+    TooManyPlaceholders = 1390 "HY000" "More parameters than the limit.";
+    NumericOverflow = 1690 "22003" "The result of arithmetic is out of range.";
+    InvalidRegexp = 3685 "HY000" "A regular expression that does not parse.";
+    InvalidJson = 3140 "22032" "A text that is not JSON.";
+    InvalidJsonPath = 3143 "42000" "A text that is not a JSON path.";
+    InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
+    JsonKey = 3152 "42000" "A JSON column in a key.";
+    DurationOverflow = 1525 "HY000" "A value of an unknown unit.";
+    TooDeep = 1436 "HY000" "An expression nested deeper than the limit.";
+    UnknownDataType = 1149 "42000" "A type this server does not have.";
+    PartialResult = 1028 "HY000" "Sorting was cut off.";
+    EngineReadOnly = 1036 "HY000" "The engine stopped taking writes after a storage failure.";
+    StorageFailure = 1030 "HY000" "The storage engine failed.";
+    StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
+    DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
+    FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
+}

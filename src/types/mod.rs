@@ -1,0 +1,15 @@
+//! Values, their types, their order and MySQL's conversions between them.
+//!
+//! Nothing here knows bytes on disk (`codec`) or on the wire (`protocol`), and nothing waits.
+
+pub mod column_type;
+pub mod decimal;
+pub mod result_column;
+pub mod temporal;
+pub mod value;
+
+pub use column_type::ColumnType;
+pub use decimal::Decimal;
+pub use result_column::ResultColumn;
+pub use temporal::{Date, Datetime, Time, Timestamp};
+pub use value::Value;
