@@ -132,6 +132,9 @@ codes! {
     KeyColumnMissing = 1072 "42000" "A key over a column that does not exist.";
     KeyColumnType = 1073 "42000" "A column whose type cannot be in a key.";
     ColumnTooBig = 1074 "42000" "A declared length over the limit.";
+    BlobKeyWithoutLength = 1170 "42000" "A TEXT or BLOB column in a key.";
+    DuplicatedValueInType = 1291 "HY000" "Two equal labels of an ENUM.";
+    NoPrimaryKey = 3750 "HY000" "A table without primary key.";
     WrongAutoKey = 1075 "42000" "AUTO_INCREMENT where it cannot be.";
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";

@@ -1,6 +1,7 @@
 //! Definitions of databases and tables: what they are ([`schema`]), how they are kept on disk
 //! ([`persist`]), and the shared, immutable version of all of them ([`store`]).
 
+pub mod describe;
 pub mod persist;
 pub mod schema;
 pub mod store;

@@ -6,10 +6,12 @@
 
 pub mod budget;
 pub mod cancel;
+pub mod ddl;
 pub mod group;
 pub mod ids;
 pub mod locks;
 pub mod read;
+pub mod ready;
 pub mod row;
 pub mod rows;
 pub mod select;
