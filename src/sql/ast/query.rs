@@ -86,6 +86,8 @@ pub struct Block {
     pub hints: Vec<Hint>,
     /// `DISTINCT`.
     pub distinct: bool,
+    /// `SQL_CALC_FOUND_ROWS`: refused by `bind`.
+    pub counts_rows: bool,
     /// What is returned.
     pub items: Vec<SelectItem>,
     /// `FROM`: comma-separated; empty for none and for `FROM DUAL`.
