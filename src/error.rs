@@ -225,5 +225,9 @@ codes! {
     StorageFailure = 1030 "HY000" "The storage engine failed.";
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
+    DuplicateEnumMember = 1291 "HY000" "Two members of one name in an ENUM.";
+    ParserCapacity = 3170 "HY000" "A statement of more words than the limit.";
+    IllegalDouble = 1367 "22007" "A number with an exponent beyond DOUBLE.";
+    UnknownExplainFormat = 1791 "HY000" "EXPLAIN FORMAT with an unknown name.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

@@ -21,6 +21,9 @@
 //! proves everything in front of it was acknowledged. In async mode every batch carries a
 //! [`Marker`] that says what was synced when it was written.
 //!
+//! The checksum leaves out the head of a batch. Its count is checked by the items themselves; its
+//! sequence number must grow, or the batch counts as damaged.
+//!
 //! Journal format of fjall 3.1.13, numbers little-endian; files `<number>.jnl` in ascending order:
 //!
 //! ```text
@@ -46,6 +49,13 @@ const TRAILER: &[u8] = b"FJL\x03";
 /// Largest tag of a value's type and of its compression; greater ones are garbage.
 const VALUE_TYPE_MAX: u8 = 4;
 const COMPRESSION_MAX: u8 = 1;
+
+/// Background work takes sequence numbers too, so that they grow by more than one from batch to
+/// batch; by more than this they are garbage.
+const SEQNO_STEP_MAX: u64 = 1 << 32;
+
+/// The library's counter must stay below twice this.
+const SEQNO_MAX: u64 = 1 << 62;
 
 /// The engine's key under which async batches carry their [`Marker`].
 pub(super) const MARKER_KEY: &[u8] = &[0, b'j'];
@@ -179,24 +189,44 @@ fn walk(bytes: &[u8], mut last: Option<Batch>) -> Walk {
     let mut end = 0;
     loop {
         match batch(bytes, end) {
-            Ok(next) => {
+            Ok(next) if follows(next, last) => {
                 end = next.end;
                 last = Some(next);
             }
-            Err(damage) => {
+            stop => {
+                let damage = match stop {
+                    Ok(misplaced) => Damage {
+                        resume: misplaced.end,
+                    },
+                    Err(damage) => damage,
+                };
                 let rest = bytes.get(end..).unwrap_or_default();
-                let is_clean = rest.iter().all(|byte| *byte == 0);
-                let damage = (!is_clean).then_some(damage);
+                let damage = (!is_zeros(rest)).then_some(damage);
                 return Walk { end, last, damage };
             }
         }
     }
 }
 
+fn follows(next: Batch, last: Option<Batch>) -> bool {
+    let (after, until) = match last {
+        Some(last) => (last.seqno, last.seqno.saturating_add(SEQNO_STEP_MAX)),
+        None => (0, SEQNO_MAX),
+    };
+    (last.is_none() || after < next.seqno) && next.seqno < until
+}
+
+/// The library makes its files 64 MiB of zeros long before it writes to them.
+fn is_zeros(bytes: &[u8]) -> bool {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut pages = bytes.chunks(ZEROS.len());
+    pages.all(|page| ZEROS.get(..page.len()) == Some(page))
+}
+
 /// Refuses when an intact batch in `bytes` proves that the damage was synced once.
 fn check_unsynced(bytes: &[u8], damage: (&Path, usize), last: Option<Batch>) -> Result<()> {
     let mut at = 0;
-    while let Some(found) = next_batch(bytes, at, last) {
+    while let Some(found) = next_batch(bytes, at) {
         at = found.end;
         let is_unsynced = found.marker.is_some_and(|marker| {
             let before = last.and_then(|last| last.marker);
@@ -216,13 +246,11 @@ fn check_unsynced(bytes: &[u8], damage: (&Path, usize), last: Option<Batch>) -> 
     Ok(())
 }
 
-/// The first intact batch at `at` or behind it that is newer than `last`.
-fn next_batch(bytes: &[u8], at: usize, last: Option<Batch>) -> Option<Batch> {
-    let seqno_min = last.map_or(0, |last| last.seqno + 1);
+/// The first intact batch at `at` or behind it.
+fn next_batch(bytes: &[u8], at: usize) -> Option<Batch> {
     let starts = bytes.iter().enumerate().skip(at);
-    let starts = starts.filter(|(_, byte)| **byte == TAG_START);
-    let batches = starts.filter_map(|(at, _)| batch(bytes, at).ok());
-    batches.into_iter().find(|batch| seqno_min <= batch.seqno)
+    let mut starts = starts.filter(|(_, byte)| **byte == TAG_START);
+    starts.find_map(|(at, _)| batch(bytes, at).ok())
 }
 
 /// Reads the batch at `at`.

@@ -6,12 +6,14 @@
 //! - `journal`: cuts a torn tail before the crate would stumble over it;
 //! - `committer` with `queue` and `recent`: one batch and one sync for all commits that wait;
 //! - `snapshot`: reads, always between two batches;
+//! - `estimate`: the size of a range, from what the files say about themselves;
 //! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped.
 //!
 //! Nothing above this module sees the crate.
 
 mod committer;
 mod directory;
+mod estimate;
 mod fault;
 mod journal;
 mod options;
@@ -28,7 +30,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
-use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
@@ -342,7 +344,7 @@ impl Engine for Lsm {
 
     fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
         match self.base() {
-            Ok(base) => base.estimate(space, range),
+            Ok(base) => estimate::estimate(&base, space, range),
             Err(_) => Estimate::default(),
         }
     }
@@ -437,58 +439,6 @@ fn first_present(base: &Base, keys: &[(Space, Key)]) -> Result<Option<(Space, Ke
         }
     }
     Ok(None)
-}
-
-impl Base {
-    /// Adds up the tables that a range touches; for those it touches in part, by where its ends
-    /// lie between their first and last key.
-    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
-        let (start, until) = spaces::physical_range(space, range);
-        let mut estimate = Estimate::default();
-        for table in self.tree().current_version().iter_tables() {
-            let table = &table.metadata;
-            let (first, last) = (table.key_range.min(), table.key_range.max());
-            let from = position(&start, first, last);
-            let part = position(&until, first, last) - from;
-            if 0.0 < part {
-                estimate.rows += portion(table.item_count, part);
-                estimate.bytes += portion(table.file_size, part);
-            }
-        }
-        estimate
-    }
-}
-
-/// Where a key lies between two others, from 0 to 1, as if the bytes behind their common prefix
-/// were evenly spread.
-fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
-    if key <= first {
-        return 0.0;
-    }
-    if last < key {
-        return 1.0;
-    }
-    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
-    let number = |bytes: &[u8]| {
-        let digits = bytes
-            .iter()
-            .skip(common)
-            .chain(std::iter::repeat(&0))
-            .take(8);
-        digits.fold(0.0, |number, byte| number * 256.0 + f64::from(*byte))
-    };
-    let (first, last) = (number(first), number(last));
-    ((number(key) - first) / (last - first).max(1.0)).clamp(0.0, 1.0)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "an estimate between zero and a file's size"
-)]
-fn portion(whole: u64, part: f64) -> u64 {
-    (whole as f64 * part).ceil() as u64
 }
 
 #[cfg(test)]
