@@ -221,5 +221,9 @@ codes! {
     StorageFailure = 1030 "HY000" "The storage engine failed.";
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
+    MalformedPacket = 1835 "HY000" "A packet that ends early or holds what cannot be.";
+    NoOpenCursor = 1421 "HY000" "FETCH of a statement without an open cursor.";
+    ConnectionKilled = 3169 "HY000" "Another connection killed this one.";
+    IdleTooLong = 4031 "HY000" "The client was silent for longer than wait_timeout.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }
