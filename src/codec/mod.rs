@@ -1,1 +1,3 @@
 //! The codec room.
+pub mod key;
+pub mod row;

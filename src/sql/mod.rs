@@ -1,1 +1,9 @@
-//! The sql room.
+//! From SQL text to bound statements, and the evaluation of expressions.
+//!
+//! `parse` (the only file that sees the parser crate) makes an `ast`; `bind` looks names up and
+//! makes [`bound`] statements over [`expr`]; `eval` evaluates them with `functions`.
+
+pub mod bound;
+pub mod context;
+pub mod expr;
+pub mod functions;

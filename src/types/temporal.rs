@@ -28,3 +28,7 @@ pub struct Timestamp {
     micros: i64,
     fsp: u8,
 }
+
+/// A time zone.
+#[derive(Debug, Clone)]
+pub struct Zone;
