@@ -1,1 +1,4 @@
 //! The exec room.
+
+pub mod cancel;
+pub mod rows;

@@ -169,6 +169,49 @@ fn xored<const N: usize>(left: &[u8; N], right: &[u8; N]) -> [u8; N] {
     out
 }
 
+/// What to do with the answer that a login begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstAnswer {
+    /// It is an answer to the salt, made with this plug-in.
+    Verify(Plugin),
+    /// It cannot be one; ask for another, made with this plug-in.
+    Switch(Plugin),
+}
+
+impl FirstAnswer {
+    /// Of a hello, which answers the greeting's salt and plug-in.
+    ///
+    /// | plug-in named | answer | then |
+    /// |---|---|---|
+    /// | none (clients before plug-ins) | any | verify as native |
+    /// | the greeting's | any | verify |
+    /// | native | 20 bytes | verify |
+    /// | native | any other | switch: the client may be waiting for a salt of its plug-in |
+    /// | unknown | any | switch to the greeting's |
+    pub fn of_hello(plugin: Option<&[u8]>, response: &[u8]) -> FirstAnswer {
+        match plugin.map(Plugin::named) {
+            None => FirstAnswer::Verify(Plugin::Native),
+            Some(Some(Plugin::CachingSha2)) => FirstAnswer::Verify(Plugin::CachingSha2),
+            Some(Some(Plugin::Native)) if response.len() == SALT_BYTES => {
+                FirstAnswer::Verify(Plugin::Native)
+            }
+            Some(Some(Plugin::Native)) => FirstAnswer::Switch(Plugin::Native),
+            Some(None) => FirstAnswer::Switch(Plugin::DEFAULT),
+        }
+    }
+
+    /// Of a COM_CHANGE_USER: an empty answer may mean no password or a client that waits for a
+    /// salt, so it is asked again.
+    pub fn of_change_user(plugin: Option<&[u8]>, response: &[u8]) -> FirstAnswer {
+        match FirstAnswer::of_hello(plugin, response) {
+            FirstAnswer::Verify(known) if plugin.is_some() && !is_given(response) => {
+                FirstAnswer::Switch(known)
+            }
+            first @ (FirstAnswer::Verify(_) | FirstAnswer::Switch(_)) => first,
+        }
+    }
+}
+
 /// Compares in a time that does not tell where the first difference is.
 fn is_equal(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {

@@ -117,6 +117,11 @@ impl Status {
     /// A backslash in a string is a character like others.
     pub const NO_BACKSLASH_ESCAPES: Status = Status(0x200);
 
+    /// Whether all of `other` are set.
+    pub fn has(self, other: Status) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     /// Adds `other` if `condition`.
     #[must_use]
     pub fn with_if(self, other: Status, condition: bool) -> Status {

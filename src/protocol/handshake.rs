@@ -85,9 +85,12 @@ impl Hello {
     /// 1043 when it cannot be understood.
     pub fn parse(payload: &[u8]) -> Result<Hello> {
         let mut reader = Reader::new(payload);
-        Hello::read(&mut reader).map_err(|error| match error.code() {
-            Code::MalformedPacket => bad_handshake("the packet ends early"),
-            _ => error,
+        Hello::read(&mut reader).map_err(|error| {
+            if error.code() == Code::MalformedPacket {
+                bad_handshake("the packet ends early")
+            } else {
+                error
+            }
         })
     }
 

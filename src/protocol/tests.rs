@@ -1,6 +1,7 @@
 //! Packets as hex, and what must hold for any bytes.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use proptest::prelude::*;
 
@@ -20,7 +21,10 @@ use crate::types::column_type::{IntWidth, LobSize};
 use crate::types::{ColumnType, ResultColumn, Value};
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -512,7 +516,7 @@ fn long_payloads_are_split_and_gathered_again() {
         PART_BYTES_MAX + 1,
         2 * PART_BYTES_MAX,
     ] {
-        let payload: Vec<u8> = (0..bytes).map(|n| (n % 251) as u8).collect();
+        let payload: Vec<u8> = (0..bytes).map(|n| u8::try_from(n % 251).unwrap()).collect();
         let mut writer = PacketWriter::default();
         writer.set_sequence(254);
         writer.packet(|out| out.extend_from_slice(&payload));
@@ -523,7 +527,7 @@ fn long_payloads_are_split_and_gathered_again() {
         assert!(reader.payload(&packet).unwrap() == payload);
         assert_eq!(
             packet.sequence,
-            254_u8.wrapping_add((bytes / PART_BYTES_MAX) as u8)
+            254_u8.wrapping_add(u8::try_from(bytes / PART_BYTES_MAX).unwrap())
         );
         let packet = reader
             .next(packet.sequence.wrapping_add(1))
@@ -635,4 +639,27 @@ proptest! {
         body.extend_from_slice(&values);
         fuzz::execute_parameters(&body, u16::try_from(types.len()).unwrap());
     }
+}
+
+#[test]
+fn a_first_answer_is_verified_or_asked_for_again() {
+    use auth::FirstAnswer::{Switch, Verify};
+    let hello = auth::FirstAnswer::of_hello;
+    let change = auth::FirstAnswer::of_change_user;
+    let (sha2, native) = (
+        Some(&b"caching_sha2_password"[..]),
+        Some(&b"mysql_native_password"[..]),
+    );
+    assert_eq!(hello(None, b""), Verify(Plugin::Native));
+    assert_eq!(hello(sha2, b""), Verify(Plugin::CachingSha2));
+    assert_eq!(hello(native, &[1; 20]), Verify(Plugin::Native));
+    assert_eq!(hello(native, b""), Switch(Plugin::Native));
+    assert_eq!(
+        hello(Some(b"dialog"), &[1; 20]),
+        Switch(Plugin::CachingSha2)
+    );
+    assert_eq!(change(sha2, b""), Switch(Plugin::CachingSha2));
+    assert_eq!(change(sha2, &[1; 32]), Verify(Plugin::CachingSha2));
+    assert_eq!(change(native, &[1; 20]), Verify(Plugin::Native));
+    assert_eq!(change(None, b""), Verify(Plugin::Native));
 }

@@ -8,6 +8,9 @@ use std::borrow::Cow;
 
 use crate::error::{Code, Error, Result};
 
+/// How much of a wrong text an error shows.
+const SHOWN_BYTES_MAX: usize = 6;
+
 /// The statement as text.
 ///
 /// # Errors
@@ -27,11 +30,8 @@ pub fn statement_text(bytes: &[u8], backslash_escapes: bool) -> Result<Cow<'_, s
         .map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let wrong = error.as_bytes().get(at..).unwrap_or(&[]);
-            let shown: String = wrong
-                .iter()
-                .take(6)
-                .map(|byte| format!("\\x{byte:02X}"))
-                .collect();
+            let wrong = wrong.get(..SHOWN_BYTES_MAX).unwrap_or(wrong);
+            let shown = wrong.escape_ascii();
             let message = format!("Invalid utf8mb4 character string: '{shown}'");
             Error::new(Code::InvalidCharacterString, message)
         })
