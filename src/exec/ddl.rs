@@ -273,7 +273,7 @@ fn check_labels(name: &str, labels: &[Box<str>]) -> Result<()> {
         None => Ok(()),
         Some(label) => {
             let text = format!("Column '{name}' has duplicated value '{label}' in ENUM");
-            Err(Error::new(Code::DuplicatedValueInType, text))
+            Err(Error::new(Code::DuplicateEnumMember, text))
         }
     }
 }
