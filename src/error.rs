@@ -132,6 +132,9 @@ codes! {
     KeyColumnMissing = 1072 "42000" "A key over a column that does not exist.";
     KeyColumnType = 1073 "42000" "A column whose type cannot be in a key.";
     ColumnTooBig = 1074 "42000" "A declared length over the limit.";
+    BlobKeyWithoutLength = 1170 "42000" "A TEXT or BLOB column in a key.";
+    DuplicatedValueInType = 1291 "HY000" "Two equal labels of an ENUM.";
+    NoPrimaryKey = 3750 "HY000" "A table without primary key.";
     WrongAutoKey = 1075 "42000" "AUTO_INCREMENT where it cannot be.";
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
@@ -206,6 +209,7 @@ codes! {
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";
     TooManyStatements = 1461 "42000" "More prepared statements than the limit.";
+    TransactionTooLarge = 1197 "HY000" "A transaction with more bytes than the engine takes at once.";
     TooManyPlaceholders = 1390 "HY000" "More parameters than the limit.";
     NumericOverflow = 1690 "22003" "The result of arithmetic is out of range.";
     InvalidRegexp = 3685 "HY000" "A regular expression that does not parse.";
