@@ -4,8 +4,10 @@
 //! makes [`bound`] statements over [`expr`]; `eval` evaluates them with `functions`.
 
 pub mod ast;
+pub mod aggregate;
 pub mod bound;
 pub mod context;
+pub mod eval;
 pub mod expr;
 pub mod functions;
 pub mod parse;

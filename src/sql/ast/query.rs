@@ -95,7 +95,7 @@ pub struct Block {
     /// `WHERE`.
     pub filter: Option<Expr>,
     /// `GROUP BY`.
-    pub group_by: Vec<OrderItem>,
+    pub group_by: Vec<Expr>,
     /// `WITH ROLLUP`.
     pub rollup: bool,
     /// `HAVING`.
@@ -198,7 +198,7 @@ pub enum IndexHintKind {
     Ignore,
 }
 
-/// One key of `ORDER BY` or `GROUP BY`.
+/// One key of `ORDER BY`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
     /// An expression, alias or ordinal.

@@ -9,8 +9,9 @@
 //!   = <=> >= > <= < <> IS                       left to right: a < b < c is (a < b) < c
 //!   IN BETWEEN LIKE REGEXP                      not twice in a row
 //!   |    &    << >>    + -    * / DIV % MOD    ^
+//!   || under PIPES_AS_CONCAT
 //!   - + ~ ! BINARY                              before the operand
-//!   || under PIPES_AS_CONCAT, COLLATE           binds most
+//!   COLLATE                                     binds most
 //! ```
 
 use super::cursor::Parser;
@@ -37,8 +38,8 @@ const SHIFT: Power = 10;
 const ADD: Power = 11;
 const MULTIPLY: Power = 12;
 const BIT_XOR: Power = 13;
-const PREFIX: Power = 14;
-const CONCAT: Power = 15;
+const CONCAT: Power = 14;
+const PREFIX: Power = 15;
 const COLLATE: Power = 16;
 
 /// An operator between or behind operands.
@@ -309,10 +310,10 @@ impl Parser<'_> {
     }
 
     fn like(&mut self, left: Expr, negated: bool) -> Result<Expr> {
-        let operands = self.right_operand(left, PREFIX)?;
+        let operands = self.right_operand(left, CONCAT)?;
         let escape = if self.eat_word(Word::ESCAPE) {
             let height = self.height();
-            let escape = self.operators(PREFIX)?;
+            let escape = self.operators(CONCAT)?;
             self.set_height(height)?;
             Some(Box::new(escape))
         } else {

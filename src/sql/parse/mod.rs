@@ -37,7 +37,7 @@ pub const TOKENS_MAX: usize = 8 << 20;
 
 /// How deep expressions and queries may nest in parentheses, calls and prefix operators. Keeps the
 /// parser and everything that later walks the tree within a thread's stack of 2 MiB.
-pub const NESTING_MAX: u32 = 200;
+pub const NESTING_MAX: u32 = 100;
 
 /// How many operators may lie between the top of an expression and its deepest leaf; `a + b + …`
 /// grows by one per sign, while `AND`, `OR` and lists are flat. Keeps whatever walks the tree within

@@ -46,6 +46,9 @@ impl Parser<'_> {
             if parser.eat_word(Word::WITH) {
                 recursive = parser.eat_word(Word::RECURSIVE);
                 ctes = parser.comma_list(Parser::cte)?;
+                if matches!(parser.word(), Some(Word::UPDATE | Word::DELETE)) {
+                    return Err(Error::unsupported("WITH before UPDATE and DELETE"));
+                }
             }
             let mut select = parser.set_operation(SetOperator::Union)?;
             if !ctes.is_empty() {
@@ -227,11 +230,11 @@ impl Parser<'_> {
         }
     }
 
-    fn group_by(&mut self) -> Result<(Vec<OrderItem>, bool)> {
+    fn group_by(&mut self) -> Result<(Vec<Expr>, bool)> {
         if !self.eat_words(&[Word::GROUP, Word::BY]) {
             return Ok((Vec::new(), false));
         }
-        let keys = self.comma_list(Parser::order_item)?;
+        let keys = self.exprs()?;
         Ok((keys, self.eat_words(&[Word::WITH, Word::ROLLUP])))
     }
 
