@@ -206,6 +206,7 @@ codes! {
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";
     TooManyStatements = 1461 "42000" "More prepared statements than the limit.";
+    TransactionTooLarge = 1197 "HY000" "A transaction with more bytes than the engine takes at once.";
     TooManyPlaceholders = 1390 "HY000" "More parameters than the limit.";
     NumericOverflow = 1690 "22003" "The result of arithmetic is out of range.";
     InvalidRegexp = 3685 "HY000" "A regular expression that does not parse.";
