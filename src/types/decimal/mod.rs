@@ -29,7 +29,7 @@ pub const DIVISION_SCALE_INCREMENT: u8 = 4;
 const COEFFICIENT_MAX: u128 = 10u128.pow(38) - 1;
 
 /// `coefficient × 10^-scale`. Two decimals are equal when their numbers are: `1.0 == 1.00`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Decimal {
     /// At most 38 digits.
     coefficient: i128,
