@@ -2,10 +2,11 @@
 //!
 //! The rooms, in rank order; a room imports only from rooms above it in this list:
 //! [`error`], [`types`], [`codec`] and [`kv`], [`catalog`] and [`protocol`], `index`, [`sql`],
-//! [`plan`], [`exec`], [`session`], [`server`], `config`, `main`.
+//! [`plan`], [`exec`], [`session`], [`server`], [`config`], `main`.
 
 pub mod catalog;
 pub mod codec;
+pub mod config;
 pub mod error;
 pub mod exec;
 pub mod kv;
