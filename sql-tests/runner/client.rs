@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// How long a read may wait; longer than any statement of a test should take.
-const READ_TIMEOUT: Duration = Duration::from_secs(120);
+const READ_TIMEOUT: Duration = Duration::from_mins(2);
 /// A payload of this length is continued in the next packet.
 const PACKET_BYTES_MAX: usize = 0xFF_FFFF;
 

@@ -255,16 +255,17 @@ impl Run<'_> {
 
     /// The server's answer; an error of ours only when the connection breaks.
     fn answer(&mut self, name: &Connection, sql: &str) -> Result<Result<Answer, Failure>, String> {
-        let file = &self.file;
-        let client = match self.connections.get_mut(name) {
-            Some(client) => client,
-            None => {
-                let client = self.connect(name)?;
-                self.connections.entry(name.clone()).or_insert(client)
-            }
+        if !self.connections.contains_key(name) {
+            let client = self.connect(name)?;
+            self.connections.insert(name.clone(), client);
+        }
+        let Some(client) = self.connections.get_mut(name) else {
+            return Err(format!("no connection {name:?}"));
         };
         match client.query(sql) {
-            Err(Failure::Lost(error)) => Err(format!("{file}: connection lost: {error}\n  {sql}")),
+            Err(Failure::Lost(error)) => {
+                Err(format!("{}: connection lost: {error}\n  {sql}", self.file))
+            }
             answer => Ok(answer),
         }
     }
@@ -324,14 +325,14 @@ impl Run<'_> {
             ));
         }
         match label {
-            Some(label) => self.judge_label(label, found),
+            Some(label) => self.judge_label(label, &found),
             None => Ok(()),
         }
     }
 
     /// Queries of one label must agree.
-    fn judge_label(&mut self, label: String, found: Vec<String>) -> Result<(), String> {
-        let first = self.labelled.entry(label).or_insert_with(|| found.clone());
+    fn judge_label(&mut self, label: String, found: &[String]) -> Result<(), String> {
+        let first = self.labelled.entry(label).or_insert_with(|| found.to_vec());
         if *first == found {
             Ok(())
         } else {
@@ -347,10 +348,7 @@ impl Run<'_> {
                 hash.update(value.as_bytes());
                 hash.update(b"\n");
             }
-            let digest: String = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
+            let digest = hex(&hash.finalize());
             return vec![format!("{} values hashing to {digest}", values.len())];
         }
         if self.valuewise || columns_count < 2 {
@@ -417,9 +415,8 @@ fn values_of(rows: &Rows, types: &[DefaultColumnType]) -> Vec<String> {
 }
 
 fn written(bytes: &[u8], ty: &DefaultColumnType) -> String {
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) => return bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect(),
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return format!("x'{}'", hex(bytes));
     };
     match ty {
         DefaultColumnType::Integer if text.contains(['.', 'e']) => text.parse::<f64>().map_or_else(
@@ -435,6 +432,13 @@ fn written(bytes: &[u8], ty: &DefaultColumnType) -> String {
             .replace('\n', "\\n")
             .replace('\0', "\\0"),
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn sorted(values: Vec<String>, columns_count: usize, mode: SortMode) -> Vec<String> {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a server may take until it listens.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often the log is looked at while waiting.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// What the server prints before its address; part of its start-up text.
