@@ -200,6 +200,7 @@ impl Session {
         };
         Ok(Reply::Rows(ResultSet {
             columns: columns_of(sql),
+            zone: crate::types::temporal::zone::Zone::UTC,
             rows: Box::new(rows),
         }))
     }
