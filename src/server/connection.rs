@@ -101,7 +101,7 @@ impl Connection {
         let login = match entered.unwrap_or_else(|_| Err(timed_out())) {
             Ok(login) => login,
             Err(gone) => {
-                wire.last_words(&gone).await;
+                wire.last_words(&gone);
                 return Err(gone);
             }
         };
@@ -160,7 +160,7 @@ impl Connection {
             }
         };
         self.talk.wire.out.set_sequence(0);
-        self.talk.wire.last_words(&gone).await;
+        self.talk.wire.last_words(&gone);
         gone
     }
 

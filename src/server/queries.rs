@@ -54,12 +54,16 @@ impl Talk {
 
     /// Streams a result as text; `false` when it ended with an error.
     async fn text_rows(&mut self, set: ResultSet, more: bool) -> std::result::Result<bool, Gone> {
-        let ResultSet { columns, mut rows } = set;
+        let ResultSet {
+            columns,
+            zone,
+            mut rows,
+        } = set;
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         let status = self.state.status.with_if(Status::MORE_RESULTS, more);
         self.wire.end_of_columns(status);
         let encoder = RowEncoder::text(columns.len());
-        let streamed = rows::stream(&mut self.wire, &encoder, rows.as_mut()).await?;
+        let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await?;
         drop(rows);
         Ok(self.end_rows(streamed, more))
     }

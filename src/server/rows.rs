@@ -10,6 +10,7 @@ use crate::protocol::column::{self, JsonAs};
 use crate::protocol::packet::PacketWriter;
 use crate::protocol::row::RowEncoder;
 use crate::protocol::wire::put_lenenc;
+use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
 
 /// How a result ended.
@@ -24,13 +25,15 @@ pub(super) struct Streamed {
 struct PacketSink<'a> {
     out: &'a mut PacketWriter,
     encoder: &'a RowEncoder,
+    zone: &'a Zone,
     rows_count: u64,
 }
 
 impl RowSink for PacketSink<'_> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let encoder = self.encoder;
-        self.out.try_packet(|out| encoder.encode(values, out))?;
+        let (encoder, zone) = (self.encoder, self.zone);
+        self.out
+            .try_packet(|out| encoder.encode(values, zone, out))?;
         self.rows_count += 1;
         Ok(())
     }
@@ -48,7 +51,7 @@ pub(super) fn put_definitions(out: &mut PacketWriter, columns: &[ResultColumn], 
 /// Sends all rows; what ends them is left to be sent.
 pub(super) async fn stream(
     wire: &mut Wire,
-    encoder: &RowEncoder,
+    (encoder, zone): (&RowEncoder, &Zone),
     rows: &mut dyn RowStream,
 ) -> std::result::Result<Streamed, Gone> {
     let mut rows_count = 0;
@@ -56,6 +59,7 @@ pub(super) async fn stream(
         let mut sink = PacketSink {
             out: &mut wire.out,
             encoder,
+            zone,
             rows_count,
         };
         let page = rows.next_page(&mut sink).await;

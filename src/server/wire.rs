@@ -166,25 +166,34 @@ impl Wire {
             .packet(|out| reply::put_end(out, capabilities, &outcome));
     }
 
-    /// Tells the client why its connection ends, where it can be told.
-    pub(super) async fn last_words(&mut self, gone: &Gone) {
-        let error = match gone {
-            Gone::Closed | Gone::Failed(_) | Gone::Refused(_) => return,
-            Gone::Desync(Desync::OutOfOrder) => {
-                Error::new(Code::NetPacketsOutOfOrder, "Got packets out of order")
-            }
-            Gone::Desync(Desync::Endless) => Error::new(
+    /// Tells the client why its connection ends, where it can be told without waiting.
+    pub(super) fn last_words(&mut self, gone: &Gone) {
+        if let Some(error) = gone.last_words() {
+            self.error(&error);
+            let _ = self.socket.try_write(self.out.bytes());
+        }
+    }
+}
+
+impl Gone {
+    fn last_words(&self) -> Option<Error> {
+        match self {
+            Gone::Desync(Desync::OutOfOrder) => Some(Error::new(
+                Code::NetPacketsOutOfOrder,
+                "Got packets out of order",
+            )),
+            Gone::Desync(Desync::Endless) => Some(Error::new(
                 Code::PacketTooLarge,
                 "Got a packet bigger than 'max_allowed_packet' bytes",
-            ),
-            Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => return,
+            )),
             Gone::Stopped(stop @ (Stop::Drain | Stop::IdleTooLong | Stop::ShuttingDown)) => {
-                stop.error()
+                Some(stop.error())
             }
-        };
-        self.error(&error);
-        let rest = self.out.bytes();
-        let _ = self.socket.try_write(rest);
+            Gone::Closed
+            | Gone::Failed(_)
+            | Gone::Refused(_)
+            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => None,
+        }
     }
 }
 
