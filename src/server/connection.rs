@@ -42,7 +42,7 @@ pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: Soc
     let gone = match entered.await {
         Ok(mut connection) => {
             let gone = connection.run().await;
-            connection.talk.session.close().await;
+            connection.talk.session.close();
             gone
         }
         Err(gone) => gone,
@@ -111,7 +111,7 @@ impl Connection {
         };
         let client = client(&login, wire.capabilities, &registration, address);
         let cancel = Arc::clone(registration.cancel());
-        let session = Session::new(&context.shared, client, &cancel);
+        let session = Session::new(&context.shared, client, &cancel).map_err(Gone::Refused)?;
         let talk = Talk {
             wire,
             state: session.wire_state(),
@@ -136,7 +136,7 @@ impl Connection {
         let talk = &mut self.talk;
         talk.registration.set_user(&login.user);
         if let Some(database) = &login.database
-            && let Err(error) = talk.session.use_database(database).await
+            && let Err(error) = talk.session.use_database(database)
         {
             talk.wire.error(&error);
             talk.wire.flush().await?;
@@ -205,7 +205,7 @@ impl Connection {
     async fn change_user(&mut self, login: &Login) -> Result<(), Gone> {
         let talk = &mut self.talk;
         talk.statements = Statements::default();
-        talk.session.close().await;
+        talk.session.close();
         let mut guest = Guest {
             wire: &mut talk.wire,
             reader: &mut self.reader,
@@ -223,7 +223,8 @@ impl Connection {
             self.address,
         );
         let cancel = Arc::clone(talk.registration.cancel());
-        talk.session = Session::new(&self.context.shared, client, &cancel);
+        talk.session =
+            Session::new(&self.context.shared, client, &cancel).map_err(Gone::Refused)?;
         self.begin_session(login).await
     }
 }
@@ -248,7 +249,7 @@ impl Talk {
 
     fn end_command(&self) {
         self.registration
-            .end(self.state.wait_timeout, self.session.database());
+            .end(self.state.wait_timeout, self.session.database().as_deref());
     }
 
     fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {

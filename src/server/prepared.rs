@@ -18,7 +18,6 @@ use crate::protocol::packet::CopiedPackets;
 use crate::protocol::parameters::Parameters;
 use crate::protocol::reply;
 use crate::protocol::row::RowEncoder;
-use crate::protocol::text::statement_text;
 use crate::session::{Prepared, Reply, ResultSet};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
@@ -133,9 +132,7 @@ impl Talk {
             );
             return Err(Error::new(Code::TooManyStatements, text));
         }
-        let backslash_escapes = !self.state.status.has(Status::NO_BACKSLASH_ESCAPES);
-        let text = statement_text(bytes, backslash_escapes)?;
-        let prepared = self.session.prepare(&text).await?;
+        let prepared = self.session.prepare(bytes)?;
         let statement = Statement {
             text: bytes.get(..TEXT_BYTES_MAX).unwrap_or(bytes).into(),
             parameters: Parameters::new(prepared.parameters_count),
@@ -178,7 +175,10 @@ impl Talk {
             Ok(statement) => {
                 statement.cursor = None;
                 match statement.parameters.decode(execute.parameters) {
-                    Ok(values) => self.session.execute(id, &values).await,
+                    Ok(values) => {
+                        let values = values.into_iter().map(Value::into_owned).collect();
+                        self.session.execute(id, values).await
+                    }
                     Err(error) => Err(error),
                 }
             }

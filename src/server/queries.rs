@@ -8,22 +8,13 @@ use crate::protocol::Status;
 use crate::protocol::column;
 use crate::protocol::reply::Outcome;
 use crate::protocol::row::RowEncoder;
-use crate::protocol::text::statement_text;
 use crate::protocol::wire::NULL_LENGTH;
 use crate::session::{Answer, Done, Reply, ResultSet};
 
 impl Talk {
     /// Runs the statements of a query one after the other, until one fails.
     pub(super) async fn query(&mut self, bytes: &[u8]) -> std::result::Result<(), Gone> {
-        let backslash_escapes = !self.state.status.has(Status::NO_BACKSLASH_ESCAPES);
-        let text = match statement_text(bytes, backslash_escapes) {
-            Ok(text) => text,
-            Err(error) => {
-                self.wire.error(&error);
-                return Ok(());
-            }
-        };
-        let mut rest: &str = &text;
+        let mut rest = bytes;
         loop {
             let answered = self.session.query(rest).await;
             self.refresh();
@@ -97,7 +88,7 @@ impl Talk {
     /// COM_INIT_DB.
     pub(super) async fn init_db(&mut self, name: &[u8]) {
         let changed = match name_text(name) {
-            Ok(name) => self.session.use_database(name).await,
+            Ok(name) => self.session.use_database(name),
             Err(error) => Err(error),
         };
         self.refresh();
@@ -107,7 +98,7 @@ impl Talk {
     /// COM_FIELD_LIST: definitions without count and without rows.
     pub(super) async fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
         let listed = match (name_text(table), name_text(wildcard)) {
-            (Ok(table), Ok(wildcard)) => self.session.list_fields(table, wildcard).await,
+            (Ok(table), Ok(wildcard)) => self.session.list_fields(table, wildcard),
             (Err(error), _) | (_, Err(error)) => Err(error),
         };
         self.refresh();
@@ -148,9 +139,9 @@ impl Talk {
     /// COM_RESET_CONNECTION.
     pub(super) async fn reset_connection(&mut self) {
         self.statements.clear();
-        self.session.reset().await;
+        let reset = self.session.reset();
         self.refresh();
-        self.ok();
+        self.ok_or_error(reset);
     }
 
     /// COM_SET_OPTION.

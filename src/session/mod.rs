@@ -1,257 +1,185 @@
-//! A stand-in session: it knows enough statements to test the connection, and no table.
+//! A session: text or statement id in, a [`Reply`] out.
+//!
+//! It picks the catalog version and the snapshot a statement runs on, keeps the transaction, the
+//! variables and the prepared statements of its connection, and answers what concerns no rows
+//! (SET, SHOW, KILL). It knows nothing of packets.
+//!
+//! - [`shared`]: what all sessions of the server have in common;
+//! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
+//! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
+//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `show`, `explain`: what it tells about the server and about plans;
+//! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
+mod compile;
+mod define;
+mod explain;
+mod listing;
+mod prepared;
 pub mod processes;
 pub mod reply;
+mod run;
+mod set;
+pub mod settings;
+pub mod shared;
+mod show;
+pub mod state;
+mod transaction;
+pub mod variables;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
-use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
-use crate::types::{ColumnType, ResultColumn, Value};
-use processes::{Kill, Processes};
+use crate::protocol::column::JsonAs;
+use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
+use crate::sql::parse;
+use crate::types::{ResultColumn, Timestamp, Value};
+use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, WireState};
+use settings::Settings;
+pub use shared::{OpenOptions, Shared, Storage};
+use state::State;
 
-/// How the server's data is opened; what [`Shared::open`] takes.
-#[derive(Debug, Clone)]
-pub struct OpenOptions {
-    /// Where rows are kept.
-    pub storage: Storage,
-    /// Whether a commit waits for the disk.
-    pub durable: bool,
-    /// Whether queries may read whole tables.
-    pub allow_full_scan: bool,
-    /// The block cache; `None` takes a quarter of the machine's memory.
-    pub cache_bytes: Option<u64>,
-    /// The port the server listens on, for `@@port`.
-    pub port: u16,
-    /// `@@max_connections`.
-    pub connections_max: u32,
-    /// `@@max_allowed_packet`.
-    pub packet_bytes_max: u32,
-    /// `@@wait_timeout` and `@@interactive_timeout`, seconds.
-    pub wait_timeout_s: u32,
-    /// `@@net_write_timeout`, seconds.
-    pub net_write_timeout_s: u32,
-}
-
-/// Where rows are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Storage {
-    /// In files below this directory.
-    Lsm(PathBuf),
-    /// In memory.
-    Memory,
-}
-
-/// What all sessions of a server share.
-#[derive(Debug)]
-pub struct Shared {
-    processes: Arc<Processes>,
-    packet_bytes_max: usize,
-    wait_timeout: Duration,
-    net_write_timeout: Duration,
-}
-
-impl Shared {
-    /// Opens the server's data.
-    ///
-    /// # Errors
-    /// One line for the operator.
-    pub async fn open(options: OpenOptions) -> std::result::Result<Arc<Shared>, String> {
-        Ok(Arc::new(Shared {
-            processes: Arc::default(),
-            packet_bytes_max: usize::try_from(options.packet_bytes_max).unwrap_or(usize::MAX),
-            wait_timeout: Duration::from_secs(u64::from(options.wait_timeout_s)),
-            net_write_timeout: Duration::from_secs(u64::from(options.net_write_timeout_s)),
-        }))
-    }
-
-    /// The connections of the server.
-    pub fn processes(&self) -> &Arc<Processes> {
-        &self.processes
-    }
-
-    /// Writes out what has to be, when the last connection has ended.
-    pub async fn close(&self) {}
-}
+/// What `VERSION()` gives. Drivers switch their behaviour on the first digits.
+pub const VERSION: &str = concat!("8.0.40-Meseta-", env!("CARGO_PKG_VERSION"));
 
 /// One connection's session.
-#[derive(Debug)]
 pub struct Session {
     shared: Arc<Shared>,
     client: Client,
     cancel: Arc<CancelToken>,
-    database: Option<String>,
-    statements: Vec<(u32, String)>,
+    state: Arc<State>,
+    settings: Settings,
+    /// The warnings of the last statement that was no SHOW WARNINGS.
+    warnings: Arc<Warnings>,
+    transaction: Option<Transaction>,
+    statements: HashMap<u32, Arc<PreparedStatement>>,
     next_statement: u32,
+    /// Statements of PREPARE, by name.
+    named: HashMap<String, Arc<PreparedStatement>>,
 }
 
 impl Session {
     /// A session for a client that has logged in.
-    pub fn new(shared: &Arc<Shared>, client: Client, cancel: &Arc<CancelToken>) -> Session {
-        Session {
+    ///
+    /// # Errors
+    /// When the server's variables cannot be read: an internal error.
+    pub fn new(
+        shared: &Arc<Shared>,
+        client: Client,
+        cancel: &Arc<CancelToken>,
+    ) -> Result<Session> {
+        let user = format!("{}@{}", client.user, client.host);
+        let state = Arc::new(State::new(&shared.globals, user, client.connection_id));
+        let settings = Settings::of(&state, shared.allow_full_scan)?;
+        Ok(Session {
             shared: Arc::clone(shared),
             client,
             cancel: Arc::clone(cancel),
-            database: None,
-            statements: Vec::new(),
+            state,
+            settings,
+            warnings: Arc::default(),
+            transaction: None,
+            statements: HashMap::new(),
             next_statement: 1,
-        }
+            named: HashMap::new(),
+        })
     }
 
     /// Runs the first statement of `sql`; says where the next begins.
     ///
     /// # Errors
     /// What the client is told; the rest of the text is skipped.
-    pub async fn query(&mut self, sql: &str) -> Result<Answer> {
-        let sql_bytes = sql.len();
-        let (statement, rest) = match sql.split_once(';') {
-            Some((statement, rest)) if !rest.trim().is_empty() => {
-                if !self.client.multi_statements {
-                    return Err(Error::new(
-                        Code::Parse,
-                        "You have an error in your SQL syntax",
-                    ));
-                }
-                (statement, Some(sql_bytes - rest.len()))
-            }
-            Some((statement, _)) => (statement, None),
-            None => (sql, None),
+    pub async fn query(&mut self, sql: &[u8]) -> Result<Answer> {
+        let parsed = match parse::parse_first(sql, self.settings.mode) {
+            Ok(parsed) => parsed,
+            Err(error) => return Err(self.failed(error)),
         };
-        let reply = self.run(statement, &[]).await?;
-        Ok(Answer { reply, rest })
+        let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
+        if rest.is_some() && !self.client.multi_statements {
+            let near = String::from_utf8_lossy(sql.get(parsed.rest_offset..).unwrap_or_default());
+            return Err(self.failed(parse::syntax_error(&near, 1)));
+        }
+        if 0 < parsed.parameters_count {
+            return Err(self.failed(parse::syntax_error("?", 1)));
+        }
+        let result = self.run(&parsed.statement, Vec::new()).await;
+        match result {
+            Ok(reply) => Ok(Answer { reply, rest }),
+            Err(error) => Err(self.failed(error)),
+        }
     }
 
-    /// Prepares one statement.
-    ///
-    /// # Errors
-    /// What the client is told.
-    pub async fn prepare(&mut self, sql: &str) -> Result<Prepared> {
-        let id = self.next_statement;
-        self.next_statement += 1;
-        self.statements.push((id, sql.to_owned()));
-        let parameters_count = u16::try_from(sql.matches('?').count()).unwrap_or(0);
-        let columns = columns_of(sql);
-        Ok(Prepared {
-            id,
-            parameters_count,
-            columns,
-        })
-    }
-
-    /// Executes a prepared statement.
-    ///
-    /// # Errors
-    /// What the client is told.
-    pub async fn execute(&mut self, id: u32, params: &[Value<'_>]) -> Result<Reply> {
-        let found = self.statements.iter().find(|(own, _)| *own == id);
-        let sql = found.map(|(_, sql)| sql.clone()).ok_or_else(|| {
-            Error::new(Code::UnknownStatement, "Unknown prepared statement handler")
-        })?;
-        self.run(&sql, params).await
-    }
-
-    async fn run(&mut self, sql: &str, params: &[Value<'_>]) -> Result<Reply> {
-        let sql = sql.trim();
-        if let Some(seconds) = sql
-            .strip_prefix("SLEEP ")
-            .and_then(|text| text.parse().ok())
-        {
-            tokio::select! {
-                () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
-                error = self.cancel.stopped() => return Err(error),
-            }
-            return Ok(Reply::Done(Done::default()));
+    /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL.
+    fn failed(&mut self, error: Error) -> Error {
+        let text = error.message().to_owned();
+        self.warnings.add(WarningLevel::Error, error.code(), || text);
+        self.state.set_warnings_count(self.warnings.count());
+        if error.code() == Code::Deadlock {
+            self.transaction = None;
         }
-        if let Some(id) = sql.strip_prefix("KILL ").and_then(|text| text.parse().ok()) {
-            self.shared.processes.kill(id, Kill::Connection)?;
-            return Ok(Reply::Done(Done::default()));
-        }
-        if let Some(id) = sql
-            .strip_prefix("KILL QUERY ")
-            .and_then(|text| text.parse().ok())
-        {
-            self.shared.processes.kill(id, Kill::Query)?;
-            return Ok(Reply::Done(Done::default()));
-        }
-        if sql.starts_with("SET ") || sql.starts_with("INSERT ") {
-            return Ok(Reply::Done(Done {
-                affected_rows: 1,
-                ..Done::default()
-            }));
-        }
-        let rows_count = sql.strip_prefix("SEQ ").and_then(|text| text.parse().ok());
-        if rows_count.is_none() && !sql.to_ascii_lowercase().starts_with("select ") {
-            let message = format!("You have an error in your SQL syntax near '{sql}'");
-            return Err(Error::new(Code::Parse, message));
-        }
-        let rows = StandInRows {
-            cancel: Arc::clone(&self.cancel),
-            next: 0,
-            rows_count: rows_count.unwrap_or(1),
-            values: match params {
-                [] if rows_count.is_none() => vec![Value::Int(1)],
-                params => params.iter().map(owned).collect(),
-            },
-        };
-        Ok(Reply::Rows(ResultSet {
-            columns: columns_of(sql),
-            zone: crate::types::temporal::zone::Zone::UTC,
-            rows: Box::new(rows),
-        }))
+        error
     }
 
     /// The rows of a reply have ended, whole or not.
-    pub fn end_rows(&mut self, _rows_count: u64) {}
-
-    /// Forgets a prepared statement.
-    pub fn close_statement(&mut self, id: u32) {
-        self.statements.retain(|(own, _)| *own != id);
+    pub fn end_rows(&mut self, rows_count: u64) {
+        self.state.returned(rows_count);
+        self.state.set_warnings_count(self.warnings.count());
     }
 
     /// Makes a database current.
     ///
     /// # Errors
     /// 1049 when there is none of that name.
-    pub async fn use_database(&mut self, name: &str) -> Result<()> {
-        if name == "nosuch" {
-            return Err(Error::new(
-                Code::UnknownDatabase,
-                format!("Unknown database '{name}'"),
-            ));
+    pub fn use_database(&mut self, name: &str) -> Result<()> {
+        if !self.knows_database(name) {
+            let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
+            return Err(self.failed(error));
         }
-        self.database = Some(name.to_owned());
+        self.state.set_database(Some(name.to_owned()));
         Ok(())
     }
 
     /// The current database.
-    pub fn database(&self) -> Option<&str> {
-        self.database.as_deref()
+    pub fn database(&self) -> Option<String> {
+        self.state.database()
     }
 
-    /// The columns of a table whose names are like `wildcard` (empty: all).
+    /// The columns of a table whose names are like `wildcard` (empty: all): COM_FIELD_LIST.
     ///
     /// # Errors
     /// 1146 when there is no such table.
-    pub async fn list_fields(&mut self, table: &str, _wildcard: &str) -> Result<Vec<ResultColumn>> {
-        Err(Error::new(
-            Code::TableMissing,
-            format!("Table '{table}' doesn't exist"),
-        ))
+    pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
+        let table = self.table(None, table)?;
+        let columns = table.columns.iter().filter(|column| !column.hidden);
+        let columns = columns.enumerate().filter(|(_, column)| {
+            wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)
+        });
+        Ok(columns.map(|(idx, column)| compile::result_column(&table, idx, column)).collect())
     }
 
     /// What the connection must know.
     pub fn wire_state(&self) -> WireState {
+        let mut status = Status::default();
+        if self.settings.autocommit {
+            status = status.with(Status::AUTOCOMMIT);
+        }
+        if self.transaction.is_some() {
+            status = status.with(Status::IN_TRANSACTION);
+        }
+        if self.settings.mode.no_backslash_escapes {
+            status = status.with(Status::NO_BACKSLASH_ESCAPES);
+        }
         WireState {
-            status: Status::AUTOCOMMIT,
-            json_as: crate::protocol::column::JsonAs::Json,
-            wait_timeout: self.shared.wait_timeout,
-            net_write_timeout: self.shared.net_write_timeout,
-            packet_bytes_max: self.shared.packet_bytes_max,
+            status,
+            json_as: JsonAs::Json,
+            wait_timeout: self.settings.wait_timeout,
+            net_write_timeout: self.settings.net_write_timeout,
+            packet_bytes_max: self.settings.packet_bytes_max,
         }
     }
 
@@ -261,71 +189,41 @@ impl Session {
     }
 
     /// Rolls back and forgets everything but the current database.
-    pub async fn reset(&mut self) {
+    ///
+    /// # Errors
+    /// When the server's variables cannot be read: an internal error.
+    pub fn reset(&mut self) -> Result<()> {
+        self.transaction = None;
         self.statements.clear();
+        self.named.clear();
+        self.warnings = Arc::default();
+        self.state.reset();
+        self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        Ok(())
     }
 
     /// Rolls back; the connection ends.
-    pub async fn close(&mut self) {}
-}
+    pub fn close(&mut self) {
+        self.transaction = None;
+    }
 
-fn owned(value: &Value<'_>) -> Value<'static> {
-    match value {
-        Value::Int(number) => Value::Int(*number),
-        Value::UInt(number) => Value::UInt(*number),
-        Value::Text(text) => Value::Text(text.to_string().into()),
-        _ => Value::Null,
+    /// What a statement that begins now may look at.
+    fn context(&self, parameters: Vec<Value<'static>>) -> EvalContext {
+        EvalContext {
+            now: now(),
+            zone: self.settings.zone.clone(),
+            mode: self.settings.mode,
+            parameters,
+            facts: Arc::clone(&self.state) as Arc<dyn SessionFacts>,
+            warnings: Arc::clone(&self.warnings),
+            strict_write: false,
+        }
     }
 }
 
-fn columns_of(sql: &str) -> Arc<[ResultColumn]> {
-    let count = sql.matches('?').count().max(1);
-    let column = |name: &str, ty| ResultColumn {
-        database: String::new(),
-        table: String::new(),
-        org_table: String::new(),
-        name: name.to_owned(),
-        org_name: String::new(),
-        ty,
-        nullable: true,
-        primary_key: false,
-        auto_increment: false,
-        display_chars: 0,
-    };
-    match sql.to_ascii_lowercase().split(' ').next() {
-        Some("select") if sql.contains('?') => (0..count)
-            .map(|_| column("?", ColumnType::Varchar { chars_max: None }))
-            .collect(),
-        Some("select" | "seq") => [column("1", ColumnType::BIGINT)].into(),
-        Some(_) | None => [].into(),
-    }
-}
-
-struct StandInRows {
-    cancel: Arc<CancelToken>,
-    next: i64,
-    rows_count: i64,
-    values: Vec<Value<'static>>,
-}
-
-impl RowStream for StandInRows {
-    fn next_page<'a>(
-        &'a mut self,
-        sink: &'a mut (dyn RowSink + Send),
-    ) -> BoxFuture<'a, Result<PageEnd>> {
-        Box::pin(async move {
-            self.cancel.check()?;
-            for _ in 0..256 {
-                if self.next == self.rows_count {
-                    return Ok(PageEnd::Last { warnings_count: 0 });
-                }
-                match self.values.as_slice() {
-                    [] => sink.row(&[Value::Int(self.next)])?,
-                    values => sink.row(values)?,
-                }
-                self.next += 1;
-            }
-            Ok(PageEnd::More)
-        })
-    }
+/// The wall clock, in microseconds.
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let micros = i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(micros, 6).unwrap_or(Timestamp::ZERO)
 }

@@ -100,7 +100,7 @@ impl Time {
 #[derive(Clone, Copy)]
 struct Cursor<'a>(&'a [u8]);
 
-impl<'a> Cursor<'a> {
+impl Cursor<'_> {
     fn first(self) -> Option<u8> {
         self.0.first().copied()
     }

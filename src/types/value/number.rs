@@ -130,7 +130,7 @@ pub fn round_f64(number: f64) -> i128 {
 }
 
 /// JSON's `true`, `false` and strings as the number they read as.
-fn json_number(text: &str) -> &str {
+pub(in crate::types) fn json_number(text: &str) -> &str {
     match text {
         "true" => "1",
         "false" | "null" => "0",
@@ -142,7 +142,7 @@ fn json_number(text: &str) -> &str {
 
 /// The longest beginning that is a number: sign, digits, point, digits, exponent; and the rest.
 /// Blanks before it are skipped.
-fn number_prefix(bytes: &[u8]) -> (&str, &[u8]) {
+pub(in crate::types) fn number_prefix(bytes: &[u8]) -> (&str, &[u8]) {
     let bytes = bytes.trim_ascii_start();
     let digits = |from: usize| {
         let rest = bytes.get(from..).unwrap_or_default();
@@ -174,7 +174,7 @@ fn number_prefix(bytes: &[u8]) -> (&str, &[u8]) {
     (std::str::from_utf8(number).unwrap_or(""), rest)
 }
 
-fn is_blank(bytes: &[u8]) -> bool {
+pub(in crate::types) fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
