@@ -47,7 +47,11 @@ pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: Soc
         }
         Err(gone) => gone,
     };
-    tracing::debug!(id, %address, %gone, "connection ended");
+    if matches!(gone, Gone::Refused(_) | Gone::Desync(_)) {
+        tracing::info!(id, %address, %gone, "connection ended");
+    } else {
+        tracing::debug!(id, %address, %gone, "connection ended");
+    }
 }
 
 struct Connection {

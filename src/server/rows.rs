@@ -3,6 +3,8 @@
 //! Hot: [`PacketSink::row`] runs per row and encodes straight into the output buffer. After each
 //! page the buffer is sent, waiting for the client if it is slow: memory stays at one page.
 
+use tokio::task::yield_now;
+
 use super::wire::{Gone, Wire};
 use crate::error::Result;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
@@ -67,6 +69,8 @@ pub(super) async fn stream(
         let end = match page {
             Ok(PageEnd::More) => {
                 wire.flush().await?;
+                // A scan whose client keeps up never waits; let others run on this thread.
+                yield_now().await;
                 continue;
             }
             Ok(PageEnd::Last { warnings_count }) => Ok(warnings_count),
