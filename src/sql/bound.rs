@@ -1,0 +1,193 @@
+//! Bound statements on rows: SELECT, INSERT and its kin, UPDATE, DELETE.
+//!
+//! Made by `bind` from the `ast`; planned by `plan`; run by `exec`. Statements that touch no rows
+//! (DDL, SHOW, SET, transactions) are run from their `ast` form.
+
+use std::sync::Arc;
+
+use super::expr::Expr;
+use crate::catalog::Table;
+use crate::types::ResultColumn;
+
+/// A bound SELECT of one table or of none.
+#[derive(Debug, Clone)]
+pub struct Select {
+    /// The table; `None` for a table-less SELECT.
+    pub table: Option<Arc<Table>>,
+    /// The alias the table goes by; its name when none was given.
+    pub alias: String,
+    /// The hints that were understood.
+    pub hints: Hints,
+    /// `WHERE`, over the table's row.
+    pub filter: Option<Expr>,
+    /// Grouping and aggregates; `None` when there are neither.
+    pub aggregation: Option<Aggregation>,
+    /// `HAVING`, over the aggregated row (or the table's row when there is no aggregation).
+    pub having: Option<Expr>,
+    /// What is returned, over the same row as `having`.
+    pub outputs: Vec<Output>,
+    /// `DISTINCT`.
+    pub distinct: bool,
+    /// `ORDER BY`, over the same row as `having`.
+    pub order_by: Vec<OrderBy>,
+    /// `LIMIT`: a literal or a parameter.
+    pub limit: Option<Expr>,
+    /// `OFFSET`: a literal or a parameter.
+    pub offset: Option<Expr>,
+    /// `FOR UPDATE`.
+    pub for_update: bool,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}
+
+/// One output of a SELECT.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// What is computed.
+    pub expr: Expr,
+    /// How the client sees it.
+    pub column: ResultColumn,
+}
+
+/// One key of `ORDER BY`.
+#[derive(Debug, Clone)]
+pub struct OrderBy {
+    /// What is compared.
+    pub expr: Expr,
+    /// Whether `DESC`.
+    pub descending: bool,
+}
+
+/// GROUP BY and the aggregates. The aggregated row is the keys, then the aggregates.
+#[derive(Debug, Clone)]
+pub struct Aggregation {
+    /// The keys, over the table's row. Empty: one group, also when there is no row.
+    pub keys: Vec<Expr>,
+    /// The aggregates.
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// One aggregate call.
+#[derive(Debug, Clone)]
+pub struct Aggregate {
+    /// Which.
+    pub kind: AggregateKind,
+    /// Its argument, over the table's row; `None` for `COUNT(*)`. `COUNT(DISTINCT a, b)` has more.
+    pub args: Vec<Expr>,
+    /// Whether `DISTINCT`.
+    pub distinct: bool,
+    /// The type of the result.
+    pub ty: crate::types::ColumnType,
+}
+
+/// The aggregate functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AggregateKind {
+    /// `COUNT(*)` and `COUNT(a)`.
+    Count,
+    /// `SUM(a)`.
+    Sum,
+    /// `MIN(a)`.
+    Min,
+    /// `MAX(a)`.
+    Max,
+    /// `AVG(a)`.
+    Avg,
+    /// `GROUP_CONCAT(a)`.
+    GroupConcat,
+    /// `ANY_VALUE(a)`, and a column that the grouped primary key determines.
+    AnyValue,
+}
+
+/// The hints of dialect §2 that a statement may carry.
+#[derive(Debug, Clone, Default)]
+pub struct Hints {
+    /// `_l_allow_filtering_`.
+    pub allow_filtering: bool,
+    /// `MAX_EXECUTION_TIME(ms)` or `_l_operation_timeout_(ms)`.
+    pub timeout_ms: Option<u64>,
+    /// Hints that were not understood, for warnings.
+    pub unknown: Vec<String>,
+}
+
+/// A bound INSERT, REPLACE or UPSERT.
+#[derive(Debug, Clone)]
+pub struct Insert {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Which statement it is.
+    pub kind: InsertKind,
+    /// Positions in `Table::columns` that each row gives values for, in the order given.
+    pub columns: Vec<usize>,
+    /// The rows, each as long as `columns`.
+    pub rows: Vec<Vec<InsertValue>>,
+    /// `ON DUPLICATE KEY UPDATE`: positions and new values, over the existing row's columns
+    /// followed by the proposed row's.
+    pub on_duplicate: Vec<(usize, Expr)>,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}
+
+/// What a duplicate key means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InsertKind {
+    /// Error 1062, or `ON DUPLICATE KEY UPDATE`.
+    Insert,
+    /// The row is left out, with a warning.
+    InsertIgnore,
+    /// The old row goes.
+    Replace,
+    /// The named columns are written, the others kept.
+    Upsert,
+}
+
+/// One value of an inserted row.
+#[derive(Debug, Clone)]
+pub enum InsertValue {
+    /// An expression without row.
+    Expr(Expr),
+    /// `DEFAULT`.
+    Default,
+}
+
+/// A bound UPDATE.
+#[derive(Debug, Clone)]
+pub struct Update {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The alias the table goes by.
+    pub alias: String,
+    /// The hints that were understood.
+    pub hints: Hints,
+    /// `IGNORE`.
+    pub ignore: bool,
+    /// Positions and new values, over the row as changed so far (MySQL: left to right).
+    pub assignments: Vec<(usize, InsertValue)>,
+    /// `WHERE`.
+    pub filter: Option<Expr>,
+    /// `ORDER BY`.
+    pub order_by: Vec<OrderBy>,
+    /// `LIMIT`.
+    pub limit: Option<Expr>,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}
+
+/// A bound DELETE.
+#[derive(Debug, Clone)]
+pub struct Delete {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The alias the table goes by.
+    pub alias: String,
+    /// The hints that were understood.
+    pub hints: Hints,
+    /// `WHERE`.
+    pub filter: Option<Expr>,
+    /// `ORDER BY`.
+    pub order_by: Vec<OrderBy>,
+    /// `LIMIT`.
+    pub limit: Option<Expr>,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}

@@ -1,0 +1,146 @@
+//! What an evaluation may look at besides its row: the clock, the session, the parameters.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::expr::VariableScope;
+use crate::error::{Code, Result};
+use crate::types::{Timestamp, Value};
+
+/// Facts and variables of the session that runs a statement. Implemented by `session`.
+pub trait SessionFacts: Send + Sync {
+    /// The value of a system variable.
+    ///
+    /// # Errors
+    /// 1193 for an unknown name, 1238 for one without a value of that scope.
+    fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value<'static>>;
+    /// The value of `@name`; `NULL` when it was never set.
+    fn user_variable(&self, name: &str) -> Value<'static>;
+    /// The current database.
+    fn database(&self) -> Option<String>;
+    /// `name@host` as the client gave it.
+    fn user(&self) -> String;
+    /// `CONNECTION_ID()`.
+    fn connection_id(&self) -> u64;
+    /// `LAST_INSERT_ID()`.
+    fn last_insert_id(&self) -> u64;
+    /// `ROW_COUNT()`.
+    fn row_count(&self) -> i64;
+    /// `FOUND_ROWS()`.
+    fn found_rows(&self) -> u64;
+    /// `VERSION()`.
+    fn version(&self) -> &'static str;
+}
+
+/// The parts of `sql_mode` that change an evaluation.
+#[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent word of sql_mode"
+)]
+pub struct Mode {
+    /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
+    pub strict: bool,
+    /// `ERROR_FOR_DIVISION_BY_ZERO`.
+    pub error_for_division_by_zero: bool,
+    /// `NO_ZERO_DATE`.
+    pub no_zero_date: bool,
+    /// `NO_ZERO_IN_DATE`.
+    pub no_zero_in_date: bool,
+    /// `NO_UNSIGNED_SUBTRACTION`.
+    pub no_unsigned_subtraction: bool,
+    /// `NO_BACKSLASH_ESCAPES`.
+    pub no_backslash_escapes: bool,
+    /// `PIPES_AS_CONCAT`.
+    pub pipes_as_concat: bool,
+    /// `ANSI_QUOTES`.
+    pub ansi_quotes: bool,
+    /// `ONLY_FULL_GROUP_BY`.
+    pub only_full_group_by: bool,
+    /// `NO_AUTO_VALUE_ON_ZERO`.
+    pub no_auto_value_on_zero: bool,
+    /// `LINDORM`: `INSERT` means `UPSERT` (dialect §4).
+    pub lindorm: bool,
+}
+
+/// One line of `SHOW WARNINGS`.
+#[derive(Debug, Clone)]
+pub struct Warning {
+    /// How bad.
+    pub level: WarningLevel,
+    /// What kind.
+    pub code: Code,
+    /// The text.
+    pub message: String,
+}
+
+/// The first column of `SHOW WARNINGS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningLevel {
+    /// Nothing was lost.
+    Note,
+    /// Something was adjusted.
+    Warning,
+    /// The statement failed.
+    Error,
+}
+
+/// Warnings one statement keeps; past it they are only counted. MySQL's `max_error_count`.
+pub const WARNINGS_MAX: usize = 1024;
+
+/// The warnings of the running statement.
+#[derive(Debug, Default)]
+pub struct Warnings {
+    kept: Mutex<(Vec<Warning>, u64)>,
+}
+
+impl Warnings {
+    /// Adds a warning; the text is made only if it will be kept.
+    pub fn add(&self, level: WarningLevel, code: Code, message: impl FnOnce() -> String) {
+        let mut kept = self.kept.lock();
+        kept.1 += 1;
+        if kept.0.len() < WARNINGS_MAX {
+            kept.0.push(Warning {
+                level,
+                code,
+                message: message(),
+            });
+        }
+    }
+
+    /// How many there were, kept or not, as the protocol's 16 bits can say.
+    pub fn count(&self) -> u16 {
+        u16::try_from(self.kept.lock().1).unwrap_or(u16::MAX)
+    }
+
+    /// The kept ones, in order.
+    pub fn list(&self) -> Vec<Warning> {
+        self.kept.lock().0.clone()
+    }
+
+    /// Takes the kept ones out.
+    pub fn take(&self) -> Vec<Warning> {
+        let mut kept = self.kept.lock();
+        kept.1 = 0;
+        std::mem::take(&mut kept.0)
+    }
+}
+
+/// Everything an evaluation may look at besides its row. Lives as long as the statement.
+pub struct EvalContext {
+    /// When the statement began: the value of `NOW()` throughout.
+    pub now: Timestamp,
+    /// The session's `time_zone`.
+    pub zone: crate::types::temporal::Zone,
+    /// The session's `sql_mode`.
+    pub mode: Mode,
+    /// The values of `?`.
+    pub parameters: Vec<Value<'static>>,
+    /// The session.
+    pub facts: Arc<dyn SessionFacts>,
+    /// Where warnings go.
+    pub warnings: Arc<Warnings>,
+    /// Whether division by zero and truncation are errors: in a strict INSERT or UPDATE.
+    pub strict_write: bool,
+}

@@ -1,0 +1,279 @@
+//! Bound expressions: names are positions, functions are entries of the registry, types are known.
+
+use crate::types::{ColumnType, Value};
+
+/// An expression with its type.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// The type of its result.
+    pub ty: ColumnType,
+    /// Whether the result can be `NULL`.
+    pub nullable: bool,
+}
+
+/// What an [`Expr`] computes.
+#[derive(Debug, Clone)]
+pub enum ExprKind {
+    /// A constant.
+    Literal(Value<'static>),
+    /// The value at this position of the input row. For a table row: the position in
+    /// `Table::columns`. After aggregation: group keys first, aggregates after them. In
+    /// `ON DUPLICATE KEY UPDATE`: the existing row's columns, then the proposed row's.
+    Column(usize),
+    /// The n-th `?` of a prepared statement, from 0.
+    Parameter(usize),
+    /// `@name`.
+    UserVariable(String),
+    /// `@@name`, `@@session.name`, `@@global.name`.
+    SystemVariable {
+        /// Which value is asked for.
+        scope: VariableScope,
+        /// The name, lower case.
+        name: String,
+    },
+    /// `-x`, `~x`.
+    Unary(UnaryOp, Box<Expr>),
+    /// Arithmetic and bit operators.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Comparison of two values, or of two rows ([`ExprKind::Row`]) of one length.
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    /// `a AND b AND …`, flattened, at least two.
+    And(Vec<Expr>),
+    /// `a OR b OR …`, flattened, at least two.
+    Or(Vec<Expr>),
+    /// `a XOR b`.
+    Xor(Box<Expr>, Box<Expr>),
+    /// `NOT a`.
+    Not(Box<Expr>),
+    /// `a IS [NOT] NULL`.
+    IsNull {
+        /// The operand.
+        expr: Box<Expr>,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `a IS [NOT] TRUE`, `FALSE`, `UNKNOWN` (`None`).
+    IsTruth {
+        /// The operand.
+        expr: Box<Expr>,
+        /// What it is compared with.
+        truth: Option<bool>,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `a [NOT] IN (b, c, …)`; `a` and the members may be rows.
+    InList {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The members, at least one.
+        list: Vec<Expr>,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `a [NOT] BETWEEN low AND high`.
+    Between {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The least value.
+        low: Box<Expr>,
+        /// The greatest value.
+        high: Box<Expr>,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `a [NOT] LIKE pattern [ESCAPE c]`.
+    Like {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The pattern.
+        pattern: Box<Expr>,
+        /// The escape character; `None` when switched off by `ESCAPE ''`.
+        escape: Option<char>,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `a [NOT] REGEXP pattern`.
+    Regexp {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The pattern.
+        pattern: Box<Expr>,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `CASE [operand] WHEN … THEN … [ELSE …] END`.
+    Case {
+        /// The value each condition is compared with; `None` for a searched CASE.
+        operand: Option<Box<Expr>>,
+        /// Condition and result, at least one.
+        branches: Vec<(Expr, Expr)>,
+        /// The result when no condition holds; `NULL` when absent.
+        otherwise: Option<Box<Expr>>,
+    },
+    /// `CAST(a AS type)`, `CONVERT(a, type)`, `BINARY a`.
+    Cast(Box<Expr>, CastType),
+    /// `date ± INTERVAL amount unit`, `DATE_ADD`, `DATE_SUB`.
+    DateShift {
+        /// The date.
+        date: Box<Expr>,
+        /// How much.
+        amount: Box<Expr>,
+        /// Of what.
+        unit: IntervalUnit,
+        /// Whether it is subtracted.
+        negated: bool,
+    },
+    /// A function of the registry.
+    Call(&'static super::functions::Function, Vec<Expr>),
+    /// `(a, b, …)`: only as an operand of [`ExprKind::Compare`] and [`ExprKind::InList`].
+    Row(Vec<Expr>),
+}
+
+/// Which value of a system variable is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableScope {
+    /// `@@x`: the session's if it has one, else the server's.
+    Any,
+    /// `@@session.x`, `@@local.x`.
+    Session,
+    /// `@@global.x`.
+    Global,
+}
+
+/// Operators with one operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnaryOp {
+    /// `-a`.
+    Negate,
+    /// `~a`.
+    BitNot,
+}
+
+/// Arithmetic and bit operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinaryOp {
+    /// `+`.
+    Add,
+    /// `-`.
+    Subtract,
+    /// `*`.
+    Multiply,
+    /// `/`.
+    Divide,
+    /// `DIV`.
+    IntegerDivide,
+    /// `%`, `MOD`.
+    Modulo,
+    /// `&`.
+    BitAnd,
+    /// `|`.
+    BitOr,
+    /// `^`.
+    BitXor,
+    /// `<<`.
+    ShiftLeft,
+    /// `>>`.
+    ShiftRight,
+}
+
+/// Comparison operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompareOp {
+    /// `=`.
+    Equal,
+    /// `<=>`: never `NULL`.
+    NullSafeEqual,
+    /// `<>`, `!=`.
+    NotEqual,
+    /// `<`.
+    Less,
+    /// `<=`.
+    LessOrEqual,
+    /// `>`.
+    Greater,
+    /// `>=`.
+    GreaterOrEqual,
+}
+
+/// The target of a `CAST`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CastType {
+    /// `SIGNED`.
+    Signed,
+    /// `UNSIGNED`.
+    Unsigned,
+    /// `CHAR[(n)]`.
+    Char(Option<u32>),
+    /// `BINARY[(n)]`.
+    Binary(Option<u32>),
+    /// `DECIMAL(p, s)`.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// `FLOAT`.
+    Float,
+    /// `DOUBLE`, `REAL`.
+    Double,
+    /// `DATE`.
+    Date,
+    /// `TIME(fsp)`.
+    Time(u8),
+    /// `DATETIME(fsp)`.
+    Datetime(u8),
+    /// `YEAR`.
+    Year,
+    /// `JSON`.
+    Json,
+}
+
+/// Units of `INTERVAL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the SQL word of the same name")]
+pub enum IntervalUnit {
+    Microsecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+    SecondMicrosecond,
+    MinuteMicrosecond,
+    MinuteSecond,
+    HourMicrosecond,
+    HourSecond,
+    HourMinute,
+    DayMicrosecond,
+    DaySecond,
+    DayMinute,
+    DayHour,
+    YearMonth,
+}
+
+/// The input row of an evaluation.
+pub trait Row {
+    /// The value at `column_idx`; decoded only when asked for.
+    ///
+    /// # Errors
+    /// Damaged stored bytes, or a position outside the row (an internal error).
+    fn column(&self, column_idx: usize) -> crate::error::Result<Value<'_>>;
+}
+
+/// The row of a statement without table.
+#[derive(Debug, Clone, Copy)]
+pub struct NoRow;
+
+impl Row for NoRow {
+    fn column(&self, column_idx: usize) -> crate::error::Result<Value<'_>> {
+        Err(crate::error::Error::internal(format!(
+            "column {column_idx} of a row without columns"
+        )))
+    }
+}
