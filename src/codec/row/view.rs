@@ -146,13 +146,15 @@ impl<'a> RowView<'a> {
     }
 
     /// How many columns the row has, those that are `NULL` included and dynamic ones not.
+    #[must_use]
     pub fn columns_count(&self) -> usize {
         let id_bytes = if self.is_large() { 4 } else { 1 };
         (self.ids.len() + self.nulls.len()) / id_bytes
     }
 
     /// The columns of the row in order of their ids, as stored: see [`decode_value`].
-    pub fn iter(&self) -> Columns<'a> {
+    #[must_use]
+    pub fn columns(&self) -> Columns<'a> {
         Columns {
             row: *self,
             present: 0,
@@ -173,17 +175,20 @@ impl<'a> RowView<'a> {
     }
 
     /// When the row expires, in milliseconds since 1970; `None` when it does not.
+    #[must_use]
     pub fn expiry_ms(&self) -> Option<u64> {
         self.sections.expiry_ms
     }
 
     /// When the row was written, in milliseconds since 1970, as far as no cell says otherwise;
     /// `None` when the row keeps no timestamps.
+    #[must_use]
     pub fn timestamp_ms(&self) -> Option<u64> {
         self.sections.timestamps.map(|timestamps| timestamps.row_ms)
     }
 
     /// When a column was written, in milliseconds since 1970.
+    #[must_use]
     pub fn cell_timestamp_ms(&self, id: ColumnId) -> Option<u64> {
         self.sections
             .timestamps
@@ -223,7 +228,7 @@ impl<'a> RowView<'a> {
     /// # Errors
     /// [`Corrupt`] at the first damage.
     pub fn verify(&self) -> Result<(), Corrupt> {
-        for column in self.iter() {
+        for column in self.columns() {
             column?;
         }
         self.sections.verify()
@@ -267,7 +272,7 @@ impl<'a> Parts<'a> {
         };
         let sections_at = self.values_at.saturating_add(values_bytes);
         let sections = if flags & flag::SECTIONS != 0 {
-            sections::parse(rest, flags).map_err(|corrupt| corrupt.shifted(sections_at))?
+            sections::parse(rest, flags, sections_at)?
         } else if rest.is_empty() {
             Sections::default()
         } else {
@@ -290,7 +295,7 @@ pub(super) fn bytes_count(bytes: [u8; 4]) -> usize {
     usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
 }
 
-/// The columns of a row in order of their ids: see [`RowView::iter`].
+/// The columns of a row in order of their ids: see [`RowView::columns`].
 #[derive(Debug, Clone)]
 pub struct Columns<'a> {
     row: RowView<'a>,
