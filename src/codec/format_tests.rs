@@ -154,10 +154,12 @@ fn answer(row: RowView<'_>, what: &str) -> String {
         return ms(row.expiry_ms());
     }
     if what == "timestamp" {
-        return ms(row.timestamp_ms());
+        return ms(row.timestamp_ms().unwrap());
     }
     if let Some(id) = what.strip_prefix("timestamp of column ") {
-        return ms(row.cell_timestamp_ms(ColumnId(id.parse().unwrap())));
+        return ms(row
+            .cell_timestamp_ms(ColumnId(id.parse().unwrap()))
+            .unwrap());
     }
     if let Some(name) = what.strip_prefix("timestamp of ") {
         return ms(row.dynamic_timestamp_ms(name).unwrap());

@@ -38,7 +38,6 @@ pub(super) struct Sections<'a> {
 }
 
 /// Splits the bytes behind the values, which begin at `at` in the row; all of them must be used.
-#[cold]
 pub(super) fn parse(bytes: &[u8], flags: u8, at: usize) -> Result<Sections<'_>, Corrupt> {
     let mut sections = Sections {
         at,

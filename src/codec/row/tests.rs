@@ -116,14 +116,14 @@ proptest! {
         let bytes = encode(&row, false);
         let view = RowView::parse(&bytes).unwrap();
         prop_assert_eq!(view.expiry_ms(), row.expiry_ms);
-        prop_assert_eq!(view.timestamp_ms(), row.written_ms);
+        prop_assert_eq!(view.timestamp_ms().unwrap(), row.written_ms);
         for id in row.columns.keys().chain(row.cells.keys()) {
             let expected = row.cells.get(id).copied().or(row.written_ms);
-            prop_assert_eq!(view.cell_timestamp_ms(ColumnId(*id)), expected);
+            prop_assert_eq!(view.cell_timestamp_ms(ColumnId(*id)).unwrap(), expected);
         }
         let expected: Vec<_> =
             row.dynamic.iter().filter(|(_, value)| !matches!(value, Value::Null)).collect();
-        let found: Vec<_> = view.dynamic_columns().map(Result::unwrap).collect();
+        let found: Vec<_> = view.dynamic_columns().unwrap().map(Result::unwrap).collect();
         prop_assert_eq!(found.len(), expected.len());
         for (found, (name, value)) in found.iter().zip(expected) {
             prop_assert_eq!(found.name, name);
@@ -191,6 +191,7 @@ fn read_all(bytes: &[u8]) {
     }
     let names: Vec<&str> = view
         .dynamic_columns()
+        .unwrap()
         .map_while(Result::ok)
         .map(|c| c.name)
         .collect();
