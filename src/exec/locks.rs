@@ -191,6 +191,11 @@ impl Held {
         Err(Error::new(Code::LockWaitTimeout, text))
     }
 
+    /// Whether nobody holds any lock.
+    pub fn is_table_idle(&self) -> bool {
+        self.locks.is_idle()
+    }
+
     /// How many rows are locked; for savepoints and tests.
     pub fn count(&self) -> usize {
         self.rows.len()

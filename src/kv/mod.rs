@@ -16,8 +16,10 @@
 
 pub mod answer;
 pub mod error;
+pub mod lsm;
 pub mod memory;
 pub mod page;
+pub mod testing;
 pub mod write_set;
 
 use std::fmt;
