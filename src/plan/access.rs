@@ -381,5 +381,3 @@ impl TablePlan {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -213,5 +213,3 @@ impl Source<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
