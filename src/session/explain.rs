@@ -24,6 +24,7 @@ use crate::plan::explain::{
 use crate::plan::{self, Access, TablePlan};
 use crate::sql::ast::{Explain, ExplainFormat};
 use crate::sql::bound::{Insert, InsertKind, Select};
+use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Value};
 
 impl Session {
@@ -223,7 +224,8 @@ fn reply(explanation: Explanation) -> Reply {
         values.map(|(text, column)| value_of(text, &column.ty)).collect()
     });
     let rows = rows.collect();
-    Reply::Rows(ResultSet { columns: columns.into(), rows: Box::new(ReadyRows::new(rows)) })
+    let rows = Box::new(ReadyRows::new(rows));
+    Reply::Rows(ResultSet { columns: columns.into(), zone: Zone::UTC, rows })
 }
 
 fn value_of(text: Option<String>, ty: &ColumnType) -> Value<'static> {
