@@ -27,7 +27,7 @@ use crate::sql::bound::{OrderBy, Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval, eval_condition};
 use crate::sql::expr::{Expr, NoRow, Row};
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// Rows handed out per page once they were collected.
 const EMIT_PAGE_ROWS: usize = 1024;
@@ -38,13 +38,17 @@ pub struct Program {
     /// The statement.
     pub select: Select,
     layout: Option<Layout>,
+    /// Whether an output is a TIMESTAMP, which is shown in the session's zone.
+    has_timestamps: bool,
 }
 
 impl Program {
     /// Prepares a bound SELECT for execution.
     pub fn new(select: Select) -> Program {
         let layout = select.table.as_deref().map(Layout::of);
-        Program { select, layout }
+        let is_timestamp = |output: &Output| matches!(output.expr.ty, ColumnType::Timestamp { .. });
+        let has_timestamps = select.outputs.iter().any(is_timestamp);
+        Program { select, layout, has_timestamps }
     }
 }
 
@@ -344,7 +348,11 @@ impl SelectStream {
             let Some(outputs) = sorted.next_outputs()? else { return Ok(Flow::Enough) };
             if self.window.admits() {
                 let exprs = self.program.select.outputs.iter().map(|output| &output.expr);
-                sink.row(&tuple::decode(&outputs, exprs)?)?;
+                let mut values = tuple::decode(&outputs, exprs)?;
+                if self.program.has_timestamps {
+                    localise(&mut values, &self.ctx);
+                }
+                sink.row(&values)?;
             }
         }
         Ok(Flow::More)
@@ -377,6 +385,7 @@ struct RowWork<'s> {
     having: Option<&'s Expr>,
     residual: Option<&'s Expr>,
     ctx: &'s EvalContext,
+    has_timestamps: bool,
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
     bytes: &'s mut Vec<u8>,
@@ -389,6 +398,7 @@ impl<'s> RowWork<'s> {
             having: stream.program.select.having.as_ref(),
             residual: stream.residual.as_ref(),
             ctx: &stream.ctx,
+            has_timestamps: stream.program.has_timestamps,
             window: &mut stream.window,
             seen: stream.seen.as_mut(),
             bytes: &mut stream.bytes,
@@ -413,6 +423,9 @@ impl<'s> RowWork<'s> {
                     return Ok(());
                 }
             }
+            if self.has_timestamps {
+                localise(values, self.ctx);
+            }
             sink.row(values)
         })?;
         Ok(if self.window.left_rows == Some(0) { Flow::Enough } else { Flow::More })
@@ -427,18 +440,27 @@ fn with_outputs(
     outputs: &[Output],
     row: &dyn Row,
     ctx: &EvalContext,
-    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
+    take: impl FnOnce(&mut [Value<'_>]) -> Result<()>,
 ) -> Result<()> {
     if outputs.len() <= STACK_OUTPUTS {
         let mut values: [Value<'_>; STACK_OUTPUTS] = [const { Value::Null }; STACK_OUTPUTS];
         for (slot, output) in values.iter_mut().zip(outputs) {
             *slot = eval(&output.expr, row, ctx)?;
         }
-        return take(values.get(..outputs.len()).unwrap_or_default());
+        return take(values.get_mut(..outputs.len()).unwrap_or_default());
     }
     let values: Result<Vec<Value<'_>>> =
         outputs.iter().map(|output| eval(&output.expr, row, ctx)).collect();
-    take(&values?)
+    take(&mut values?)
+}
+
+/// Turns points in time into the session's local time, as clients are shown them.
+fn localise(values: &mut [Value<'_>], ctx: &EvalContext) {
+    for value in values {
+        if let Value::Timestamp(point) = value {
+            *value = Value::Datetime(ctx.zone.to_datetime(*point));
+        }
+    }
 }
 
 fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -> Result<()> {

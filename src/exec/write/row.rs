@@ -47,6 +47,7 @@ impl Stored<'_> {
                 no_zero_in_date: self.ctx.mode.no_zero_in_date,
             },
             zone: &self.ctx.zone,
+            now: self.ctx.now,
             ..StoreMode::STRICT
         };
         let row_number = u64::try_from(self.row_number).unwrap_or(u64::MAX);
