@@ -247,8 +247,7 @@ impl Talk {
     }
 
     fn end_command(&self) {
-        self.registration
-            .end(self.state.wait_timeout, self.session.database().as_deref());
+        self.registration.end(self.state.wait_timeout);
     }
 
     fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {
