@@ -14,7 +14,6 @@ use super::packet::{Desync, PART_BYTES_MAX, PacketReader, PacketWriter};
 use super::parameters::Parameters;
 use super::reply::{self, Outcome};
 use super::row::RowEncoder;
-use super::text::statement_text;
 use super::{fuzz, wire};
 use crate::error::{Code, Error};
 use crate::types::column_type::{IntWidth, LobSize};
@@ -484,32 +483,6 @@ fn binary_rows() {
 }
 
 #[test]
-fn binary_literals_that_are_not_utf8_become_hex() {
-    let cases: &[(&[u8], &str)] = &[
-        (b"SELECT 'a\xc3\xa9'", "SELECT 'aé'"),
-        (
-            b"INSERT INTO t VALUES (_binary'\xff\\0\\'''\\%', 'ok')",
-            "INSERT INTO t VALUES (X'FF0027275C25', 'ok')",
-        ),
-        (b"SELECT _BINARY \"\xfe\"", "SELECT X'FE'"),
-        (b"SELECT x_binary'\xfe'", "SELECT x_binaryX'FE'"),
-        (
-            b"/* ' */ -- '\n# '\n SELECT `'`, '\xff'",
-            "/* ' */ -- '\n# '\n SELECT `'`, X'FF'",
-        ),
-    ];
-    for (bytes, expected) in cases {
-        assert_eq!(statement_text(bytes, true).unwrap(), *expected);
-    }
-    assert_eq!(
-        statement_text(b"SELECT '\xff\\'", false).unwrap(),
-        "SELECT X'FF5C'"
-    );
-    let error = statement_text(b"SELECT \xff", true).unwrap_err();
-    assert_eq!(error.code(), Code::InvalidCharacterString);
-}
-
-#[test]
 fn long_payloads_are_split_and_gathered_again() {
     for bytes in [
         PART_BYTES_MAX - 1,
@@ -624,7 +597,6 @@ proptest! {
         fuzz::packets(&bytes, piece);
         fuzz::command(&bytes);
         fuzz::login(&bytes);
-        fuzz::text(&bytes);
         fuzz::execute_parameters(&bytes, count);
     }
 

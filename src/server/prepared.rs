@@ -22,9 +22,6 @@ use crate::session::{Prepared, Reply, ResultSet};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
 
-/// Prepared statements of one connection, MySQL's default for the whole server.
-const STATEMENTS_MAX: usize = 16_382;
-
 /// Open cursors of one connection: each holds a snapshot and up to a page of rows.
 const CURSORS_MAX: usize = 32;
 
@@ -115,8 +112,8 @@ fn unknown(id: u32, command: &str) -> Error {
 
 impl Talk {
     /// COM_STMT_PREPARE.
-    pub(super) async fn prepare(&mut self, bytes: &[u8]) {
-        let prepared = self.try_prepare(bytes).await;
+    pub(super) fn prepare(&mut self, text: &[u8]) {
+        let prepared = self.try_prepare(text);
         self.refresh();
         match prepared {
             Ok(prepared) => self.send_prepared(&prepared),
@@ -124,17 +121,10 @@ impl Talk {
         }
     }
 
-    async fn try_prepare(&mut self, bytes: &[u8]) -> Result<Prepared> {
-        if STATEMENTS_MAX <= self.statements.by_id.len() {
-            let text = format!(
-                "Can't create more than max_prepared_stmt_count statements \
-                 (current value: {STATEMENTS_MAX})"
-            );
-            return Err(Error::new(Code::TooManyStatements, text));
-        }
-        let prepared = self.session.prepare(bytes)?;
+    fn try_prepare(&mut self, text: &[u8]) -> Result<Prepared> {
+        let prepared = self.session.prepare(text)?;
         let statement = Statement {
-            text: bytes.get(..TEXT_BYTES_MAX).unwrap_or(bytes).into(),
+            text: text.get(..TEXT_BYTES_MAX).unwrap_or(text).into(),
             parameters: Parameters::new(prepared.parameters_count),
             shape: None,
             cursor: None,
@@ -277,8 +267,8 @@ impl Talk {
             let rows_count = cursor.waiting.rows_seen;
             drop(cursor);
             self.session.end_rows(rows_count);
+            self.refresh();
         }
-        self.refresh();
     }
 
     /// COM_STMT_RESET.

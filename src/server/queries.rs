@@ -13,8 +13,8 @@ use crate::session::{Answer, Done, Reply, ResultSet};
 
 impl Talk {
     /// Runs the statements of a query one after the other, until one fails.
-    pub(super) async fn query(&mut self, bytes: &[u8]) -> std::result::Result<(), Gone> {
-        let mut rest = bytes;
+    pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<(), Gone> {
+        let mut rest = text;
         loop {
             let answered = self.session.query(rest).await;
             self.refresh();
@@ -39,6 +39,11 @@ impl Talk {
             }
             self.wire.flush_if_full().await?;
         }
+    }
+
+    /// Tells SHOW PROCESSLIST which database is current.
+    pub(super) fn database_may_differ(&self) {
+        self.registration.set_database(self.session.database());
     }
 
     /// An OK with news.
@@ -86,17 +91,18 @@ impl Talk {
     }
 
     /// COM_INIT_DB.
-    pub(super) async fn init_db(&mut self, name: &[u8]) {
+    pub(super) fn init_db(&mut self, name: &[u8]) {
         let changed = match name_text(name) {
             Ok(name) => self.session.use_database(name),
             Err(error) => Err(error),
         };
         self.refresh();
+        self.database_may_differ();
         self.ok_or_error(changed);
     }
 
     /// COM_FIELD_LIST: definitions without count and without rows.
-    pub(super) async fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
+    pub(super) fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
         let listed = match (name_text(table), name_text(wildcard)) {
             (Ok(table), Ok(wildcard)) => self.session.list_fields(table, wildcard),
             (Err(error), _) | (_, Err(error)) => Err(error),
@@ -137,10 +143,11 @@ impl Talk {
     }
 
     /// COM_RESET_CONNECTION.
-    pub(super) async fn reset_connection(&mut self) {
+    pub(super) fn reset_connection(&mut self) {
         self.statements.clear();
         let reset = self.session.reset();
         self.refresh();
+        self.database_may_differ();
         self.ok_or_error(reset);
     }
 

@@ -147,6 +147,15 @@ impl Wire {
         self.out.packet(|out| reply::put_error(out, error));
     }
 
+    /// Tells the client no; the connection is to end.
+    pub(super) async fn refuse(&mut self, error: Error) -> Gone {
+        self.error(&error);
+        match self.flush().await {
+            Ok(()) => Gone::Refused(error),
+            Err(gone) => gone,
+        }
+    }
+
     /// Appends the packet between columns and rows, which newer clients do without.
     pub(super) fn end_of_columns(&mut self, status: Status) {
         if !self.capabilities.has(Capabilities::DEPRECATE_EOF) {

@@ -24,7 +24,7 @@ use crate::plan::explain::{
 use crate::plan::{self, Access, TablePlan};
 use crate::sql::ast::{Explain, ExplainFormat};
 use crate::sql::bound::{Insert, InsertKind, Select};
-use crate::types::temporal::Zone;
+use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Value};
 
 impl Session {

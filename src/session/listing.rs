@@ -13,7 +13,7 @@ use crate::exec::row::ValuesRow;
 use crate::sql::ast::{ColumnName, Expr, Literal, ShowFilter};
 use crate::sql::bind::{self, Names};
 use crate::sql::eval::eval_condition;
-use crate::types::temporal::Zone;
+use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, ResultColumn, Value};
 
 /// A small table in memory.
