@@ -5,6 +5,7 @@
 
 pub mod ast;
 pub mod aggregate;
+pub mod bind;
 pub mod bound;
 pub mod context;
 pub mod eval;
