@@ -72,8 +72,8 @@ impl Session {
         }
         let parsed = parse::parse_first(sql, self.settings.mode)?;
         if parsed.rest_offset < sql.len() {
-            let near = String::from_utf8_lossy(sql.get(parsed.rest_offset..).unwrap_or_default());
-            return Err(parse::syntax_error(&near, 1));
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            return Err(parse::syntax_error(rest, 1));
         }
         let definitions = self.shared.catalog.current();
         let compiled = self.compile_if_rows(&parsed.statement)?;

@@ -11,6 +11,8 @@
     reason = "a rule of the grammar names the tokens it takes; all others are one syntax error"
 )]
 
+pub use cursor::syntax_error;
+
 mod column_type;
 mod cursor;
 mod ddl;
