@@ -16,7 +16,7 @@ use crate::types::{ResultColumn, Value};
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
-pub const STATEMENTS_MAX: usize = 16_382;
+pub(super) const STATEMENTS_MAX: usize = 16_382;
 
 /// A parsed statement and, if it is one on rows, its program.
 pub(super) struct PreparedStatement {
