@@ -133,7 +133,6 @@ codes! {
     KeyColumnType = 1073 "42000" "A column whose type cannot be in a key.";
     ColumnTooBig = 1074 "42000" "A declared length over the limit.";
     BlobKeyWithoutLength = 1170 "42000" "A TEXT or BLOB column in a key.";
-    DuplicatedValueInType = 1291 "HY000" "Two equal labels of an ENUM.";
     NoPrimaryKey = 3750 "HY000" "A table without primary key.";
     WrongAutoKey = 1075 "42000" "AUTO_INCREMENT where it cannot be.";
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
@@ -232,5 +231,9 @@ codes! {
     ParserCapacity = 3170 "HY000" "A statement of more words than the limit.";
     IllegalDouble = 1367 "22007" "A number with an exponent beyond DOUBLE.";
     UnknownExplainFormat = 1791 "HY000" "EXPLAIN FORMAT with an unknown name.";
+    MalformedPacket = 1835 "HY000" "A packet that ends early or holds what cannot be.";
+    NoOpenCursor = 1421 "HY000" "FETCH of a statement without an open cursor.";
+    ConnectionKilled = 3169 "HY000" "Another connection killed this one.";
+    IdleTooLong = 4031 "HY000" "The client was silent for longer than wait_timeout.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

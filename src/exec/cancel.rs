@@ -101,7 +101,9 @@ impl Default for CancelToken {
 
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancelToken").field("stop", &self.reason()).finish_non_exhaustive()
+        f.debug_struct("CancelToken")
+            .field("stop", &self.reason())
+            .finish_non_exhaustive()
     }
 }
 
@@ -125,7 +127,9 @@ impl CancelToken {
     /// A new statement begins: a KILL QUERY of the one before, and its deadline, are past.
     pub fn begin_statement(&self) {
         let query = Stop::Query as u8;
-        let _ = self.stop.compare_exchange(query, 0, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = self
+            .stop
+            .compare_exchange(query, 0, Ordering::AcqRel, Ordering::Relaxed);
         self.deadline_micros.store(NO_DEADLINE, Ordering::Relaxed);
     }
 
@@ -179,12 +183,22 @@ impl CancelToken {
         }
     }
 
-    /// Waits until the connection should end, and says why.
+    /// For a connection at rest: waits until it should end, and says why.
     pub async fn connection_ended(&self) -> Stop {
+        self.reached(|stop| stop != Stop::Query).await
+    }
+
+    /// For a connection that is sending: waits until nothing is to be sent any more.
+    pub async fn connection_broken(&self) -> Stop {
+        self.reached(|stop| stop != Stop::Query && stop != Stop::Drain)
+            .await
+    }
+
+    async fn reached(&self, wanted: impl Fn(Stop) -> bool) -> Stop {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            if let Some(stop) = self.ends_connection() {
+            if let Some(stop) = self.reason().filter(|stop| wanted(*stop)) {
                 return stop;
             }
             changed.await;

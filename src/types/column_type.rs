@@ -107,9 +107,15 @@ pub enum LobSize {
 
 impl ColumnType {
     /// `BIGINT`, the type of most integer expressions.
-    pub const BIGINT: ColumnType = ColumnType::Int { width: IntWidth::Big, unsigned: false };
+    pub const BIGINT: ColumnType = ColumnType::Int {
+        width: IntWidth::Big,
+        unsigned: false,
+    };
     /// `BIGINT UNSIGNED`.
-    pub const BIGINT_UNSIGNED: ColumnType = ColumnType::Int { width: IntWidth::Big, unsigned: true };
+    pub const BIGINT_UNSIGNED: ColumnType = ColumnType::Int {
+        width: IntWidth::Big,
+        unsigned: true,
+    };
     /// `VARCHAR` bounded by `max_value_bytes` alone.
     pub const VARCHAR: ColumnType = ColumnType::Varchar { chars_max: None };
 
@@ -132,7 +138,10 @@ impl ColumnType {
 
     /// `CHAR`, `VARCHAR` and the `TEXT` family; neither `ENUM` nor `JSON`.
     pub fn is_text(&self) -> bool {
-        matches!(self, ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_))
+        matches!(
+            self,
+            ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_)
+        )
     }
 
     /// `BINARY`, `VARBINARY` and the `BLOB` family.
@@ -156,7 +165,10 @@ impl ColumnType {
 
     /// Whether the type has no numbers below zero.
     pub fn is_unsigned(&self) -> bool {
-        matches!(self, ColumnType::Int { unsigned: true, .. } | ColumnType::Year)
+        matches!(
+            self,
+            ColumnType::Int { unsigned: true, .. } | ColumnType::Year
+        )
     }
 
     /// The smallest and the largest number of an integer type.
@@ -278,7 +290,12 @@ impl fmt::Display for ColumnType {
             ColumnType::Null => f.write_str("null"),
             ColumnType::Boolean => f.write_str("tinyint(1)"),
             ColumnType::Int { width, unsigned } => {
-                write!(f, "{}{}", width.name(), if *unsigned { " unsigned" } else { "" })
+                write!(
+                    f,
+                    "{}{}",
+                    width.name(),
+                    if *unsigned { " unsigned" } else { "" }
+                )
             }
             ColumnType::Float => f.write_str("float"),
             ColumnType::Double => f.write_str("double"),
@@ -300,18 +317,16 @@ impl fmt::Display for ColumnType {
             ColumnType::Year => f.write_str("year"),
             ColumnType::Json => f.write_str("json"),
             ColumnType::Enum(labels) => {
-                let quoted = labels.iter().map(|label| format!("'{}'", label.replace('\'', "''")));
+                let quoted = labels
+                    .iter()
+                    .map(|label| format!("'{}'", label.replace('\'', "''")));
                 write!(f, "enum({})", quoted.collect::<Vec<_>>().join(","))
             }
         }
     }
 }
 
-fn sized<T: fmt::Display>(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    size: Option<T>,
-) -> fmt::Result {
+fn sized<T: fmt::Display>(f: &mut fmt::Formatter<'_>, name: &str, size: Option<T>) -> fmt::Result {
     match size {
         Some(size) => write!(f, "{name}({size})"),
         None => f.write_str(name),
@@ -328,9 +343,20 @@ mod tests {
         let cases = [
             (ColumnType::Boolean, "tinyint(1)"),
             (ColumnType::BIGINT_UNSIGNED, "bigint unsigned"),
-            (ColumnType::Decimal { precision: 10, scale: 2 }, "decimal(10,2)"),
+            (
+                ColumnType::Decimal {
+                    precision: 10,
+                    scale: 2,
+                },
+                "decimal(10,2)",
+            ),
             (ColumnType::VARCHAR, "varchar"),
-            (ColumnType::Varchar { chars_max: Some(20) }, "varchar(20)"),
+            (
+                ColumnType::Varchar {
+                    chars_max: Some(20),
+                },
+                "varchar(20)",
+            ),
             (ColumnType::Text(LobSize::Medium), "mediumtext"),
             (ColumnType::Blob(LobSize::Regular), "blob"),
             (ColumnType::Datetime { fsp: 3 }, "datetime(3)"),
@@ -345,7 +371,10 @@ mod tests {
     #[test]
     fn integer_ranges_follow_their_width() {
         assert_eq!(IntWidth::Medium.range(false), (-8_388_608, 8_388_607));
-        assert_eq!(ColumnType::BIGINT_UNSIGNED.int_range(), Some((0, i128::from(u64::MAX))));
+        assert_eq!(
+            ColumnType::BIGINT_UNSIGNED.int_range(),
+            Some((0, i128::from(u64::MAX)))
+        );
         assert_eq!(ColumnType::Boolean.int_range(), Some((-128, 127)));
         assert_eq!(ColumnType::Double.int_range(), None);
     }

@@ -208,9 +208,18 @@ mod tests {
     #[test]
     fn texts_get_their_normal_form() {
         let cases = [
-            (r#"{"bb":1,"a":[1,2.0,1e30,true,null],"a":3}"#, r#"{"a": 3, "bb": 1}"#),
-            (r#"[1,2.0,1e30,-0.5,"\u00e9\u0001\n"]"#, "[1, 2.0, 1e30, -0.5, \"é\\u0001\\n\"]"),
-            ("{\"c\":{},\"bb\":[],\"a\":\"\"}", r#"{"a": "", "c": {}, "bb": []}"#),
+            (
+                r#"{"bb":1,"a":[1,2.0,1e30,true,null],"a":3}"#,
+                r#"{"a": 3, "bb": 1}"#,
+            ),
+            (
+                r#"[1,2.0,1e30,-0.5,"\u00e9\u0001\n"]"#,
+                "[1, 2.0, 1e30, -0.5, \"é\\u0001\\n\"]",
+            ),
+            (
+                "{\"c\":{},\"bb\":[],\"a\":\"\"}",
+                r#"{"a": "", "c": {}, "bb": []}"#,
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(normalize(text).unwrap(), expected);
@@ -226,7 +235,18 @@ mod tests {
 
     #[test]
     fn values_order_by_kind_and_then_by_value() {
-        let sorted = ["null", "1", "1.5", "2", "\"a\"", "{\"a\": 1}", "[1]", "[1, 0]", "false", "true"];
+        let sorted = [
+            "null",
+            "1",
+            "1.5",
+            "2",
+            "\"a\"",
+            "{\"a\": 1}",
+            "[1]",
+            "[1, 0]",
+            "false",
+            "true",
+        ];
         for pair in sorted.windows(2) {
             assert_eq!(compare(pair[0], pair[1]), Ordering::Less, "{pair:?}");
         }

@@ -1,8 +1,12 @@
 //! For how long an expression keeps its value, and its replacement by that value.
 
-use super::super::context::EvalContext;
-use super::super::expr::{Expr, ExprKind};
+use std::sync::Arc;
+
+use super::super::context::{EvalContext, Warnings};
+use super::super::expr::{Expr, ExprKind, NoRow};
+use super::convert;
 use crate::error::Result;
+use crate::types::{ColumnType, Value};
 
 /// For how long a value stays the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,16 +191,58 @@ pub fn each_child_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
 /// # Errors
 /// None of its own.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Result<Expr> {
-    let _ = ctx;
-    Ok(expr)
+    Ok(folded(expr, Stability::Constant, ctx))
 }
 
-/// As [`fold`], for one execution: parts that are [`is_statement_constant`] go too, and their
-/// warnings reach the statement, once.
+/// As [`fold`], for one execution: parts that are [`is_statement_constant`] go too.
 ///
 /// # Errors
 /// None of its own.
 pub fn fold_for_execution(expr: Expr, ctx: &EvalContext) -> Result<Expr> {
-    let _ = ctx;
-    Ok(expr)
+    Ok(folded(expr, Stability::Statement, ctx))
+}
+
+/// Replaces the largest parts that are at most as unstable as `most`.
+fn folded(mut expr: Expr, most: Stability, ctx: &EvalContext) -> Expr {
+    if matches!(expr.kind, ExprKind::Literal(_)) {
+        return expr;
+    }
+    let is_row = matches!(expr.kind, ExprKind::Row(_));
+    if !is_row && stability(&expr) <= most {
+        if let Some(value) = quiet_value(&expr, ctx) {
+            expr.nullable = matches!(value, Value::Null);
+            expr.kind = ExprKind::Literal(value);
+            return expr;
+        }
+    }
+    each_child_mut(&mut expr, &mut |child| {
+        let whole = std::mem::replace(child, null());
+        *child = folded(whole, most, ctx);
+    });
+    expr
+}
+
+/// What stands where an expression is taken out for a moment.
+fn null() -> Expr {
+    Expr {
+        kind: ExprKind::Literal(Value::Null),
+        ty: ColumnType::Null,
+        nullable: true,
+    }
+}
+
+/// The value with all its digits; `None` when computing it fails or warns.
+fn quiet_value(expr: &Expr, ctx: &EvalContext) -> Option<Value<'static>> {
+    let warnings = Arc::new(Warnings::default());
+    let quiet = EvalContext {
+        now: ctx.now,
+        zone: ctx.zone.clone(),
+        mode: ctx.mode,
+        parameters: ctx.parameters.clone(),
+        facts: Arc::clone(&ctx.facts),
+        warnings: Arc::clone(&warnings),
+        strict_write: ctx.strict_write,
+    };
+    let value = super::eval_exact(expr, &NoRow, &quiet).ok().map(convert::owned);
+    value.filter(|_| warnings.count() == 0)
 }

@@ -243,7 +243,7 @@ pub fn cast_type(target: &CastType) -> ColumnType {
 }
 
 /// Whether the unit is made of whole days.
-fn is_whole_days(unit: IntervalUnit) -> bool {
+pub(crate) fn is_whole_days(unit: IntervalUnit) -> bool {
     match unit {
         IntervalUnit::Day
         | IntervalUnit::Week

@@ -41,7 +41,10 @@ impl Decimal {
         if quick.is_some() {
             return quick;
         }
-        let (a, b) = (self.coefficient.unsigned_abs(), other.coefficient.unsigned_abs());
+        let (a, b) = (
+            self.coefficient.unsigned_abs(),
+            other.coefficient.unsigned_abs(),
+        );
         let negative = self.is_negative() != other.is_negative();
         Decimal::from_wide(negative, Wide::product(a, b), u32::from(scale))
     }
@@ -56,7 +59,10 @@ impl Decimal {
         let scale = scale.min(SCALE_MAX);
         // self / other = c1 / c2 × 10^(s2 - s1); c1 × 10^(scale - s1 + s2) / c2 has `scale` digits.
         let shift = i32::from(scale) + i32::from(other.scale) - i32::from(self.scale);
-        let (a, b) = (self.coefficient.unsigned_abs(), other.coefficient.unsigned_abs());
+        let (a, b) = (
+            self.coefficient.unsigned_abs(),
+            other.coefficient.unsigned_abs(),
+        );
         let digits = shift.unsigned_abs();
         let (dividend, divisor) = if shift < 0 {
             (Wide::new(a), Wide::new(b).scaled_up(digits)?)
@@ -66,7 +72,11 @@ impl Decimal {
         };
         let (quotient, rest) = dividend.div_rem(divisor)?;
         let rounds_up = divisor.sub(rest) <= rest;
-        let quotient = if rounds_up { quotient.add(Wide::new(1))? } else { quotient };
+        let quotient = if rounds_up {
+            quotient.add(Wide::new(1))?
+        } else {
+            quotient
+        };
         let negative = self.is_negative() != other.is_negative();
         Decimal::from_wide(negative, quotient, u32::from(scale))
     }
@@ -89,15 +99,24 @@ impl Decimal {
 
     /// The number with its sign changed.
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "stands beside the checked operations")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "stands beside the checked operations"
+    )]
     pub fn neg(self) -> Decimal {
-        Decimal { coefficient: -self.coefficient, ..self }
+        Decimal {
+            coefficient: -self.coefficient,
+            ..self
+        }
     }
 
     /// The number without its sign.
     #[must_use]
     pub fn abs(self) -> Decimal {
-        Decimal { coefficient: self.coefficient.abs(), ..self }
+        Decimal {
+            coefficient: self.coefficient.abs(),
+            ..self
+        }
     }
 
     /// Rounded half away from zero to `digits` after the point; to tens, hundreds… when negative.
@@ -106,7 +125,11 @@ impl Decimal {
     pub fn round(self, digits: i32) -> Decimal {
         self.cut(digits, |quotient, rest, unit| {
             let half = unit / 2 <= rest.abs();
-            if half { quotient + rest.signum() } else { quotient }
+            if half {
+                quotient + rest.signum()
+            } else {
+                quotient
+            }
         })
     }
 
@@ -145,8 +168,14 @@ impl Decimal {
             return self;
         }
         let scale = u8::try_from(digits.max(0)).unwrap_or(0);
-        let Some(unit) = u32::try_from(dropped).ok().and_then(|d| 10i128.checked_pow(d)) else {
-            return Decimal { coefficient: 0, scale: 0 };
+        let Some(unit) = u32::try_from(dropped)
+            .ok()
+            .and_then(|d| 10i128.checked_pow(d))
+        else {
+            return Decimal {
+                coefficient: 0,
+                scale: 0,
+            };
         };
         let kept = rule(self.coefficient / unit, self.coefficient % unit, unit);
         let zeros = u8::try_from((-digits).max(0)).unwrap_or(0);

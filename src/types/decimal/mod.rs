@@ -39,7 +39,10 @@ pub struct Decimal {
 
 impl Decimal {
     /// Zero, without digits after the point.
-    pub const ZERO: Decimal = Decimal { coefficient: 0, scale: 0 };
+    pub const ZERO: Decimal = Decimal {
+        coefficient: 0,
+        scale: 0,
+    };
 
     /// `coefficient × 10^-scale`; `None` when it has more digits than [`DIGITS_MAX`] or
     /// [`SCALE_MAX`] allow.
@@ -50,18 +53,27 @@ impl Decimal {
 
     /// A whole number.
     pub fn from_i64(number: i64) -> Decimal {
-        Decimal { coefficient: i128::from(number), scale: 0 }
+        Decimal {
+            coefficient: i128::from(number),
+            scale: 0,
+        }
     }
 
     /// A whole number.
     pub fn from_u64(number: u64) -> Decimal {
-        Decimal { coefficient: i128::from(number), scale: 0 }
+        Decimal {
+            coefficient: i128::from(number),
+            scale: 0,
+        }
     }
 
     /// The largest number of a column `DECIMAL(precision, scale)`: all digits 9.
     pub fn max_of(precision: u8, scale: u8) -> Decimal {
         let coefficient = power(precision.min(DIGITS_MAX)) - 1;
-        Decimal { coefficient, scale: scale.min(SCALE_MAX) }
+        Decimal {
+            coefficient,
+            scale: scale.min(SCALE_MAX),
+        }
     }
 
     /// The digits without their point, signed.
@@ -77,7 +89,12 @@ impl Decimal {
     /// Digits before and after the point, without leading zeros, but at least one and at least
     /// as many as the scale.
     pub fn precision(&self) -> u8 {
-        let digits = self.coefficient.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+        let digits = self
+            .coefficient
+            .unsigned_abs()
+            .checked_ilog10()
+            .unwrap_or(0)
+            + 1;
         u8::try_from(digits).unwrap_or(DIGITS_MAX).max(self.scale)
     }
 
@@ -99,7 +116,10 @@ impl Decimal {
     /// The same number without zeros at the end of its fraction.
     #[must_use]
     pub fn normalized(self) -> Decimal {
-        let Decimal { mut coefficient, mut scale } = self;
+        let Decimal {
+            mut coefficient,
+            mut scale,
+        } = self;
         while scale > 0 && coefficient % 10 == 0 {
             coefficient /= 10;
             scale -= 1;
@@ -154,7 +174,10 @@ impl Decimal {
     fn parts(&self) -> (i128, i128) {
         let unit = power(self.scale);
         let fraction = self.coefficient % unit;
-        (self.coefficient / unit, fraction * power(SCALE_MAX - self.scale))
+        (
+            self.coefficient / unit,
+            fraction * power(SCALE_MAX - self.scale),
+        )
     }
 }
 
@@ -200,7 +223,10 @@ impl Decimal {
     fn from_wide(is_negative: bool, number: Wide, scale: u32) -> Option<Decimal> {
         let mut dropped = scale.saturating_sub(u32::from(SCALE_MAX));
         while dropped <= scale {
-            let fits = number.scaled_down(dropped).to_u128().filter(|&n| n <= COEFFICIENT_MAX);
+            let fits = number
+                .scaled_down(dropped)
+                .to_u128()
+                .filter(|&n| n <= COEFFICIENT_MAX);
             if let Some(magnitude) = fits {
                 let magnitude = i128::try_from(magnitude).ok()?;
                 let coefficient = if is_negative { -magnitude } else { magnitude };

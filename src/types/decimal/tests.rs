@@ -21,13 +21,22 @@ fn texts_are_read_and_written() {
         ("-0.05", "-0.05"),
         ("1e3", "1000"),
         ("1.25E-2", "0.0125"),
-        ("12345678901234567890123456789012345678", "12345678901234567890123456789012345678"),
+        (
+            "12345678901234567890123456789012345678",
+            "12345678901234567890123456789012345678",
+        ),
         ("123456789012345678901234567890123456789", "none"),
-        ("0.12345678901234567890123456789055555", "0.123456789012345678901234567891"),
+        (
+            "0.12345678901234567890123456789055555",
+            "0.123456789012345678901234567891",
+        ),
         ("1e38", "none"),
         ("1e37", "10000000000000000000000000000000000000"),
         ("1e-60", "0.000000000000000000000000000000"),
-        ("99999999999999999999999999999999999999.4", "99999999999999999999999999999999999999"),
+        (
+            "99999999999999999999999999999999999999.4",
+            "99999999999999999999999999999999999999",
+        ),
         ("99999999999999999999999999999999999999.5", "none"),
         ("", "none"),
         (".", "none"),
@@ -57,9 +66,15 @@ fn arithmetic_keeps_mysql_scales() {
     assert_eq!(shown(big.checked_add(d("1"))), "none");
     assert_eq!(shown(big.checked_mul(big)), "none");
     assert_eq!(shown(big.checked_div(big)), "1.0000");
-    assert_eq!(shown(big.checked_add(d("0.4"))), "99999999999999999999999999999999999999");
     assert_eq!(
-        shown(d("0.999999999999999999999999999999").checked_mul(d("0.999999999999999999999999999999"))),
+        shown(big.checked_add(d("0.4"))),
+        "99999999999999999999999999999999999999"
+    );
+    assert_eq!(
+        shown(
+            d("0.999999999999999999999999999999")
+                .checked_mul(d("0.999999999999999999999999999999"))
+        ),
         "0.999999999999999999999999999998"
     );
 }
@@ -76,8 +91,16 @@ fn rounding_is_half_away_from_zero() {
         ("5", -60, "0", "0"),
     ];
     for (text, digits, rounded, cut) in cases {
-        assert_eq!(d(text).round(digits).to_string(), rounded, "round {text} {digits}");
-        assert_eq!(d(text).trunc(digits).to_string(), cut, "trunc {text} {digits}");
+        assert_eq!(
+            d(text).round(digits).to_string(),
+            rounded,
+            "round {text} {digits}"
+        );
+        assert_eq!(
+            d(text).trunc(digits).to_string(),
+            cut,
+            "trunc {text} {digits}"
+        );
     }
     assert_eq!(d("-1.5").ceil().to_string(), "-1");
     assert_eq!(d("-1.5").floor().to_string(), "-2");
@@ -89,14 +112,18 @@ fn rescaling_reports_overflow() {
     assert_eq!(shown(d("99.994").rescale(4, 2)), "99.99");
     assert_eq!(shown(d("99.995").rescale(4, 2)), "none");
     assert_eq!(shown(d("1").rescale(4, 2)), "1.00");
-    assert_eq!(shown(d("99999999999999999999999999999999999999").rescale(38, 2)), "none");
+    assert_eq!(
+        shown(d("99999999999999999999999999999999999999").rescale(38, 2)),
+        "none"
+    );
     assert_eq!(Decimal::max_of(5, 2).to_string(), "999.99");
 }
 
 #[test]
 fn numbers_convert() {
     assert_eq!(d("0.1").to_f64().to_bits(), 0.1f64.to_bits());
-    assert_eq!(d("12345678901234567890.5").to_f64(), 12_345_678_901_234_567_890.5);
+    let long = d("12345678901234567890.5").to_f64();
+    assert_eq!(long.to_bits(), 12_345_678_901_234_567_890.5f64.to_bits());
     assert_eq!(shown(Decimal::from_f64(1e-7)), "0.0000001");
     assert_eq!(shown(Decimal::from_f64(1e20)), "100000000000000000000");
     assert_eq!(shown(Decimal::from_f64(f64::NAN)), "none");

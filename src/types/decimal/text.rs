@@ -64,7 +64,10 @@ fn split_exponent(text: &str) -> (i64, &str) {
 /// point and 38 in all.
 fn number(is_negative: bool, whole: &str, fraction: &str, exponent: i64) -> Option<Decimal> {
     let mut magnitude: u128 = 0;
-    let mut digits = whole.bytes().chain(fraction.bytes()).map(|b| u128::from(b - b'0'));
+    let mut digits = whole
+        .bytes()
+        .chain(fraction.bytes())
+        .map(|b| u128::from(b - b'0'));
     while magnitude <= COEFFICIENT_MAX / 10 {
         let Some(digit) = digits.next() else { break };
         magnitude = magnitude * 10 + digit;
@@ -77,7 +80,9 @@ fn number(is_negative: bool, whole: &str, fraction: &str, exponent: i64) -> Opti
     let left = i64::try_from(digits.count()).ok()?;
     let scale = i64::try_from(fraction.len()).ok()?.saturating_sub(exponent) - left;
     if magnitude == 0 {
-        let scale = u8::try_from(scale.max(0)).unwrap_or(SCALE_MAX).min(SCALE_MAX);
+        let scale = u8::try_from(scale.max(0))
+            .unwrap_or(SCALE_MAX)
+            .min(SCALE_MAX);
         return Decimal::new(0, scale);
     }
     if scale < 0 {

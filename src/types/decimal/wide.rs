@@ -39,14 +39,20 @@ impl Wide {
 
     pub(super) fn add(self, other: Wide) -> Option<Wide> {
         let (low, carry) = self.low.overflowing_add(other.low);
-        let high = self.high.checked_add(other.high)?.checked_add(u128::from(carry))?;
+        let high = self
+            .high
+            .checked_add(other.high)?
+            .checked_add(u128::from(carry))?;
         Some(Wide { high, low })
     }
 
     /// `self - other`; the caller has seen that `other <= self`.
     pub(super) fn sub(self, other: Wide) -> Wide {
         let (low, borrow) = self.low.overflowing_sub(other.low);
-        let high = self.high.wrapping_sub(other.high).wrapping_sub(u128::from(borrow));
+        let high = self
+            .high
+            .wrapping_sub(other.high)
+            .wrapping_sub(u128::from(borrow));
         Wide { high, low }
     }
 
@@ -55,8 +61,14 @@ impl Wide {
         let (a_high, a_low) = halves(a);
         let (b_high, b_low) = halves(b);
         let low = Wide::new(a_low * b_low);
-        let high = Wide { high: a_high * b_high, low: 0 };
-        let middle = |x: u128| Wide { high: x >> 64, low: x << 64 };
+        let high = Wide {
+            high: a_high * b_high,
+            low: 0,
+        };
+        let middle = |x: u128| Wide {
+            high: x >> 64,
+            low: x << 64,
+        };
         // The sum is the product, which is below 2^256: the additions cannot overflow.
         [low, middle(a_high * b_low), middle(a_low * b_high)]
             .into_iter()
@@ -99,7 +111,10 @@ impl Wide {
             part / divisor
         };
         let (q3, q2, q1, q0) = (step(l3), step(l2), step(l1), step(l0));
-        let quotient = Wide { high: (q3 << 64) | q2, low: (q1 << 64) | q0 };
+        let quotient = Wide {
+            high: (q3 << 64) | q2,
+            low: (q1 << 64) | q0,
+        };
         (quotient, u64::try_from(rest).unwrap_or(0))
     }
 

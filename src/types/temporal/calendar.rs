@@ -20,21 +20,31 @@ pub struct WeekMode {
 
 impl WeekMode {
     /// ISO 8601's weeks, mode 3.
-    pub const ISO: WeekMode =
-        WeekMode { starts_monday: true, spans_years: true, four_days: true };
+    pub const ISO: WeekMode = WeekMode {
+        starts_monday: true,
+        spans_years: true,
+        four_days: true,
+    };
 
     /// Mode 0 to 7; higher bits are ignored.
     pub fn new(mode: u8) -> WeekMode {
         let starts_monday = mode & 1 != 0;
         let spans_years = mode & 2 != 0;
         let four_days = starts_monday != (mode & 4 != 0);
-        WeekMode { starts_monday, spans_years, four_days }
+        WeekMode {
+            starts_monday,
+            spans_years,
+            four_days,
+        }
     }
 
     /// The same weeks, with those before week 1 counted in the year before, as `YEARWEEK` does.
     #[must_use]
     pub fn spanning_years(self) -> WeekMode {
-        WeekMode { spans_years: true, ..self }
+        WeekMode {
+            spans_years: true,
+            ..self
+        }
     }
 }
 
@@ -61,7 +71,9 @@ fn days_before_year(year: i64) -> i64 {
 
 /// Days of the year before the first of `month`.
 fn days_before_month(year: u16, month: u8) -> i64 {
-    (1..month).map(|earlier| i64::from(days_in_month(year, earlier))).sum()
+    (1..month)
+        .map(|earlier| i64::from(days_in_month(year, earlier)))
+        .sum()
 }
 
 impl Date {
@@ -110,7 +122,9 @@ impl Date {
     /// The last day of the month; `None` when the month is zero.
     pub fn last_day(&self) -> Option<Date> {
         let (year, month) = (self.year(), self.month());
-        (month != 0).then(|| Date::new(year, month, days_in_month(year, month))).flatten()
+        (month != 0)
+            .then(|| Date::new(year, month, days_in_month(year, month)))
+            .flatten()
     }
 
     /// `QUARTER`: 1 to 4, 0 for month 0.
@@ -129,9 +143,16 @@ impl Date {
             (year - 1, first_week_start(year - 1, mode))
         } else {
             let next = first_week_start(year + 1, mode);
-            if mode.spans_years && next <= day { (year + 1, next) } else { (year, start) }
+            if mode.spans_years && next <= day {
+                (year + 1, next)
+            } else {
+                (year, start)
+            }
         };
-        Some((u16::try_from(year).unwrap_or(0).min(YEAR_MAX + 1), small((day - start) / 7 + 1)))
+        Some((
+            u16::try_from(year).unwrap_or(0).min(YEAR_MAX + 1),
+            small((day - start) / 7 + 1),
+        ))
     }
 }
 
@@ -139,8 +160,16 @@ impl Date {
 fn first_week_start(year: i64, mode: WeekMode) -> i64 {
     let first = days_before_year(year) + 1;
     let weekday = (first + if mode.starts_monday { 5 } else { 6 }).rem_euclid(7);
-    let belongs = if mode.four_days { weekday < 4 } else { weekday == 0 };
-    if belongs { first - weekday } else { first - weekday + 7 }
+    let belongs = if mode.four_days {
+        weekday < 4
+    } else {
+        weekday == 0
+    };
+    if belongs {
+        first - weekday
+    } else {
+        first - weekday + 7
+    }
 }
 
 fn small(number: i64) -> u8 {

@@ -41,7 +41,9 @@ impl Date {
     /// `0000-00-00`.
     pub const ZERO: Date = Date { packed: 0 };
     /// `9999-12-31`.
-    pub const MAX: Date = Date { packed: (9999 << 9) | (12 << 5) | 31 };
+    pub const MAX: Date = Date {
+        packed: (9999 << 9) | (12 << 5) | 31,
+    };
 
     /// The date, when the calendar has it; zero month and day are allowed.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Date> {
@@ -88,7 +90,11 @@ impl Date {
 
     /// Midnight of this date.
     pub fn at_midnight(self) -> Datetime {
-        Datetime { date: self, micros_of_day: 0, fsp: 0 }
+        Datetime {
+            date: self,
+            micros_of_day: 0,
+            fsp: 0,
+        }
     }
 }
 
@@ -119,7 +125,13 @@ impl Time {
     /// The nearest span there is, and whether it is another one.
     pub fn clipped(micros: i64, fsp: u8) -> (Time, bool) {
         let kept = micros.clamp(-Time::MICROS_MAX, Time::MICROS_MAX);
-        (Time { micros: kept, fsp: fsp.min(FSP_MAX) }, kept != micros)
+        (
+            Time {
+                micros: kept,
+                fsp: fsp.min(FSP_MAX),
+            },
+            kept != micros,
+        )
     }
 
     /// The span, in microseconds.
@@ -179,13 +191,21 @@ pub struct Datetime {
 
 impl Datetime {
     /// `0000-00-00 00:00:00`.
-    pub const ZERO: Datetime = Datetime { date: Date::ZERO, micros_of_day: 0, fsp: 0 };
+    pub const ZERO: Datetime = Datetime {
+        date: Date::ZERO,
+        micros_of_day: 0,
+        fsp: 0,
+    };
 
     /// A date and the microseconds since its midnight, shown with `fsp` digits; `None` when these
     /// are a day or more, or `fsp` is over 6.
     pub fn new(date: Date, micros_of_day: u64, fsp: u8) -> Option<Datetime> {
         let fits = micros_of_day < MICROS_PER_DAY.unsigned_abs() && fsp <= FSP_MAX;
-        fits.then_some(Datetime { date, micros_of_day, fsp })
+        fits.then_some(Datetime {
+            date,
+            micros_of_day,
+            fsp,
+        })
     }
 
     /// Numbers that order as datetimes, below 2^60; `fsp` is not in them.
@@ -195,7 +215,9 @@ impl Datetime {
 
     /// The reverse of [`Datetime::packed`]; `None` for a number that is no datetime.
     pub fn from_packed(packed: u64, fsp: u8) -> Option<Datetime> {
-        let date = u32::try_from(packed >> MICROS_OF_DAY_BITS).ok().and_then(Date::from_packed)?;
+        let date = u32::try_from(packed >> MICROS_OF_DAY_BITS)
+            .ok()
+            .and_then(Date::from_packed)?;
         Datetime::new(date, packed & ((1 << MICROS_OF_DAY_BITS) - 1), fsp)
     }
 
@@ -207,7 +229,10 @@ impl Datetime {
     /// The time of day.
     pub fn time(&self) -> Time {
         let micros = i64::try_from(self.micros_of_day).unwrap_or(0);
-        Time { micros, fsp: self.fsp }
+        Time {
+            micros,
+            fsp: self.fsp,
+        }
     }
 
     /// Microseconds since midnight.
@@ -288,7 +313,10 @@ impl Timestamp {
     /// The present moment of a clock: as [`Timestamp::from_micros`], clamped into the range.
     pub fn from_clock(micros: i64, fsp: u8) -> Timestamp {
         let micros = micros.clamp(Timestamp::MICROS_MIN, Timestamp::MICROS_MAX);
-        Timestamp { micros, fsp: fsp.min(FSP_MAX) }
+        Timestamp {
+            micros,
+            fsp: fsp.min(FSP_MAX),
+        }
     }
 
     /// Microseconds since 1970; 0 is the zero timestamp.

@@ -56,7 +56,12 @@ impl Datetime {
         let whole = u64::try_from(number.trunc_to_i128()).ok()?;
         let (value, has_time) = Datetime::from_number(whole, rules)?;
         let micros = fraction_micros(number).filter(|_| has_time).unwrap_or(0);
-        Some((value.add_micros(micros)?.with_fsp(number.scale().min(FSP_MAX))?, has_time))
+        Some((
+            value
+                .add_micros(micros)?
+                .with_fsp(number.scale().min(FSP_MAX))?,
+            has_time,
+        ))
     }
 }
 
@@ -72,7 +77,11 @@ impl Time {
     /// `HHMMSS`, signed, with `fsp` digits after the point.
     pub fn to_decimal(&self) -> Decimal {
         let magnitude = with_fraction(i128::from(self.to_number().abs()), self.micros(), self.fsp);
-        if self.is_negative() { magnitude.neg() } else { magnitude }
+        if self.is_negative() {
+            magnitude.neg()
+        } else {
+            magnitude
+        }
     }
 
     /// Reads `HHMMSS`, or the time of `YYYYMMDDhhmmss`; a longer span is clipped and says so.
@@ -83,13 +92,22 @@ impl Time {
             let rules = DateRules::LENIENT;
             let full = Datetime::from_number(size, rules).filter(|_| 10_000_000_000 <= size);
             if let Some((value, _)) = full.filter(|_| 0 < number) {
-                return Some(Parsed { value: value.time(), is_truncated: false });
+                return Some(Parsed {
+                    value: value.time(),
+                    is_truncated: false,
+                });
             }
             let micros = Time::MICROS_MAX * number.signum();
-            return Some(Parsed { value: Time::clipped(micros, 0).0, is_truncated: true });
+            return Some(Parsed {
+                value: Time::clipped(micros, 0).0,
+                is_truncated: true,
+            });
         }
         let micros = i64::try_from(clock_micros(size)?).ok()? * number.signum();
-        Some(Parsed { value: Time::from_micros(micros, 0)?, is_truncated: false })
+        Some(Parsed {
+            value: Time::from_micros(micros, 0)?,
+            is_truncated: false,
+        })
     }
 
     /// As [`Time::from_number`], with a fraction of a second.
@@ -98,7 +116,10 @@ impl Time {
         let parsed = Time::from_number(whole)?;
         let micros = parsed.value.total_micros() + fraction_micros(number).unwrap_or(0);
         let (value, is_clipped) = Time::clipped(micros, number.scale());
-        Some(Parsed { value, is_truncated: parsed.is_truncated || is_clipped })
+        Some(Parsed {
+            value,
+            is_truncated: parsed.is_truncated || is_clipped,
+        })
     }
 }
 

@@ -16,9 +16,15 @@ pub struct DateRules {
 
 impl DateRules {
     /// Every zero date is a value.
-    pub const LENIENT: DateRules = DateRules { no_zero_date: false, no_zero_in_date: false };
+    pub const LENIENT: DateRules = DateRules {
+        no_zero_date: false,
+        no_zero_in_date: false,
+    };
     /// No zero date is a value, as in MySQL's default `sql_mode`.
-    pub const STRICT: DateRules = DateRules { no_zero_date: true, no_zero_in_date: true };
+    pub const STRICT: DateRules = DateRules {
+        no_zero_date: true,
+        no_zero_in_date: true,
+    };
 
     /// Whether a date is a value.
     pub fn allow(self, date: Date) -> bool {
@@ -59,7 +65,10 @@ impl Date {
     pub fn parse(text: &str, rules: DateRules) -> Option<Parsed<Date>> {
         let parsed = ParsedDatetime::parse(text, rules)?;
         let is_truncated = parsed.is_truncated;
-        Some(Parsed { value: parsed.datetime.to_date_rounded(), is_truncated })
+        Some(Parsed {
+            value: parsed.datetime.to_date_rounded(),
+            is_truncated,
+        })
     }
 }
 
@@ -68,7 +77,10 @@ impl Datetime {
     pub fn parse(text: &str, fsp: u8, rules: DateRules) -> Option<Parsed<Datetime>> {
         let parsed = ParsedDatetime::parse(text, rules)?;
         let is_truncated = parsed.is_truncated;
-        Some(Parsed { value: parsed.datetime.round(fsp)?, is_truncated })
+        Some(Parsed {
+            value: parsed.datetime.round(fsp)?,
+            is_truncated,
+        })
     }
 }
 
@@ -77,7 +89,10 @@ impl Time {
     /// `hhmmss`, or the time of a datetime.
     pub fn parse(text: &str, fsp: u8) -> Option<Parsed<Time>> {
         let parsed = parse_time(text)?;
-        Some(Parsed { value: parsed.value.round(fsp), ..parsed })
+        Some(Parsed {
+            value: parsed.value.round(fsp),
+            ..parsed
+        })
     }
 }
 
@@ -85,7 +100,7 @@ impl Time {
 #[derive(Clone, Copy)]
 struct Cursor<'a>(&'a [u8]);
 
-impl<'a> Cursor<'a> {
+impl Cursor<'_> {
     fn first(self) -> Option<u8> {
         self.0.first().copied()
     }
@@ -96,11 +111,18 @@ impl<'a> Cursor<'a> {
 
     /// The next `most` digits at most: their number, saturating, and how many there are.
     fn digits(&mut self, most: usize) -> (u64, usize) {
-        let len = self.0.iter().take(most).take_while(|b| b.is_ascii_digit()).count();
+        let len = self
+            .0
+            .iter()
+            .take(most)
+            .take_while(|b| b.is_ascii_digit())
+            .count();
         let (digits, rest) = self.0.split_at(len);
         self.0 = rest;
         let number = digits.iter().fold(0u64, |number, digit| {
-            number.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
+            number
+                .saturating_mul(10)
+                .saturating_add(u64::from(digit - b'0'))
         });
         (number, len)
     }
@@ -121,7 +143,10 @@ impl<'a> Cursor<'a> {
         let (mut micros, len) = after.digits(usize::from(FSP_MAX));
         let fsp = u8::try_from(len).unwrap_or(FSP_MAX);
         micros *= 10u64.pow(u32::from(FSP_MAX - fsp));
-        if after.first().is_some_and(|next| (b'5'..=b'9').contains(&next)) {
+        if after
+            .first()
+            .is_some_and(|next| (b'5'..=b'9').contains(&next))
+        {
             micros += 1;
         }
         after.skip(|b| b.is_ascii_digit());
@@ -135,7 +160,9 @@ impl<'a> Cursor<'a> {
 
     /// An offset `+hh:mm` that is all that is left.
     fn offset(self) -> Option<i32> {
-        std::str::from_utf8(self.0).ok().and_then(|text| zone::parse_offset(text.trim_end()))
+        std::str::from_utf8(self.0)
+            .ok()
+            .and_then(|text| zone::parse_offset(text.trim_end()))
     }
 }
 
@@ -155,11 +182,17 @@ impl Fields {
     fn read(cursor: &mut Cursor<'_>) -> Option<Fields> {
         let compact_year = compact_year_digits(*cursor);
         let is_compact = compact_year.is_some();
-        let mut fields =
-            Fields { numbers: [0; 6], count: 0, year_digits: 0, is_surely_datetime: is_compact };
+        let mut fields = Fields {
+            numbers: [0; 6],
+            count: 0,
+            year_digits: 0,
+            is_surely_datetime: is_compact,
+        };
         let mut next = *cursor;
         while next.starts_with_digit() {
-            let Some(slot) = fields.numbers.get_mut(fields.count) else { break };
+            let Some(slot) = fields.numbers.get_mut(fields.count) else {
+                break;
+            };
             let width = match compact_year {
                 Some(width) if fields.count == 0 => width,
                 Some(_) => 2,
@@ -193,7 +226,11 @@ impl Fields {
             self.is_surely_datetime = true;
             return next.skip(|b| b == b'T') == 1;
         }
-        let spaces = next.0.iter().take_while(|b| b.is_ascii_whitespace()).count();
+        let spaces = next
+            .0
+            .iter()
+            .take_while(|b| b.is_ascii_whitespace())
+            .count();
         self.is_surely_datetime |= before_time && spaces != 0;
         let is_delimiter =
             |b: u8| b.is_ascii_punctuation() || (before_time && b.is_ascii_whitespace());
@@ -221,7 +258,11 @@ impl Fields {
 
 /// How many digits the year has in a text without delimiters; `None` for one with delimiters.
 fn compact_year_digits(cursor: Cursor<'_>) -> Option<usize> {
-    let run = cursor.0.iter().take_while(|&&b| b.is_ascii_digit() || b == b'T').count();
+    let run = cursor
+        .0
+        .iter()
+        .take_while(|&&b| b.is_ascii_digit() || b == b'T')
+        .count();
     let is_compact = cursor.0.get(run).is_none_or(|&next| next == b'.');
     let year = if matches!(run, 4 | 8 | 14..) { 4 } else { 2 };
     is_compact.then_some(year)
@@ -234,8 +275,16 @@ impl ParsedDatetime {
         let mut cursor = Cursor(text.trim_ascii_start().as_bytes());
         let fields = Fields::read(&mut cursor)?;
         let date = fields.date().filter(|&date| rules.allow(date))?;
-        let (micros, fsp) = if fields.count == 6 { cursor.fraction() } else { (0, 0) };
-        let offset_seconds = if 3 < fields.count { cursor.offset() } else { None };
+        let (micros, fsp) = if fields.count == 6 {
+            cursor.fraction()
+        } else {
+            (0, 0)
+        };
+        let offset_seconds = if 3 < fields.count {
+            cursor.offset()
+        } else {
+            None
+        };
         let datetime = Datetime::new(date, fields.micros_of_day()?, 0)?
             .add_micros(i64::try_from(micros).ok()?)?
             .with_fsp(fsp)?;
@@ -258,8 +307,16 @@ fn parse_time(text: &str) -> Option<Parsed<Time>> {
     if DATETIME_CHARS_MIN <= text.len() {
         let whole = ParsedDatetime::parse(text, DateRules::LENIENT)
             .filter(|parsed| parsed.has_time && parsed.is_surely_datetime);
-        if let Some(ParsedDatetime { datetime, is_truncated, .. }) = whole {
-            return Some(Parsed { value: datetime.time(), is_truncated });
+        if let Some(ParsedDatetime {
+            datetime,
+            is_truncated,
+            ..
+        }) = whole
+        {
+            return Some(Parsed {
+                value: datetime.time(),
+                is_truncated,
+            });
         }
     }
     let (is_negative, body) = match text.strip_prefix('-') {
@@ -269,10 +326,16 @@ fn parse_time(text: &str) -> Option<Parsed<Time>> {
     let mut cursor = Cursor(body.as_bytes());
     let (seconds, (micros, fsp)) = (clock_seconds(&mut cursor)?, cursor.fraction());
     let limit = MICROS_PER_DAY.unsigned_abs() * 1000;
-    let total = seconds.saturating_mul(1_000_000).saturating_add(micros).min(limit);
+    let total = seconds
+        .saturating_mul(1_000_000)
+        .saturating_add(micros)
+        .min(limit);
     let total = i64::try_from(total).ok()?;
     let (value, is_clipped) = Time::clipped(if is_negative { -total } else { total }, fsp);
-    Some(Parsed { value, is_truncated: is_clipped || !cursor.is_blank() })
+    Some(Parsed {
+        value,
+        is_truncated: is_clipped || !cursor.is_blank(),
+    })
 }
 
 /// `d hh[:mm[:ss]]`, `hh:mm[:ss]` or `[[hh]mm]ss`, in seconds.
@@ -300,7 +363,11 @@ fn clock_seconds(cursor: &mut Cursor<'_>) -> Option<u64> {
     };
     let hours = days.saturating_mul(24).saturating_add(hour);
     let fits = minute < 60 && second < 60;
-    fits.then(|| hours.saturating_mul(3600).saturating_add(minute * 60 + second))
+    fits.then(|| {
+        hours
+            .saturating_mul(3600)
+            .saturating_add(minute * 60 + second)
+    })
 }
 
 /// A colon and digits after it.

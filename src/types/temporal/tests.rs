@@ -6,18 +6,25 @@ use super::*;
 use crate::types::Decimal;
 
 fn date(text: &str) -> Date {
-    Date::parse(text, DateRules::LENIENT).unwrap_or_else(|| panic!("no date: {text}")).value
+    Date::parse(text, DateRules::LENIENT)
+        .unwrap_or_else(|| panic!("no date: {text}"))
+        .value
 }
 
 fn datetime(text: &str) -> Datetime {
     let parsed = ParsedDatetime::parse(text, DateRules::LENIENT);
-    parsed.unwrap_or_else(|| panic!("no datetime: {text}")).datetime
+    parsed
+        .unwrap_or_else(|| panic!("no datetime: {text}"))
+        .datetime
 }
 
 /// The value as shown, `!` after it when other text follows, or `none`.
 fn shown<T: std::fmt::Display>(parsed: Option<Parsed<T>>) -> String {
     match parsed {
-        Some(Parsed { value, is_truncated }) => {
+        Some(Parsed {
+            value,
+            is_truncated,
+        }) => {
             format!("{value}{}", if is_truncated { "!" } else { "" })
         }
         None => "none".into(),
@@ -43,7 +50,11 @@ fn datetimes_are_read() {
         ("69-1-1", 0, "2069-01-01 00:00:00"),
         ("70-1-1", 0, "1970-01-01 00:00:00"),
         ("1-1-1", 0, "0001-01-01 00:00:00"),
-        ("2024-12-31 23:59:59.9999995", 6, "2025-01-01 00:00:00.000000"),
+        (
+            "2024-12-31 23:59:59.9999995",
+            6,
+            "2025-01-01 00:00:00.000000",
+        ),
         ("2024-12-31 23:59:59.95", 1, "2025-01-01 00:00:00.0"),
         ("9999-12-31 23:59:59.5", 0, "none"),
         ("2024-02-29 10:11:12 tail", 0, "2024-02-29 10:11:12!"),
@@ -61,16 +72,30 @@ fn datetimes_are_read() {
         ("10000-01-01", 0, "none"),
     ];
     for (text, fsp, expected) in cases {
-        assert_eq!(shown(Datetime::parse(text, fsp, DateRules::LENIENT)), expected, "{text}");
+        assert_eq!(
+            shown(Datetime::parse(text, fsp, DateRules::LENIENT)),
+            expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn zero_dates_follow_the_rules() {
-    let cases = [("0000-00-00", true, false), ("2024-00-01", false, true), ("2024-01-00", false, true)];
+    let cases = [
+        ("0000-00-00", true, false),
+        ("2024-00-01", false, true),
+        ("2024-01-00", false, true),
+    ];
     for (text, is_zero, has_zero) in cases {
-        let only_zero = DateRules { no_zero_date: true, no_zero_in_date: false };
-        let only_in = DateRules { no_zero_date: false, no_zero_in_date: true };
+        let only_zero = DateRules {
+            no_zero_date: true,
+            no_zero_in_date: false,
+        };
+        let only_in = DateRules {
+            no_zero_date: false,
+            no_zero_in_date: true,
+        };
         assert_eq!(Date::parse(text, only_zero).is_none(), is_zero, "{text}");
         assert_eq!(Date::parse(text, only_in).is_none(), has_zero, "{text}");
         assert!(Date::parse(text, DateRules::STRICT).is_none(), "{text}");
@@ -88,7 +113,11 @@ fn offsets_are_read() {
     ];
     for (text, offset, is_truncated) in cases {
         let parsed = ParsedDatetime::parse(text, DateRules::STRICT).unwrap();
-        assert_eq!((parsed.offset_seconds, parsed.is_truncated), (offset, is_truncated), "{text}");
+        assert_eq!(
+            (parsed.offset_seconds, parsed.is_truncated),
+            (offset, is_truncated),
+            "{text}"
+        );
     }
 }
 
@@ -142,7 +171,10 @@ fn numbers_are_dates() {
     }
     let number = Decimal::parse("20240229101112.5").unwrap();
     let (value, has_time) = Datetime::from_decimal(number, DateRules::LENIENT).unwrap();
-    assert_eq!((value.to_string().as_str(), has_time), ("2024-02-29 10:11:12.5", true));
+    assert_eq!(
+        (value.to_string().as_str(), has_time),
+        ("2024-02-29 10:11:12.5", true)
+    );
     assert_eq!(value.to_decimal(), number);
     assert_eq!(shown(Time::from_number(-101_112)), "-10:11:12");
     assert_eq!(shown(Time::from_number(9_999_999)), "838:59:59!");
@@ -150,7 +182,10 @@ fn numbers_are_dates() {
     assert_eq!(shown(Time::from_number(106_000)), "none");
     let number = Decimal::parse("-101112.5").unwrap();
     let time = Time::from_decimal(number).unwrap().value;
-    assert_eq!((time.to_string().as_str(), time.to_decimal()), ("-10:11:12.5", number));
+    assert_eq!(
+        (time.to_string().as_str(), time.to_decimal()),
+        ("-10:11:12.5", number)
+    );
 }
 
 #[test]
@@ -194,7 +229,11 @@ fn weeks_follow_their_mode() {
         ("2023-01-01", 7, (2022, 52)),
     ];
     for (text, mode, expected) in cases {
-        assert_eq!(date(text).week(WeekMode::new(mode)), Some(expected), "{text} mode {mode}");
+        assert_eq!(
+            date(text).week(WeekMode::new(mode)),
+            Some(expected),
+            "{text} mode {mode}"
+        );
     }
 }
 
@@ -209,12 +248,21 @@ fn arithmetic_stays_in_the_calendar() {
     let later = datetime("2024-12-31 23:59:59").add_micros(MICROS_PER_SECOND);
     assert_eq!(later, Some(datetime("2025-01-01 00:00:00")));
     let earlier = datetime("2024-01-01 00:00:00");
-    assert_eq!(datetime("2024-01-02 00:00:01").micros_since(earlier), Some(86_401_000_000));
+    assert_eq!(
+        datetime("2024-01-02 00:00:01").micros_since(earlier),
+        Some(86_401_000_000)
+    );
     let (noon, _) = Time::clipped(-12 * 3_600_000_000, 0);
     let before = Datetime::from_date_time(date("2024-01-01"), noon);
     assert_eq!(before, Some(datetime("2023-12-31 12:00:00")));
-    assert_eq!(datetime("1999-12-31 23:59:59.499").to_date_rounded(), date("1999-12-31"));
-    assert_eq!(datetime("1999-12-31 23:59:59.5").to_date_rounded(), date("2000-01-01"));
+    assert_eq!(
+        datetime("1999-12-31 23:59:59.499").to_date_rounded(),
+        date("1999-12-31")
+    );
+    assert_eq!(
+        datetime("1999-12-31 23:59:59.5").to_date_rounded(),
+        date("2000-01-01")
+    );
 }
 
 #[test]
@@ -234,13 +282,24 @@ fn zones_shift_timestamps() {
         assert_eq!(zone.to_timestamp(local), LocalTime::Once(at), "{name}");
         assert_eq!(zone.to_string(), name);
     }
-    for text in ["+14:01", "-14:00", "Mars/Base", "", "../etc", "+1", "/etc/passwd"] {
+    for text in [
+        "+14:01",
+        "-14:00",
+        "Mars/Base",
+        "",
+        "../etc",
+        "+1",
+        "/etc/passwd",
+    ] {
         let error = Zone::parse(text).unwrap_err();
         assert_eq!(error.code().errno(), 1298, "{text}");
     }
     assert_eq!(Zone::parse("system").unwrap().to_string(), "SYSTEM");
     assert_eq!(Zone::UTC.to_datetime(Timestamp::ZERO), Datetime::ZERO);
-    assert_eq!(Zone::UTC.to_timestamp(Datetime::ZERO), LocalTime::Once(Timestamp::ZERO));
+    assert_eq!(
+        Zone::UTC.to_timestamp(Datetime::ZERO),
+        LocalTime::Once(Timestamp::ZERO)
+    );
 }
 
 #[test]
@@ -249,7 +308,10 @@ fn gaps_and_ends_of_local_time_are_told() {
     let jump = Timestamp::from_micros(1_711_846_800_000_000, 0).unwrap();
     let gap = zone.to_timestamp(datetime("2024-03-31 02:30:00"));
     assert_eq!(gap, LocalTime::Gap(jump));
-    let fold = zone.to_timestamp(datetime("2024-10-27 02:30:00")).nearest().unwrap();
+    let fold = zone
+        .to_timestamp(datetime("2024-10-27 02:30:00"))
+        .nearest()
+        .unwrap();
     assert_eq!(fold.to_string(), "2024-10-27 00:30:00");
     for (text, is_some) in [
         ("1970-01-01 00:00:00", false),
@@ -258,17 +320,26 @@ fn gaps_and_ends_of_local_time_are_told() {
         ("2038-01-19 03:14:08", false),
         ("2024-00-01", false),
     ] {
-        assert_eq!(Zone::UTC.to_timestamp(datetime(text)).nearest().is_some(), is_some, "{text}");
+        assert_eq!(
+            Zone::UTC.to_timestamp(datetime(text)).nearest().is_some(),
+            is_some,
+            "{text}"
+        );
     }
 }
 
 fn any_datetime() -> impl Strategy<Value = Datetime> {
-    (0u16..=9999, 0u8..=12, 0u8..=28, 0u64..86_400_000_000, 0u8..=6).prop_map(
-        |(year, month, day, micros, fsp)| {
+    (
+        0u16..=9999,
+        0u8..=12,
+        0u8..=28,
+        0u64..86_400_000_000,
+        0u8..=6,
+    )
+        .prop_map(|(year, month, day, micros, fsp)| {
             let date = Date::new(year, month, day).unwrap();
             Datetime::new(date, micros, fsp).unwrap().truncate(fsp)
-        },
-    )
+        })
 }
 
 proptest! {

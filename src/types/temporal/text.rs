@@ -6,7 +6,13 @@ use super::{Date, Datetime, FSP_MAX, Time, Timestamp, Zone};
 
 impl Display for Date {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{:04}-{:02}-{:02}", self.year(), self.month(), self.day())
+        write!(
+            f,
+            "{:04}-{:02}-{:02}",
+            self.year(),
+            self.month(),
+            self.day()
+        )
     }
 }
 

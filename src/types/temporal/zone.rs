@@ -72,19 +72,29 @@ impl Zone {
     /// What clocks of this zone show at a moment. The zero timestamp is the zero datetime.
     pub fn to_datetime(&self, at: Timestamp) -> Datetime {
         if at.is_zero() {
-            return Datetime { fsp: at.fsp, ..Datetime::ZERO };
+            return Datetime {
+                fsp: at.fsp,
+                ..Datetime::ZERO
+            };
         }
         let micros = at.micros + i64::from(self.offset_seconds(at)) * MICROS_PER_SECOND;
         let date = Date::from_days(EPOCH_DAY + micros.div_euclid(MICROS_PER_DAY));
         let micros_of_day = micros.rem_euclid(MICROS_PER_DAY).unsigned_abs();
-        Datetime { date: date.unwrap_or(Date::ZERO), micros_of_day, fsp: at.fsp }
+        Datetime {
+            date: date.unwrap_or(Date::ZERO),
+            micros_of_day,
+            fsp: at.fsp,
+        }
     }
 
     /// The moment at which clocks of this zone show a datetime. Where they show it twice, the
     /// first; where they jump over it, [`LocalTime::Gap`] with the moment of the jump.
     pub fn to_timestamp(&self, local: Datetime) -> LocalTime {
         if local.is_zero() {
-            return LocalTime::Once(Timestamp { fsp: local.fsp, ..Timestamp::ZERO });
+            return LocalTime::Once(Timestamp {
+                fsp: local.fsp,
+                ..Timestamp::ZERO
+            });
         }
         let Some(naive) = micros_since_epoch(local) else {
             return LocalTime::OutOfRange;
@@ -177,9 +187,14 @@ pub(super) fn parse_offset(text: &str) -> Option<i32> {
     if !is_digits(hours, 2) || !is_digits(minutes, 2) || minutes.len() != 2 {
         return None;
     }
-    let minutes = minutes.parse::<i32>().ok().filter(|&minutes| minutes < 60)?;
+    let minutes = minutes
+        .parse::<i32>()
+        .ok()
+        .filter(|&minutes| minutes < 60)?;
     let seconds = sign * (hours.parse::<i32>().ok()? * 3600 + minutes * 60);
-    (OFFSET_MIN..=OFFSET_MAX).contains(&seconds).then_some(seconds)
+    (OFFSET_MIN..=OFFSET_MAX)
+        .contains(&seconds)
+        .then_some(seconds)
 }
 
 /// As `@@time_zone` shows it.

@@ -114,7 +114,10 @@ impl<'a> Value<'a> {
             Value::Json(json) => Value::Json(Cow::Borrowed(json)),
             Value::Enum(EnumValue { index, label }) => {
                 let label = Cow::Borrowed(label.as_ref());
-                Value::Enum(EnumValue { index: *index, label })
+                Value::Enum(EnumValue {
+                    index: *index,
+                    label,
+                })
             }
             Value::Null => Value::Null,
             Value::Int(number) => Value::Int(*number),

@@ -8,7 +8,10 @@ use super::Value;
 use crate::types::{Decimal, Parsed, Zone};
 
 fn exact<T>(value: T) -> Parsed<T> {
-    Parsed { value, is_truncated: false }
+    Parsed {
+        value,
+        is_truncated: false,
+    }
 }
 
 impl Value<'_> {
@@ -57,11 +60,23 @@ impl Value<'_> {
 
     /// [`Value::to_i128`] clamped to the range of `BIGINT`, which counts as truncated.
     pub fn to_i64(&self) -> Parsed<i64> {
-        let Parsed { value, is_truncated } = self.to_i128();
+        let Parsed {
+            value,
+            is_truncated,
+        } = self.to_i128();
         match i64::try_from(value) {
-            Ok(value) => Parsed { value, is_truncated },
-            Err(_) if value < 0 => Parsed { value: i64::MIN, is_truncated: true },
-            Err(_) => Parsed { value: i64::MAX, is_truncated: true },
+            Ok(value) => Parsed {
+                value,
+                is_truncated,
+            },
+            Err(_) if value < 0 => Parsed {
+                value: i64::MIN,
+                is_truncated: true,
+            },
+            Err(_) => Parsed {
+                value: i64::MAX,
+                is_truncated: true,
+            },
         }
     }
 
@@ -94,10 +109,16 @@ impl Value<'_> {
 fn clamped(number: Option<Decimal>, is_negative: bool) -> Parsed<Decimal> {
     let largest = Decimal::max_of(38, 0);
     let limit = if is_negative { largest.neg() } else { largest };
-    Parsed { value: number.unwrap_or(limit), is_truncated: number.is_none() }
+    Parsed {
+        value: number.unwrap_or(limit),
+        is_truncated: number.is_none(),
+    }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the nearest double is what is asked for"
+)]
 fn double(number: i128) -> f64 {
     number as f64
 }
@@ -109,17 +130,19 @@ pub fn round_f64(number: f64) -> i128 {
 }
 
 /// JSON's `true`, `false` and strings as the number they read as.
-fn json_number(text: &str) -> &str {
+pub(in crate::types) fn json_number(text: &str) -> &str {
     match text {
         "true" => "1",
         "false" | "null" => "0",
-        other => other.strip_prefix('"').map_or(other, |inner| inner.trim_end_matches('"')),
+        other => other
+            .strip_prefix('"')
+            .map_or(other, |inner| inner.trim_end_matches('"')),
     }
 }
 
 /// The longest beginning that is a number: sign, digits, point, digits, exponent; and the rest.
 /// Blanks before it are skipped.
-fn number_prefix(bytes: &[u8]) -> (&str, &[u8]) {
+pub(in crate::types) fn number_prefix(bytes: &[u8]) -> (&str, &[u8]) {
     let bytes = bytes.trim_ascii_start();
     let digits = |from: usize| {
         let rest = bytes.get(from..).unwrap_or_default();
@@ -141,13 +164,17 @@ fn number_prefix(bytes: &[u8]) -> (&str, &[u8]) {
     if matches!(at(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(at(end + 1), Some(b'+' | b'-')));
         let exponent = digits(end + 1 + sign);
-        end += if exponent == 0 { 0 } else { 1 + sign + exponent };
+        end += if exponent == 0 {
+            0
+        } else {
+            1 + sign + exponent
+        };
     }
     let (number, rest) = bytes.split_at(end);
     (std::str::from_utf8(number).unwrap_or(""), rest)
 }
 
-fn is_blank(bytes: &[u8]) -> bool {
+pub(in crate::types) fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
 
@@ -157,7 +184,10 @@ pub fn parse_f64(bytes: &[u8]) -> Parsed<f64> {
     let read: f64 = number.parse().unwrap_or(0.0);
     let value = read.clamp(f64::MIN, f64::MAX);
     let is_truncated = number.is_empty() || !is_blank(rest) || read.is_infinite();
-    Parsed { value, is_truncated }
+    Parsed {
+        value,
+        is_truncated,
+    }
 }
 
 /// The whole number at the beginning of a text, without fraction or exponent; 0 without one.
@@ -171,18 +201,32 @@ pub fn parse_i128(bytes: &[u8]) -> Parsed<i128> {
     let len = body.iter().take_while(|b| b.is_ascii_digit()).count();
     let (digits, rest) = body.split_at(len);
     let size = digits.iter().fold(0i128, |number, digit| {
-        number.saturating_mul(10).saturating_add(i128::from(digit - b'0'))
+        number
+            .saturating_mul(10)
+            .saturating_add(i128::from(digit - b'0'))
     });
     let value = if is_negative { -size } else { size };
-    Parsed { value, is_truncated: len == 0 || !is_blank(rest) }
+    Parsed {
+        value,
+        is_truncated: len == 0 || !is_blank(rest),
+    }
 }
 
 /// The decimal at the beginning of a text; 0 without one.
 pub fn parse_decimal(bytes: &[u8]) -> Parsed<Decimal> {
     let (number, rest) = number_prefix(bytes);
     if number.is_empty() {
-        return Parsed { value: Decimal::ZERO, is_truncated: true };
+        return Parsed {
+            value: Decimal::ZERO,
+            is_truncated: true,
+        };
     }
-    let Parsed { value, is_truncated } = clamped(Decimal::parse(number), number.starts_with('-'));
-    Parsed { value, is_truncated: is_truncated || !is_blank(rest) }
+    let Parsed {
+        value,
+        is_truncated,
+    } = clamped(Decimal::parse(number), number.starts_with('-'));
+    Parsed {
+        value,
+        is_truncated: is_truncated || !is_blank(rest),
+    }
 }

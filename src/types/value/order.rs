@@ -130,7 +130,8 @@ impl Value<'_> {
 
 /// Numeric order; equal zeros whatever their sign; `NaN` last.
 pub fn cmp_doubles(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    a.partial_cmp(&b)
+        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 fn cmp_numbers(a: Number, b: Number) -> Ordering {

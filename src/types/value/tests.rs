@@ -64,7 +64,13 @@ fn values_are_shown() {
         (Value::Decimal(Decimal::new(-105, 2).unwrap()), "-1.05"),
         (Value::bytes(b"\xff"), "\u{fffd}"),
         (Value::Timestamp(at), "2023-11-14 22:13:20.12"),
-        (Value::Enum(EnumValue { index: 2, label: "b".into() }), "b"),
+        (
+            Value::Enum(EnumValue {
+                index: 2,
+                label: "b".into(),
+            }),
+            "b",
+        ),
     ];
     for (value, expected) in cases {
         assert_eq!(value.to_text(), expected);
@@ -85,19 +91,41 @@ fn texts_read_as_numbers_as_far_as_they_go() {
         (".", 0.0, 0, "0", true),
         ("-1e2", -100.0, -1, "-100", false),
         ("1e", 1.0, 1, "1", true),
-        ("1e400", f64::MAX, 1, "99999999999999999999999999999999999999", true),
+        (
+            "1e400",
+            f64::MAX,
+            1,
+            "99999999999999999999999999999999999999",
+            true,
+        ),
     ];
     for (text, double, whole, decimal, is_truncated) in cases {
         let value = Value::text(text);
-        assert_eq!(value.to_f64(), Parsed { value: double, is_truncated }, "{text}");
+        assert_eq!(
+            value.to_f64(),
+            Parsed {
+                value: double,
+                is_truncated
+            },
+            "{text}"
+        );
         assert_eq!(value.to_i64().value, whole, "{text}");
         assert_eq!(value.to_decimal().value.to_string(), decimal, "{text}");
         assert_eq!(value.to_decimal().is_truncated, is_truncated, "{text}");
     }
     let largest = Value::UInt(u64::MAX).to_i64();
-    assert_eq!(largest, Parsed { value: i64::MAX, is_truncated: true });
+    assert_eq!(
+        largest,
+        Parsed {
+            value: i64::MAX,
+            is_truncated: true
+        }
+    );
     assert_eq!(Value::Double(2.5).to_i64().value, 2);
-    assert_eq!(Value::Decimal(Decimal::new(25, 1).unwrap()).to_i64().value, 3);
+    assert_eq!(
+        Value::Decimal(Decimal::new(25, 1).unwrap()).to_i64().value,
+        3
+    );
     assert_eq!(Value::Float(0.1).to_decimal().value.to_string(), "0.1");
 }
 
@@ -125,7 +153,10 @@ fn values_of_one_family_order_by_value() {
             assert_eq!(a.total_cmp(b), i.cmp(&j), "{a:?} {b:?}");
         }
     }
-    assert_eq!(Value::Double(-0.0).total_cmp(&Value::Double(0.0)), Ordering::Equal);
+    assert_eq!(
+        Value::Double(-0.0).total_cmp(&Value::Double(0.0)),
+        Ordering::Equal
+    );
 }
 
 fn any_number() -> impl Strategy<Value = Value<'static>> {

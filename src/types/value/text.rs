@@ -123,7 +123,9 @@ fn write_double(scientific: &std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
         return out.extend_from_slice(text);
     };
     let (mantissa, exponent) = text.split_at(e);
-    let exponent = std::str::from_utf8(exponent).ok().and_then(|e| e.get(1..)?.parse().ok());
+    let exponent = std::str::from_utf8(exponent)
+        .ok()
+        .and_then(|e| e.get(1..)?.parse().ok());
     let exponent: i32 = exponent.unwrap_or(0);
     let mut digits = [0u8; TEXT_MAX];
     let mut len = 0;
@@ -133,7 +135,10 @@ fn write_double(scientific: &std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
         len += 1;
     }
     let digits = digits.get(..len).unwrap_or_default();
-    let significant = digits.iter().rposition(|&b| b != b'0').map_or(1, |last| last + 1);
+    let significant = digits
+        .iter()
+        .rposition(|&b| b != b'0')
+        .map_or(1, |last| last + 1);
     let digits = digits.get(..significant).unwrap_or_default();
     if mantissa.first() == Some(&b'-') {
         out.push(b'-');

@@ -1,1 +1,0 @@
-//! Storing a value in a column.
