@@ -13,7 +13,7 @@ use super::verdict::{End, Path, Permission, Reason, Verdict};
 use super::{order, point, residual, text};
 use crate::catalog::Table;
 use crate::error::Result;
-use crate::kv::{Key, KeyRange};
+pub use crate::kv::{Key, KeyRange};
 use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
@@ -381,5 +381,3 @@ impl TablePlan {
     }
 }
 
-#[cfg(test)]
-mod tests;

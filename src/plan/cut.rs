@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 
 use super::values;
 use crate::catalog::{Column, KeyPart, Table};
-use crate::codec::key::{self, Direction};
-use crate::error::Result;
+use crate::codec::key::{Direction, encode_part, prefix_successor};
+use crate::error::{Error, Result};
 use crate::types::Value;
 
 /// A position between keys.
@@ -124,7 +124,7 @@ impl Cut {
         let bytes = encode_prefix(self.values(), key)?;
         Ok(match self {
             Cut::Before(_) => Some(bytes),
-            Cut::After(_) => behind_prefix(bytes),
+            Cut::After(_) => prefix_successor(bytes),
         })
     }
 }
@@ -137,22 +137,11 @@ pub fn encode_prefix(prefix: &[Value<'static>], key: KeyParts<'_>) -> Result<Vec
     let mut bytes = Vec::with_capacity(prefix.len() * 12);
     for (position, value) in prefix.iter().enumerate() {
         let Some(column) = key.column(position) else {
-            return Err(crate::error::Error::internal(
+            return Err(Error::internal(
                 "a cut with more values than the key has parts",
             ));
         };
-        key::encode_part(&mut bytes, value, &column.ty, key.direction(position))?;
+        encode_part(&mut bytes, value, &column.ty, key.direction(position))?;
     }
     Ok(bytes)
-}
-
-/// The least byte string greater than all that begin with `prefix`; `None` when there is none.
-fn behind_prefix(mut prefix: Vec<u8>) -> Option<Vec<u8>> {
-    while let Some(last) = prefix.pop() {
-        if let Some(next) = last.checked_add(1) {
-            prefix.push(next);
-            return Some(prefix);
-        }
-    }
-    None
 }

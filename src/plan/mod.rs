@@ -18,6 +18,8 @@ mod point;
 pub mod refusal;
 pub mod residual;
 pub mod span;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod text;
 pub mod values;
 pub mod verdict;

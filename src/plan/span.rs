@@ -205,5 +205,3 @@ fn is_normal(spans: &[Span], key: KeyParts<'_>) -> bool {
     })
 }
 
-#[cfg(test)]
-mod tests;

@@ -178,14 +178,20 @@ pub fn literal(value: &Value<'_>, zone: &Zone) -> String {
         | Value::Float(_)
         | Value::Double(_)
         | Value::Decimal(_)
-        | Value::Year(_) => value.display(zone).to_string(),
+        | Value::Year(_) => shown(value, zone),
         Value::Text(text) | Value::Json(text) => quoted(text),
         Value::Enum(member) => quoted(&member.label),
         Value::Bytes(bytes) => hexadecimal(bytes),
         Value::Date(_) | Value::Time(_) | Value::Datetime(_) | Value::Timestamp(_) => {
-            format!("'{}'", value.display(zone))
+            format!("'{}'", shown(value, zone))
         }
     }
+}
+
+fn shown(value: &Value<'_>, zone: &Zone) -> String {
+    let mut text = Vec::new();
+    value.write_text_in(zone, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn quoted(text: &str) -> String {

@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::context::{SessionFacts, Warnings};
 use crate::sql::parse;
-use crate::types::Value;
+use crate::types::{ResultColumn, Value};
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
@@ -45,6 +45,11 @@ impl Session {
         let id = self.new_statement_id();
         self.statements.insert(id, Arc::new(statement));
         Ok(Prepared { id, parameters_count, columns })
+    }
+
+    /// The columns of a statement that is not one on rows; SHOW and EXPLAIN tell them when run.
+    fn columns_of(&mut self, _statement: &Statement) -> Arc<[ResultColumn]> {
+        Arc::new([])
     }
 
     fn new_statement_id(&mut self) -> u32 {

@@ -5,13 +5,14 @@
 //!  /'alipay'/7        a key of two parts; / alone is the key of none
 //! ```
 //!
-//! Not here: error 1062, which shows keys as MySQL does.
+//! Not here: the text of error 1062, which joins the parts with dashes.
 
 use std::fmt::Write as _;
 
 use crate::types::Value;
 
 /// The text of one part.
+#[must_use]
 pub fn format_part(value: &Value<'_>) -> String {
     let mut out = String::new();
     push_part(&mut out, value);
@@ -69,7 +70,7 @@ where
     }
 }
 
-/// A string literal as MySQL reads it; control bytes that have no escape of their own are shown
+/// A string literal of the dialect; control bytes that have no escape of their own are shown
 /// by number.
 fn push_quoted(out: &mut String, text: &str) {
     out.push('\'');

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::super::domain::Domain;
-use super::super::place;
+use super::super::{place, values};
 use super::super::verdict::Obstacle;
 use super::{BRANCHES_MAX, like, rows, shape};
 use crate::catalog::Column;
@@ -359,7 +359,7 @@ impl Scope<'_> {
         negated: bool,
         condition: &'e Expr,
     ) -> Alternatives<'e> {
-        if mixes_text_and_numbers(low, high) {
+        if mixes_text_and_numbers(low, high) || self.reads_texts_as_numbers(expr, (low, high)) {
             return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
         }
         if negated {
@@ -370,6 +370,16 @@ impl Scope<'_> {
         let above = self.compare_operands(CompareOp::GreaterOrEqual, (expr, low), condition);
         let below = self.compare_operands(CompareOp::LessOrEqual, (expr, high), condition);
         self.all_of([above, below].into_iter(), condition)
+    }
+
+    /// Unlike `=`, BETWEEN compares an integer column with texts as doubles.
+    fn reads_texts_as_numbers(self, expr: &Expr, (low, high): (&Expr, &Expr)) -> bool {
+        let ExprKind::Column(idx) = expr.kind else {
+            return false;
+        };
+        let column = self.columns.get(idx);
+        let is_integer = column.is_some_and(|column| values::int_range(&column.ty).is_some());
+        is_integer && (is_text(low) || is_text(high))
     }
 
     fn like<'e>(
@@ -535,7 +545,26 @@ impl Scope<'_> {
 
 /// BETWEEN has one kind of comparison for both bounds.
 fn mixes_text_and_numbers(low: &Expr, high: &Expr) -> bool {
-    let is_text = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(Value::Text(_)));
-    let is_null = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(Value::Null));
-    !is_null(low) && !is_null(high) && is_text(low) != is_text(high)
+    (is_text(low) && is_number(high)) || (is_number(low) && is_text(high))
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Literal(Value::Text(_) | Value::Bytes(_))
+    )
+}
+
+fn is_number(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Literal(
+            Value::Int(_)
+                | Value::UInt(_)
+                | Value::Float(_)
+                | Value::Double(_)
+                | Value::Decimal(_)
+                | Value::Year(_)
+        )
+    )
 }

@@ -13,10 +13,24 @@ use crate::sql::expr::{CompareOp, Expr, ExprKind};
 /// # Errors
 /// What the folding of constants gives.
 pub fn conjuncts(filter: &Expr, ctx: &EvalContext) -> Result<Vec<Expr>> {
-    let folded = eval::fold_for_execution(filter.clone(), ctx)?;
+    let mut filter = filter.clone();
+    put_parameters(&mut filter, ctx);
+    let folded = eval::fold_for_execution(filter, ctx)?;
     let mut list = Vec::new();
     flatten_and(positive(folded), &mut list);
     Ok(list)
+}
+
+/// Replaces each `?` by its value. Folding would do it too, but slowly for a list of thousands.
+fn put_parameters(expr: &mut Expr, ctx: &EvalContext) {
+    if let ExprKind::Parameter(position) = expr.kind {
+        if let Some(value) = ctx.parameters.get(position) {
+            expr.nullable = value.is_null();
+            expr.kind = ExprKind::Literal(value.clone());
+        }
+        return;
+    }
+    eval::fold::each_child_mut(expr, &mut |child| put_parameters(child, ctx));
 }
 
 fn flatten_and(expr: Expr, list: &mut Vec<Expr>) {

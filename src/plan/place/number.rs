@@ -6,7 +6,9 @@
 use super::super::values;
 use super::super::verdict::Obstacle;
 use super::{Place, enum_member};
-use crate::types::{ColumnType, Decimal, Value, coerce};
+use crate::types::value::number::parse_f64;
+use crate::types::value::order::cmp_doubles;
+use crate::types::{ColumnType, Decimal, Value};
 
 /// Integers up to this are told apart by doubles; 2^53.
 const EXACT_IN_DOUBLE: f64 = 9_007_199_254_740_992.0;
@@ -34,7 +36,7 @@ struct Grid<'a> {
 }
 
 pub(super) fn place(constant: &Value<'_>, ty: &ColumnType) -> Place {
-    let number = match number_of(constant) {
+    let number = match number_of(constant, values::int_range(ty).is_some()) {
         Ok(number) => number,
         Err(obstacle) => return Place::Unusable(obstacle),
     };
@@ -49,7 +51,7 @@ pub(super) fn place(constant: &Value<'_>, ty: &ColumnType) -> Place {
 
 /// Where a number lies among the positions of an ENUM's members.
 pub(super) fn place_enum(constant: &Value<'_>, labels: &[Box<str>]) -> Place {
-    let number = match number_of(constant) {
+    let number = match number_of(constant, false) {
         Ok(number) => number,
         Err(obstacle) => return Place::Unusable(obstacle),
     };
@@ -64,7 +66,8 @@ pub(super) fn place_enum(constant: &Value<'_>, labels: &[Box<str>]) -> Place {
     .place(&number)
 }
 
-fn number_of(constant: &Value<'_>) -> Result<Number, Obstacle> {
+/// A text of digits is exact beside an integer, and a double beside anything else.
+fn number_of(constant: &Value<'_>, digits_are_exact: bool) -> Result<Number, Obstacle> {
     match constant {
         Value::Int(number) => Ok(Number::Exact(Decimal::from_i64(*number))),
         Value::UInt(number) => Ok(Number::Exact(Decimal::from_u64(*number))),
@@ -79,8 +82,14 @@ fn number_of(constant: &Value<'_>) -> Result<Number, Obstacle> {
             clean: true,
         }),
         Value::Text(text) => {
-            let (number, clean) = coerce::text_to_double(text);
-            Ok(Number::Double { number, clean })
+            if let Some(exact) = digits(text).filter(|_| digits_are_exact) {
+                return Ok(Number::Exact(exact));
+            }
+            let parsed = parse_f64(text.as_bytes());
+            Ok(Number::Double {
+                number: parsed.value,
+                clean: !parsed.is_truncated,
+            })
         }
         Value::Enum(_) | Value::Bytes(_) => Err(Obstacle::ComparesAsNumbers),
         Value::Date(_) | Value::Time(_) | Value::Datetime(_) | Value::Timestamp(_) => {
@@ -88,6 +97,15 @@ fn number_of(constant: &Value<'_>) -> Result<Number, Obstacle> {
         }
         Value::Null | Value::Json(_) => Err(Obstacle::Unordered),
     }
+}
+
+/// A text that is nothing but a number without exponent.
+fn digits(text: &str) -> Option<Decimal> {
+    let text = text.trim_ascii();
+    let is_plain = text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
+    is_plain.then(|| Decimal::parse(text)).flatten()
 }
 
 fn place_int(number: &Number, ty: &ColumnType) -> Place {
@@ -283,20 +301,10 @@ fn place_double(number: &Number) -> Place {
     if !number.is_finite() {
         return unplaced();
     }
-    let (low, high) = both_zeros(number);
     Place::Equal {
-        low: Value::Double(low),
-        high: Value::Double(high),
+        low: Value::Double(number),
+        high: Value::Double(number),
         tight,
-    }
-}
-
-/// Zero of either sign equals zero.
-fn both_zeros(number: f64) -> (f64, f64) {
-    if number == 0.0 {
-        (-0.0, 0.0)
-    } else {
-        (number, number)
     }
 }
 
@@ -313,12 +321,7 @@ fn place_float(number: &Number) -> Place {
         return Place::gap(None, Some(Value::Float(f32::MIN)));
     }
     let near = nearest_float(number);
-    match f64::from(near).total_cmp(&number) {
-        _ if number == 0.0 => Place::Equal {
-            low: Value::Float(-0.0),
-            high: Value::Float(0.0),
-            tight,
-        },
+    match cmp_doubles(near.into(), number) {
         std::cmp::Ordering::Equal => Place::Equal {
             low: Value::Float(near),
             high: Value::Float(near),
@@ -329,10 +332,7 @@ fn place_float(number: &Number) -> Place {
     }
 }
 
-/// Zeros stand on both sides of a gap, so the wider sign is taken.
 fn float_gap(below: f32, above: f32) -> Place {
-    let below = if below == 0.0 { 0.0 } else { below };
-    let above = if above == 0.0 { -0.0 } else { above };
     Place::gap(Some(Value::Float(below)), Some(Value::Float(above)))
 }
 

@@ -7,8 +7,8 @@
 //!   TIMESTAMP   text, DATE, DATETIME           moments: the text is read in the session's zone
 //!   TIMESTAMP   integer                        milliseconds since 1970 (Lindorm)
 //!   TIME        text, TIME                     spans of time
-//!   DATE        integer YYYYMMDD               dates, checked per row as well
-//!   DATETIME    integer YYYYMMDDhhmmss         datetimes, checked per row as well
+//!   DATE        integer YYYYMMDD               dates
+//!   DATETIME    integer YYYYMMDDhhmmss         datetimes
 //! ```
 //! Whatever else a constant is, it cannot use the key.
 
@@ -17,7 +17,7 @@ use std::ops::Bound;
 use super::super::verdict::Obstacle;
 use super::Place;
 use crate::sql::context::EvalContext;
-use crate::types::temporal::{DateRules, LocalTime, ParsedDatetime};
+use crate::types::temporal::{DateRules, ParsedDatetime};
 use crate::types::{ColumnType, Date, Datetime, Time, Timestamp, Value};
 
 /// `YYYYMMDD` with a year of four digits.
@@ -32,45 +32,46 @@ const MICROS_PER_MILLI: i64 = 1000;
 pub(super) fn place(constant: &Value<'_>, ty: &ColumnType, ctx: &EvalContext) -> Place {
     match ty {
         ColumnType::Time { fsp } => place_time(constant, *fsp),
-        ColumnType::Timestamp { fsp } => match millis_of(constant) {
-            Some(millis) => place_millis(millis, *fsp),
-            None => match datetime_of(constant, ctx) {
-                Ok(Constant { datetime, .. }) => place_moment(datetime, *fsp, ctx),
-                Err(obstacle) => Place::Unusable(obstacle),
-            },
-        },
+        ColumnType::Timestamp { fsp } => place_timestamp(constant, *fsp, ctx),
         _ => match datetime_of(constant, ctx) {
-            Ok(constant) => place_datetime(constant, ty),
+            Ok(datetime) => place_datetime(datetime, ty),
             Err(obstacle) => Place::Unusable(obstacle),
         },
     }
 }
 
-/// A constant as a datetime.
-struct Constant {
-    datetime: Datetime,
-    /// Whether it was given as one; a number must be checked per row.
-    tight: bool,
+fn datetime_of(constant: &Value<'_>, ctx: &EvalContext) -> Result<Datetime, Obstacle> {
+    match constant {
+        Value::Text(text) => parse(text, ctx),
+        Value::Date(date) => Ok(date.at_midnight()),
+        Value::Datetime(datetime) => Ok(*datetime),
+        Value::Int(number) => from_number(u64::try_from(*number).ok(), ctx),
+        Value::UInt(number) => from_number(Some(*number), ctx),
+        Value::Float(_) | Value::Double(_) | Value::Decimal(_) | Value::Year(_) => {
+            Err(Obstacle::ComparesAsNumbers)
+        }
+        Value::Timestamp(_) | Value::Time(_) | Value::Bytes(_) | Value::Enum(_) => {
+            Err(Obstacle::ComparesAsTimes)
+        }
+        Value::Null | Value::Json(_) => Err(Obstacle::Unordered),
+    }
 }
 
-fn datetime_of(constant: &Value<'_>, ctx: &EvalContext) -> Result<Constant, Obstacle> {
-    let datetime = match constant {
-        Value::Text(text) => return parse(text, ctx),
-        Value::Date(date) => date.at_midnight(),
-        Value::Datetime(datetime) => *datetime,
-        Value::Timestamp(at) => ctx.zone.to_datetime(*at),
-        Value::Int(number) => return from_number(u64::try_from(*number).ok(), ctx),
-        Value::UInt(number) => return from_number(Some(*number), ctx),
-        Value::Float(_) | Value::Double(_) | Value::Decimal(_) | Value::Year(_) => {
-            return Err(Obstacle::ComparesAsNumbers);
-        }
-        Value::Time(_) | Value::Bytes(_) | Value::Enum(_) => return Err(Obstacle::ComparesAsTimes),
-        Value::Null | Value::Json(_) => return Err(Obstacle::Unordered),
-    };
-    Ok(Constant {
-        datetime,
-        tight: true,
-    })
+fn place_timestamp(constant: &Value<'_>, fsp: u8, ctx: &EvalContext) -> Place {
+    if let Value::Timestamp(at) = constant {
+        return place_at(*at, fsp);
+    }
+    if let Some(millis) = millis_of(constant) {
+        return place_millis(millis, fsp);
+    }
+    match datetime_of(constant, ctx) {
+        // Where clocks jump over a time, it stands for the moment of the jump.
+        Ok(local) => match ctx.zone.to_timestamp(local).nearest() {
+            Some(at) => place_at(at, fsp),
+            None => Place::Unusable(Obstacle::NotAValue),
+        },
+        Err(obstacle) => Place::Unusable(obstacle),
+    }
 }
 
 fn rules(ctx: &EvalContext) -> DateRules {
@@ -80,52 +81,39 @@ fn rules(ctx: &EvalContext) -> DateRules {
     }
 }
 
-fn parse(text: &str, ctx: &EvalContext) -> Result<Constant, Obstacle> {
+fn parse(text: &str, ctx: &EvalContext) -> Result<Datetime, Obstacle> {
     let parsed = ParsedDatetime::parse(text, rules(ctx)).ok_or(Obstacle::NotAValue)?;
     if parsed.is_truncated || parsed.offset_seconds.is_some() {
         return Err(Obstacle::NotAValue);
     }
-    Ok(Constant {
-        datetime: parsed.datetime,
-        tight: true,
-    })
+    Ok(parsed.datetime)
 }
 
-fn from_number(number: Option<u64>, ctx: &EvalContext) -> Result<Constant, Obstacle> {
-    let number = number
+fn from_number(number: Option<u64>, ctx: &EvalContext) -> Result<Datetime, Obstacle> {
+    number
         .filter(|number| DATE_NUMBERS.contains(number) || DATETIME_NUMBERS.contains(number))
-        .ok_or(Obstacle::ComparesAsNumbers)?;
-    let (datetime, _) =
-        Datetime::from_number(number, rules(ctx)).ok_or(Obstacle::ComparesAsNumbers)?;
-    Ok(Constant {
-        datetime,
-        tight: false,
-    })
+        .and_then(|number| Datetime::from_number(number, rules(ctx)))
+        .map(|(datetime, _)| datetime)
+        .ok_or(Obstacle::ComparesAsNumbers)
 }
 
-fn place_datetime(constant: Constant, ty: &ColumnType) -> Place {
-    let Constant { datetime, tight } = constant;
-    let (value, is_exact) = match ty {
+fn place_datetime(datetime: Datetime, ty: &ColumnType) -> Place {
+    match ty {
         ColumnType::Datetime { fsp } => {
             let cut = datetime.truncate(*fsp);
-            (Value::Datetime(cut), cut == datetime)
+            at_or_behind(Value::Datetime(cut), cut == datetime)
         }
         _ => {
             let date: Date = datetime.date();
-            (Value::Date(date), date.at_midnight() == datetime)
+            at_or_behind(Value::Date(date), date.at_midnight() == datetime)
         }
-    };
-    at_or_behind(value, is_exact, tight)
+    }
 }
 
 /// At `value`, or between it and the next.
-fn at_or_behind(value: Value<'static>, is_exact: bool, tight: bool) -> Place {
-    if is_exact || !tight {
-        return Place::Equal {
-            low: value.clone(),
-            high: value,
-            tight: tight && is_exact,
-        };
+fn at_or_behind(value: Value<'static>, is_exact: bool) -> Place {
+    if is_exact {
+        return Place::exact(value);
     }
     Place::Gap {
         below: Some(Bound::Included(value.clone())),
@@ -133,11 +121,13 @@ fn at_or_behind(value: Value<'static>, is_exact: bool, tight: bool) -> Place {
     }
 }
 
-/// An integer compared with a TIMESTAMP is milliseconds since 1970 (dialect §1).
+/// An integer compared with a TIMESTAMP is milliseconds since 1970 (dialect §1), unless it is too
+/// large for that: then it is `YYYYMMDDhhmmss`.
 fn millis_of(constant: &Value<'_>) -> Option<i128> {
+    let least = i128::from(*DATETIME_NUMBERS.start());
     match constant {
-        Value::Int(millis) => Some((*millis).into()),
-        Value::UInt(millis) => Some((*millis).into()),
+        Value::Int(millis) => Some(i128::from(*millis)).filter(|millis| *millis < least),
+        Value::UInt(millis) => Some(i128::from(*millis)).filter(|millis| *millis < least),
         Value::Null
         | Value::Float(_)
         | Value::Double(_)
@@ -163,7 +153,7 @@ fn place_millis(millis: i128, fsp: u8) -> Place {
         Some(at) => place_at(at, fsp),
         // In the first second, only the zero timestamp is less.
         None if 0 < micros && micros < Timestamp::MICROS_MIN => {
-            at_or_behind(Value::Timestamp(Timestamp::ZERO), false, true)
+            at_or_behind(Value::Timestamp(Timestamp::ZERO), false)
         }
         None => beyond(millis < 0),
     }
@@ -174,7 +164,7 @@ fn place_at(at: Timestamp, fsp: u8) -> Place {
     let micros = at.total_micros();
     let cut = micros - micros.rem_euclid(unit);
     match Timestamp::from_micros(cut, fsp) {
-        Some(value) => at_or_behind(Value::Timestamp(value), cut == micros, true),
+        Some(value) => at_or_behind(Value::Timestamp(value), cut == micros),
         None => Place::Unusable(Obstacle::NotAValue),
     }
 }
@@ -184,14 +174,6 @@ fn beyond(is_before: bool) -> Place {
     Place::Gap {
         below: (!is_before).then_some(Bound::Unbounded),
         above: is_before.then_some(Bound::Unbounded),
-    }
-}
-
-fn place_moment(local: Datetime, fsp: u8, ctx: &EvalContext) -> Place {
-    match ctx.zone.to_timestamp(local) {
-        LocalTime::Once(at) => place_at(at, fsp),
-        // Clocks jump over this time: the moment of the jump is near it, and rows are checked.
-        LocalTime::Gap(_) | LocalTime::OutOfRange => Place::Unusable(Obstacle::NotAValue),
     }
 }
 
@@ -220,7 +202,7 @@ fn place_time(constant: &Value<'_>, fsp: u8) -> Place {
     let micros = time.total_micros();
     let cut = micros - micros.rem_euclid(unit);
     match Time::from_micros(cut, fsp) {
-        Some(value) => at_or_behind(Value::Time(value), cut == micros, true),
+        Some(value) => at_or_behind(Value::Time(value), cut == micros),
         None => Place::Unusable(Obstacle::NotAValue),
     }
 }
