@@ -141,14 +141,14 @@ impl Printer<'_> {
             return;
         };
         self.word("(case");
-        for operand in operand {
+        if let Some(operand) = operand {
             self.wrapped(" ", operand, "");
         }
         for (condition, result) in branches {
             self.wrapped(" when ", condition, "");
             self.wrapped(" then ", result, "");
         }
-        for otherwise in otherwise {
+        if let Some(otherwise) = otherwise {
             self.wrapped(" else ", otherwise, "");
         }
         self.word(" end)");
