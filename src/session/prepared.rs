@@ -73,7 +73,7 @@ impl Session {
         let parsed = parse::parse_first(sql, self.settings.mode)?;
         if parsed.rest_offset < sql.len() {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
-            return Err(parse::syntax_error(rest, 1));
+            return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
         let definitions = self.shared.catalog.current();
         let compiled = self.compile_if_rows(&parsed.statement)?;
