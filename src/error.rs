@@ -132,6 +132,8 @@ codes! {
     KeyColumnMissing = 1072 "42000" "A key over a column that does not exist.";
     KeyColumnType = 1073 "42000" "A column whose type cannot be in a key.";
     ColumnTooBig = 1074 "42000" "A declared length over the limit.";
+    BlobKeyWithoutLength = 1170 "42000" "A TEXT or BLOB column in a key.";
+    NoPrimaryKey = 3750 "HY000" "A table without primary key.";
     WrongAutoKey = 1075 "42000" "AUTO_INCREMENT where it cannot be.";
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
@@ -206,9 +208,12 @@ codes! {
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";
     TooManyStatements = 1461 "42000" "More prepared statements than the limit.";
+    TransactionTooLarge = 1197 "HY000" "A transaction with more bytes than the engine takes at once.";
     TooManyPlaceholders = 1390 "HY000" "More parameters than the limit.";
     NumericOverflow = 1690 "22003" "The result of arithmetic is out of range.";
     InvalidRegexp = 3685 "HY000" "A regular expression that does not parse.";
+    WrongValueForFunction = 1411 "HY000" "A value that a function cannot read.";
+    InvalidLogarithm = 3020 "2201E" "The logarithm of a number that has none.";
     InvalidJson = 3140 "22032" "A text that is not JSON.";
     InvalidJsonPath = 3143 "42000" "A text that is not a JSON path.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
@@ -221,5 +226,16 @@ codes! {
     StorageFailure = 1030 "HY000" "The storage engine failed.";
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
+    WrongGroupKey = 1056 "42000" "GROUP BY something that contains an aggregate.";
+    ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
+    DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
+    DuplicateEnumMember = 1291 "HY000" "Two members of one name in an ENUM.";
+    ParserCapacity = 3170 "HY000" "A statement of more words than the limit.";
+    IllegalDouble = 1367 "22007" "A number with an exponent beyond DOUBLE.";
+    UnknownExplainFormat = 1791 "HY000" "EXPLAIN FORMAT with an unknown name.";
+    MalformedPacket = 1835 "HY000" "A packet that ends early or holds what cannot be.";
+    NoOpenCursor = 1421 "HY000" "FETCH of a statement without an open cursor.";
+    ConnectionKilled = 3169 "HY000" "Another connection killed this one.";
+    IdleTooLong = 4031 "HY000" "The client was silent for longer than wait_timeout.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

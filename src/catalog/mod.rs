@@ -1,6 +1,11 @@
-//! Definitions of databases and tables: what they are (`schema`), the shared immutable version of
-//! all of them, and how they are kept on disk.
+//! Definitions of databases and tables: what they are ([`schema`]), how they are kept on disk
+//! ([`persist`]), and the shared, immutable version of all of them ([`store`]).
 
+pub mod describe;
+pub mod persist;
 pub mod schema;
+pub mod store;
+mod type_names;
 
 pub use schema::{Column, ColumnDefault, KeyPart, Table, TableId};
+pub use store::{Catalog, Definitions};

@@ -1,1 +1,22 @@
-//! The exec room.
+//! Running bound statements: reads as streams of pages, writes as one atomic write set.
+//!
+//! `exec` never chooses an access path; it asks `plan` and does what it says. `read` fetches rows,
+//! `select` makes a result of them, `write` changes them, `locks` and `view` are what a
+//! transaction is made of.
+
+pub mod budget;
+pub mod cancel;
+pub mod ddl;
+pub mod group;
+pub mod ids;
+pub mod locks;
+pub mod read;
+pub mod ready;
+pub mod row;
+pub mod rows;
+pub mod select;
+pub mod sort;
+pub mod transaction;
+pub mod tuple;
+pub mod view;
+pub mod write;

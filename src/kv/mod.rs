@@ -1,1 +1,182 @@
-//! The kv room.
+//! Ordered bytes to bytes: the contract between the database and whatever stores its data.
+//!
+//! Keys live in logical [`Space`]s (one per table and one per index) and are compared as plain
+//! bytes. Reads go through a [`Snapshot`], writes are one atomic [`WriteSet`]. Nothing here knows
+//! a type, a table or a word of SQL, and no engine's peculiarity shows through: what engines
+//! differ in is data ([`Limits`], [`Capabilities`]) that the layers above may ask for.
+//!
+//! There is no open write transaction inside an engine, and no lock or iterator is held across
+//! this seam: a scan arrives in [`Page`]s and says where the next one begins.
+//!
+//! - [`memory`]: the reference model, simple enough to be obviously right;
+//! - [`lsm`]: the embedded engine, durable, with group commit;
+//! - [`testing`]: wrappers that record, compare and break any engine, and the contract suite.
+//!
+//! What a call promises is written at the traits [`Engine`] and [`Snapshot`].
+
+pub mod answer;
+pub mod error;
+pub mod lsm;
+pub mod memory;
+pub mod page;
+pub mod testing;
+pub mod write_set;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+pub use answer::Answer;
+pub use error::{Advice, CommitError, Error};
+pub use page::{KeyRange, Page, Scan, ScanOptions};
+pub use write_set::{Put, WriteSet};
+
+/// What calls of this room return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The bytes of one key, without its space.
+pub type Key = Vec<u8>;
+
+/// One ordered set of keys: a table or an index. The number is chosen by the caller and is never
+/// used again once its space was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Space(pub u32);
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}
+
+/// A point in the order of commits. A snapshot sees exactly the commits whose timestamp is not
+/// greater than its own. Timestamps mean nothing outside the engine that gave them, and nothing
+/// after that engine was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ts(pub u64);
+
+/// The sizes an engine accepts; past them a commit is refused with [`CommitError::TooLarge`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one key.
+    pub key_bytes_max: usize,
+    /// Bytes of one value.
+    pub value_bytes_max: usize,
+    /// Bytes of all keys and values of one write set.
+    pub write_set_bytes_max: usize,
+}
+
+/// What an engine can do beyond the contract; data for the layers above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Acknowledged commits survive the end of the process.
+    pub persistent: bool,
+    /// [`Engine::estimate`] answers from real sizes and not from a constant guess.
+    pub estimates: bool,
+}
+
+/// A guess about a key range, made without reading it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Estimate {
+    /// Live keys, roughly.
+    pub rows: u64,
+    /// Bytes stored for them, roughly.
+    pub bytes: u64,
+}
+
+/// Which spaces there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spaces {
+    /// The spaces that can be read and written, ascending.
+    pub live: Vec<Space>,
+    /// One above the highest id that was ever created, dropped ones included.
+    pub next: Space,
+}
+
+/// A store of ordered bytes. All methods take `&self` and may be called from any thread.
+///
+/// # Contract
+///
+/// - A commit is atomic over all spaces: a snapshot sees all of it or nothing.
+/// - After `commit` answered, every later [`Engine::snapshot`] and [`Engine::get_newest`] sees
+///   it, and on a persistent engine in durable mode it survives a power cut.
+/// - After an I/O failure on the write path nothing is acknowledged any more: the engine reads
+///   on, and every later write answers [`Error::ReadOnly`].
+/// - Space ids are used once. A space that was dropped is gone for every later snapshot
+///   ([`Error::NoSuchSpace`]); a snapshot taken before reads it to its end.
+pub trait Engine: Send + Sync + 'static {
+    /// The engine's name, for people: logs and the console.
+    fn name(&self) -> &'static str;
+
+    /// The sizes this engine accepts.
+    fn limits(&self) -> Limits;
+
+    /// What this engine can do beyond the contract.
+    fn capabilities(&self) -> Capabilities;
+
+    /// The newest committed state, held fast for as long as the snapshot lives.
+    fn snapshot(&self) -> Arc<dyn Snapshot>;
+
+    /// One key in the newest committed state: the cheapest read there is.
+    fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;
+
+    /// Applies a write set, or none of it. Never waits for another transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`] says which check failed, or that it is unknown whether the set was applied.
+    fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>>;
+
+    /// Makes an empty space.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SpaceUsed`] when the id exists or has existed.
+    fn create_space(&self, space: Space) -> Answer<'_, Result<()>>;
+
+    /// Forgets a space and all its keys at once; the disk space comes back in the background.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchSpace`].
+    fn drop_space(&self, space: Space) -> Answer<'_, Result<()>>;
+
+    /// The spaces there are now.
+    fn spaces(&self) -> Spaces;
+
+    /// A guess about the size of a range. Never blocks and never reads data.
+    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate;
+
+    /// Rewrites a space without its dead entries. May take long; answers when done.
+    fn compact(&self, space: Space) -> Answer<'_, Result<()>>;
+
+    /// Makes everything acknowledged so far survive a power cut, also in async mode.
+    fn sync(&self) -> Answer<'_, Result<()>>;
+
+    /// Finishes waiting commits, syncs, and refuses every later call with [`Error::Closed`].
+    /// Closing twice is fine.
+    fn close(&self) -> Answer<'_, Result<()>>;
+}
+
+/// One committed state of all spaces.
+///
+/// A call on a space that did not exist in this state answers [`Error::NoSuchSpace`].
+pub trait Snapshot: Send + Sync {
+    /// Which commits this snapshot sees: those not after it.
+    fn ts(&self) -> Ts;
+
+    /// The value of one key.
+    fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;
+
+    /// The values of many keys, in the order asked, with `None` for each missing one. Keys may
+    /// repeat and need not be sorted.
+    fn multi_get<'a>(
+        &'a self,
+        space: Space,
+        keys: &'a [Key],
+    ) -> Answer<'a, Result<Vec<Option<Bytes>>>>;
+
+    /// Fills `page` with the first rows of the scan, in its direction. [`Page::rest`] then says
+    /// what is left. A page holds at least one row when there is one, however large.
+    fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>>;
+}

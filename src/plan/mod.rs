@@ -1,1 +1,33 @@
-//! The plan room.
+//! From a predicate to the reads that answer it: cuts, spans, access paths, verdicts, EXPLAIN.
+//!
+//! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
+//! answers the commonest shape at once, `derive` turns a predicate into spans (`place` and `domain`
+//! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
+//! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
+//! told instead of a full scan, `verdict` why, and `explain` shows it all.
+
+pub mod access;
+mod advice;
+pub mod cut;
+pub mod derive;
+pub mod domain;
+pub mod explain;
+mod order;
+mod place;
+mod point;
+pub mod refusal;
+pub mod residual;
+pub mod span;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod text;
+pub mod values;
+pub mod verdict;
+
+pub use access::{
+    Access, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request, TablePlan, explain_table,
+    plan_table,
+};
+pub use cut::{Cut, KeyParts};
+pub use explain::{Explained, Format, explain};
+pub use span::Span;

@@ -1,1 +1,21 @@
-//! The server room.
+//! The server: it listens, limits how many connect, moves bytes between sockets and sessions, and
+//! stops in an orderly way.
+//!
+//! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
+//! `session`. In reading order: [`listener`] (accept, limit, stop), [`accounts`], [`connection`]
+//! (the loop over commands), and what it stands on: `wire` (one socket's input and output),
+//! `login`, `queries`, `prepared`, `rows`.
+
+pub mod accounts;
+mod connection;
+pub mod listener;
+mod login;
+mod prepared;
+mod queries;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use accounts::Accounts;
+pub use listener::{Options, Server, listen};

@@ -1,1 +1,230 @@
-//! The session room.
+//! A session: text or statement id in, a [`Reply`] out.
+//!
+//! It picks the catalog version and the snapshot a statement runs on, keeps the transaction, the
+//! variables and the prepared statements of its connection, and answers what concerns no rows
+//! (SET, SHOW, KILL). It knows nothing of packets.
+//!
+//! - [`shared`]: what all sessions of the server have in common;
+//! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
+//! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
+//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `show`, `explain`: what it tells about the server and about plans;
+//! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
+
+mod compile;
+mod define;
+mod explain;
+mod listing;
+mod prepared;
+pub mod processes;
+pub mod reply;
+mod run;
+mod set;
+pub mod settings;
+pub mod shared;
+mod show;
+pub mod state;
+mod transaction;
+pub mod variables;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::{Code, Error, Result};
+use crate::exec::cancel::CancelToken;
+use crate::exec::transaction::Transaction;
+use crate::protocol::Status;
+use crate::protocol::column::JsonAs;
+use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
+use crate::sql::parse;
+use crate::types::{ResultColumn, Timestamp, Value};
+use prepared::PreparedStatement;
+pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, WireState};
+use settings::Settings;
+pub use shared::{OpenOptions, Shared, Storage};
+use state::State;
+
+/// What `VERSION()` gives. Drivers switch their behaviour on the first digits.
+pub const VERSION: &str = concat!("8.0.40-Meseta-", env!("CARGO_PKG_VERSION"));
+
+/// One connection's session.
+pub struct Session {
+    shared: Arc<Shared>,
+    client: Client,
+    cancel: Arc<CancelToken>,
+    state: Arc<State>,
+    settings: Settings,
+    /// The warnings of the last statement that was no SHOW WARNINGS.
+    warnings: Arc<Warnings>,
+    transaction: Option<Transaction>,
+    statements: HashMap<u32, Arc<PreparedStatement>>,
+    next_statement: u32,
+    /// Statements of PREPARE, by name.
+    named: HashMap<String, Arc<PreparedStatement>>,
+}
+
+impl Session {
+    /// A session for a client that has logged in.
+    ///
+    /// # Errors
+    /// When the server's variables cannot be read: an internal error.
+    pub fn new(
+        shared: &Arc<Shared>,
+        client: Client,
+        cancel: &Arc<CancelToken>,
+    ) -> Result<Session> {
+        let user = format!("{}@{}", client.user, client.host);
+        let state = Arc::new(State::new(&shared.globals, user, client.connection_id));
+        let settings = Settings::of(&state, shared.allow_full_scan)?;
+        Ok(Session {
+            shared: Arc::clone(shared),
+            client,
+            cancel: Arc::clone(cancel),
+            state,
+            settings,
+            warnings: Arc::default(),
+            transaction: None,
+            statements: HashMap::new(),
+            next_statement: 1,
+            named: HashMap::new(),
+        })
+    }
+
+    /// Runs the first statement of `sql`; says where the next begins.
+    ///
+    /// # Errors
+    /// What the client is told; the rest of the text is skipped.
+    pub async fn query(&mut self, sql: &[u8]) -> Result<Answer> {
+        let parsed = match parse::parse_first(sql, self.settings.mode) {
+            Ok(parsed) => parsed,
+            Err(error) => return Err(self.failed(error)),
+        };
+        let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
+        if rest.is_some() && !self.client.multi_statements {
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            let near = String::from_utf8_lossy(rest);
+            return Err(self.failed(parse::syntax_error(&near, 1)));
+        }
+        if 0 < parsed.parameters_count {
+            return Err(self.failed(parse::syntax_error("?", 1)));
+        }
+        let result = self.run(&parsed.statement, Vec::new()).await;
+        match result {
+            Ok(reply) => Ok(Answer { reply, rest }),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL.
+    fn failed(&mut self, error: Error) -> Error {
+        let text = error.message().to_owned();
+        self.warnings.add(WarningLevel::Error, error.code(), || text);
+        self.state.set_warnings_count(self.warnings.count());
+        if error.code() == Code::Deadlock {
+            self.transaction = None;
+        }
+        error
+    }
+
+    /// The rows of a reply have ended, whole or not.
+    pub fn end_rows(&mut self, rows_count: u64) {
+        self.state.returned(rows_count);
+        self.state.set_warnings_count(self.warnings.count());
+    }
+
+    /// Makes a database current.
+    ///
+    /// # Errors
+    /// 1049 when there is none of that name.
+    pub fn use_database(&mut self, name: &str) -> Result<()> {
+        if !self.knows_database(name) {
+            let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
+            return Err(self.failed(error));
+        }
+        self.state.set_database(Some(name.to_owned()));
+        Ok(())
+    }
+
+    /// The current database.
+    pub fn database(&self) -> Option<String> {
+        self.state.database()
+    }
+
+    /// The columns of a table whose names are like `wildcard` (empty: all): COM_FIELD_LIST.
+    ///
+    /// # Errors
+    /// 1146 when there is no such table.
+    pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
+        let table = self.table(None, table)?;
+        let columns = table.columns.iter().filter(|column| !column.hidden);
+        let columns = columns.enumerate().filter(|(_, column)| {
+            wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)
+        });
+        Ok(columns.map(|(idx, column)| compile::result_column(&table, idx, column)).collect())
+    }
+
+    /// What the connection must know.
+    pub fn wire_state(&self) -> WireState {
+        let mut status = Status::default();
+        if self.settings.autocommit {
+            status = status.with(Status::AUTOCOMMIT);
+        }
+        if self.transaction.is_some() {
+            status = status.with(Status::IN_TRANSACTION);
+        }
+        if self.settings.mode.no_backslash_escapes {
+            status = status.with(Status::NO_BACKSLASH_ESCAPES);
+        }
+        WireState {
+            status,
+            json_as: JsonAs::Json,
+            wait_timeout: self.settings.wait_timeout,
+            net_write_timeout: self.settings.net_write_timeout,
+            packet_bytes_max: self.settings.packet_bytes_max,
+        }
+    }
+
+    /// Allows or forbids several statements in one query.
+    pub fn set_multi_statements(&mut self, allowed: bool) {
+        self.client.multi_statements = allowed;
+    }
+
+    /// Rolls back and forgets everything but the current database.
+    ///
+    /// # Errors
+    /// When the server's variables cannot be read: an internal error.
+    pub fn reset(&mut self) -> Result<()> {
+        self.transaction = None;
+        self.statements.clear();
+        self.named.clear();
+        self.warnings = Arc::default();
+        self.state.reset();
+        self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        Ok(())
+    }
+
+    /// Rolls back; the connection ends.
+    pub fn close(&mut self) {
+        self.transaction = None;
+    }
+
+    /// What a statement that begins now may look at.
+    fn context(&self, parameters: Vec<Value<'static>>) -> EvalContext {
+        EvalContext {
+            now: now(),
+            zone: self.settings.zone.clone(),
+            mode: self.settings.mode,
+            parameters,
+            facts: Arc::clone(&self.state) as Arc<dyn SessionFacts>,
+            warnings: Arc::clone(&self.warnings),
+            strict_write: false,
+        }
+    }
+}
+
+/// The wall clock, in microseconds.
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let micros = i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(micros, 6).unwrap_or(Timestamp::ZERO)
+}

@@ -114,6 +114,11 @@ impl Warnings {
         u16::try_from(self.kept.lock().1).unwrap_or(u16::MAX)
     }
 
+    /// The kept ones, in order.
+    pub fn list(&self) -> Vec<Warning> {
+        self.kept.lock().0.clone()
+    }
+
     /// Takes the kept ones out.
     pub fn take(&self) -> Vec<Warning> {
         let mut kept = self.kept.lock();

@@ -3,7 +3,12 @@
 //! `parse` (the only file that sees the parser crate) makes an `ast`; `bind` looks names up and
 //! makes [`bound`] statements over [`expr`]; `eval` evaluates them with `functions`.
 
+pub mod ast;
+pub mod aggregate;
+pub mod bind;
 pub mod bound;
 pub mod context;
+pub mod eval;
 pub mod expr;
 pub mod functions;
+pub mod parse;

@@ -2,8 +2,10 @@
 //!
 //! Nothing here knows bytes on disk (`codec`) or on the wire (`protocol`), and nothing waits.
 
+pub mod coerce;
 pub mod column_type;
 pub mod decimal;
+pub mod json;
 pub mod result_column;
 pub mod temporal;
 pub mod value;
@@ -11,5 +13,5 @@ pub mod value;
 pub use column_type::ColumnType;
 pub use decimal::Decimal;
 pub use result_column::ResultColumn;
-pub use temporal::{Date, Datetime, Time, Timestamp};
-pub use value::Value;
+pub use temporal::{Date, Datetime, Parsed, Time, Timestamp, Zone};
+pub use value::{EnumValue, GroupKey, Value};

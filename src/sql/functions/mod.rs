@@ -1,8 +1,292 @@
-//! The registry of functions.
+//! The registry of scalar functions: one row per name, with arity, type, stability and body.
+//!
+//! Aggregates are not here (`sql/aggregate`), nor are operators and special forms that have a node
+//! of their own in [`super::expr`]. `bind` maps MySQL's odd syntaxes to plain calls:
+//!
+//! ```text
+//!   TRIM([BOTH] x FROM s)        TRIM(s, x)         without x: TRIM(s)
+//!   TRIM(LEADING x FROM s)       LTRIM(s, x)        TRIM(TRAILING x FROM s)   RTRIM(s, x)
+//!   SUBSTRING(s FROM a FOR n)    SUBSTRING(s, a, n)
+//!   POSITION(x IN s)             LOCATE(x, s)
+//!   EXTRACT(unit FROM d)         EXTRACT('UNIT', d)           first argument a text literal
+//!   TIMESTAMPDIFF(unit, a, b)    TIMESTAMPDIFF('UNIT', a, b)  also TIMESTAMPADD
+//!   a -> p                       JSON_EXTRACT(a, p)
+//!   a ->> p                      JSON_UNQUOTE(JSON_EXTRACT(a, p))
+//!   a || b (PIPES_AS_CONCAT)     CONCAT(a, b)
+//!   ADDDATE(d, INTERVAL n unit)  `ExprKind::DateShift`; ADDDATE(d, n) is a call
+//!   CURRENT_DATE, NOW()…         calls, with or without parentheses
+//! ```
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+use super::context::EvalContext;
+use super::eval::fold::Stability;
+use super::eval::{convert, print};
+use super::expr::{Expr, ExprKind, Row};
+use crate::error::{Code, Error, Result};
+use crate::types::{ColumnType, Value};
+
+/// Declares one static table of [`Function`]s, a line per name:
+/// `"NAME" least..most type, nullability, stability, Kind(body), "doc";`
+macro_rules! functions {
+    ($(#[$meta:meta])* $table:ident: $($name:literal $min:literal..$max:tt $ty:path, $null:ident, $stable:ident, $kind:ident($body:path), $doc:literal;)*) => {
+        $(#[$meta])*
+        pub(super) static $table: &[crate::sql::functions::Function] = &[$(
+            crate::sql::functions::Function {
+                name: $name,
+                args_min: $min,
+                args_max: functions!(@max $max),
+                result_type: $ty,
+                nullability: crate::sql::functions::Nullability::$null,
+                stability: crate::sql::eval::fold::Stability::$stable,
+                body: crate::sql::functions::Body::$kind($body),
+                doc: $doc,
+            },
+        )*];
+    };
+    (@max many) => { None };
+    (@max $max:literal) => { Some($max) };
+}
+
+mod calendar;
+mod clock;
+mod code;
+mod control;
+mod date_format;
+mod date_math;
+mod date_parse;
+mod digest;
+mod info;
+pub(crate) mod json;
+mod json_path;
+mod math;
+mod numeric;
+mod result;
+mod search;
+mod text;
+
+#[cfg(test)]
+mod tests;
 
 /// One function of the registry.
 #[derive(Debug)]
 pub struct Function {
     /// The name, upper case.
     pub name: &'static str,
+    /// The least number of arguments.
+    pub args_min: usize,
+    /// The largest number of arguments; `None` when only the statement's size bounds it.
+    pub args_max: Option<usize>,
+    /// The type of the result, from the bound arguments.
+    pub result_type: fn(&[Expr]) -> ColumnType,
+    /// When the result can be `NULL`.
+    pub nullability: Nullability,
+    /// For how long the result stays the same, given the same arguments.
+    pub stability: Stability,
+    /// What computes it.
+    pub body: Body,
+    /// What it does, in one line.
+    pub doc: &'static str,
+}
+
+impl Function {
+    /// Whether a call with `args_count` arguments is allowed; if not: error 1582.
+    pub fn accepts(&self, args_count: usize) -> bool {
+        self.args_min <= args_count && self.args_max.is_none_or(|max| args_count <= max)
+    }
+
+    /// Whether a call with these arguments can be `NULL`.
+    pub fn is_nullable(&self, args: &[Expr]) -> bool {
+        match self.nullability {
+            Nullability::Never => false,
+            Nullability::Always => true,
+            Nullability::AnyArgument => args.iter().any(|arg| arg.nullable),
+            Nullability::AllArguments => args.iter().all(|arg| arg.nullable),
+        }
+    }
+}
+
+/// When the result of a function can be `NULL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nullability {
+    /// Never.
+    Never,
+    /// When an argument can be.
+    AnyArgument,
+    /// When all arguments can be.
+    AllArguments,
+    /// Also when no argument is.
+    Always,
+}
+
+/// What computes a function.
+#[derive(Debug)]
+pub enum Body {
+    /// From its arguments' values; `NULL` without a call when one of them is `NULL`.
+    Strict(for<'a> fn(&[Value<'a>], &Call<'a>) -> Result<Value<'a>>),
+    /// From its arguments' values, `NULL` included.
+    Eager(for<'a> fn(&[Value<'a>], &Call<'a>) -> Result<Value<'a>>),
+    /// From its unevaluated arguments; it evaluates those it needs.
+    Lazy(for<'a> fn(&Call<'a>) -> Result<Value<'a>>),
+}
+
+/// The call that a [`Body`] answers.
+pub struct Call<'a> {
+    /// The function.
+    pub function: &'static Function,
+    /// The bound arguments.
+    pub args: &'a [Expr],
+    /// The type that the result must have.
+    pub ty: &'a ColumnType,
+    /// The input row of the arguments.
+    pub row: &'a dyn Row,
+    /// Clock, session, warnings.
+    pub ctx: &'a EvalContext,
+}
+
+/// Bytes of the longest text that a function makes: `max_allowed_packet`.
+pub const RESULT_BYTES_MAX: usize = 64 << 20;
+
+/// Whether a result of so many bytes may be made; if not, warning 1301 says so.
+pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> bool {
+    let fits = bytes.is_some_and(|bytes| bytes <= RESULT_BYTES_MAX);
+    if !fits {
+        convert::warn(ctx, Code::PacketOverflowed, || {
+            let name = name.to_ascii_lowercase();
+            format!(
+                "Result of {name}() was larger than max_allowed_packet ({RESULT_BYTES_MAX}) - \
+                 truncated"
+            )
+        });
+    }
+    fits
+}
+
+impl<'a> Call<'a> {
+    /// The argument at `idx`; `NULL` when it was not given.
+    fn arg<'v>(values: &'v [Value<'a>], idx: usize) -> &'v Value<'a> {
+        values.get(idx).unwrap_or(&Value::Null)
+    }
+
+    /// The text of the argument at `idx`; empty when it was not given.
+    fn text<'v>(&self, values: &'v [Value<'a>], idx: usize) -> Cow<'v, str> {
+        values.get(idx).map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
+    }
+
+    /// The argument at `idx` as a count or position; 0 when it was not given.
+    fn count(&self, values: &[Value<'a>], idx: usize) -> Result<i64> {
+        values.get(idx).map_or(Ok(0), |value| convert::count(value, self.ctx))
+    }
+
+    /// As [`Call::count`]; `default` when it was not given.
+    fn count_or(&self, values: &[Value<'a>], idx: usize, default: i64) -> Result<i64> {
+        values.get(idx).map_or(Ok(default), |value| convert::count(value, self.ctx))
+    }
+
+    /// The argument at `idx` as a double; 0 when it was not given.
+    fn double(&self, values: &[Value<'a>], idx: usize) -> Result<f64> {
+        let value = values.get(idx).unwrap_or(&Value::Null);
+        Ok(convert::double(value, self.ctx)?.unwrap_or(0.0))
+    }
+
+    /// Whether a result of so many bytes may be made.
+    fn fits(&self, bytes: Option<usize>) -> bool {
+        fits(bytes, self.function.name, self.ctx)
+    }
+
+    /// The text of the call, for errors.
+    fn shown(&self) -> String {
+        let expr = Expr {
+            kind: ExprKind::Call(self.function, self.args.to_vec()),
+            ty: self.ty.clone(),
+            nullable: true,
+        };
+        print::text(&expr)
+    }
+
+    /// Error 1690.
+    fn out_of_range(&self, kind: &str) -> Error {
+        let text = format!("{kind} value is out of range in '{}'", self.shown());
+        Error::new(Code::NumericOverflow, text)
+    }
+}
+
+/// A computed text.
+fn of_text<'a>(text: impl Into<String>) -> Value<'a> {
+    Value::Text(Cow::Owned(text.into()))
+}
+
+/// A number of characters, bytes or members.
+fn of_count<'a>(count: usize) -> Value<'a> {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// Every function, ordered by name.
+static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
+    let tables = [
+        calendar::TABLE,
+        clock::TABLE,
+        code::TABLE,
+        control::TABLE,
+        date_format::TABLE,
+        date_math::TABLE,
+        date_parse::TABLE,
+        digest::TABLE,
+        info::TABLE,
+        json::TABLE,
+        math::TABLE,
+        numeric::TABLE,
+        search::TABLE,
+        text::TABLE,
+    ];
+    let mut all: Vec<&'static Function> = tables.iter().flat_map(|table| table.iter()).collect();
+    all.sort_by_key(|function| function.name);
+    all
+});
+
+/// Every function, ordered by name.
+pub fn all() -> &'static [&'static Function] {
+    &BY_NAME
+}
+
+/// The function of this name, in any case.
+pub fn find(name: &str) -> Option<&'static Function> {
+    let at = BY_NAME.binary_search_by(|function| cmp_upper(function.name, name));
+    at.ok().and_then(|idx| BY_NAME.get(idx).copied())
+}
+
+fn cmp_upper(upper: &str, name: &str) -> Ordering {
+    upper
+        .bytes()
+        .cmp(name.bytes().map(|byte| byte.to_ascii_uppercase()))
+}
+
+/// The name most like `name`, for the text of error 1305.
+pub fn nearest(name: &str) -> &'static str {
+    let wanted = name.to_ascii_uppercase();
+    let best = BY_NAME
+        .iter()
+        .min_by_key(|function| edit_distance(function.name, &wanted));
+    best.map_or("", |function| function.name)
+}
+
+/// How many letters must be put in, taken out or changed to make `b` of `a` (Levenshtein).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (above, from) in a.chars().enumerate() {
+        let mut diagonal = above;
+        let mut left = above + 1;
+        let mut next = vec![left];
+        for (to, up) in b.chars().zip(row.iter().skip(1)) {
+            left = (left + 1)
+                .min(up + 1)
+                .min(diagonal + usize::from(from != to));
+            diagonal = *up;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
 }

@@ -1,0 +1,112 @@
+//! A table's definition as SQL text that makes the same table again: `SHOW CREATE TABLE`.
+
+use std::fmt::Write as _;
+
+use super::schema::{Column, ColumnDefault, Table};
+use crate::codec::key::Direction;
+use crate::types::{ColumnType, Value};
+
+/// The text of `SHOW CREATE TABLE`.
+pub fn create_table(table: &Table) -> String {
+    let mut lines: Vec<String> =
+        table.columns.iter().filter(|column| !column.hidden).map(column_line).collect();
+    if !table.has_hidden_key() {
+        lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
+    }
+    let mut text = format!("CREATE TABLE {} (\n{}\n)", quoted(&table.name), lines.join(",\n"));
+    text.push_str(" ENGINE=Meseta DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
+    if !table.comment.is_empty() {
+        let _ = write!(text, " COMMENT={}", string_literal(&table.comment));
+    }
+    if !table.options.is_empty() {
+        let options = table.options.iter();
+        let options = options.map(|(name, value)| format!("{name}={}", string_literal(value)));
+        let _ = write!(text, " WITH ({})", options.collect::<Vec<_>>().join(", "));
+    }
+    text
+}
+
+/// The key columns as in DDL: `` `a`,`b` DESC ``.
+pub fn key_text(table: &Table) -> String {
+    let parts = table.key.iter().filter_map(|part| {
+        let name = quoted(&table.columns.get(part.column_idx)?.name);
+        Some(match part.direction {
+            Direction::Asc => name,
+            Direction::Desc => format!("{name} DESC"),
+        })
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
+fn column_line(column: &Column) -> String {
+    let mut line = format!("  {} {}", quoted(&column.name), column.ty);
+    if !column.nullable {
+        line.push_str(" NOT NULL");
+    } else if matches!(column.ty, ColumnType::Timestamp { .. }) {
+        line.push_str(" NULL");
+    }
+    if column.auto_increment {
+        line.push_str(" AUTO_INCREMENT");
+    }
+    if let Some(default) = default_text(column) {
+        let _ = write!(line, " DEFAULT {default}");
+    }
+    if column.on_update_now {
+        let _ = write!(line, " ON UPDATE {}", now_text(&column.ty));
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(line, " COMMENT {}", string_literal(&column.comment));
+    }
+    line
+}
+
+/// What stands after `DEFAULT`, if anything does.
+fn default_text(column: &Column) -> Option<String> {
+    match &column.default {
+        ColumnDefault::Now => Some(now_text(&column.ty)),
+        ColumnDefault::Constant(Value::Bytes(bytes)) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            Some(format!("x'{digits}'"))
+        }
+        ColumnDefault::Constant(value) if !value.is_null() => Some(string_literal(&value.to_text())),
+        ColumnDefault::Constant(_) | ColumnDefault::None => {
+            let shown = column.nullable && can_have_default(&column.ty);
+            shown.then(|| "NULL".to_owned())
+        }
+    }
+}
+
+/// Whether MySQL prints `DEFAULT NULL` for the type.
+fn can_have_default(ty: &ColumnType) -> bool {
+    !matches!(ty, ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json)
+}
+
+/// `CURRENT_TIMESTAMP` with the digits of the type.
+pub fn now_text(ty: &ColumnType) -> String {
+    match ty.fsp() {
+        0 => "CURRENT_TIMESTAMP".to_owned(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+/// An identifier in backticks.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal, as MySQL prints one.
+pub fn string_literal(text: &str) -> String {
+    let mut literal = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' => literal.push_str("''"),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\0' => literal.push_str("\\0"),
+            other => literal.push(other),
+        }
+    }
+    literal.push('\'');
+    literal
+}

@@ -1,0 +1,203 @@
+//! A table's definition as stored bytes, and back.
+//!
+//! One format byte, then a JSON text with these members and no others: a definition is small,
+//! rarely read, and worth reading with the naked eye when a disk is examined. The mapping is
+//! written out by hand, so that a renamed field in Rust cannot change what is stored. An unknown
+//! member, type or format is [`Damage`]: it is never skipped, because it may change what rows mean.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::schema::{Column, ColumnDefault, KeyPart, Table, TableId};
+use super::type_names;
+use crate::codec::key::Direction;
+use crate::codec::row::ColumnId;
+use crate::types::Value;
+
+/// The first byte of every stored definition.
+pub const FORMAT: u8 = 1;
+
+/// A stored definition that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage(pub String);
+
+impl Damage {
+    pub(super) fn new(what: impl Into<String>) -> Damage {
+        Damage(what.into())
+    }
+}
+
+type Result<T> = std::result::Result<T, Damage>;
+
+/// The bytes of a definition.
+pub fn encode(table: &Table) -> Vec<u8> {
+    let columns: Vec<Json> = table.columns.iter().map(encode_column).collect();
+    let key: Vec<Json> = table.key.iter().map(encode_key_part).collect();
+    let options: Vec<Json> = table.options.iter().map(|(name, value)| json!([name, value])).collect();
+    let definition = json!({
+        "id": table.id.0, "database": table.database, "name": table.name,
+        "columns": columns, "key": key, "options": options, "comment": table.comment,
+    });
+    let mut bytes = vec![FORMAT];
+    bytes.extend_from_slice(definition.to_string().as_bytes());
+    bytes
+}
+
+fn encode_key_part(part: &KeyPart) -> Json {
+    json!({ "column": part.column_idx, "desc": part.direction == Direction::Desc })
+}
+
+fn encode_column(column: &Column) -> Json {
+    json!({
+        "id": column.id.0, "name": column.name, "type": type_names::to_json(&column.ty),
+        "nullable": column.nullable, "default": encode_default(&column.default),
+        "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
+        "hidden": column.hidden, "comment": column.comment,
+    })
+}
+
+fn encode_default(default: &ColumnDefault) -> Json {
+    match default {
+        ColumnDefault::None => Json::Null,
+        ColumnDefault::Now => json!({ "now": true }),
+        ColumnDefault::Constant(Value::Bytes(bytes)) => json!({ "bytes": bytes.as_ref() }),
+        ColumnDefault::Constant(value) if value.is_null() => json!({ "null": true }),
+        ColumnDefault::Constant(value) => json!({ "text": value.to_text() }),
+    }
+}
+
+/// The definition in `bytes`.
+///
+/// # Errors
+/// [`Damage`] when the bytes are not what [`encode`] writes.
+pub fn decode(bytes: &[u8]) -> Result<Table> {
+    let Some((&FORMAT, text)) = bytes.split_first() else {
+        return Err(Damage::new(format!("format byte {:?}, known is {FORMAT}", bytes.first())));
+    };
+    let parsed: Json = serde_json::from_slice(text).map_err(|error| Damage::new(error.to_string()))?;
+    let mut fields = Fields::of(parsed)?;
+    let table = Table {
+        id: TableId(fields.number("id")?),
+        database: fields.text("database")?,
+        name: fields.text("name")?,
+        columns: fields.list("columns")?.into_iter().map(decode_column).collect::<Result<_>>()?,
+        key: fields.list("key")?.into_iter().map(decode_key_part).collect::<Result<_>>()?,
+        options: fields.list("options")?.into_iter().map(decode_option).collect::<Result<_>>()?,
+        comment: fields.text("comment")?,
+    };
+    fields.finish()?;
+    check(table)
+}
+
+/// The invariants that the rest of the server relies on.
+fn check(table: Table) -> Result<Table> {
+    let columns_count = table.columns.len();
+    let in_range = table.key.iter().all(|part| part.column_idx < columns_count);
+    if table.key.is_empty() || !in_range {
+        return Err(Damage::new(format!("key of table {} names no column", table.name)));
+    }
+    Ok(table)
+}
+
+fn decode_key_part(json: Json) -> Result<KeyPart> {
+    let mut fields = Fields::of(json)?;
+    let column: u32 = fields.number("column")?;
+    let direction = if fields.truth("desc")? { Direction::Desc } else { Direction::Asc };
+    fields.finish()?;
+    let column_idx = usize::try_from(column).map_err(|error| Damage::new(error.to_string()))?;
+    Ok(KeyPart { column_idx, direction })
+}
+
+fn decode_column(json: Json) -> Result<Column> {
+    let mut fields = Fields::of(json)?;
+    let ty = type_names::from_json(fields.take("type")?)?;
+    let column = Column {
+        id: ColumnId(fields.number("id")?),
+        name: fields.text("name")?,
+        default: decode_default(fields.take("default")?, &ty)?,
+        ty,
+        nullable: fields.truth("nullable")?,
+        on_update_now: fields.truth("on_update_now")?,
+        auto_increment: fields.truth("auto_increment")?,
+        hidden: fields.truth("hidden")?,
+        comment: fields.text("comment")?,
+    };
+    fields.finish()?;
+    Ok(column)
+}
+
+fn decode_default(json: Json, ty: &crate::types::ColumnType) -> Result<ColumnDefault> {
+    if json.is_null() {
+        return Ok(ColumnDefault::None);
+    }
+    let mut fields = Fields::of(json)?;
+    if fields.take("now").is_ok() {
+        return Ok(ColumnDefault::Now);
+    }
+    if fields.take("null").is_ok() {
+        return Ok(ColumnDefault::Constant(Value::Null));
+    }
+    if let Ok(Json::Array(numbers)) = fields.take("bytes") {
+        let bytes = numbers.iter().map(|number| number.as_u64().and_then(|n| u8::try_from(n).ok()));
+        let bytes: Option<Vec<u8>> = bytes.collect();
+        let bytes = bytes.ok_or_else(|| Damage::new("bytes of a default"))?;
+        return Ok(ColumnDefault::Constant(Value::Bytes(bytes.into())));
+    }
+    let text = fields.text("text")?;
+    type_names::value_of(text, ty).map(ColumnDefault::Constant)
+}
+
+fn decode_option(json: Json) -> Result<(String, String)> {
+    match json {
+        Json::Array(pair) => match pair.as_slice() {
+            [Json::String(name), Json::String(value)] => Ok((name.clone(), value.clone())),
+            _ => Err(Damage::new("an option is not a pair of texts")),
+        },
+        other => Err(Damage::new(format!("option {other}"))),
+    }
+}
+
+/// The members of one JSON object, each taken out once; what is left over is unknown.
+pub(super) struct Fields(Map<String, Json>);
+
+impl Fields {
+    pub(super) fn of(json: Json) -> Result<Fields> {
+        match json {
+            Json::Object(members) => Ok(Fields(members)),
+            other => Err(Damage::new(format!("expected an object, found {other}"))),
+        }
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Result<Json> {
+        self.0.remove(name).ok_or_else(|| Damage::new(format!("member {name} is missing")))
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Result<String> {
+        match self.take(name)? {
+            Json::String(text) => Ok(text),
+            other => Err(Damage::new(format!("{name} is {other}, not a text"))),
+        }
+    }
+
+    pub(super) fn truth(&mut self, name: &str) -> Result<bool> {
+        self.take(name)?.as_bool().ok_or_else(|| Damage::new(format!("{name} is no truth value")))
+    }
+
+    pub(super) fn number(&mut self, name: &str) -> Result<u32> {
+        let number = self.take(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
+        number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
+    }
+
+    pub(super) fn list(&mut self, name: &str) -> Result<Vec<Json>> {
+        match self.take(name)? {
+            Json::Array(items) => Ok(items),
+            other => Err(Damage::new(format!("{name} is {other}, not a list"))),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Damage::new(format!("unknown member {name}"))),
+        }
+    }
+}

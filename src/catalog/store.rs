@@ -1,0 +1,307 @@
+//! All definitions: an immutable [`Definitions`] that statements share, and the [`Catalog`] that
+//! replaces it when DDL commits.
+//!
+//! A statement takes one version at its start and keeps it to its end. DDL statements run one at a
+//! time: the change is committed to the system space first, published second, and the storage of a
+//! dropped table is given back last, so that a crash at any point leaves at most a space that no
+//! table owns; [`Catalog::open`] drops those.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::persist;
+use super::schema::{Table, TableId};
+use crate::codec::keyspace::SystemKey;
+use crate::error::{Code, Error, Result};
+use crate::kv::{CommitError, Engine, KeyRange, Page, Scan, Space, WriteSet};
+
+/// The space that holds the definitions.
+pub const SYSTEM_SPACE: Space = Space(0);
+
+/// The database that exists from the start (dialect §1).
+pub const DEFAULT_DATABASE: &str = "default";
+
+/// Tables of all databases together. Each costs a storage space and memory for its definition.
+pub const TABLES_MAX: usize = 100_000;
+
+/// The tables of one database, by name.
+type Tables = BTreeMap<String, Arc<Table>>;
+
+/// One version of all definitions.
+#[derive(Debug, Clone, Default)]
+pub struct Definitions {
+    databases: BTreeMap<String, Tables>,
+}
+
+impl Definitions {
+    /// The names of the databases, in order.
+    pub fn databases(&self) -> impl Iterator<Item = &str> {
+        self.databases.keys().map(String::as_str)
+    }
+
+    /// Whether there is a database of that name.
+    pub fn has_database(&self, name: &str) -> bool {
+        self.databases.contains_key(name)
+    }
+
+    /// The tables of a database, in order of name.
+    ///
+    /// # Errors
+    /// 1049 when there is no such database.
+    pub fn tables(&self, database: &str) -> Result<impl Iterator<Item = &Arc<Table>>> {
+        Ok(self.database(database)?.values())
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// 1049 or 1146.
+    pub fn table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
+        self.database(database)?.get(name).ok_or_else(|| {
+            let text = format!("Table '{database}.{name}' doesn't exist");
+            Error::new(Code::TableMissing, text)
+        })
+    }
+
+    fn database(&self, name: &str) -> Result<&Tables> {
+        self.databases.get(name).ok_or_else(|| unknown_database(name))
+    }
+
+    fn tables_count(&self) -> usize {
+        self.databases.values().map(Tables::len).sum()
+    }
+}
+
+fn unknown_database(name: &str) -> Error {
+    Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"))
+}
+
+/// The definitions as they are now, and the only way to change them.
+pub struct Catalog {
+    engine: Arc<dyn Engine>,
+    current: RwLock<Arc<Definitions>>,
+    /// Held by the one DDL statement that runs.
+    ddl: tokio::sync::Mutex<()>,
+}
+
+impl Catalog {
+    /// Reads the definitions of an engine, making the system space and the default database when
+    /// they are missing, and gives back storage that belongs to no table.
+    ///
+    /// # Errors
+    /// Those of the engine; 1712 for a definition that cannot be read.
+    pub async fn open(engine: Arc<dyn Engine>) -> Result<Catalog> {
+        if !engine.spaces().live.contains(&SYSTEM_SPACE) {
+            engine.create_space(SYSTEM_SPACE).await?;
+        }
+        let definitions = read_all(engine.as_ref()).await?;
+        let catalog = Catalog {
+            engine,
+            current: RwLock::new(Arc::new(definitions)),
+            ddl: tokio::sync::Mutex::new(()),
+        };
+        if !catalog.current().has_database(DEFAULT_DATABASE) {
+            catalog.create_database(DEFAULT_DATABASE).await?;
+        }
+        catalog.drop_orphans().await?;
+        Ok(catalog)
+    }
+
+    /// The version of now.
+    pub fn current(&self) -> Arc<Definitions> {
+        Arc::clone(&self.current.read())
+    }
+
+    /// Makes a database.
+    ///
+    /// # Errors
+    /// 1007 when it exists; those of the engine.
+    pub async fn create_database(&self, name: &str) -> Result<()> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        if next.has_database(name) {
+            let text = format!("Can't create database '{name}'; database exists");
+            return Err(Error::new(Code::DbCreateExists, text));
+        }
+        let mut writes = WriteSet::blind();
+        writes.put(SYSTEM_SPACE, database_key(name), vec![persist::FORMAT]);
+        next.databases.insert(name.to_owned(), Tables::new());
+        self.publish(writes, next).await
+    }
+
+    /// Drops a database and its tables; how many tables there were.
+    ///
+    /// # Errors
+    /// 1008 when it does not exist; those of the engine.
+    pub async fn drop_database(&self, name: &str) -> Result<usize> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        let Some(tables) = next.databases.remove(name) else {
+            let text = format!("Can't drop database '{name}'; database doesn't exist");
+            return Err(Error::new(Code::DbDropMissing, text));
+        };
+        let mut writes = WriteSet::blind();
+        writes.delete(SYSTEM_SPACE, database_key(name));
+        for table in tables.values() {
+            writes.delete(SYSTEM_SPACE, table_key(table.id));
+        }
+        self.publish(writes, next).await?;
+        for table in tables.values() {
+            self.engine.drop_space(Space(table.id.0)).await?;
+        }
+        Ok(tables.len())
+    }
+
+    /// Makes a table; its [`Table::id`] is chosen here. `false` when one of that name exists.
+    ///
+    /// # Errors
+    /// 1049; those of the engine.
+    pub async fn create_table(&self, mut table: Table) -> Result<bool> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        if next.tables_count() >= TABLES_MAX {
+            let text = format!("there are {TABLES_MAX} tables, the most this server keeps");
+            return Err(Error::new(Code::OutOfResources, text));
+        }
+        let tables = next.databases.get_mut(&table.database);
+        let tables = tables.ok_or_else(|| unknown_database(&table.database))?;
+        if tables.contains_key(&table.name) {
+            return Ok(false);
+        }
+        table.id = self.new_space().await?;
+        let mut writes = WriteSet::blind();
+        writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
+        tables.insert(table.name.clone(), Arc::new(table));
+        self.publish(writes, next).await?;
+        Ok(true)
+    }
+
+    /// Drops the named tables, all or none.
+    ///
+    /// # Errors
+    /// 1051 naming those that do not exist; those of the engine.
+    pub async fn drop_tables(&self, names: &[(String, String)]) -> Result<()> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        let mut dropped = Vec::new();
+        let mut missing = Vec::new();
+        for (database, name) in names {
+            let tables = next.databases.get_mut(database);
+            match tables.and_then(|tables| tables.remove(name)) {
+                Some(table) => dropped.push(table.id),
+                None => missing.push(format!("{database}.{name}")),
+            }
+        }
+        if !missing.is_empty() {
+            let text = format!("Unknown table '{}'", missing.join(","));
+            return Err(Error::new(Code::UnknownTable, text));
+        }
+        let mut writes = WriteSet::blind();
+        for id in &dropped {
+            writes.delete(SYSTEM_SPACE, table_key(*id));
+        }
+        self.publish(writes, next).await?;
+        for id in dropped {
+            self.engine.drop_space(Space(id.0)).await?;
+        }
+        Ok(())
+    }
+
+    /// Empties a table by giving it a new storage space.
+    ///
+    /// # Errors
+    /// 1049 or 1146; those of the engine.
+    pub async fn truncate(&self, database: &str, name: &str) -> Result<()> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        let old = Arc::clone(next.table(database, name)?);
+        let mut table = Table::clone(&old);
+        table.id = self.new_space().await?;
+        let mut writes = WriteSet::blind();
+        writes.delete(SYSTEM_SPACE, table_key(old.id));
+        writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
+        if let Some(tables) = next.databases.get_mut(database) {
+            tables.insert(name.to_owned(), Arc::new(table));
+        }
+        self.publish(writes, next).await?;
+        Ok(self.engine.drop_space(Space(old.id.0)).await?)
+    }
+
+    async fn new_space(&self) -> Result<TableId> {
+        let space = self.engine.spaces().next;
+        self.engine.create_space(space).await?;
+        Ok(TableId(space.0))
+    }
+
+    async fn publish(&self, writes: WriteSet, next: Definitions) -> Result<()> {
+        self.engine.commit(writes).await?;
+        *self.current.write() = Arc::new(next);
+        Ok(())
+    }
+
+    async fn drop_orphans(&self) -> Result<()> {
+        let current = self.current();
+        let owned: Vec<Space> = current
+            .databases
+            .values()
+            .flat_map(|tables| tables.values().map(|table| Space(table.id.0)))
+            .chain([SYSTEM_SPACE])
+            .collect();
+        for space in self.engine.spaces().live {
+            if !owned.contains(&space) {
+                self.engine.drop_space(space).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn database_key(name: &str) -> Vec<u8> {
+    SystemKey::Database(name.to_owned()).encode()
+}
+
+fn table_key(id: TableId) -> Vec<u8> {
+    SystemKey::Table(id.0).encode()
+}
+
+async fn read_all(engine: &dyn Engine) -> Result<Definitions> {
+    let snapshot = engine.snapshot();
+    let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
+    let mut page = Page::default();
+    let mut definitions = Definitions::default();
+    loop {
+        snapshot.scan(&scan, &mut page).await?;
+        for (key, value) in page.iter() {
+            read_one(&mut definitions, key, value)?;
+        }
+        if !scan.advance(&mut page) {
+            return Ok(definitions);
+        }
+    }
+}
+
+/// Databases sort before tables, so that a table finds its database.
+fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<()> {
+    match SystemKey::decode(key)? {
+        SystemKey::Database(name) => {
+            definitions.databases.insert(name, Tables::new());
+            Ok(())
+        }
+        SystemKey::Table(id) => {
+            let table = persist::decode(value).map_err(|damage| {
+                let text = format!("the definition of table {id} is damaged: {}", damage.0);
+                Error::new(Code::StorageCorrupt, text)
+            })?;
+            let tables = definitions.databases.entry(table.database.clone()).or_default();
+            tables.insert(table.name.clone(), Arc::new(table));
+            Ok(())
+        }
+    }
+}
+
+/// What a failed commit means to the client.
+pub fn commit_failed(error: CommitError) -> Error {
+    Error::from(error)
+}

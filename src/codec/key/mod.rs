@@ -1,0 +1,226 @@
+//! Order-preserving encoding of key parts.
+//!
+//! Two laws, each held by a property test, make a row of bytes an ordered table:
+//!
+//! - **order**: values compare as their encodings do, byte by byte, `NULL` before everything;
+//!   in [`Direction::Desc`] every byte is inverted, which reverses all of it;
+//! - **prefix-freedom**: no encoding of a type begins with another one of it, so that parts stand
+//!   side by side without separator, and what begins with the parts of a prefix has these parts.
+//!
+//! Each part begins with a tag that says its family and, for numbers, its length. Every
+//! encoding is canonical: one value, one row of bytes. Not here: whole keys (`keyspace`).
+//!
+//! The same bytes serve as sort keys and group keys, so that types which no key column may have
+//! (`JSON`) are encoded too.
+
+#![expect(
+    clippy::big_endian_bytes,
+    reason = "the key format is big-endian, so that bytes order as numbers"
+)]
+
+mod compact;
+mod cursor;
+mod escaped;
+mod fixed;
+mod tag;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use super::stored::{self, Stored};
+pub use super::{Corrupt, EncodeError};
+use crate::types::{ColumnType, Date, Datetime, Time, Timestamp, Value};
+use cursor::Cursor;
+use tag::Family;
+
+/// The direction in which a key part is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Smallest first.
+    Asc,
+    /// Greatest first.
+    Desc,
+}
+
+impl Direction {
+    /// What turns plain bytes into stored ones and back, by exclusive or.
+    fn mask(self) -> u8 {
+        match self {
+            Direction::Asc => 0x00,
+            Direction::Desc => 0xFF,
+        }
+    }
+}
+
+/// Appends one part of a key.
+///
+/// # Errors
+/// [`EncodeError::Misfit`] when the value is not of the type, [`EncodeError::TooManyDigits`].
+pub fn encode_part(
+    out: &mut Vec<u8>,
+    value: &Value<'_>,
+    ty: &ColumnType,
+    direction: Direction,
+) -> Result<(), EncodeError> {
+    let start = out.len();
+    match Stored::of(value, ty)? {
+        Some(stored) => encode_stored(out, stored),
+        None => out.push(tag::NULL),
+    }
+    match direction {
+        Direction::Asc => {}
+        Direction::Desc => invert(out.get_mut(start..).unwrap_or_default()),
+    }
+    Ok(())
+}
+
+fn encode_stored(out: &mut Vec<u8>, stored: Stored<'_>) {
+    match stored {
+        Stored::Signed(number) => compact::encode(out, i128::from(number), tag::INTEGER),
+        Stored::Unsigned(number) => compact::encode(out, i128::from(number), tag::INTEGER),
+        Stored::Decimal(digits) => compact::encode(out, digits, tag::DECIMAL),
+        Stored::Float(number) => fixed::put(out, tag::FLOAT, fixed::float_bytes(number)),
+        Stored::Double(number) => fixed::put(out, tag::DOUBLE, fixed::double_bytes(number)),
+        Stored::Text(text) => escaped::encode(out, tag::TEXT, text.as_bytes()),
+        Stored::Json(text) => escaped::encode(out, tag::JSON, text.as_bytes()),
+        Stored::Bytes(bytes) => escaped::encode(out, tag::BYTES, bytes),
+        Stored::Date(packed) => fixed::put(out, tag::DATE, fixed::date_bytes(packed)),
+        Stored::Time(micros) => fixed::put(out, tag::TIME, fixed::time_bytes(micros)),
+        Stored::Datetime(packed) => fixed::put(out, tag::DATETIME, packed.to_be_bytes()),
+        Stored::Timestamp(micros) => {
+            fixed::put(out, tag::TIMESTAMP, fixed::timestamp_bytes(micros));
+        }
+    }
+}
+
+fn invert(bytes: &mut [u8]) {
+    for byte in bytes {
+        *byte = !*byte;
+    }
+}
+
+/// Takes one part off the front of `bytes`: its value, and the bytes behind it. Ascending text
+/// and bytes without a zero byte are borrowed.
+///
+/// # Errors
+/// [`Corrupt`] when the bytes do not begin with a part of this type.
+pub fn decode_part<'a>(
+    bytes: &'a [u8],
+    ty: &'a ColumnType,
+    direction: Direction,
+) -> Result<(Value<'a>, &'a [u8]), Corrupt> {
+    let mut cursor = Cursor::new(bytes, direction);
+    let tag = cursor.byte()?;
+    let value = if tag == tag::NULL {
+        Value::Null
+    } else {
+        decode_value(&mut cursor, tag, ty)?
+    };
+    Ok((value, cursor.rest()))
+}
+
+fn decode_value<'a>(
+    cursor: &mut Cursor<'a>,
+    tag: u8,
+    ty: &'a ColumnType,
+) -> Result<Value<'a>, Corrupt> {
+    let family = Family::of(ty);
+    family.check(tag, cursor.mask())?;
+    let value = match ty {
+        ColumnType::Null => None,
+        ColumnType::Boolean
+        | ColumnType::Int {
+            unsigned: false, ..
+        } => i64::try_from(compact::decode(cursor, tag, tag::INTEGER)?)
+            .ok()
+            .map(Value::Int),
+        ColumnType::Int { unsigned: true, .. } => unsigned(cursor, tag)?.map(Value::UInt),
+        ColumnType::Year => unsigned(cursor, tag)?.and_then(stored::year_of),
+        ColumnType::Enum(labels) => {
+            unsigned(cursor, tag)?.and_then(|index| stored::member_of(labels, index))
+        }
+        ColumnType::Decimal { scale, .. } => {
+            stored::decimal_of(compact::decode(cursor, tag, tag::DECIMAL)?, *scale, *scale)
+        }
+        ColumnType::Float => fixed::float_of(cursor.array()?).map(Value::Float),
+        ColumnType::Double => fixed::double_of(cursor.array()?).map(Value::Double),
+        ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {
+            utf8(escaped::decode(cursor)?).map(Value::Text)
+        }
+        ColumnType::Json => utf8(escaped::decode(cursor)?).map(Value::Json),
+        ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_) => {
+            Some(Value::Bytes(escaped::decode(cursor)?))
+        }
+        ColumnType::Date => Date::from_packed(fixed::date_of(cursor.array()?)).map(Value::Date),
+        ColumnType::Time { fsp } => {
+            Time::from_micros(fixed::time_of(cursor.array()?), *fsp).map(Value::Time)
+        }
+        ColumnType::Datetime { fsp } => {
+            let packed = u64::from_be_bytes(cursor.array()?);
+            Datetime::from_packed(packed, *fsp).map(Value::Datetime)
+        }
+        ColumnType::Timestamp { fsp } => {
+            let micros = fixed::timestamp_of(cursor.array()?);
+            Timestamp::from_micros(micros, *fsp).map(Value::Timestamp)
+        }
+    };
+    value.ok_or_else(|| Corrupt::bad(0, family.bad_value()))
+}
+
+fn unsigned(cursor: &mut Cursor<'_>, tag: u8) -> Result<Option<u64>, Corrupt> {
+    Ok(u64::try_from(compact::decode(cursor, tag, tag::INTEGER)?).ok())
+}
+
+fn utf8(bytes: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
+    match bytes {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+    }
+}
+
+/// The bytes behind the first part of `bytes`, found without decoding its value. Where
+/// [`decode_part`] succeeds, this answers the same rest.
+///
+/// # Errors
+/// [`Corrupt`] when the bytes do not begin with a part of this type.
+pub fn skip_part<'a>(
+    bytes: &'a [u8],
+    ty: &ColumnType,
+    direction: Direction,
+) -> Result<&'a [u8], Corrupt> {
+    let mut cursor = Cursor::new(bytes, direction);
+    let tag = cursor.byte()?;
+    if tag == tag::NULL {
+        return Ok(cursor.rest());
+    }
+    let family = Family::of(ty);
+    family.check(tag, cursor.mask())?;
+    match family {
+        Family::Nothing => {}
+        Family::Integer => cursor.skip(compact::payload_bytes(tag, tag::INTEGER))?,
+        Family::Decimal => cursor.skip(compact::payload_bytes(tag, tag::DECIMAL))?,
+        Family::Text | Family::Bytes | Family::Json => escaped::skip(&mut cursor)?,
+        Family::Date => cursor.skip(fixed::DATE_BYTES)?,
+        Family::Float => cursor.skip(fixed::FLOAT_BYTES)?,
+        Family::Time => cursor.skip(fixed::TIME_BYTES)?,
+        Family::Double | Family::Datetime | Family::Timestamp => {
+            cursor.skip(fixed::WORD_BYTES)?;
+        }
+    }
+    Ok(cursor.rest())
+}
+
+/// The least row of bytes above all that begin with `prefix`; `None` when there is none, which
+/// is so for the empty prefix and never for one that parts were appended to.
+#[must_use]
+pub fn prefix_successor(mut prefix: Vec<u8>) -> Option<Vec<u8>> {
+    while let Some(last) = prefix.pop() {
+        if let Some(next) = last.checked_add(1) {
+            prefix.push(next);
+            return Some(prefix);
+        }
+    }
+    None
+}

@@ -1,0 +1,133 @@
+//! Every key that is written, in physical order, and the way back. No other file concatenates
+//! key parts.
+//!
+//! ```text
+//!  space of a table    the parts of the primary key
+//!  system space        01 name of a database
+//!                      02 id of a table (4 bytes, big-endian)
+//! ```
+//!
+//! Which space a key lies in is not in the key: the storage contract addresses spaces beside it.
+//! The text of a key is made in [`print`] and nowhere else.
+
+#![expect(
+    clippy::big_endian_bytes,
+    reason = "system keys are big-endian, so that bytes order as numbers"
+)]
+
+pub mod print;
+
+#[cfg(test)]
+mod tests;
+
+use super::key::{self, Direction};
+use super::{Corrupt, EncodeError};
+use crate::types::{ColumnType, Value};
+
+pub use print::{format_key, format_part};
+
+/// The key of a row: its parts in key order.
+///
+/// # Errors
+/// Those of [`key::encode_part`].
+pub fn row_key<'v>(
+    parts: impl IntoIterator<Item = (&'v Value<'v>, &'v ColumnType, Direction)>,
+) -> Result<Vec<u8>, EncodeError> {
+    let mut out = Vec::with_capacity(32);
+    for (value, ty, direction) in parts {
+        push_key_part(&mut out, value, ty, direction)?;
+    }
+    Ok(out)
+}
+
+/// Appends the next part to a key in the making.
+///
+/// # Errors
+/// Those of [`key::encode_part`].
+pub fn push_key_part(
+    key: &mut Vec<u8>,
+    value: &Value<'_>,
+    ty: &ColumnType,
+    direction: Direction,
+) -> Result<(), EncodeError> {
+    key::encode_part(key, value, ty, direction)
+}
+
+/// The values of a key's parts. All bytes must be used.
+///
+/// # Errors
+/// [`Corrupt`] when the bytes are no key of these parts.
+pub fn decode_row_key<'a>(
+    key: &'a [u8],
+    parts: impl IntoIterator<Item = (&'a ColumnType, Direction)>,
+) -> Result<Vec<Value<'a>>, Corrupt> {
+    let mut rest = key;
+    let mut values = Vec::new();
+    for (ty, direction) in parts {
+        let at = key.len() - rest.len();
+        let decoded = key::decode_part(rest, ty, direction);
+        let (value, behind) = decoded.map_err(|corrupt| corrupt.shifted(at))?;
+        values.push(value);
+        rest = behind;
+    }
+    if rest.is_empty() {
+        return Ok(values);
+    }
+    Err(Corrupt::bad(
+        key.len() - rest.len(),
+        "bytes behind the end of a key",
+    ))
+}
+
+/// A key of the system space, where definitions are kept. Databases sort before tables.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SystemKey {
+    /// The database of this name.
+    Database(String),
+    /// The table of this id.
+    Table(u32),
+}
+
+/// The first byte of a system key.
+const DATABASE: u8 = 0x01;
+const TABLE: u8 = 0x02;
+
+impl SystemKey {
+    /// The stored key.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            SystemKey::Database(name) => {
+                let mut key = vec![DATABASE];
+                key.extend_from_slice(name.as_bytes());
+                key
+            }
+            SystemKey::Table(id) => {
+                let mut key = vec![TABLE];
+                key.extend_from_slice(&id.to_be_bytes());
+                key
+            }
+        }
+    }
+
+    /// The key of stored bytes.
+    ///
+    /// # Errors
+    /// [`Corrupt`] for bytes that [`SystemKey::encode`] does not make.
+    pub fn decode(bytes: &[u8]) -> Result<SystemKey, Corrupt> {
+        let Some((kind, rest)) = bytes.split_first() else {
+            return Err(Corrupt::missing(0));
+        };
+        match *kind {
+            DATABASE => match std::str::from_utf8(rest) {
+                Ok(name) => Ok(SystemKey::Database(name.to_owned())),
+                Err(_) => Err(Corrupt::bad(1, "a name that is not UTF-8")),
+            },
+            TABLE => match rest.try_into() {
+                Ok(id) => Ok(SystemKey::Table(u32::from_be_bytes(id))),
+                Err(_) => Err(Corrupt::bad(1, "an id that is not of four bytes")),
+            },
+            unknown => Err(Corrupt::byte(0, unknown, "the kind of a system key")),
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! The options of the server: one table, from which `--help`, the README's section, the sample
+//! file and the parser are made.
+//!
+//! A value comes from the first of these that has one: the command line, the environment
+//! (`MESETA_…`), the file named by `--config`, the default. What is wrong with a value is said in
+//! one line that names where it came from.
+
+mod options;
+mod print;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+
+use crate::protocol::Password;
+use crate::server::{self, Accounts};
+use crate::session::{OpenOptions, Storage};
+pub use options::{ALL, Kind, Spec};
+pub use print::{markdown, sample};
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Request {
+    /// Start the server.
+    Serve(Box<Config>),
+    /// Print a text and end.
+    Print(String),
+}
+
+/// The options, each checked.
+#[derive(Debug)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where rows are kept.
+    pub storage: Storage,
+    /// Whether a commit waits for the disk.
+    pub durable: bool,
+    /// Whether queries may read whole tables.
+    pub allow_full_scan: bool,
+    /// The block cache; `None` lets the server choose.
+    pub cache_bytes: Option<u64>,
+    /// What is logged.
+    pub log: String,
+    connections_max: u32,
+    packet_bytes_max: u32,
+    wait_timeout_s: u32,
+    net_write_timeout_s: u32,
+    connect_timeout_s: u32,
+    shutdown_grace_s: u32,
+    root_password: Password,
+}
+
+/// A value as written, and where.
+#[derive(Debug, Clone)]
+struct Raw {
+    text: String,
+    origin: String,
+}
+
+/// Where values are looked up: tests bring their own.
+pub struct Sources<'a> {
+    /// The command line, with the program's name.
+    pub arguments: Vec<OsString>,
+    /// The environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Reads the options of this process.
+///
+/// # Errors
+/// One line for the operator.
+pub fn load() -> Result<Request, String> {
+    load_from(&Sources {
+        arguments: std::env::args_os().collect(),
+        variable: &|name| std::env::var(name).ok(),
+    })
+}
+
+/// Reads the options from the given sources.
+///
+/// # Errors
+/// One line for the operator.
+pub fn load_from(sources: &Sources<'_>) -> Result<Request, String> {
+    let matches = match print::command().try_get_matches_from(&sources.arguments) {
+        Ok(matches) => matches,
+        Err(error) if is_answer(error.kind()) => return Ok(Request::Print(error.to_string())),
+        Err(error) => return Err(first_line(&error.to_string())),
+    };
+    if matches.get_flag(options::PRINT_CONFIG_SAMPLE) {
+        return Ok(Request::Print(sample()));
+    }
+    if matches.get_flag(options::PRINT_OPTIONS_MARKDOWN) {
+        return Ok(Request::Print(markdown()));
+    }
+    let mut values = HashMap::new();
+    for spec in ALL {
+        if let Some(text) = matches.get_one::<String>(spec.name) {
+            let origin = format!("--{}", spec.name);
+            values.insert(
+                spec.name,
+                Raw {
+                    text: text.clone(),
+                    origin,
+                },
+            );
+        } else if let Some(text) = (sources.variable)(&spec.variable())
+            && !text.is_empty()
+        {
+            values.insert(
+                spec.name,
+                Raw {
+                    text,
+                    origin: spec.variable(),
+                },
+            );
+        }
+    }
+    let file = match values.get(options::CONFIG) {
+        Some(path) => read_file(&path.text)?,
+        None => HashMap::new(),
+    };
+    for (name, raw) in file {
+        values.entry(name).or_insert(raw);
+    }
+    Values(values)
+        .check()
+        .map(|config| Request::Serve(Box::new(config)))
+}
+
+fn is_answer(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
+}
+
+/// clap says more than one line; the first has the essence.
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("wrong arguments");
+    let line = line.strip_prefix("error: ").unwrap_or(line);
+    format!("{line}; see --help")
+}
+
+fn read_file(path: &str) -> Result<HashMap<&'static str, Raw>, String> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("--config {path}: {error}"))?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| {
+            1 + text.get(..span.start).unwrap_or("").matches('\n').count()
+        });
+        format!(
+            "{path}, line {line}: {}",
+            error.message().replace('\n', " ")
+        )
+    })?;
+    let mut values = HashMap::new();
+    for (key, value) in table {
+        let name = key.replace('_', "-");
+        let spec = ALL
+            .iter()
+            .find(|spec| spec.name == name && name != options::CONFIG);
+        let spec = spec.ok_or_else(|| format!("{path}: unknown option '{key}'; see --help"))?;
+        let text = match value {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Boolean(switch) => switch.to_string(),
+            toml::Value::Float(_)
+            | toml::Value::Datetime(_)
+            | toml::Value::Array(_)
+            | toml::Value::Table(_) => {
+                return Err(format!(
+                    "{path}: {key} must be a string, a number or a boolean"
+                ));
+            }
+        };
+        let origin = format!("{key} in {path}");
+        values.insert(spec.name, Raw { text, origin });
+    }
+    Ok(values)
+}
+
+struct Values(HashMap<&'static str, Raw>);
+
+impl Values {
+    fn check(&self) -> Result<Config, String> {
+        let config = Config {
+            listen: self.address(options::LISTEN)?,
+            storage: self.storage()?,
+            durable: self.choice(options::DURABILITY)? == "sync",
+            allow_full_scan: self.switch(options::ALLOW_FULL_SCAN)?,
+            cache_bytes: self.bytes(options::CACHE_BYTES)?,
+            log: self.log()?,
+            connections_max: self.number(options::MAX_CONNECTIONS)?,
+            packet_bytes_max: self.packet_bytes()?,
+            wait_timeout_s: self.number(options::WAIT_TIMEOUT)?,
+            net_write_timeout_s: self.number(options::NET_WRITE_TIMEOUT)?,
+            connect_timeout_s: self.number(options::CONNECT_TIMEOUT)?,
+            shutdown_grace_s: self.number(options::SHUTDOWN_GRACE)?,
+            root_password: self.root_password()?,
+        };
+        if config.root_password.is_empty() && !config.listen.ip().is_loopback() {
+            return Err(format!(
+                "refusing to listen on {}, which other machines can reach, while root has no \
+                 password: set MESETA_ROOT_PASSWORD or --root-password-file",
+                config.listen
+            ));
+        }
+        Ok(config)
+    }
+
+    fn raw(&self, name: &str) -> Result<(Raw, &'static Spec), String> {
+        let spec = ALL.iter().find(|spec| spec.name == name);
+        let spec = spec.ok_or_else(|| format!("no option is called {name}"))?;
+        let raw = self.0.get(name).cloned().unwrap_or_else(|| Raw {
+            text: spec.default.to_owned(),
+            origin: format!("--{name}"),
+        });
+        Ok((raw, spec))
+    }
+
+    fn address(&self, name: &str) -> Result<SocketAddr, String> {
+        let (raw, _) = self.raw(name)?;
+        let found = raw
+            .text
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut found| found.next());
+        found.ok_or_else(|| raw.wrong("an address and a port, such as 127.0.0.1:3306"))
+    }
+
+    fn storage(&self) -> Result<Storage, String> {
+        let (dir, _) = self.raw(options::DATA_DIR)?;
+        Ok(match self.choice(options::ENGINE)?.as_str() {
+            "memory" => Storage::Memory,
+            _ => Storage::Lsm(PathBuf::from(dir.text)),
+        })
+    }
+
+    fn choice(&self, name: &str) -> Result<String, String> {
+        let (raw, spec) = self.raw(name)?;
+        match spec.kind {
+            Kind::Choice(choices) if choices.contains(&raw.text.as_str()) => Ok(raw.text),
+            Kind::Choice(choices) => Err(raw.wrong(&choices.join(" or "))),
+            Kind::Address
+            | Kind::Path
+            | Kind::Switch
+            | Kind::Number { .. }
+            | Kind::Bytes
+            | Kind::Secret
+            | Kind::Text => Err(format!("{name} is not a choice")),
+        }
+    }
+
+    fn switch(&self, name: &str) -> Result<bool, String> {
+        let (raw, _) = self.raw(name)?;
+        match raw.text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "on" | "yes" => Ok(true),
+            "false" | "0" | "off" | "no" => Ok(false),
+            _ => Err(raw.wrong("true or false")),
+        }
+    }
+
+    fn number(&self, name: &str) -> Result<u32, String> {
+        let (raw, spec) = self.raw(name)?;
+        let (min, max) = match spec.kind {
+            Kind::Number { min, max } => (min, max),
+            Kind::Address
+            | Kind::Path
+            | Kind::Switch
+            | Kind::Choice(_)
+            | Kind::Bytes
+            | Kind::Secret
+            | Kind::Text => (0, u32::MAX),
+        };
+        let number = raw
+            .text
+            .parse()
+            .ok()
+            .filter(|number| (min..=max).contains(number));
+        number.ok_or_else(|| raw.wrong(&format!("a number from {min} to {max}")))
+    }
+
+    fn bytes(&self, name: &str) -> Result<Option<u64>, String> {
+        let (raw, _) = self.raw(name)?;
+        if raw.text == "auto" {
+            return Ok(None);
+        }
+        let bytes = parse_bytes(&raw.text);
+        bytes
+            .map(Some)
+            .ok_or_else(|| raw.wrong("a number of bytes, such as 512MiB, or auto"))
+    }
+
+    fn packet_bytes(&self) -> Result<u32, String> {
+        let (raw, _) = self.raw(options::MAX_ALLOWED_PACKET)?;
+        let bytes = parse_bytes(&raw.text).and_then(|bytes| u32::try_from(bytes).ok());
+        let bytes = bytes.filter(|bytes| options::PACKET_BYTES.contains(bytes));
+        bytes.ok_or_else(|| raw.wrong("a number of bytes from 1KiB to 1GiB"))
+    }
+
+    fn log(&self) -> Result<String, String> {
+        let (raw, _) = self.raw(options::LOG)?;
+        match raw.text.parse::<tracing_subscriber::EnvFilter>() {
+            Ok(_) => Ok(raw.text),
+            Err(_) => Err(raw.wrong("a level: error, warn, info, debug or trace")),
+        }
+    }
+
+    fn root_password(&self) -> Result<Password, String> {
+        let (clear, _) = self.raw(options::ROOT_PASSWORD)?;
+        let (path, _) = self.raw(options::ROOT_PASSWORD_FILE)?;
+        if path.text.is_empty() {
+            return Ok(Password::of(&clear.text));
+        }
+        if !clear.text.is_empty() {
+            return Err(format!(
+                "{} and {}: one of them is enough",
+                clear.origin, path.origin
+            ));
+        }
+        let text = std::fs::read_to_string(&path.text)
+            .map_err(|error| format!("{} {}: {error}", path.origin, path.text))?;
+        let line = text.lines().next().unwrap_or("");
+        if line.is_empty() {
+            return Err(format!(
+                "{} {}: the first line is empty",
+                path.origin, path.text
+            ));
+        }
+        Ok(Password::of(line))
+    }
+}
+
+impl Raw {
+    fn wrong(&self, expected: &str) -> String {
+        format!("{}: '{}' is not {expected}", self.origin, self.text)
+    }
+}
+
+/// A number with or without a unit: `4096`, `64M`, `64MB`, `64MiB`; all units are powers of 1024.
+fn parse_bytes(text: &str) -> Option<u64> {
+    let digits_count = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, unit) = text.split_at_checked(digits_count)?;
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+impl Config {
+    /// What the server opens.
+    pub fn open_options(&self, port: u16) -> OpenOptions {
+        OpenOptions {
+            storage: self.storage.clone(),
+            durable: self.durable,
+            allow_full_scan: self.allow_full_scan,
+            cache_bytes: self.cache_bytes,
+            port,
+            connections_max: self.connections_max,
+            packet_bytes_max: self.packet_bytes_max,
+            wait_timeout_s: self.wait_timeout_s,
+            net_write_timeout_s: self.net_write_timeout_s,
+        }
+    }
+
+    /// How the server serves.
+    pub fn server_options(&self) -> server::Options {
+        server::Options {
+            connections_max: self.connections_max,
+            connect_timeout: Duration::from_secs(u64::from(self.connect_timeout_s)),
+            shutdown_grace: Duration::from_secs(u64::from(self.shutdown_grace_s)),
+            accounts: Accounts::new(self.root_password.clone()),
+        }
+    }
+
+    /// What is said when the server listens: where, how to connect, and what is unsafe.
+    pub fn welcome(&self, address: SocketAddr) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let (ip, port) = (address.ip(), address.port());
+        let loopback = if ip.is_ipv4() { "127.0.0.1" } else { "::1" };
+        let host = if ip.is_unspecified() {
+            loopback.to_owned()
+        } else {
+            ip.to_string()
+        };
+        let data = match &self.storage {
+            Storage::Lsm(dir) => format!("data in {}", dir.display()),
+            Storage::Memory => "data in memory".to_owned(),
+        };
+        let password = if self.root_password.is_empty() {
+            ""
+        } else {
+            " -p"
+        };
+        let mut text = format!(
+            "Meseta {version} is listening on {address} with {data}.\n\
+             Connect:  mariadb -h {host} -P {port} -u root{password}\n"
+        );
+        for warning in self.warnings() {
+            text.push_str("Unsafe:   ");
+            text.push_str(warning);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn warnings(&self) -> Vec<&'static str> {
+        let in_memory = self.storage == Storage::Memory;
+        [
+            (
+                in_memory,
+                "engine=memory: everything is lost when the server stops",
+            ),
+            (
+                !self.durable && !in_memory,
+                "durability=async: a crash may lose the last acknowledged commits",
+            ),
+            (
+                self.allow_full_scan,
+                "allow-full-scan: one query may read a whole table",
+            ),
+            (
+                self.root_password.is_empty(),
+                "root has no password: everybody on this machine may do everything",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(applies, text)| applies.then_some(text))
+        .collect()
+    }
+}

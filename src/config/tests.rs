@@ -1,0 +1,157 @@
+//! Where values come from, and what is said of wrong ones.
+
+use super::*;
+
+fn load_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Request, String> {
+    let program = ["meseta"].iter().chain(arguments);
+    load_from(&Sources {
+        arguments: program.map(OsString::from).collect(),
+        variable: &|name| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        },
+    })
+}
+
+fn config(arguments: &[&str], variables: &[(&str, &str)]) -> Config {
+    match load_with(arguments, variables) {
+        Ok(Request::Serve(config)) => *config,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn printed(arguments: &[&str]) -> String {
+    match load_with(arguments, &[]) {
+        Ok(Request::Print(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn defaults_are_safe() {
+    let config = config(&[], &[]);
+    assert_eq!(config.listen.to_string(), "127.0.0.1:3306");
+    assert_eq!(config.storage, Storage::Lsm("./meseta-data".into()));
+    assert!(config.durable);
+    assert!(!config.allow_full_scan);
+    assert_eq!(config.cache_bytes, None);
+    assert_eq!(config.packet_bytes_max, 64 << 20);
+    let welcome = config.welcome(config.listen);
+    assert_eq!(
+        welcome.lines().skip(1).collect::<Vec<_>>(),
+        [
+            "Connect:  mariadb -h 127.0.0.1 -P 3306 -u root",
+            "Unsafe:   root has no password: everybody on this machine may do everything",
+        ]
+    );
+}
+
+#[test]
+fn the_command_line_wins_over_the_environment_over_the_file_over_the_default() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.toml");
+    std::fs::write(
+        &path,
+        "max-connections = 7\nwait_timeout = 8\nallow-full-scan = true\n",
+    )
+    .unwrap();
+    let path = path.to_str().unwrap();
+    let variables = [
+        ("MESETA_WAIT_TIMEOUT", "9"),
+        ("MESETA_CONNECT_TIMEOUT", "5"),
+    ];
+    let config = config(&["--config", path, "--connect-timeout", "6"], &variables);
+    assert_eq!(config.connections_max, 7);
+    assert_eq!(config.wait_timeout_s, 9);
+    assert_eq!(config.connect_timeout_s, 6);
+    assert_eq!(config.net_write_timeout_s, 60);
+    assert!(config.allow_full_scan);
+}
+
+#[test]
+fn wrong_values_are_told_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |text: &str| {
+        let path = dir.path().join("m.toml");
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let check = |argument: &str, expected: &str| {
+        let line = load_with(&argument.split(' ').collect::<Vec<_>>(), &[]).unwrap_err();
+        assert!(line.contains(expected), "{line}");
+        assert!(!line.contains('\n'), "{line}");
+    };
+    check("--listen x", "--listen: 'x' is not an address");
+    check("--engine tree", "--engine: 'tree' is not lsm or memory");
+    check("--bogus", "unexpected argument '--bogus' found; see --help");
+    check("--listen", "--listen");
+    check(
+        "--cache-bytes=1x",
+        "--cache-bytes: '1x' is not a number of bytes",
+    );
+    check(
+        "--max-allowed-packet=2G",
+        "'2G' is not a number of bytes from 1KiB to 1GiB",
+    );
+    check("--allow-full-scan=maybe", "'maybe' is not true or false");
+    check(
+        "--config /nonexistent/m.toml",
+        "--config /nonexistent/m.toml: No such file",
+    );
+    check("--listen 0.0.0.0:1", "refusing to listen on 0.0.0.0:1");
+    let with_file = |text: &str| format!("--config {}", file(text));
+    check(&with_file("lisen = 1"), "unknown option 'lisen'");
+    check(&with_file("\nlisten = "), "line 2");
+    check(&with_file("listen = [1]"), "listen must be a string");
+    check(&with_file("engine = \"x\""), "engine in ");
+    check(
+        &format!("--root-password-file {}", file("\n")),
+        "the first line is empty",
+    );
+    let variables = [("MESETA_MAX_CONNECTIONS", "0")];
+    let line = load_with(&[], &variables).unwrap_err();
+    assert_eq!(
+        line,
+        "MESETA_MAX_CONNECTIONS: '0' is not a number from 1 to 100000"
+    );
+}
+
+#[test]
+fn with_a_password_the_server_may_be_reached_from_elsewhere() {
+    let config = config(
+        &["--listen", "0.0.0.0:3306"],
+        &[("MESETA_ROOT_PASSWORD", "x")],
+    );
+    let welcome = config.welcome(config.listen);
+    assert!(
+        welcome.contains("mariadb -h 127.0.0.1 -P 3306 -u root -p"),
+        "{welcome}"
+    );
+    assert!(!welcome.contains("Unsafe"), "{welcome}");
+}
+
+#[test]
+fn sizes_have_units() {
+    assert_eq!(parse_bytes("4096"), Some(4096));
+    assert_eq!(parse_bytes("64M"), Some(64 << 20));
+    assert_eq!(parse_bytes("1 GiB"), Some(1 << 30));
+    assert_eq!(parse_bytes("99999999999999999999"), None);
+    assert_eq!(parse_bytes("18446744073709551615k"), None);
+    assert_eq!(parse_bytes("k"), None);
+}
+
+#[test]
+fn every_option_is_in_every_rendering_and_the_sample_is_a_file() {
+    let help = printed(&["--help"]);
+    let table = printed(&["--print-options-markdown"]);
+    let sample = printed(&["--print-config-sample"]);
+    for spec in ALL {
+        assert!(help.contains(&format!("--{}", spec.name)), "{}", spec.name);
+        assert!(table.contains(&spec.variable()), "{}", spec.name);
+    }
+    // Uncommented, each line is a valid one.
+    let lines = sample.lines().filter(|line| line.contains(" = "));
+    let file = lines.map(|line| &line[2..]).collect::<Vec<_>>().join("\n");
+    let table: toml::Table = file.parse().unwrap();
+    assert_eq!(table.len(), ALL.len() - 1);
+}

@@ -1,0 +1,244 @@
+//! How a running statement learns that it should stop.
+//!
+//! One [`CancelToken`] per connection. KILL, a lost client, a deadline or the end of the server
+//! set it from any task; the statement calls [`CancelToken::check`] once per page, and awaits
+//! [`CancelToken::stopped`] beside anything that may wait long (a row lock, SLEEP). Nothing is
+//! aborted from outside: a commit that has begun ends.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::error::{Code, Error, Result};
+
+/// Why to stop, mildest first: a milder reason never replaces a graver one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stop {
+    /// `KILL QUERY id`: this statement.
+    Query = 1,
+    /// The server drains: the connection ends after this statement; the statement runs on.
+    Drain = 2,
+    /// The connection was silent for longer than `wait_timeout`.
+    IdleTooLong = 3,
+    /// `KILL id`: this statement and the connection.
+    Connection = 4,
+    /// The server stops now.
+    ShuttingDown = 5,
+    /// Nobody is left to read the answer.
+    ClientLost = 6,
+}
+
+impl Stop {
+    const ALL: [Stop; 6] = [
+        Stop::Query,
+        Stop::Drain,
+        Stop::IdleTooLong,
+        Stop::Connection,
+        Stop::ShuttingDown,
+        Stop::ClientLost,
+    ];
+
+    fn of_number(number: u8) -> Option<Stop> {
+        Stop::ALL.into_iter().find(|stop| *stop as u8 == number)
+    }
+
+    /// Whether a statement that is running should stop.
+    fn stops_statements(self) -> bool {
+        match self {
+            Stop::Drain => false,
+            Stop::Query
+            | Stop::IdleTooLong
+            | Stop::Connection
+            | Stop::ShuttingDown
+            | Stop::ClientLost => true,
+        }
+    }
+
+    /// What the client is told.
+    pub fn error(self) -> Error {
+        match self {
+            Stop::Query | Stop::ClientLost => {
+                Error::new(Code::QueryInterrupted, "Query execution was interrupted")
+            }
+            Stop::Connection => Error::new(Code::ConnectionKilled, "The session was killed."),
+            Stop::IdleTooLong => Error::new(
+                Code::IdleTooLong,
+                "The client was disconnected by the server because of inactivity. \
+                 See wait_timeout and interactive_timeout for configuring this behavior.",
+            ),
+            Stop::Drain | Stop::ShuttingDown => {
+                Error::new(Code::ShuttingDown, "Server shutdown in progress")
+            }
+        }
+    }
+}
+
+/// "No deadline", in [`CancelToken::deadline_micros`].
+const NO_DEADLINE: u64 = u64::MAX;
+
+/// Tells the statements of one connection to stop.
+pub struct CancelToken {
+    /// A [`Stop`] as its number; 0 while there is none.
+    stop: AtomicU8,
+    /// Microseconds since `born`.
+    deadline_micros: AtomicU64,
+    born: Instant,
+    changed: Notify,
+}
+
+impl Default for CancelToken {
+    fn default() -> CancelToken {
+        CancelToken {
+            stop: AtomicU8::new(0),
+            deadline_micros: AtomicU64::new(NO_DEADLINE),
+            born: Instant::now(),
+            changed: Notify::new(),
+        }
+    }
+}
+
+impl fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancelToken")
+            .field("stop", &self.reason())
+            .finish_non_exhaustive()
+    }
+}
+
+impl CancelToken {
+    /// Sets the reason unless a graver one is set.
+    pub fn stop(&self, stop: Stop) {
+        self.stop.fetch_max(stop as u8, Ordering::AcqRel);
+        self.changed.notify_waiters();
+    }
+
+    /// Why to stop, if at all.
+    pub fn reason(&self) -> Option<Stop> {
+        Stop::of_number(self.stop.load(Ordering::Acquire))
+    }
+
+    /// Why the connection should end, if at all.
+    pub fn ends_connection(&self) -> Option<Stop> {
+        self.reason().filter(|stop| *stop != Stop::Query)
+    }
+
+    /// A new statement begins: a KILL QUERY of the one before, and its deadline, are past.
+    pub fn begin_statement(&self) {
+        let query = Stop::Query as u8;
+        let _ = self
+            .stop
+            .compare_exchange(query, 0, Ordering::AcqRel, Ordering::Relaxed);
+        self.deadline_micros.store(NO_DEADLINE, Ordering::Relaxed);
+    }
+
+    /// The running statement may take this long from now on (`max_execution_time`).
+    pub fn set_time_limit(&self, limit: Duration) {
+        let until = self.born.elapsed().saturating_add(limit);
+        let micros = u64::try_from(until.as_micros()).unwrap_or(NO_DEADLINE);
+        self.deadline_micros.store(micros, Ordering::Relaxed);
+    }
+
+    /// To be called once per page: an error when the statement should stop.
+    ///
+    /// # Errors
+    /// 1317 when killed, 3024 when the time limit is over, 1053 when the server stops, 3169 when
+    /// the connection was killed.
+    pub fn check(&self) -> Result<()> {
+        match self.reason() {
+            Some(stop) if stop.stops_statements() => return Err(stop.error()),
+            Some(_) | None => {}
+        }
+        match self.time_left() {
+            Some(Duration::ZERO) => Err(Error::new(
+                Code::QueryTimeout,
+                "Query execution was interrupted, maximum statement execution time exceeded",
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline_micros.load(Ordering::Relaxed);
+        let limit = (deadline != NO_DEADLINE).then(|| Duration::from_micros(deadline));
+        limit.map(|limit| limit.saturating_sub(self.born.elapsed()))
+    }
+
+    /// Waits until the statement should stop, and says why.
+    pub async fn stopped(&self) -> Error {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // Listens before it looks, so that nothing falls in between.
+            changed.as_mut().enable();
+            if let Err(error) = self.check() {
+                return error;
+            }
+            match self.time_left() {
+                Some(left) => {
+                    let _ = tokio::time::timeout(left, changed).await;
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// For a connection at rest: waits until it should end, and says why.
+    pub async fn connection_ended(&self) -> Stop {
+        self.reached(|stop| stop != Stop::Query).await
+    }
+
+    /// For a connection that is sending: waits until nothing is to be sent any more.
+    pub async fn connection_broken(&self) -> Stop {
+        self.reached(|stop| stop != Stop::Query && stop != Stop::Drain)
+            .await
+    }
+
+    async fn reached(&self, wanted: impl Fn(Stop) -> bool) -> Stop {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Some(stop) = self.reason().filter(|stop| wanted(*stop)) {
+                return stop;
+            }
+            changed.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_stopped_once_and_a_connection_for_good() {
+        let token = CancelToken::default();
+        assert!(token.check().is_ok());
+        token.stop(Stop::Query);
+        assert_eq!(token.check().unwrap_err().code(), Code::QueryInterrupted);
+        assert_eq!(token.ends_connection(), None);
+        token.begin_statement();
+        assert!(token.check().is_ok());
+        token.stop(Stop::Drain);
+        assert!(token.check().is_ok());
+        assert_eq!(token.ends_connection(), Some(Stop::Drain));
+        token.stop(Stop::Connection);
+        token.stop(Stop::Query);
+        token.begin_statement();
+        assert_eq!(token.check().unwrap_err().code(), Code::ConnectionKilled);
+    }
+
+    #[tokio::test]
+    async fn waiting_ends_when_stopped_or_when_time_is_over() {
+        let token = CancelToken::default();
+        token.set_time_limit(Duration::ZERO);
+        assert_eq!(token.stopped().await.code(), Code::QueryTimeout);
+        token.begin_statement();
+        let stop = async {
+            tokio::task::yield_now().await;
+            token.stop(Stop::Query);
+        };
+        let (error, ()) = tokio::join!(token.stopped(), stop);
+        assert_eq!(error.code(), Code::QueryInterrupted);
+    }
+}

@@ -1,0 +1,269 @@
+//! Row locks: who may change a row next.
+//!
+//! Correctness does not rest on them: a commit checks that what it was computed from is unchanged
+//! (`kv`). They make writers of one row queue instead of failing each other, give MySQL's 1205 and
+//! 1213, and let `SELECT … FOR UPDATE` mean what it says. A lock is exclusive, belongs to one
+//! [`Owner`] (a transaction, or an autocommit statement) and ends when its [`Held`] is dropped.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::error::{Code, Error, Result};
+use crate::kv::{Key, Space};
+
+/// Independent parts of the lock table; more than any machine has cores.
+const SHARDS: usize = 64;
+
+/// Rows one transaction may lock: past it the transaction is too large for memory.
+pub const ROW_LOCKS_MAX: usize = 4_000_000;
+
+/// A transaction or statement that can hold locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Owner(u64);
+
+type RowKey = (Space, Key);
+
+/// One locked row.
+#[derive(Debug)]
+struct Lock {
+    owner: Owner,
+    queue: VecDeque<(Owner, oneshot::Sender<()>)>,
+}
+
+/// The lock table of the server.
+#[derive(Debug)]
+pub struct Locks {
+    shards: Vec<Mutex<HashMap<RowKey, Lock>>>,
+    hasher: RandomState,
+    /// Whom each waiting owner waits for: the graph in which a cycle is a deadlock.
+    waits: Mutex<HashMap<Owner, Owner>>,
+    next_owner: AtomicU64,
+    locked_count: AtomicUsize,
+}
+
+impl Default for Locks {
+    fn default() -> Locks {
+        Locks {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+            waits: Mutex::default(),
+            next_owner: AtomicU64::new(1),
+            locked_count: AtomicUsize::new(0),
+        }
+    }
+}
+
+/// The locks one owner holds; dropping it gives them up.
+#[derive(Debug)]
+pub struct Held {
+    locks: Arc<Locks>,
+    owner: Owner,
+    rows: Vec<RowKey>,
+}
+
+/// What asking for a lock came to.
+enum Asked {
+    Granted,
+    HeldAlready,
+    Queued(oneshot::Receiver<()>),
+}
+
+impl Locks {
+    /// A new owner without locks.
+    pub fn owner(self: &Arc<Locks>) -> Held {
+        let owner = Owner(self.next_owner.fetch_add(1, Ordering::Relaxed));
+        Held { locks: Arc::clone(self), owner, rows: Vec::new() }
+    }
+
+    /// Whether any row is locked at all; lets a blind write skip the table.
+    pub fn is_idle(&self) -> bool {
+        self.locked_count.load(Ordering::Acquire) == 0
+    }
+
+    fn shard(&self, row: &RowKey) -> Result<&Mutex<HashMap<RowKey, Lock>>> {
+        let hash = usize::try_from(self.hasher.hash_one(row) % 64).unwrap_or(0);
+        self.shards.get(hash % SHARDS).ok_or_else(|| Error::internal("a lock shard is missing"))
+    }
+
+    fn ask(&self, owner: Owner, row: &RowKey) -> Result<Asked> {
+        let mut shard = self.shard(row)?.lock();
+        match shard.entry(row.clone()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Lock { owner, queue: VecDeque::new() });
+                self.locked_count.fetch_add(1, Ordering::AcqRel);
+                Ok(Asked::Granted)
+            }
+            Entry::Occupied(occupied) if occupied.get().owner == owner => Ok(Asked::HeldAlready),
+            Entry::Occupied(mut occupied) => {
+                self.wait_for(owner, occupied.get().owner)?;
+                let (grant, granted) = oneshot::channel();
+                occupied.get_mut().queue.push_back((owner, grant));
+                Ok(Asked::Queued(granted))
+            }
+        }
+    }
+
+    /// Notes that `waiter` waits for `holder`, unless that closes a circle.
+    fn wait_for(&self, waiter: Owner, holder: Owner) -> Result<()> {
+        let mut waits = self.waits.lock();
+        let mut next = Some(holder);
+        while let Some(owner) = next {
+            if owner == waiter {
+                let text = "Deadlock found when trying to get lock; try restarting transaction";
+                return Err(Error::new(Code::Deadlock, text));
+            }
+            next = waits.get(&owner).copied();
+        }
+        waits.insert(waiter, holder);
+        Ok(())
+    }
+
+    /// Gives `row` to the first in its queue that still waits.
+    fn release(&self, row: &RowKey) {
+        let Ok(shard) = self.shard(row) else { return };
+        let mut shard = shard.lock();
+        let Some(lock) = shard.get_mut(row) else { return };
+        while let Some((next, grant)) = lock.queue.pop_front() {
+            let mut waits = self.waits.lock();
+            waits.remove(&next);
+            if grant.send(()).is_ok() {
+                lock.owner = next;
+                let waiting = lock.queue.iter().filter(|(_, grant)| !grant.is_closed());
+                waits.extend(waiting.map(|(waiter, _)| (*waiter, next)));
+                return;
+            }
+        }
+        shard.remove(row);
+        self.locked_count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Ends the wait of an owner whose request was given up half-way.
+struct Waiting<'a> {
+    locks: &'a Locks,
+    owner: Owner,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.locks.waits.lock().remove(&self.owner);
+    }
+}
+
+impl Held {
+    /// Locks one row, waiting at most `timeout` for who has it.
+    ///
+    /// # Errors
+    /// 1205 after `timeout`, 1213 when waiting would close a circle.
+    pub async fn lock(&mut self, space: Space, key: &[u8], timeout: Duration) -> Result<()> {
+        let row = (space, key.to_vec());
+        if self.rows.len() >= ROW_LOCKS_MAX {
+            let text = format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
+            return Err(Error::new(Code::LockWaitTimeout, text));
+        }
+        match self.locks.ask(self.owner, &row)? {
+            Asked::HeldAlready => return Ok(()),
+            Asked::Granted => {}
+            Asked::Queued(granted) => self.wait(granted, timeout).await?,
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    async fn wait(&self, mut granted: oneshot::Receiver<()>, timeout: Duration) -> Result<()> {
+        let _waiting = Waiting { locks: &self.locks, owner: self.owner };
+        if matches!(tokio::time::timeout(timeout, &mut granted).await, Ok(Ok(()))) {
+            return Ok(());
+        }
+        // The grant may have come between the timeout and here: then the lock is ours after all.
+        granted.close();
+        if granted.try_recv().is_ok() {
+            return Ok(());
+        }
+        let text = "Lock wait timeout exceeded; try restarting transaction";
+        Err(Error::new(Code::LockWaitTimeout, text))
+    }
+
+    /// Whether nobody holds any lock.
+    pub fn is_table_idle(&self) -> bool {
+        self.locks.is_idle()
+    }
+
+    /// How many rows are locked; for savepoints and tests.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for row in &self.rows {
+            self.locks.release(row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LATE: Duration = Duration::from_secs(20);
+    const T: Space = Space(1);
+
+    fn locks() -> Arc<Locks> {
+        Arc::new(Locks::default())
+    }
+
+    #[tokio::test]
+    async fn a_held_row_times_out_and_a_free_one_does_not() {
+        let locks = locks();
+        let (mut one, mut two) = (locks.owner(), locks.owner());
+        one.lock(T, b"a", SOON).await.unwrap();
+        one.lock(T, b"a", SOON).await.unwrap();
+        two.lock(T, b"b", SOON).await.unwrap();
+        assert_eq!(two.lock(T, b"a", SOON).await.unwrap_err().code(), Code::LockWaitTimeout);
+        drop(one);
+        two.lock(T, b"a", SOON).await.unwrap();
+        drop(two);
+        assert!(locks.is_idle());
+    }
+
+    #[tokio::test]
+    async fn a_circle_of_waits_is_a_deadlock_and_the_other_side_goes_on() {
+        let locks = locks();
+        let (mut one, mut two) = (locks.owner(), locks.owner());
+        one.lock(T, b"a", LATE).await.unwrap();
+        two.lock(T, b"b", LATE).await.unwrap();
+        let waiter = tokio::spawn(async move { one.lock(T, b"b", LATE).await.map(|()| one) });
+        while locks.waits.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(two.lock(T, b"a", LATE).await.unwrap_err().code(), Code::Deadlock);
+        drop(two);
+        assert_eq!(waiter.await.unwrap().unwrap().count(), 2);
+        assert!(locks.is_idle());
+    }
+
+    #[tokio::test]
+    async fn a_waiter_that_went_away_is_passed_over() {
+        let locks = locks();
+        let (mut one, mut two, mut three) = (locks.owner(), locks.owner(), locks.owner());
+        one.lock(T, b"a", LATE).await.unwrap();
+        assert!(two.lock(T, b"a", SOON).await.is_err());
+        let waiter = tokio::spawn(async move { three.lock(T, b"a", LATE).await.map(|()| three) });
+        while locks.waits.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        drop(one);
+        drop(waiter.await.unwrap().unwrap());
+        assert!(locks.is_idle());
+    }
+}

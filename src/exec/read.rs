@@ -1,0 +1,148 @@
+//! Rows of one table, batch by batch, along the access path the planner chose.
+//!
+//! What a batch costs is bounded: a page of a scan, or so many keys of a multi-get. Whoever drives
+//! a [`Reader`] checks [`super::cancel::Bounds`] once per batch.
+
+use std::collections::VecDeque;
+
+use super::view::{Batch, View};
+use crate::catalog::Table;
+use crate::error::Result;
+use crate::kv::page::PAGE_ROWS;
+use crate::kv::{Key, KeyRange, Page, Scan, ScanOptions, Space};
+use crate::plan::{Access, TablePlan};
+
+/// Keys fetched by one multi-get call; a batch of them is as long as a page takes.
+const MULTI_GET_BATCH_KEYS: usize = 512;
+
+/// Rows of the first page of a scan: the first row arrives at once, and a short scan pays for
+/// what it reads.
+const FIRST_PAGE_ROWS: usize = 128;
+
+/// Reads the rows of one table.
+pub struct Reader {
+    view: View,
+    space: Space,
+    work: Work,
+    batch: Batch,
+    next_page_rows: usize,
+    rows_read: u64,
+}
+
+enum Work {
+    Get(Key),
+    MultiGet(VecDeque<Key>),
+    Scan { current: Option<Scan>, ranges: VecDeque<KeyRange>, reverse: bool },
+    Finished,
+}
+
+impl Reader {
+    /// A reader along the path of `plan`.
+    pub fn new(view: View, table: &Table, plan: &TablePlan) -> Reader {
+        let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
+        let wanted = wanted.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(PAGE_ROWS);
+        Reader {
+            view,
+            space: Space(table.id.0),
+            work: Work::of(plan),
+            batch: Batch::Page(Page::default()),
+            next_page_rows: wanted.clamp(1, FIRST_PAGE_ROWS),
+            rows_read: 0,
+        }
+    }
+
+    /// Fetches the next batch. `false` when there is none.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn advance(&mut self) -> Result<bool> {
+        loop {
+            match std::mem::replace(&mut self.work, Work::Finished) {
+                Work::Finished => return Ok(false),
+                Work::Get(key) => {
+                    let value = self.view.get(self.space, &key).await?;
+                    self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
+                }
+                Work::MultiGet(keys) => self.multi_get(keys).await?,
+                Work::Scan { current, ranges, reverse } => {
+                    if !self.scan(current, ranges, reverse).await? {
+                        return Ok(false);
+                    }
+                }
+            }
+            self.rows_read += u64::try_from(self.batch.len()).unwrap_or(u64::MAX);
+            if !self.batch.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    async fn multi_get(&mut self, mut keys: VecDeque<Key>) -> Result<()> {
+        let batch: Vec<Key> = keys.drain(..keys.len().min(MULTI_GET_BATCH_KEYS)).collect();
+        let values = self.view.multi_get(self.space, &batch).await?;
+        let rows = batch.into_iter().zip(values);
+        self.batch = Batch::Rows(rows.filter_map(|(key, value)| Some((key, value?))).collect());
+        if !keys.is_empty() {
+            self.work = Work::MultiGet(keys);
+        }
+        Ok(())
+    }
+
+    async fn scan(
+        &mut self,
+        current: Option<Scan>,
+        mut ranges: VecDeque<KeyRange>,
+        reverse: bool,
+    ) -> Result<bool> {
+        let current = current.or_else(|| {
+            let range = if reverse { ranges.pop_back() } else { ranges.pop_front() };
+            range.map(|range| Scan::new(self.space, range))
+        });
+        let Some(mut scan) = current else { return Ok(false) };
+        scan.options =
+            ScanOptions { reverse, max_rows: self.next_page_rows, ..ScanOptions::default() };
+        self.next_page_rows = PAGE_ROWS;
+        let reuse = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
+        let (batch, more) = self.view.scan(&mut scan, reuse).await?;
+        self.batch = batch;
+        if more || !ranges.is_empty() {
+            self.work = Work::Scan { current: more.then_some(scan), ranges, reverse };
+        }
+        Ok(true)
+    }
+
+    /// The rows of the batch fetched last.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// Rows fetched so far, returned or not.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read
+    }
+}
+
+impl Work {
+    fn of(plan: &TablePlan) -> Work {
+        match &plan.access {
+            Access::Nothing => Work::Finished,
+            Access::PointGet(get) => Work::Get(get.key.clone()),
+            Access::MultiGet(get) => {
+                let mut keys: VecDeque<Key> = get.keys.iter().cloned().collect();
+                if plan.reverse {
+                    keys.make_contiguous().reverse();
+                }
+                Work::MultiGet(keys)
+            }
+            Access::PrefixScan(scan) => {
+                let ranges = scan.ranges.iter().cloned().collect();
+                Work::Scan { current: None, ranges, reverse: plan.reverse }
+            }
+            Access::FullScan => Work::Scan {
+                current: None,
+                ranges: VecDeque::from([KeyRange::all()]),
+                reverse: plan.reverse,
+            },
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A stored row as an input of evaluation: columns are decoded only when they are asked for.
+//!
+//! This file is hot: no allocation per row.
+
+use crate::catalog::Table;
+use crate::codec::key::{self, Corrupt};
+use crate::codec::row::{Cell, RowView};
+use crate::error::{Error, Result};
+use crate::sql::expr::Row;
+use crate::types::Value;
+
+/// Where each column of a table is stored. Made once per statement.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    places: Vec<Place>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// In the key, behind so many parts.
+    Key(usize),
+    /// In the row, under the column's id.
+    Row,
+}
+
+impl Layout {
+    /// The layout of a table.
+    pub fn of(table: &Table) -> Layout {
+        let place = |idx| table.key_position(idx).map_or(Place::Row, Place::Key);
+        Layout { places: (0..table.columns.len()).map(place).collect() }
+    }
+}
+
+/// One row as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredRow<'a> {
+    table: &'a Table,
+    layout: &'a Layout,
+    key: &'a [u8],
+    row: RowView<'a>,
+}
+
+impl<'a> StoredRow<'a> {
+    /// The row under `key` with the stored bytes `value`.
+    ///
+    /// # Errors
+    /// 1712 when the bytes are not a row.
+    pub fn parse(
+        table: &'a Table,
+        layout: &'a Layout,
+        key: &'a [u8],
+        value: &'a [u8],
+    ) -> Result<StoredRow<'a>> {
+        let row = RowView::parse(value)?;
+        Ok(StoredRow { table, layout, key, row })
+    }
+
+    /// The value of a column, borrowed from the stored bytes.
+    ///
+    /// # Errors
+    /// 1712 for damaged bytes.
+    pub fn value(&self, column_idx: usize) -> Result<Value<'a>> {
+        let (Some(column), Some(place)) =
+            (self.table.columns.get(column_idx), self.layout.places.get(column_idx))
+        else {
+            return Err(Error::internal(format!("column {column_idx} of {}", self.table.name)));
+        };
+        match place {
+            Place::Key(part) => Ok(self.key_part(*part)?),
+            Place::Row => match self.row.get(column.id, &column.ty)? {
+                Cell::Value(value) => Ok(value),
+                Cell::Null | Cell::Absent => Ok(Value::Null),
+            },
+        }
+    }
+
+    fn key_part(&self, wanted: usize) -> std::result::Result<Value<'a>, Corrupt> {
+        let mut rest = self.key;
+        for (position, part) in self.table.key.iter().enumerate() {
+            let Some(column) = self.table.columns.get(part.column_idx) else { break };
+            if position == wanted {
+                return Ok(key::decode_part(rest, &column.ty, part.direction)?.0);
+            }
+            rest = key::skip_part(rest, &column.ty, part.direction)?;
+        }
+        Err(Corrupt::missing(self.key.len()))
+    }
+
+    /// Every column, owned: what a write works on.
+    ///
+    /// # Errors
+    /// 1712 for damaged bytes.
+    pub fn to_values(&self) -> Result<Vec<Value<'static>>> {
+        let values = (0..self.table.columns.len()).map(|idx| Ok(self.value(idx)?.into_owned()));
+        values.collect()
+    }
+}
+
+impl Row for StoredRow<'_> {
+    fn column(&self, column_idx: usize) -> Result<Value<'_>> {
+        self.value(column_idx)
+    }
+}
+
+/// A row of values in memory: a group, a row about to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct ValuesRow<'a>(pub &'a [Value<'static>]);
+
+impl Row for ValuesRow<'_> {
+    fn column(&self, column_idx: usize) -> Result<Value<'_>> {
+        let value = self.0.get(column_idx);
+        let value = value.ok_or_else(|| Error::internal(format!("value {column_idx} of a row")))?;
+        Ok(value.borrow())
+    }
+}
+
+/// The existing row followed by the proposed one: `ON DUPLICATE KEY UPDATE`.
+#[derive(Debug, Clone, Copy)]
+pub struct PairRow<'a> {
+    /// The row that is there.
+    pub old: &'a [Value<'static>],
+    /// The row that was to be inserted.
+    pub new: &'a [Value<'static>],
+}
+
+impl Row for PairRow<'_> {
+    fn column(&self, column_idx: usize) -> Result<Value<'_>> {
+        let value = match column_idx.checked_sub(self.old.len()) {
+            None => self.old.get(column_idx),
+            Some(new_idx) => self.new.get(new_idx),
+        };
+        let value = value.ok_or_else(|| Error::internal(format!("value {column_idx} of a pair")))?;
+        Ok(value.borrow())
+    }
+}

@@ -1,0 +1,520 @@
+//! A SELECT of one table or of none: read, filter, group, sort, project, limit.
+//!
+//! [`SelectStream`] is in one of three phases. Where nothing has to be collected, rows go from the
+//! stored page through the filter straight into the sink ([`Phase::Streaming`]). Grouping and
+//! sorting first take in everything ([`Phase::Collecting`]), then hand it out in pages
+//! ([`Phase::Emitting`]). The streaming phase is hot: no allocation per row but for values that
+//! are computed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::budget::Budget;
+use super::cancel::CancelToken;
+use super::group::{Groups, Seen};
+use super::read::Reader;
+use super::row::{Layout, StoredRow, ValuesRow};
+use super::sort::{Sorted, Sorter};
+use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use super::tuple;
+use super::view::View;
+use crate::catalog::Table;
+use crate::codec::key::Direction;
+use crate::error::{Error, Result};
+use crate::kv::Engine;
+use crate::plan::{self, Access, Policy, Purpose, TablePlan};
+use crate::sql::bound::{OrderBy, Output, Select};
+use crate::sql::context::EvalContext;
+use crate::sql::eval::{eval, eval_condition};
+use crate::sql::expr::{Expr, NoRow, Row};
+use crate::types::Value;
+
+/// Rows handed out per page once they were collected.
+const EMIT_PAGE_ROWS: usize = 1024;
+
+/// A bound SELECT with what does not change between executions.
+#[derive(Debug)]
+pub struct Program {
+    /// The statement.
+    pub select: Select,
+    layout: Option<Layout>,
+}
+
+impl Program {
+    /// Prepares a bound SELECT for execution.
+    pub fn new(select: Select) -> Program {
+        let layout = select.table.as_deref().map(Layout::of);
+        Program { select, layout }
+    }
+}
+
+/// What a statement runs with.
+pub struct Env {
+    /// The engine.
+    pub engine: Arc<dyn Engine>,
+    /// What the open transaction sees; `None` in autocommit.
+    pub view: Option<View>,
+    /// Clock, session, parameters.
+    pub ctx: EvalContext,
+    /// What full scans are permitted.
+    pub policy: Policy,
+    /// What may end it early.
+    pub cancel: Arc<CancelToken>,
+    /// `query_memory_bytes`.
+    pub memory_bytes_max: usize,
+    /// Where sorts may spill.
+    pub spill_dir: Option<PathBuf>,
+    /// `sql_select_limit`, when the statement has no LIMIT.
+    pub select_limit: Option<u64>,
+}
+
+/// The values of LIMIT and OFFSET.
+#[derive(Debug, Clone, Copy)]
+pub struct RowLimits {
+    /// Rows returned at most.
+    pub limit: Option<u64>,
+    /// Rows left out first.
+    pub offset: u64,
+}
+
+/// Evaluates LIMIT and OFFSET.
+///
+/// # Errors
+/// 1210-class when a parameter is not a whole number of rows.
+pub fn row_limits(
+    limit: Option<&Expr>,
+    offset: Option<&Expr>,
+    ctx: &EvalContext,
+) -> Result<RowLimits> {
+    let limit = limit.map(|expr| rows_count(expr, ctx)).transpose()?;
+    let offset = offset.map(|expr| rows_count(expr, ctx)).transpose()?.unwrap_or(0);
+    Ok(RowLimits { limit, offset })
+}
+
+fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
+    match eval(expr, &NoRow, ctx)? {
+        Value::UInt(rows) => Ok(rows),
+        Value::Int(rows) if 0 <= rows => Ok(rows.unsigned_abs()),
+        other => {
+            let shown = other.to_text().into_owned();
+            let text = format!("LIMIT takes a whole number of rows that is not negative, not {shown}");
+            Err(Error::new(crate::error::Code::WrongArguments, text))
+        }
+    }
+}
+
+/// Plans the table access of a SELECT.
+///
+/// # Errors
+/// Refusals of dialect §2 and §3.
+pub fn plan(select: &Select, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(select, table, env, plan::plan_table)
+}
+
+/// As [`plan`], for EXPLAIN: a refused full scan is a plan too.
+///
+/// # Errors
+/// 1104 for too many keys.
+pub fn explain(select: &Select, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(select, table, env, plan::explain_table)
+}
+
+fn with_request(
+    select: &Select,
+    table: &Table,
+    env: &Env,
+    planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+) -> Result<TablePlan> {
+    let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
+    limits.limit = limits.limit.or(env.select_limit);
+    let single_group = select.having.is_some() && select.aggregation.is_none();
+    let grouping = select.aggregation.as_ref().map(|aggregation| aggregation.keys.as_slice());
+    planner(&plan::Request {
+        table,
+        purpose: Purpose::Select,
+        filter: select.filter.as_ref(),
+        grouping,
+        order_by: &select.order_by,
+        limit: limits.limit.filter(|_| !single_group && !select.distinct),
+        offset: limits.offset,
+        hints: &select.hints,
+        ctx: &env.ctx,
+        policy: &env.policy,
+    })
+}
+
+/// Starts a SELECT: plans it and opens its stream.
+///
+/// # Errors
+/// Refusals, and errors of constants.
+pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
+    let select = &program.select;
+    let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
+    limits.limit = limits.limit.or(env.select_limit);
+    let plan = match &select.table {
+        Some(table) => Some(plan(select, table, &env)?),
+        None => None,
+    };
+    SelectStream::new(program, env, plan, limits)
+}
+
+/// What an autocommit SELECT reads: one key needs no snapshot, anything else sees one state.
+fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
+    match plan.access {
+        Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
+        Access::MultiGet(_) | Access::PrefixScan(_) | Access::FullScan => {
+            View::At(engine.snapshot(), None)
+        }
+    }
+}
+
+/// A running SELECT.
+pub struct SelectStream {
+    program: Arc<Program>,
+    ctx: EvalContext,
+    cancel: Arc<CancelToken>,
+    residual: Option<Expr>,
+    /// `None` for a table-less SELECT: one row without columns.
+    reader: Option<Reader>,
+    phase: Phase,
+    window: Window,
+    seen: Option<Seen>,
+    bytes: Vec<u8>,
+    rows_read: u64,
+}
+
+/// Whether more rows may follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    More,
+    Enough,
+}
+
+/// LIMIT and OFFSET while they are counted down.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    skip_rows: u64,
+    left_rows: Option<u64>,
+}
+
+enum Phase {
+    Streaming,
+    Collecting(Collector),
+    Emitting(Sorted),
+    Done,
+}
+
+/// Takes in all rows: into groups, into the sort, or into one after the other.
+struct Collector {
+    groups: Option<Groups>,
+    sorter: Sorter,
+}
+
+impl SelectStream {
+    fn new(
+        program: Arc<Program>,
+        env: Env,
+        plan: Option<TablePlan>,
+        limits: RowLimits,
+    ) -> Result<SelectStream> {
+        let select = &program.select;
+        let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
+        let budget = |operator| Budget::new(operator, env.memory_bytes_max);
+        let phase = if ordered && select.aggregation.is_none() {
+            Phase::Streaming
+        } else {
+            let rows_wanted = limits.limit.and_then(|limit| limit.checked_add(limits.offset));
+            let sorter = Sorter::new(rows_wanted, budget("sort"), env.spill_dir.clone());
+            let groups = select.aggregation.as_ref();
+            let groups = groups.map(|aggregation| Groups::new(aggregation, budget("group by")));
+            Phase::Collecting(Collector { groups, sorter })
+        };
+        let reader = match (&select.table, &plan) {
+            (Some(table), Some(plan)) => {
+                let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
+                Some(Reader::new(view, table, plan))
+            }
+            (None, _) | (Some(_), None) => None,
+        };
+        let residual = match plan {
+            Some(plan) => plan.residual,
+            None => select.filter.clone(),
+        };
+        let seen = select.distinct.then(|| Seen::new(budget("distinct")));
+        Ok(SelectStream {
+            ctx: env.ctx,
+            cancel: env.cancel,
+            residual,
+            reader,
+            phase,
+            window: Window { skip_rows: limits.offset, left_rows: limits.limit },
+            seen,
+            bytes: Vec::new(),
+            rows_read: 0,
+            program,
+        })
+    }
+
+    /// Rows fetched from the engine so far.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read
+    }
+
+    async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
+        if self.window.left_rows == Some(0) {
+            self.phase = Phase::Done;
+        }
+        if matches!(self.phase, Phase::Collecting(_)) {
+            self.collect().await?;
+        }
+        let flow = match self.phase {
+            Phase::Streaming => self.stream_page(sink).await?,
+            Phase::Emitting(_) => self.emit_page(sink)?,
+            Phase::Collecting(_) | Phase::Done => Flow::Enough,
+        };
+        Ok(match flow {
+            Flow::More => PageEnd::More,
+            Flow::Enough => PageEnd::Last { warnings_count: self.ctx.warnings.count() },
+        })
+    }
+
+    async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        self.cancel.check()?;
+        let Some(reader) = &mut self.reader else {
+            let mut row = RowWork::of(self);
+            row.stream(&NoRow, sink)?;
+            return Ok(Flow::Enough);
+        };
+        if !reader.advance().await? {
+            return Ok(Flow::Enough);
+        }
+        self.stream_batch(sink)
+    }
+
+    fn stream_batch(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        let program = Arc::clone(&self.program);
+        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
+            return Err(Error::internal("a reader without table"));
+        };
+        let Some(reader) = self.reader.take() else { return Ok(Flow::Enough) };
+        let batch = reader.batch();
+        let mut work = RowWork::of(self);
+        let mut flow = Flow::More;
+        for row_idx in 0..batch.len() {
+            let Some((key, value)) = batch.get(row_idx) else { break };
+            let row = StoredRow::parse(table, layout, key, value)?;
+            if work.stream(&row, sink)? == Flow::Enough {
+                flow = Flow::Enough;
+                break;
+            }
+        }
+        self.rows_read = reader.rows_read();
+        self.reader = Some(reader);
+        Ok(flow)
+    }
+
+    async fn collect(&mut self) -> Result<()> {
+        let Phase::Collecting(mut collector) = std::mem::replace(&mut self.phase, Phase::Done)
+        else {
+            return Ok(());
+        };
+        let program = Arc::clone(&self.program);
+        match self.reader.take() {
+            None => collector.add(&program.select, &NoRow, self)?,
+            Some(mut reader) => loop {
+                self.cancel.check()?;
+                if !reader.advance().await? {
+                    break;
+                }
+                collector.add_batch(&program, &reader, self)?;
+                self.rows_read = reader.rows_read();
+            },
+        }
+        self.phase = Phase::Emitting(collector.finish(&program.select, self)?);
+        Ok(())
+    }
+
+    fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        self.cancel.check()?;
+        let Phase::Emitting(sorted) = &mut self.phase else { return Ok(Flow::Enough) };
+        for _ in 0..EMIT_PAGE_ROWS {
+            if self.window.left_rows == Some(0) {
+                return Ok(Flow::Enough);
+            }
+            let Some(outputs) = sorted.next_outputs()? else { return Ok(Flow::Enough) };
+            if self.window.admits() {
+                let exprs = self.program.select.outputs.iter().map(|output| &output.expr);
+                sink.row(&tuple::decode(&outputs, exprs)?)?;
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+impl RowStream for SelectStream {
+    fn next_page<'a>(&'a mut self, sink: &'a mut (dyn RowSink + Send)) -> BoxFuture<'a, Result<PageEnd>> {
+        Box::pin(self.page(sink))
+    }
+}
+
+impl Window {
+    /// Whether the next row is returned; counts it either way.
+    fn admits(&mut self) -> bool {
+        if let Some(skip) = self.skip_rows.checked_sub(1) {
+            self.skip_rows = skip;
+            return false;
+        }
+        if let Some(left) = &mut self.left_rows {
+            *left = left.saturating_sub(1);
+        }
+        true
+    }
+}
+
+/// What the streaming phase needs of a [`SelectStream`] for one row after the other.
+struct RowWork<'s> {
+    outputs: &'s [Output],
+    having: Option<&'s Expr>,
+    residual: Option<&'s Expr>,
+    ctx: &'s EvalContext,
+    window: &'s mut Window,
+    seen: Option<&'s mut Seen>,
+    bytes: &'s mut Vec<u8>,
+}
+
+impl<'s> RowWork<'s> {
+    fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
+        RowWork {
+            outputs: &stream.program.select.outputs,
+            having: stream.program.select.having.as_ref(),
+            residual: stream.residual.as_ref(),
+            ctx: &stream.ctx,
+            window: &mut stream.window,
+            seen: stream.seen.as_mut(),
+            bytes: &mut stream.bytes,
+        }
+    }
+
+    /// Filters, projects and returns one row; [`Flow::Enough`] when LIMIT is reached.
+    fn stream(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        for condition in [self.residual, self.having].into_iter().flatten() {
+            if eval_condition(condition, row, self.ctx)? != Some(true) {
+                return Ok(Flow::More);
+            }
+        }
+        if self.seen.is_none() && !self.window.admits() {
+            return Ok(Flow::More);
+        }
+        with_outputs(self.outputs, row, self.ctx, |values| {
+            if let Some(seen) = &mut self.seen {
+                self.bytes.clear();
+                encode_outputs(self.bytes, self.outputs, values)?;
+                if !seen.is_new(self.bytes)? || !self.window.admits() {
+                    return Ok(());
+                }
+            }
+            sink.row(values)
+        })?;
+        Ok(if self.window.left_rows == Some(0) { Flow::Enough } else { Flow::More })
+    }
+}
+
+/// Outputs kept on the stack; wider rows take an allocation each.
+const STACK_OUTPUTS: usize = 16;
+
+/// Evaluates the outputs over `row` and hands them on.
+fn with_outputs(
+    outputs: &[Output],
+    row: &dyn Row,
+    ctx: &EvalContext,
+    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    if outputs.len() <= STACK_OUTPUTS {
+        let mut values: [Value<'_>; STACK_OUTPUTS] = [const { Value::Null }; STACK_OUTPUTS];
+        for (slot, output) in values.iter_mut().zip(outputs) {
+            *slot = eval(&output.expr, row, ctx)?;
+        }
+        return take(values.get(..outputs.len()).unwrap_or_default());
+    }
+    let values: Result<Vec<Value<'_>>> =
+        outputs.iter().map(|output| eval(&output.expr, row, ctx)).collect();
+    take(&values?)
+}
+
+fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -> Result<()> {
+    for (value, output) in values.iter().zip(outputs) {
+        tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
+    }
+    Ok(())
+}
+
+impl Collector {
+    fn add_batch(
+        &mut self,
+        program: &Program,
+        reader: &Reader,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
+        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
+            return Err(Error::internal("a reader without table"));
+        };
+        let batch = reader.batch();
+        for row_idx in 0..batch.len() {
+            let Some((key, value)) = batch.get(row_idx) else { break };
+            let row = StoredRow::parse(table, layout, key, value)?;
+            self.add(&program.select, &row, stream)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, select: &Select, row: &dyn Row, stream: &mut SelectStream) -> Result<()> {
+        if let Some(residual) = &stream.residual
+            && eval_condition(residual, row, &stream.ctx)? != Some(true)
+        {
+            return Ok(());
+        }
+        match (&mut self.groups, &select.aggregation) {
+            (Some(groups), Some(aggregation)) => groups.add(aggregation, row, &stream.ctx),
+            (None, _) | (Some(_), None) => self.add_output(select, row, stream),
+        }
+    }
+
+    /// Puts one row, grouped or not, into the sort.
+    fn add_output(
+        &mut self,
+        select: &Select,
+        row: &dyn Row,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
+        if let Some(having) = &select.having
+            && eval_condition(having, row, &stream.ctx)? != Some(true)
+        {
+            return Ok(());
+        }
+        let mut outputs = Vec::new();
+        with_outputs(&select.outputs, row, &stream.ctx, |values| {
+            encode_outputs(&mut outputs, &select.outputs, values)
+        })?;
+        if let Some(seen) = &mut stream.seen
+            && !seen.is_new(&outputs)?
+        {
+            return Ok(());
+        }
+        stream.bytes.clear();
+        for OrderBy { expr, descending } in &select.order_by {
+            let direction = if *descending { Direction::Desc } else { Direction::Asc };
+            let value = eval(expr, row, &stream.ctx)?;
+            tuple::push(&mut stream.bytes, &value, &expr.ty, direction)?;
+        }
+        self.sorter.push(&stream.bytes, &outputs)
+    }
+
+    fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
+        if let Some(groups) = self.groups.take() {
+            for row in groups.finish() {
+                self.add_output(select, &ValuesRow(&row?), stream)?;
+            }
+        }
+        self.sorter.finish()
+    }
+}

@@ -1,0 +1,325 @@
+//! ORDER BY where the access path does not give the order: a bounded top-N with LIMIT, else an
+//! external merge sort.
+//!
+//! A row is a [`Record`]: the bytes of its sort key (see [`super::tuple`]) and the bytes of its
+//! outputs. Records are compared by key bytes, then by arrival, so the sort is stable. Past the
+//! statement's memory, sorted runs go to a file without name in the data directory, which is gone
+//! when the statement ends or the server dies, and are merged from there.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use super::budget::Budget;
+use crate::error::{Code, Error, Result};
+
+/// Runs that are merged at once; each has a buffer of [`RUN_BUFFER_BYTES`].
+const RUNS_MAX: usize = 512;
+
+/// Read buffer of one run while merging.
+const RUN_BUFFER_BYTES: usize = 64 * 1024;
+
+/// A top-N is kept in memory when it holds at most so many rows.
+const TOP_ROWS_MAX: u64 = 100_000;
+
+/// What a record costs beyond its bytes.
+const RECORD_OVERHEAD_BYTES: usize = 64;
+
+/// One row to be sorted.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Record {
+    key: Box<[u8]>,
+    arrival: u64,
+    outputs: Box<[u8]>,
+}
+
+/// Collects rows and gives them back in order.
+pub struct Sorter {
+    mode: Mode,
+    arrivals: u64,
+    budget: Budget,
+    spill_dir: Option<PathBuf>,
+}
+
+enum Mode {
+    /// The `usize` smallest so far, the greatest on top.
+    Top(BinaryHeap<Record>, usize),
+    All { rows: Vec<Record>, runs: Vec<Run> },
+}
+
+/// A sorted run in a file.
+struct Run {
+    file: File,
+    records_count: u64,
+}
+
+impl Sorter {
+    /// A sorter of which only the first `rows_wanted` rows will be taken, if that is known. With
+    /// a `spill_dir` it may use the disk; without, it must fit into the budget.
+    pub fn new(rows_wanted: Option<u64>, budget: Budget, spill_dir: Option<PathBuf>) -> Sorter {
+        let top = rows_wanted.filter(|rows| *rows <= TOP_ROWS_MAX);
+        let mode = match top.and_then(|rows| usize::try_from(rows).ok()) {
+            Some(rows) => Mode::Top(BinaryHeap::new(), rows),
+            None => Mode::All { rows: Vec::new(), runs: Vec::new() },
+        };
+        Sorter { mode, arrivals: 0, budget, spill_dir }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// 1038 when memory and disk do not suffice; I/O errors of the spill file.
+    pub fn push(&mut self, key: &[u8], outputs: &[u8]) -> Result<()> {
+        self.arrivals += 1;
+        let record =
+            || Record { key: key.into(), arrival: self.arrivals, outputs: outputs.into() };
+        let bytes = key.len() + outputs.len() + RECORD_OVERHEAD_BYTES;
+        match &mut self.mode {
+            Mode::Top(_, 0) => Ok(()),
+            Mode::Top(heap, rows_max) if heap.len() < *rows_max => {
+                self.budget.take(bytes)?;
+                heap.push(record());
+                Ok(())
+            }
+            Mode::Top(heap, _) => {
+                if let Some(mut greatest) = heap.peek_mut()
+                    && key < &*greatest.key
+                {
+                    self.budget.give_back(
+                        greatest.key.len() + greatest.outputs.len() + RECORD_OVERHEAD_BYTES,
+                    );
+                    self.budget.take(bytes)?;
+                    *greatest = record();
+                }
+                Ok(())
+            }
+            Mode::All { rows, runs } => {
+                if !self.budget.fits(bytes)
+                    && let Some(dir) = &self.spill_dir
+                {
+                    runs.push(Run::write(dir, rows)?);
+                    self.budget.reset();
+                }
+                self.budget.take(bytes)?;
+                rows.push(record());
+                check_runs(runs.len())
+            }
+        }
+    }
+
+    /// The rows in order.
+    ///
+    /// # Errors
+    /// I/O errors of the spill file.
+    pub fn finish(self) -> Result<Sorted> {
+        match self.mode {
+            Mode::Top(heap, _) => Ok(Sorted::Memory(heap.into_sorted_vec().into_iter())),
+            Mode::All { mut rows, runs } if runs.is_empty() => {
+                rows.sort_unstable();
+                Ok(Sorted::Memory(rows.into_iter()))
+            }
+            Mode::All { mut rows, runs } => {
+                rows.sort_unstable();
+                let mut sources = vec![Source::Memory(rows.into_iter())];
+                for run in runs {
+                    sources.push(Source::File(run.open()?));
+                }
+                Merge::new(sources).map(Sorted::Merge)
+            }
+        }
+    }
+}
+
+fn check_runs(runs_count: usize) -> Result<()> {
+    if runs_count <= RUNS_MAX {
+        return Ok(());
+    }
+    let text = format!("sort spilled {runs_count} runs, the most is {RUNS_MAX}: raise query_memory_bytes");
+    Err(Error::new(Code::CapacityExceeded, text))
+}
+
+/// Sorted rows, one at a time.
+pub enum Sorted {
+    /// All in memory.
+    Memory(std::vec::IntoIter<Record>),
+    /// Merged from runs.
+    Merge(Merge),
+}
+
+impl Sorted {
+    /// The outputs of the next row.
+    ///
+    /// # Errors
+    /// I/O errors of the spill file.
+    pub fn next_outputs(&mut self) -> Result<Option<Box<[u8]>>> {
+        match self {
+            Sorted::Memory(rows) => Ok(rows.next().map(|record| record.outputs)),
+            Sorted::Merge(merge) => merge.next_outputs(),
+        }
+    }
+}
+
+/// Merges sorted sources.
+pub struct Merge {
+    sources: Vec<Source>,
+    /// The next record of each source, smallest on top.
+    heads: BinaryHeap<Reverse<(Record, usize)>>,
+}
+
+enum Source {
+    Memory(std::vec::IntoIter<Record>),
+    File(RunReader),
+}
+
+impl Source {
+    fn next(&mut self) -> Result<Option<Record>> {
+        match self {
+            Source::Memory(rows) => Ok(rows.next()),
+            Source::File(reader) => reader.next(),
+        }
+    }
+}
+
+impl Merge {
+    fn new(sources: Vec<Source>) -> Result<Merge> {
+        let mut merge = Merge { sources, heads: BinaryHeap::new() };
+        for source_idx in 0..merge.sources.len() {
+            merge.refill(source_idx)?;
+        }
+        Ok(merge)
+    }
+
+    fn refill(&mut self, source_idx: usize) -> Result<()> {
+        if let Some(source) = self.sources.get_mut(source_idx)
+            && let Some(record) = source.next()?
+        {
+            self.heads.push(Reverse((record, source_idx)));
+        }
+        Ok(())
+    }
+
+    fn next_outputs(&mut self) -> Result<Option<Box<[u8]>>> {
+        let Some(Reverse((record, source_idx))) = self.heads.pop() else { return Ok(None) };
+        self.refill(source_idx)?;
+        Ok(Some(record.outputs))
+    }
+}
+
+impl Run {
+    /// Sorts `rows` into a new file and empties them.
+    fn write(dir: &PathBuf, rows: &mut Vec<Record>) -> Result<Run> {
+        rows.sort_unstable();
+        let file = tempfile::tempfile_in(dir).map_err(|error| spill_failed("making", &error))?;
+        let mut writer = BufWriter::with_capacity(RUN_BUFFER_BYTES, file);
+        let records_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        for record in rows.drain(..) {
+            record.write(&mut writer).map_err(|error| spill_failed("writing", &error))?;
+        }
+        let file = writer.into_inner().map_err(|error| spill_failed("writing", error.error()))?;
+        Ok(Run { file, records_count })
+    }
+
+    fn open(mut self) -> Result<RunReader> {
+        self.file.seek(SeekFrom::Start(0)).map_err(|error| spill_failed("reading", &error))?;
+        let reader = BufReader::with_capacity(RUN_BUFFER_BYTES, self.file);
+        Ok(RunReader { reader, left_count: self.records_count })
+    }
+}
+
+struct RunReader {
+    reader: BufReader<File>,
+    left_count: u64,
+}
+
+impl RunReader {
+    fn next(&mut self) -> Result<Option<Record>> {
+        let Some(left) = self.left_count.checked_sub(1) else { return Ok(None) };
+        self.left_count = left;
+        let record = Record::read(&mut self.reader);
+        record.map(Some).map_err(|error| spill_failed("reading", &error))
+    }
+}
+
+impl Record {
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        write_number(out, self.arrival)?;
+        for part in [&self.key, &self.outputs] {
+            write_number(out, u64::try_from(part.len()).unwrap_or(u64::MAX))?;
+            out.write_all(part)?;
+        }
+        Ok(())
+    }
+
+    fn read(input: &mut impl Read) -> std::io::Result<Record> {
+        let arrival = read_number(input)?;
+        let key = read_bytes(input)?;
+        let outputs = read_bytes(input)?;
+        Ok(Record { key, arrival, outputs })
+    }
+}
+
+#[expect(clippy::little_endian_bytes, reason = "a spill file is read by the process that wrote it")]
+fn write_number(out: &mut impl Write, number: u64) -> std::io::Result<()> {
+    out.write_all(&number.to_le_bytes())
+}
+
+#[expect(clippy::little_endian_bytes, reason = "a spill file is read by the process that wrote it")]
+fn read_number(input: &mut impl Read) -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    input.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+fn read_bytes(input: &mut impl Read) -> std::io::Result<Box<[u8]>> {
+    let length = usize::try_from(read_number(input)?).map_err(std::io::Error::other)?;
+    let mut bytes = Vec::new();
+    input.by_ref().take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+    if bytes.len() == length { Ok(bytes.into()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
+}
+
+fn spill_failed(doing: &str, cause: &std::io::Error) -> Error {
+    let code = match cause.kind() {
+        std::io::ErrorKind::StorageFull => Code::DiskFull,
+        _ => Code::StorageFailure,
+    };
+    Error::new(code, format!("sort: {doing} its temporary file failed: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(mut sorter: Sorter, rows: &[(u8, u8)]) -> Vec<u8> {
+        for (key, output) in rows {
+            sorter.push(&[*key], &[*output]).unwrap();
+        }
+        let mut sorted = sorter.finish().unwrap();
+        std::iter::from_fn(|| sorted.next_outputs().unwrap()).map(|outputs| outputs[0]).collect()
+    }
+
+    #[test]
+    fn equal_keys_keep_their_order_in_memory_on_disk_and_in_a_top_n() {
+        let rows: Vec<(u8, u8)> = (0..200).map(|n| (200 - n / 10, n)).collect();
+        let mut wanted = rows.clone();
+        wanted.sort_by_key(|row| row.0);
+        let wanted: Vec<u8> = wanted.into_iter().map(|row| row.1).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let memory = Sorter::new(None, Budget::new("sort", 1 << 20), None);
+        assert_eq!(sorted(memory, &rows), wanted);
+        let disk = Sorter::new(None, Budget::new("sort", 700), Some(dir.path().into()));
+        assert_eq!(sorted(disk, &rows), wanted);
+        let top = Sorter::new(Some(15), Budget::new("sort", 1 << 20), None);
+        assert_eq!(sorted(top, &rows), wanted[..15]);
+    }
+
+    #[test]
+    fn without_a_disk_the_budget_is_an_error_that_names_the_operator() {
+        let mut sorter = Sorter::new(None, Budget::new("sort", 100), None);
+        sorter.push(b"a", b"a").unwrap();
+        let error = sorter.push(b"b", b"b").unwrap_err();
+        assert_eq!(error.code(), Code::CapacityExceeded);
+        assert!(error.message().starts_with("sort needs"), "{error}");
+    }
+}

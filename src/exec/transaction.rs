@@ -1,0 +1,272 @@
+//! A transaction: what it has seen, what it has written, what it has locked.
+//!
+//! Reads see one snapshot, taken at the first statement, plus the transaction's own writes. Writes
+//! wait in the [`Overlay`] until the commit, which checks that every row that was read for writing
+//! is unchanged: snapshot isolation, the first committer wins (architecture §3). A statement's
+//! writes are gathered in [`StatementWrites`] first, so that a failed statement leaves no trace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::locks::{Held, Locks};
+use super::view::{Overlay, View};
+use crate::error::{Code, Error, Result};
+use crate::kv::{CommitError, Engine, Key, Snapshot, Space, WriteSet};
+
+/// Savepoints one transaction may have.
+pub const SAVEPOINTS_MAX: usize = 1000;
+
+/// The writes of one statement.
+#[derive(Debug, Default)]
+pub struct StatementWrites {
+    /// New values by row; `None` is a delete.
+    rows: BTreeMap<(Space, Key), Option<Bytes>>,
+    absent: BTreeSet<(Space, Key)>,
+    unchanged: BTreeSet<(Space, Key)>,
+    bytes: usize,
+}
+
+impl StatementWrites {
+    /// Writes a row.
+    pub fn put(&mut self, space: Space, key: Key, value: Vec<u8>) {
+        self.bytes += key.len() + value.len();
+        self.rows.insert((space, key), Some(Bytes::from(value)));
+    }
+
+    /// Deletes a row.
+    pub fn delete(&mut self, space: Space, key: Key) {
+        self.bytes += key.len();
+        self.rows.insert((space, key), None);
+    }
+
+    /// Requires that no row has this key when the statement or transaction commits.
+    pub fn must_be_absent(&mut self, space: Space, key: Key) {
+        self.absent.insert((space, key));
+    }
+
+    /// Requires that the row is at commit as it was read.
+    pub fn must_be_unchanged(&mut self, space: Space, key: Key) {
+        self.unchanged.insert((space, key));
+    }
+
+    /// What this statement has done to a row so far: `None` nothing, `Some(None)` deleted it.
+    pub fn get(&self, space: Space, key: &Key) -> Option<Option<&Bytes>> {
+        // A borrowed pair cannot look up an owned one, hence the copy; only duplicates come here.
+        self.rows.get(&(space, key.clone())).map(Option::as_ref)
+    }
+
+    /// Whether this statement has written the row.
+    pub fn has(&self, space: Space, key: &Key) -> bool {
+        self.get(space, key).is_some()
+    }
+
+    /// Bytes of the keys and values gathered.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn into_write_set(self, snapshot: Option<&Arc<dyn Snapshot>>) -> WriteSet {
+        let mut writes = match snapshot {
+            Some(snapshot) => WriteSet::from_snapshot(snapshot.ts()),
+            None => WriteSet::blind(),
+        };
+        for ((space, key), value) in self.rows {
+            match value {
+                Some(value) => writes.put(space, key, value),
+                None => writes.delete(space, key),
+            }
+        }
+        writes.must_be_absent = self.absent.into_iter().collect();
+        writes.must_be_unchanged = self.unchanged.into_iter().collect();
+        writes
+    }
+}
+
+/// A point to which a transaction can go back.
+struct Savepoint {
+    name: String,
+    overlay: Arc<Overlay>,
+    absent: BTreeSet<(Space, Key)>,
+    unchanged: BTreeSet<(Space, Key)>,
+}
+
+/// An open transaction, or the short one of an autocommit statement.
+pub struct Transaction {
+    engine: Arc<dyn Engine>,
+    locks: Held,
+    lock_timeout: Duration,
+    snapshot: Option<Arc<dyn Snapshot>>,
+    overlay: Arc<Overlay>,
+    absent: BTreeSet<(Space, Key)>,
+    unchanged: BTreeSet<(Space, Key)>,
+    savepoints: Vec<Savepoint>,
+    /// Whether `START TRANSACTION READ ONLY` began it.
+    pub read_only: bool,
+}
+
+impl Transaction {
+    /// A transaction that has seen and done nothing.
+    pub fn new(engine: Arc<dyn Engine>, locks: &Arc<Locks>, lock_timeout: Duration) -> Transaction {
+        Transaction {
+            engine,
+            locks: locks.owner(),
+            lock_timeout,
+            snapshot: None,
+            overlay: Arc::default(),
+            absent: BTreeSet::new(),
+            unchanged: BTreeSet::new(),
+            savepoints: Vec::new(),
+            read_only: false,
+        }
+    }
+
+    /// Takes the snapshot now, if there is none yet.
+    pub fn snapshot(&mut self) -> &Arc<dyn Snapshot> {
+        self.snapshot.get_or_insert_with(|| self.engine.snapshot())
+    }
+
+    /// What this transaction sees.
+    pub fn view(&mut self) -> View {
+        let snapshot = Arc::clone(self.snapshot());
+        let own = (!self.overlay.is_empty()).then(|| Arc::clone(&self.overlay));
+        View::At(snapshot, own)
+    }
+
+    /// Forgets the snapshot, so that the next read sees the newest state; for autocommit retries
+    /// and READ COMMITTED.
+    pub fn forget_snapshot(&mut self) {
+        self.snapshot = None;
+    }
+
+    /// Whether nothing was written.
+    pub fn is_clean(&self) -> bool {
+        self.overlay.is_empty()
+    }
+
+    /// Locks one row until the transaction ends.
+    ///
+    /// # Errors
+    /// 1205 and 1213.
+    pub async fn lock(&mut self, space: Space, key: &[u8]) -> Result<()> {
+        self.locks.lock(space, key, self.lock_timeout).await
+    }
+
+    /// Whether nobody holds any row lock.
+    pub fn are_locks_idle(&self) -> bool {
+        self.locks.is_table_idle()
+    }
+
+    /// Makes a statement's writes part of the transaction.
+    ///
+    /// # Errors
+    /// When the transaction becomes larger than the engine commits.
+    pub fn stage(&mut self, statement: StatementWrites) -> Result<()> {
+        let bytes_max = self.engine.limits().write_set_bytes_max;
+        let bytes = self.overlay.bytes().saturating_add(statement.bytes);
+        if bytes_max < bytes {
+            return Err(too_large(bytes, bytes_max));
+        }
+        let overlay = Arc::make_mut(&mut self.overlay);
+        for ((space, key), value) in statement.rows {
+            overlay.write(space, key, value);
+        }
+        self.absent.extend(statement.absent);
+        self.unchanged.extend(statement.unchanged);
+        Ok(())
+    }
+
+    /// Commits one statement's writes and nothing else: autocommit.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn commit_statement(
+        &mut self,
+        statement: StatementWrites,
+    ) -> std::result::Result<(), CommitError> {
+        if statement.rows.is_empty() {
+            return Ok(());
+        }
+        let writes = statement.into_write_set(self.snapshot.as_ref());
+        self.engine.commit(writes).await.map(|_| ())
+    }
+
+    /// Commits everything.
+    ///
+    /// # Errors
+    /// Those of the engine; the transaction is over either way.
+    pub async fn commit(mut self) -> std::result::Result<(), CommitError> {
+        if self.overlay.is_empty() {
+            return Ok(());
+        }
+        let mut all = StatementWrites::default();
+        for (space, key, value) in self.overlay.iter() {
+            all.rows.insert((space, key.clone()), value.cloned());
+        }
+        all.absent = std::mem::take(&mut self.absent);
+        all.unchanged = std::mem::take(&mut self.unchanged);
+        let writes = all.into_write_set(self.snapshot.as_ref());
+        self.engine.commit(writes).await.map(|_| ())
+    }
+
+    /// `SAVEPOINT name`; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// Past [`SAVEPOINTS_MAX`].
+    pub fn savepoint(&mut self, name: &str) -> Result<()> {
+        self.savepoints.retain(|savepoint| !savepoint.name.eq_ignore_ascii_case(name));
+        if self.savepoints.len() >= SAVEPOINTS_MAX {
+            let text = format!("transaction has {SAVEPOINTS_MAX} savepoints, the most allowed");
+            return Err(Error::new(Code::OutOfResources, text));
+        }
+        self.savepoints.push(Savepoint {
+            name: name.to_owned(),
+            overlay: Arc::clone(&self.overlay),
+            absent: self.absent.clone(),
+            unchanged: self.unchanged.clone(),
+        });
+        Ok(())
+    }
+
+    /// `ROLLBACK TO name`: later savepoints go, this one stays. Locks are kept.
+    ///
+    /// # Errors
+    /// 1305 for an unknown name.
+    pub fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let position = self.savepoint_position(name)?;
+        self.savepoints.truncate(position + 1);
+        if let Some(savepoint) = self.savepoints.last() {
+            self.overlay = Arc::clone(&savepoint.overlay);
+            self.absent = savepoint.absent.clone();
+            self.unchanged = savepoint.unchanged.clone();
+        }
+        Ok(())
+    }
+
+    /// `RELEASE SAVEPOINT name`: it and later ones go.
+    ///
+    /// # Errors
+    /// 1305 for an unknown name.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        let position = self.savepoint_position(name)?;
+        self.savepoints.truncate(position);
+        Ok(())
+    }
+
+    fn savepoint_position(&self, name: &str) -> Result<usize> {
+        let found = self.savepoints.iter().position(|point| point.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| no_savepoint(name))
+    }
+}
+
+/// Error 1305 of ROLLBACK TO and RELEASE.
+pub fn no_savepoint(name: &str) -> Error {
+    Error::new(Code::SavepointMissing, format!("SAVEPOINT {name} does not exist"))
+}
+
+/// The error of a statement or transaction that is too large to commit.
+pub fn too_large(bytes: usize, bytes_max: usize) -> Error {
+    CommitError::TooLarge { what: "transaction", bytes, bytes_max }.into()
+}

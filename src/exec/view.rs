@@ -1,0 +1,194 @@
+//! The state a statement reads: a snapshot, and over it what its own transaction has written.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
+
+type KvResult<T> = crate::kv::Result<T>;
+
+/// What an open transaction has written and not committed: `None` is a deleted row.
+#[derive(Debug, Clone, Default)]
+pub struct Overlay {
+    rows: BTreeMap<(Space, Key), Option<Bytes>>,
+    bytes: usize,
+}
+
+impl Overlay {
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Bytes of the written keys and values, roughly.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Records a write.
+    pub fn write(&mut self, space: Space, key: Key, value: Option<Bytes>) {
+        self.bytes += key.len() + value.as_ref().map_or(0, Bytes::len);
+        self.rows.insert((space, key), value);
+    }
+
+    /// What was written to a key: `None` nothing, `Some(None)` a delete.
+    pub fn get(&self, space: Space, key: &[u8]) -> Option<Option<Bytes>> {
+        self.rows.get(&(space, key.to_vec())).cloned()
+    }
+
+    /// Everything written, in order of space and key.
+    pub fn iter(&self) -> impl Iterator<Item = (Space, &Key, Option<&Bytes>)> {
+        self.rows.iter().map(|((space, key), value)| (*space, key, value.as_ref()))
+    }
+
+    fn range(&self, space: Space, range: &KeyRange) -> Vec<(&Key, Option<&Bytes>)> {
+        let start = Bound::Included((space, range.start.clone()));
+        let until = match &range.until {
+            Some(until) if *until <= range.start => return Vec::new(),
+            Some(until) => Bound::Excluded((space, until.clone())),
+            None => Bound::Excluded((Space(space.0.saturating_add(1)), Vec::new())),
+        };
+        let rows = self.rows.range((start, until));
+        rows.map(|((_, key), value)| (key, value.as_ref())).collect()
+    }
+}
+
+/// What a statement reads from.
+#[derive(Clone)]
+pub enum View {
+    /// The newest committed state of one key: an autocommit point read, which needs no snapshot
+    /// because it sees one key alone.
+    Newest(Arc<dyn Engine>),
+    /// One state of everything, with the transaction's own writes over it.
+    At(Arc<dyn Snapshot>, Option<Arc<Overlay>>),
+}
+
+/// Rows that were read: a page of the engine as it came, or rows put together here.
+#[derive(Debug)]
+pub enum Batch {
+    /// A page of the engine.
+    Page(Page),
+    /// Rows of a multi-get, or of a page merged with a transaction's writes.
+    Rows(Vec<(Key, Bytes)>),
+}
+
+impl Batch {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Batch::Page(page) => page.len(),
+            Batch::Rows(rows) => rows.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Key and value of the n-th row.
+    pub fn get(&self, row_idx: usize) -> Option<(&[u8], &[u8])> {
+        match self {
+            Batch::Page(page) => page.get(row_idx),
+            Batch::Rows(rows) => {
+                rows.get(row_idx).map(|(key, value)| (key.as_slice(), value.as_ref()))
+            }
+        }
+    }
+}
+
+impl View {
+    /// The value of one key.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn get(&self, space: Space, key: &[u8]) -> KvResult<Option<Bytes>> {
+        match self {
+            View::Newest(engine) => engine.get_newest(space, key).await,
+            View::At(snapshot, overlay) => {
+                if let Some(written) = overlay.as_ref().and_then(|own| own.get(space, key)) {
+                    return Ok(written);
+                }
+                snapshot.get(space, key).await
+            }
+        }
+    }
+
+    /// The values of many keys, in their order.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn multi_get(&self, space: Space, keys: &[Key]) -> KvResult<Vec<Option<Bytes>>> {
+        match self {
+            View::Newest(engine) => engine.snapshot().multi_get(space, keys).await,
+            View::At(snapshot, overlay) => {
+                let mut values = snapshot.multi_get(space, keys).await?;
+                let Some(own) = overlay else { return Ok(values) };
+                for (value, key) in values.iter_mut().zip(keys) {
+                    if let Some(written) = own.get(space, key) {
+                        *value = written;
+                    }
+                }
+                Ok(values)
+            }
+        }
+    }
+
+    /// The next page of a scan; `scan` then stands behind it. `reuse` is a batch whose memory may
+    /// be used again. The flag says whether there is more.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn scan(&self, scan: &mut Scan, reuse: Batch) -> KvResult<(Batch, bool)> {
+        let mut page = match reuse {
+            Batch::Page(page) => page,
+            Batch::Rows(_) => Page::default(),
+        };
+        let (snapshot, overlay) = match self {
+            View::Newest(engine) => (engine.snapshot(), None),
+            View::At(snapshot, overlay) => (Arc::clone(snapshot), overlay.as_ref()),
+        };
+        snapshot.scan(scan, &mut page).await?;
+        let before = overlay.is_some().then(|| scan.range.clone());
+        let more = scan.advance(&mut page);
+        let (Some(own), Some(before)) = (overlay, before) else {
+            return Ok((Batch::Page(page), more));
+        };
+        let covered = covered(&before, &scan.range, more, scan.options.reverse);
+        let written = own.range(scan.space, &covered);
+        if written.is_empty() {
+            return Ok((Batch::Page(page), more));
+        }
+        Ok((Batch::Rows(merge(&page, &written, scan.options.reverse)), more))
+    }
+}
+
+/// The part of `before` that a page has read when `after` is what is left.
+fn covered(before: &KeyRange, after: &KeyRange, more: bool, reverse: bool) -> KeyRange {
+    if !more {
+        return before.clone();
+    }
+    if reverse {
+        let start = after.until.clone().unwrap_or_default();
+        return KeyRange { start, until: before.until.clone() };
+    }
+    KeyRange { start: before.start.clone(), until: Some(after.start.clone()) }
+}
+
+/// A page with a transaction's writes put in, in the page's direction.
+fn merge(page: &Page, written: &[(&Key, Option<&Bytes>)], reverse: bool) -> Vec<(Key, Bytes)> {
+    let mut rows: BTreeMap<Key, Bytes> = page
+        .iter()
+        .map(|(key, value)| (key.to_vec(), Bytes::copy_from_slice(value)))
+        .collect();
+    for (key, value) in written {
+        match value {
+            Some(value) => drop(rows.insert((*key).clone(), (*value).clone())),
+            None => drop(rows.remove(*key)),
+        }
+    }
+    if reverse { rows.into_iter().rev().collect() } else { rows.into_iter().collect() }
+}

@@ -1,0 +1,296 @@
+//! UPDATE and DELETE: rows found by a keyed condition, changed one by one.
+//!
+//! Rows are locked before they are read where the keys are known beforehand (a point get or
+//! multi-get); rows that a scan meets are locked as they are met, and the commit's check that they
+//! are unchanged sends an autocommit statement back to a newer snapshot if it waited.
+
+use super::row::{self, Stored};
+use super::{Env, Outcome, space};
+use crate::catalog::Table;
+use crate::codec::key::Direction;
+use crate::error::Result;
+use crate::exec::budget::Budget;
+use crate::exec::read::Reader;
+use crate::exec::row::{Layout, StoredRow, ValuesRow};
+use crate::exec::select::row_limits;
+use crate::exec::transaction::{StatementWrites, Transaction};
+use crate::exec::tuple;
+use crate::kv::Key;
+use crate::plan::{self, Access, Purpose, TablePlan};
+use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
+use crate::sql::context::EvalContext;
+use crate::sql::eval::{eval, eval_condition};
+use crate::sql::expr::Expr;
+use crate::types::Value;
+
+/// What a found row costs beyond its values.
+const FOUND_OVERHEAD_BYTES: usize = 64;
+
+/// Which rows a statement changes.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// For the errno of a refusal.
+    pub purpose: Purpose,
+    /// `WHERE`.
+    pub filter: Option<&'a Expr>,
+    /// `ORDER BY`.
+    pub order_by: &'a [OrderBy],
+    /// `LIMIT`.
+    pub limit: Option<&'a Expr>,
+    /// The statement's hints.
+    pub hints: &'a Hints,
+}
+
+impl<'a> Target<'a> {
+    /// The rows of an UPDATE.
+    pub fn of_update(update: &'a Update) -> Target<'a> {
+        Target {
+            table: &update.table,
+            purpose: Purpose::Update,
+            filter: update.filter.as_ref(),
+            order_by: &update.order_by,
+            limit: update.limit.as_ref(),
+            hints: &update.hints,
+        }
+    }
+
+    /// The rows of a DELETE.
+    pub fn of_delete(delete: &'a Delete) -> Target<'a> {
+        Target {
+            table: &delete.table,
+            purpose: Purpose::Delete,
+            filter: delete.filter.as_ref(),
+            order_by: &delete.order_by,
+            limit: delete.limit.as_ref(),
+            hints: &delete.hints,
+        }
+    }
+
+    /// How its rows are found.
+    ///
+    /// # Errors
+    /// 1175 when only a full scan would find them.
+    pub fn plan(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
+        self.with_request(ctx, policy, plan::plan_table)
+    }
+
+    /// As [`Target::plan`], for EXPLAIN: a refused full scan is a plan too.
+    ///
+    /// # Errors
+    /// 1104 for too many keys.
+    pub fn explain(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
+        self.with_request(ctx, policy, plan::explain_table)
+    }
+
+    fn with_request(
+        &self,
+        ctx: &EvalContext,
+        policy: &plan::Policy,
+        planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+    ) -> Result<TablePlan> {
+        let limits = row_limits(self.limit, None, ctx)?;
+        planner(&plan::Request {
+            table: self.table,
+            purpose: self.purpose,
+            filter: self.filter,
+            grouping: None,
+            order_by: self.order_by,
+            limit: limits.limit,
+            offset: 0,
+            hints: self.hints,
+            ctx,
+            policy,
+        })
+    }
+}
+
+/// A row that is to be changed.
+struct Found {
+    key: Key,
+    values: Vec<Value<'static>>,
+}
+
+pub(super) async fn update(
+    update: &Update,
+    layout: &Layout,
+    env: &Env,
+    transaction: &mut Transaction,
+    writes: &mut StatementWrites,
+) -> Result<Outcome> {
+    let mut finder = Finder { target: Target::of_update(update), layout, env, transaction };
+    let found = finder.find().await?;
+    let table = &update.table;
+    let mut changed = 0_u64;
+    let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
+    for (row_idx, Found { key, values: old }) in found.into_iter().enumerate() {
+        let new = updated(update, &old, row_idx + 1, env)?;
+        if !row::same(&new, &old) {
+            changed += 1;
+            writes.must_be_unchanged(space(table), key.clone());
+            writes.put(space(table), key, row::value(table, &new)?);
+        }
+    }
+    let warnings = env.ctx.warnings.count();
+    Ok(Outcome {
+        affected_rows: if env.found_rows { matched } else { changed },
+        last_insert_id: 0,
+        info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
+    })
+}
+
+/// The row after the assignments, each of which sees those before it.
+fn updated(
+    update: &Update,
+    old: &[Value<'static>],
+    row_number: usize,
+    env: &Env,
+) -> Result<Vec<Value<'static>>> {
+    let lenient = update.ignore || !env.ctx.mode.strict;
+    let at = Stored { ctx: &env.ctx, row_number, lenient };
+    let mut new = old.to_vec();
+    for (column_idx, assigned) in &update.assignments {
+        let Some(column) = update.table.columns.get(*column_idx) else { continue };
+        let value = match assigned {
+            InsertValue::Default => at.default_of(column)?,
+            InsertValue::Expr(expr) => {
+                let value = eval(expr, &ValuesRow(&new), &env.ctx)?.into_owned();
+                at.coerce(value, column)?
+            }
+        };
+        if let Some(slot) = new.get_mut(*column_idx) {
+            *slot = value;
+        }
+    }
+    if !row::same(&new, old) {
+        row::touch(&update.table, &mut new, old, &env.ctx)?;
+    }
+    Ok(new)
+}
+
+pub(super) async fn delete(
+    delete: &Delete,
+    layout: &Layout,
+    env: &Env,
+    transaction: &mut Transaction,
+    writes: &mut StatementWrites,
+) -> Result<Outcome> {
+    let mut finder = Finder { target: Target::of_delete(delete), layout, env, transaction };
+    let found = finder.find().await?;
+    let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
+    for Found { key, .. } in found {
+        writes.must_be_unchanged(space(&delete.table), key.clone());
+        writes.delete(space(&delete.table), key);
+    }
+    Ok(Outcome { affected_rows, ..Outcome::default() })
+}
+
+/// Finds and locks the rows of a statement.
+struct Finder<'a> {
+    target: Target<'a>,
+    layout: &'a Layout,
+    env: &'a Env,
+    transaction: &'a mut Transaction,
+}
+
+impl Finder<'_> {
+    async fn find(&mut self) -> Result<Vec<Found>> {
+        let plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
+        self.lock_known_keys(&plan).await?;
+        let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
+        let sorted = self.target.order_by.is_empty() || plan.ordered;
+        let limit = limits.limit.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(usize::MAX);
+        let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
+        let mut found = Vec::new();
+        let mut reader = Reader::new(self.transaction.view(), self.target.table, &plan);
+        while !(sorted && limit <= found.len()) && reader.advance().await? {
+            self.env.cancel.check()?;
+            self.take_batch(&reader, plan.residual.as_ref(), &mut found, &mut budget)?;
+        }
+        if !sorted {
+            self.sort(&mut found)?;
+        }
+        found.truncate(limit);
+        if matches!(plan.access, Access::PrefixScan(_) | Access::FullScan) {
+            self.lock_found(&found).await?;
+        }
+        Ok(found)
+    }
+
+    async fn lock_known_keys(&mut self, plan: &TablePlan) -> Result<()> {
+        let space = space(self.target.table);
+        match &plan.access {
+            Access::PointGet(get) => self.transaction.lock(space, &get.key).await,
+            Access::MultiGet(get) => {
+                for key in &get.keys {
+                    self.transaction.lock(space, key).await?;
+                }
+                Ok(())
+            }
+            Access::Nothing | Access::PrefixScan(_) | Access::FullScan => Ok(()),
+        }
+    }
+
+    async fn lock_found(&mut self, found: &[Found]) -> Result<()> {
+        let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.transaction.lock(space(self.target.table), key).await?;
+        }
+        Ok(())
+    }
+
+    fn take_batch(
+        &self,
+        reader: &Reader,
+        residual: Option<&Expr>,
+        found: &mut Vec<Found>,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let batch = reader.batch();
+        for row_idx in 0..batch.len() {
+            let Some((key, value)) = batch.get(row_idx) else { break };
+            let row = StoredRow::parse(self.target.table, self.layout, key, value)?;
+            let passes = match residual {
+                Some(residual) => eval_condition(residual, &row, &self.env.ctx)? == Some(true),
+                None => true,
+            };
+            if passes {
+                budget.take(key.len() + 4 * value.len() + FOUND_OVERHEAD_BYTES)?;
+                found.push(Found { key: key.to_vec(), values: row.to_values()? });
+            }
+        }
+        Ok(())
+    }
+
+    fn sort(&self, found: &mut Vec<Found>) -> Result<()> {
+        let mut keyed = Vec::with_capacity(found.len());
+        for row in found.drain(..) {
+            let mut key = Vec::new();
+            for OrderBy { expr, descending } in self.target.order_by {
+                let direction = if *descending { Direction::Desc } else { Direction::Asc };
+                let values = ValuesRow(&row.values);
+                let value = eval(expr, &values, &self.env.ctx)?;
+                tuple::push(&mut key, &value, &expr.ty, direction)?;
+            }
+            keyed.push((key, row));
+        }
+        keyed.sort_by(|left, right| left.0.cmp(&right.0));
+        found.extend(keyed.into_iter().map(|(_, row)| row));
+        Ok(())
+    }
+}
+
+/// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction.
+///
+/// # Errors
+/// Refusals, 1205 and 1213.
+pub async fn lock_rows(
+    target: Target<'_>,
+    env: &Env,
+    transaction: &mut Transaction,
+) -> Result<()> {
+    let layout = Layout::of(target.table);
+    Finder { target, layout: &layout, env, transaction }.find().await.map(|_| ())
+}

@@ -1,0 +1,178 @@
+//! INSERT and its kin, UPDATE, DELETE: old rows in, one atomic write set out.
+//!
+//! A statement gathers its writes in [`StatementWrites`]; [`run`] commits them (autocommit) or
+//! makes them part of the open transaction. A blind write (every column is given and nothing old
+//! is needed) reads nothing.
+
+pub mod change;
+pub mod insert;
+pub mod row;
+
+use std::sync::Arc;
+
+use super::cancel::CancelToken;
+use super::ids::Ids;
+use super::row::Layout;
+use super::transaction::{StatementWrites, Transaction, too_large};
+use crate::catalog::Table;
+use crate::codec::keyspace;
+use crate::error::{Code, Error, Result};
+use crate::kv::{CommitError, Engine, Key, Space};
+use crate::plan::Policy;
+use crate::sql::bound::{Delete, Insert, Update};
+use crate::sql::context::EvalContext;
+
+/// How often an autocommit statement starts over when a concurrent one changed its rows.
+const CONFLICT_ATTEMPTS_MAX: usize = 32;
+
+/// A bound statement that writes.
+#[derive(Debug)]
+pub enum Write {
+    /// INSERT, REPLACE, UPSERT.
+    Insert(Insert),
+    /// UPDATE.
+    Update(Update),
+    /// DELETE.
+    Delete(Delete),
+}
+
+impl Write {
+    /// The table that is written.
+    pub fn table(&self) -> &Arc<Table> {
+        match self {
+            Write::Insert(insert) => &insert.table,
+            Write::Update(update) => &update.table,
+            Write::Delete(delete) => &delete.table,
+        }
+    }
+}
+
+/// A bound write with what does not change between executions.
+#[derive(Debug)]
+pub struct Program {
+    /// The statement.
+    pub write: Write,
+    layout: Layout,
+}
+
+impl Program {
+    /// Prepares a bound write for execution.
+    pub fn new(write: Write) -> Program {
+        let layout = Layout::of(write.table());
+        Program { write, layout }
+    }
+}
+
+/// What a write runs with.
+pub struct Env {
+    /// The engine.
+    pub engine: Arc<dyn Engine>,
+    /// Clock, session, parameters.
+    pub ctx: EvalContext,
+    /// What full scans are permitted.
+    pub policy: Policy,
+    /// What may end it early.
+    pub cancel: Arc<CancelToken>,
+    /// Makes ids.
+    pub ids: Arc<Ids>,
+    /// `query_memory_bytes`.
+    pub memory_bytes_max: usize,
+    /// Whether affected rows are those found rather than those changed (`CLIENT_FOUND_ROWS`).
+    pub found_rows: bool,
+    /// Whether each statement commits by itself.
+    pub autocommit: bool,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Affected rows in MySQL's sense.
+    pub affected_rows: u64,
+    /// The first id that was made, or 0.
+    pub last_insert_id: u64,
+    /// The text after `Query OK`.
+    pub info: String,
+}
+
+/// Runs a write in `transaction`, and commits it when [`Env::autocommit`] says so.
+///
+/// # Errors
+/// Those of evaluation, coercion, refusal, locking and commit. Nothing of a failed statement
+/// is kept.
+pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) -> Result<Outcome> {
+    if transaction.read_only {
+        let text = "Cannot execute statement in a READ ONLY transaction.";
+        return Err(Error::new(Code::ReadOnlyTransaction, text));
+    }
+    for _ in 0..CONFLICT_ATTEMPTS_MAX {
+        env.cancel.check()?;
+        let mut writes = StatementWrites::default();
+        let outcome = gather(program, env, transaction, &mut writes).await?;
+        check_size(env, &writes)?;
+        if !env.autocommit {
+            transaction.stage(writes)?;
+            return Ok(outcome);
+        }
+        match transaction.commit_statement(writes).await {
+            Ok(()) => return Ok(outcome),
+            Err(CommitError::Conflict { .. }) => {
+                transaction.forget_snapshot();
+                env.ctx.warnings.take();
+            }
+            Err(CommitError::AlreadyExists { key, .. }) => {
+                let table = program.write.table();
+                if table.has_hidden_key() {
+                    continue;
+                }
+                return Err(duplicate_entry(table, &key));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let text = format!(
+        "concurrent statements changed the same rows {CONFLICT_ATTEMPTS_MAX} times in a row; \
+         try restarting transaction"
+    );
+    Err(Error::new(Code::Deadlock, text))
+}
+
+async fn gather(
+    program: &Program,
+    env: &Env,
+    transaction: &mut Transaction,
+    writes: &mut StatementWrites,
+) -> Result<Outcome> {
+    match &program.write {
+        Write::Insert(insert) => {
+            insert::Inserter { insert, layout: &program.layout, env, transaction, writes }
+                .run()
+                .await
+        }
+        Write::Update(update) => change::update(update, &program.layout, env, transaction, writes).await,
+        Write::Delete(delete) => change::delete(delete, &program.layout, env, transaction, writes).await,
+    }
+}
+
+fn check_size(env: &Env, writes: &StatementWrites) -> Result<()> {
+    let bytes_max = env.engine.limits().write_set_bytes_max;
+    if writes.bytes() <= bytes_max { Ok(()) } else { Err(too_large(writes.bytes(), bytes_max)) }
+}
+
+/// The storage space of a table.
+pub fn space(table: &Table) -> Space {
+    Space(table.id.0)
+}
+
+/// Error 1062 in MySQL's words: `Duplicate entry 'a-1' for key 't.PRIMARY'`.
+pub fn duplicate_entry(table: &Table, key: &Key) -> Error {
+    let parts = table.key.iter().filter_map(|part| {
+        Some((&table.columns.get(part.column_idx)?.ty, part.direction))
+    });
+    let values = match keyspace::decode_row_key(key, parts) {
+        Ok(values) => values,
+        Err(corrupt) => return corrupt.into(),
+    };
+    let values: Vec<_> = values.iter().map(|value| value.to_text().into_owned()).collect();
+    let text = format!("Duplicate entry '{}' for key '{}.PRIMARY'", values.join("-"), table.name);
+    Error::new(Code::DuplicateEntry, text)
+}

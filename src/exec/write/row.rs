@@ -1,0 +1,255 @@
+//! From the values of a statement to a stored row: conversion to the columns' types, defaults,
+//! the encoded key and the encoded row, and their limits.
+
+use std::borrow::Cow;
+
+use crate::catalog::{Column, ColumnDefault, Table};
+use crate::codec::keyspace;
+use crate::codec::row::RowBuilder;
+use crate::error::{Code, Error, Result};
+use crate::sql::context::{EvalContext, WarningLevel};
+use crate::types::coerce::{self, StoreMode};
+use crate::types::temporal::DateRules;
+use crate::types::{ColumnType, Decimal, Value};
+
+/// Bytes of an encoded key (dialect §1).
+pub const KEY_BYTES_MAX: usize = 30 * 1024;
+
+/// Bytes of one key column (dialect §1, `max_key_column_bytes`).
+pub const KEY_COLUMN_BYTES_MAX: usize = 2 * 1024;
+
+/// Bytes of an encoded row (dialect §1).
+pub const ROW_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How the values of one row are stored.
+pub struct Stored<'a> {
+    /// Mode, clock, warnings.
+    pub ctx: &'a EvalContext,
+    /// From 1, for texts.
+    pub row_number: usize,
+    /// Whether what does not fit is adjusted with a warning rather than refused.
+    pub lenient: bool,
+}
+
+impl Stored<'_> {
+    /// The value in the column's type.
+    ///
+    /// # Errors
+    /// 1048, 1264, 1292, 1366, 1406 naming column and row.
+    pub fn coerce(&self, value: Value<'_>, column: &Column) -> Result<Value<'static>> {
+        if value.is_null() {
+            return self.null_for(column);
+        }
+        let mode = StoreMode {
+            is_strict: !self.lenient,
+            dates: DateRules {
+                no_zero_date: self.ctx.mode.no_zero_date,
+                no_zero_in_date: self.ctx.mode.no_zero_in_date,
+            },
+            zone: &self.ctx.zone,
+            now: self.ctx.now,
+            ..StoreMode::STRICT
+        };
+        let row_number = u64::try_from(self.row_number).unwrap_or(u64::MAX);
+        match coerce::coerce(value, &column.ty, &mode) {
+            Ok(stored) => {
+                if let Some(adjustment) = stored.adjustment {
+                    let is_note = adjustment.is_note;
+                    let level = if is_note { WarningLevel::Note } else { WarningLevel::Warning };
+                    let problem = adjustment.problem;
+                    let text = || problem.message(&column.name, row_number);
+                    self.ctx.warnings.add(level, problem.code(), text);
+                }
+                Ok(stored.value.into_owned())
+            }
+            Err(problem) => Err(problem.into_error(&column.name, row_number)),
+        }
+    }
+
+    fn null_for(&self, column: &Column) -> Result<Value<'static>> {
+        if column.nullable {
+            return Ok(Value::Null);
+        }
+        let error = Error::new(
+            Code::ColumnNotNull,
+            format!("Column '{}' cannot be null", column.name),
+        );
+        if !self.lenient {
+            return Err(error);
+        }
+        let text = error.message().to_owned();
+        self.ctx.warnings.add(WarningLevel::Warning, error.code(), || text);
+        Ok(implicit_default(&column.ty))
+    }
+
+    /// The value of a column that the statement does not name, or names `DEFAULT`.
+    ///
+    /// # Errors
+    /// 1364 in strict mode when there is none.
+    pub fn default_of(&self, column: &Column) -> Result<Value<'static>> {
+        match &column.default {
+            ColumnDefault::Constant(value) => Ok(value.clone()),
+            ColumnDefault::Now => self.coerce(Value::Timestamp(self.ctx.now), column),
+            ColumnDefault::None if column.nullable => Ok(Value::Null),
+            ColumnDefault::None => {
+                let text = format!("Field '{}' doesn't have a default value", column.name);
+                if !self.lenient {
+                    return Err(Error::new(Code::NoDefault, text));
+                }
+                self.ctx.warnings.add(WarningLevel::Warning, Code::NoDefault, || text);
+                Ok(implicit_default(&column.ty))
+            }
+        }
+    }
+}
+
+/// What MySQL stores where a NOT NULL column gets no value outside strict mode (manual, "Data
+/// Type Default Values").
+fn implicit_default(ty: &ColumnType) -> Value<'static> {
+    match ty {
+        ColumnType::Null => Value::Null,
+        ColumnType::Boolean | ColumnType::Int { unsigned: false, .. } => Value::Int(0),
+        ColumnType::Int { unsigned: true, .. } => Value::UInt(0),
+        ColumnType::Float => Value::Float(0.0),
+        ColumnType::Double => Value::Double(0.0),
+        ColumnType::Decimal { scale, .. } => {
+            Decimal::new(0, *scale).map_or(Value::Null, Value::Decimal)
+        }
+        ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {
+            Value::Text(Cow::Borrowed(""))
+        }
+        ColumnType::Binary { bytes } => {
+            Value::Bytes(Cow::Owned(vec![0; usize::try_from(*bytes).unwrap_or(0)]))
+        }
+        ColumnType::Varbinary { .. } | ColumnType::Blob(_) => Value::Bytes(Cow::Borrowed(&[])),
+        ColumnType::Json => Value::Json(Cow::Borrowed("null")),
+        ColumnType::Date
+        | ColumnType::Time { .. }
+        | ColumnType::Datetime { .. }
+        | ColumnType::Timestamp { .. }
+        | ColumnType::Year
+        => lenient(Value::Int(0), ty),
+        ColumnType::Enum(_) => lenient(Value::Int(1), ty),
+    }
+}
+
+/// A number as a value of a type, zero dates allowed.
+fn lenient(number: Value<'static>, ty: &ColumnType) -> Value<'static> {
+    let mode = StoreMode { is_strict: false, dates: DateRules::LENIENT, ..StoreMode::STRICT };
+    coerce::coerce(number, ty, &mode).map_or(Value::Null, |coerced| coerced.value)
+}
+
+/// Whether a value given to an AUTO_INCREMENT column asks for a new id.
+pub fn asks_for_id(column: &Column, value: &Value<'_>, ctx: &EvalContext) -> bool {
+    if !column.auto_increment {
+        return false;
+    }
+    match value {
+        Value::Null => true,
+        Value::Int(0) | Value::UInt(0) => !ctx.mode.no_auto_value_on_zero,
+        Value::Int(_)
+        | Value::UInt(_)
+        | Value::Float(_)
+        | Value::Double(_)
+        | Value::Decimal(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Date(_)
+        | Value::Time(_)
+        | Value::Datetime(_)
+        | Value::Timestamp(_)
+        | Value::Year(_)
+        | Value::Json(_)
+        | Value::Enum(_) => false,
+    }
+}
+
+/// A new id as a value of its column.
+pub fn id_value(id: i64, ty: &ColumnType) -> Value<'static> {
+    if matches!(ty, ColumnType::Int { unsigned: true, .. }) {
+        Value::UInt(id.unsigned_abs())
+    } else {
+        Value::Int(id)
+    }
+}
+
+/// The encoded key of a row.
+///
+/// # Errors
+/// 1071 when a part or the whole is too long.
+pub fn key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
+    let mut key = Vec::with_capacity(32);
+    for part in &table.key {
+        let (Some(column), Some(value)) =
+            (table.columns.get(part.column_idx), values.get(part.column_idx))
+        else {
+            return Err(Error::internal(format!("a key part of {} has no value", table.name)));
+        };
+        let before = key.len();
+        keyspace::push_key_part(&mut key, value, &column.ty, part.direction)?;
+        let bytes = key.len() - before;
+        if KEY_COLUMN_BYTES_MAX < bytes {
+            let text = format!(
+                "Specified key was too long: column '{}' is {bytes} bytes, max key length is \
+                 {KEY_COLUMN_BYTES_MAX} bytes",
+                column.name
+            );
+            return Err(Error::new(Code::KeyTooLong, text));
+        }
+    }
+    if key.len() <= KEY_BYTES_MAX {
+        return Ok(key);
+    }
+    let text = format!(
+        "Specified key was too long: the key is {} bytes, max key length is {KEY_BYTES_MAX} bytes",
+        key.len()
+    );
+    Err(Error::new(Code::KeyTooLong, text))
+}
+
+/// The encoded row: every column that is not in the key and not NULL.
+///
+/// # Errors
+/// 1118 when it is too large.
+pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
+    let mut builder = RowBuilder::new();
+    for (column_idx, (column, value)) in table.columns.iter().zip(values).enumerate() {
+        if table.key_position(column_idx).is_none() && !value.is_null() {
+            builder.set(column.id, value, &column.ty)?;
+        }
+    }
+    let bytes = builder.finish()?;
+    if bytes.len() <= ROW_BYTES_MAX {
+        return Ok(bytes);
+    }
+    let text = format!(
+        "Row size too large: the row is {} bytes, the most is {ROW_BYTES_MAX}",
+        bytes.len()
+    );
+    Err(Error::new(Code::RowTooBig, text))
+}
+
+/// Whether two rows of one table hold the same values.
+pub fn same(left: &[Value<'_>], right: &[Value<'_>]) -> bool {
+    left.len() == right.len()
+        && left.iter().zip(right).all(|(left, right)| left.total_cmp(right).is_eq())
+}
+
+/// Sets the `ON UPDATE CURRENT_TIMESTAMP` columns of a changed row, unless the statement set them.
+///
+/// # Errors
+/// Those of coercion.
+pub fn touch(
+    table: &Table,
+    new: &mut [Value<'static>],
+    old: &[Value<'static>],
+    ctx: &EvalContext,
+) -> Result<()> {
+    let at = Stored { ctx, row_number: 1, lenient: false };
+    for ((column, new), old) in table.columns.iter().zip(new).zip(old) {
+        if column.on_update_now && new.total_cmp(old).is_eq() {
+            *new = at.coerce(Value::Timestamp(ctx.now), column)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! What can go wrong in a store of bytes, and who must act.
+//!
+//! [`Error`] is for reads and for the engine as a whole, [`CommitError`] for the outcomes of a
+//! commit. Both turn into the client's [`crate::error::Error`] here, at the room's door.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::{Key, Space};
+use crate::error::{self, Code};
+
+/// What the caller should do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Try again from a new snapshot; it may well succeed.
+    Retry,
+    /// Trying again cannot help: tell the client, or the operator.
+    GiveUp,
+}
+
+/// A failed call on an engine or a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// The operating system refused a read, write or sync.
+    Io {
+        /// What the engine was doing.
+        doing: String,
+        /// What the system said.
+        cause: String,
+    },
+    /// No room is left on the device. Nothing was acknowledged.
+    DiskFull {
+        /// What the engine was doing.
+        doing: String,
+    },
+    /// Stored bytes are damaged.
+    Corrupt {
+        /// Where and how.
+        what: String,
+    },
+    /// The space was never created, or was dropped before this snapshot.
+    NoSuchSpace(Space),
+    /// The id was given to a space before, and ids are used once.
+    SpaceUsed(Space),
+    /// The engine was closed.
+    Closed,
+    /// An earlier write or sync failed, so the engine takes no more writes until it is restarted.
+    ReadOnly {
+        /// The failure that made it so.
+        cause: String,
+    },
+    /// The state this snapshot holds is no longer kept.
+    SnapshotTooOld,
+    /// Another process has the data directory open.
+    InUse {
+        /// The data directory.
+        dir: PathBuf,
+    },
+    /// The directory holds something that is not a data directory of this server.
+    ForeignDirectory {
+        /// The directory.
+        dir: PathBuf,
+        /// A file that was found there.
+        found: String,
+    },
+    /// The directory was written by another version of the format.
+    OtherFormat {
+        /// The data directory.
+        dir: PathBuf,
+        /// The format it says it has.
+        found: String,
+        /// The format this server writes.
+        expected: String,
+    },
+    /// The directory cannot be created or written.
+    Unwritable {
+        /// The data directory.
+        dir: PathBuf,
+        /// What the system said.
+        cause: String,
+    },
+    /// A wrapper for tests answered instead of the engine.
+    Injected {
+        /// Which call it was.
+        call: u64,
+    },
+}
+
+impl Error {
+    /// An error of the operating system, met while `doing` something.
+    pub fn io(doing: impl Into<String>, cause: &io::Error) -> Error {
+        let doing = doing.into();
+        if cause.kind() == io::ErrorKind::StorageFull {
+            return Error::DiskFull { doing };
+        }
+        let cause = cause.to_string();
+        Error::Io { doing, cause }
+    }
+
+    /// Whether trying again can help.
+    pub fn advice(&self) -> Advice {
+        match self {
+            Error::SnapshotTooOld => Advice::Retry,
+            Error::Io { .. }
+            | Error::DiskFull { .. }
+            | Error::Corrupt { .. }
+            | Error::NoSuchSpace(_)
+            | Error::SpaceUsed(_)
+            | Error::Closed
+            | Error::ReadOnly { .. }
+            | Error::InUse { .. }
+            | Error::ForeignDirectory { .. }
+            | Error::OtherFormat { .. }
+            | Error::Unwritable { .. }
+            | Error::Injected { .. } => Advice::GiveUp,
+        }
+    }
+
+    fn code(&self) -> Code {
+        match self {
+            Error::Io { .. } | Error::Injected { .. } => Code::StorageFailure,
+            Error::DiskFull { .. } => Code::DiskFull,
+            Error::Corrupt { .. } => Code::StorageCorrupt,
+            Error::NoSuchSpace(_) => Code::TableMissing,
+            Error::SpaceUsed(_) => Code::Unknown,
+            Error::Closed => Code::ShuttingDown,
+            Error::ReadOnly { .. } => Code::EngineReadOnly,
+            Error::SnapshotTooOld => Code::Deadlock,
+            Error::InUse { .. }
+            | Error::ForeignDirectory { .. }
+            | Error::OtherFormat { .. }
+            | Error::Unwritable { .. } => Code::CantCreateFile,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { doing, cause } => write!(f, "storage failed while {doing}: {cause}"),
+            Error::DiskFull { doing } => write!(f, "the disk is full, met while {doing}"),
+            Error::Corrupt { what } => write!(f, "stored bytes are damaged: {what}"),
+            Error::NoSuchSpace(space) => {
+                write!(
+                    f,
+                    "the table or index was dropped meanwhile (storage space {space})"
+                )
+            }
+            Error::SpaceUsed(space) => write!(f, "storage space {space} was used before"),
+            Error::Closed => f.write_str("the storage engine is closed"),
+            Error::ReadOnly { cause } => write!(
+                f,
+                "the storage engine takes no more writes until a restart, because: {cause}"
+            ),
+            Error::SnapshotTooOld => f.write_str("the snapshot is too old: try again"),
+            Error::InUse { dir } => {
+                write!(
+                    f,
+                    "data directory {} is in use by another server",
+                    dir.display()
+                )
+            }
+            Error::ForeignDirectory { dir, found } => write!(
+                f,
+                "directory {} is not empty and not a data directory of this server: it holds {found}",
+                dir.display()
+            ),
+            Error::OtherFormat {
+                dir,
+                found,
+                expected,
+            } => write!(
+                f,
+                "data directory {} has format {found}, this server reads format {expected}",
+                dir.display()
+            ),
+            Error::Unwritable { dir, cause } => {
+                write!(
+                    f,
+                    "data directory {} cannot be written: {cause}",
+                    dir.display()
+                )
+            }
+            Error::Injected { call } => write!(f, "injected failure at call {call}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for error::Error {
+    fn from(cause: Error) -> error::Error {
+        match cause {
+            Error::SpaceUsed(_) => error::Error::internal(&cause),
+            Error::Io { .. }
+            | Error::DiskFull { .. }
+            | Error::Corrupt { .. }
+            | Error::NoSuchSpace(_)
+            | Error::Closed
+            | Error::ReadOnly { .. }
+            | Error::SnapshotTooOld
+            | Error::InUse { .. }
+            | Error::ForeignDirectory { .. }
+            | Error::OtherFormat { .. }
+            | Error::Unwritable { .. }
+            | Error::Injected { .. } => error::Error::new(cause.code(), cause.to_string()),
+        }
+    }
+}
+
+/// A commit that was not, or perhaps not, applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitError {
+    /// Another transaction wrote this key after the snapshot.
+    Conflict {
+        /// The space of the key.
+        space: Space,
+        /// A key that changed.
+        key: Key,
+    },
+    /// A key that must be absent is there.
+    AlreadyExists {
+        /// The space of the key.
+        space: Space,
+        /// The key that is there.
+        key: Key,
+    },
+    /// A key, a value or the whole set is larger than the engine takes.
+    TooLarge {
+        /// What is too large: `key`, `value` or `transaction`.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The most the engine takes.
+        bytes_max: usize,
+    },
+    /// It is unknown whether the set was applied. Never retried blindly.
+    Undetermined {
+        /// What is known.
+        cause: String,
+    },
+    /// Not applied, for a reason that has nothing to do with the set.
+    Failed(Error),
+}
+
+impl CommitError {
+    /// Whether trying again from a new snapshot can help.
+    pub fn advice(&self) -> Advice {
+        match self {
+            CommitError::Conflict { .. } => Advice::Retry,
+            CommitError::AlreadyExists { .. }
+            | CommitError::TooLarge { .. }
+            | CommitError::Undetermined { .. } => Advice::GiveUp,
+            CommitError::Failed(cause) => cause.advice(),
+        }
+    }
+}
+
+impl From<Error> for CommitError {
+    fn from(cause: Error) -> CommitError {
+        CommitError::Failed(cause)
+    }
+}
+
+impl fmt::Display for CommitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommitError::Conflict { .. } => {
+                f.write_str("a concurrent transaction changed the same rows; try again")
+            }
+            CommitError::AlreadyExists { space, key } => {
+                write!(
+                    f,
+                    "key {} exists in storage space {space}",
+                    key.escape_ascii()
+                )
+            }
+            CommitError::TooLarge {
+                what,
+                bytes,
+                bytes_max,
+            } => write!(f, "{what} is {bytes} bytes, the most is {bytes_max}"),
+            CommitError::Undetermined { cause } => {
+                write!(f, "it is unknown whether the commit took place: {cause}")
+            }
+            CommitError::Failed(cause) => cause.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CommitError {}
+
+impl From<CommitError> for error::Error {
+    fn from(cause: CommitError) -> error::Error {
+        let code = match &cause {
+            CommitError::Conflict { .. } => Code::Deadlock,
+            CommitError::AlreadyExists { .. } => Code::DuplicateEntry,
+            CommitError::TooLarge { .. } => Code::TransactionTooLarge,
+            CommitError::Undetermined { .. } => Code::ErrorDuringCommit,
+            CommitError::Failed(inner) => return inner.clone().into(),
+        };
+        error::Error::new(code, cause.to_string())
+    }
+}

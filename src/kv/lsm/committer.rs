@@ -1,0 +1,409 @@
+//! The one thread that writes: it takes everything that waits, checks it, writes it as one batch,
+//! syncs once, and answers all.
+//!
+//! One thread because the storage library holds its journal over the sync anyway, and because it
+//! makes the order of commits, of conflict checks and of snapshots one and the same.
+//!
+//! When a write or sync fails, nothing is acknowledged: the commits of that batch are undetermined
+//! and every later one is refused, until the server is started again and the journal is read back.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
+
+use tokio::sync::oneshot;
+
+use super::journal::{MARKER_KEY, Marker};
+use super::options::Durability;
+use super::queue::{Commit, Outcome, Request};
+use super::recent::{KeyHash, Recent};
+use super::reclaim::Job;
+use super::snapshot::Base;
+use super::spaces::{self, SpaceSet};
+use super::{Shared, fault};
+use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
+
+/// Bytes of one group: about what a disk writes in the time of a sync. A larger write set makes a
+/// group of its own.
+const GROUP_BYTES_MAX: usize = 4 << 20;
+
+/// How often an idle engine lets go of old files.
+const IDLE_TICK: Duration = Duration::from_secs(1);
+
+/// Snapshots in the list before the ones that are gone are looked for.
+const BASES_MIN: usize = 64;
+
+/// The committer's own state; its thread is its only user.
+pub(super) struct Committer {
+    pub(super) shared: Arc<Shared>,
+    pub(super) db: Database,
+    pub(super) data: Keyspace,
+    pub(super) durability: Durability,
+    pub(super) sync_interval: Duration,
+    base: Arc<Base>,
+    bases: VecDeque<Weak<Base>>,
+    bases_max: usize,
+    recent: Recent,
+    run: Run,
+    physical: Vec<u8>,
+}
+
+/// What async batches are marked with.
+struct Run {
+    id: u64,
+    written: u64,
+    synced: u64,
+    synced_at: Instant,
+}
+
+/// A batch in the making.
+#[derive(Default)]
+struct Group {
+    items: HashMap<Slice, Option<Slice>>,
+    bytes: usize,
+    members: Vec<oneshot::Sender<Outcome>>,
+}
+
+impl Committer {
+    pub(super) fn new(shared: Arc<Shared>, opened: super::Opened) -> Committer {
+        let base = opened.base;
+        Committer {
+            recent: Recent::new(base.ts),
+            bases: VecDeque::from([Arc::downgrade(&base)]),
+            bases_max: BASES_MIN,
+            run: Run {
+                id: rand::random(),
+                written: 0,
+                synced: 0,
+                synced_at: Instant::now(),
+            },
+            physical: Vec::new(),
+            base,
+            shared,
+            db: opened.db,
+            data: opened.data,
+            durability: opened.durability,
+            sync_interval: opened.sync_interval,
+        }
+    }
+
+    /// Serves the queue until the engine is closed.
+    pub(super) fn run(mut self) {
+        loop {
+            let is_dirty = self.run.synced < self.run.written;
+            let patience = if is_dirty {
+                self.sync_interval
+            } else {
+                IDLE_TICK
+            };
+            let mut waiting = VecDeque::from(self.shared.queue.take(patience));
+            if waiting.is_empty() && !is_dirty {
+                self.let_go();
+            }
+            while let Some(request) = waiting.pop_front() {
+                match request {
+                    Request::Commit(first) => self.commit_group(first, &mut waiting),
+                    Request::CreateSpace(space, answer) => {
+                        let _ = answer.send(self.create_space(space));
+                    }
+                    Request::DropSpace(space, answer) => {
+                        let _ = answer.send(self.drop_space(space));
+                    }
+                    Request::Sync(answer) => {
+                        let _ = answer.send(self.sync());
+                    }
+                    Request::Close(answer) => return self.close(answer, waiting),
+                }
+            }
+            self.sync_when_due();
+        }
+    }
+
+    fn commit_group(&mut self, first: Commit, waiting: &mut VecDeque<Request>) {
+        let mut group = Group::default();
+        self.admit(first, &mut group);
+        while group.bytes < GROUP_BYTES_MAX {
+            match waiting.pop_front() {
+                Some(Request::Commit(next)) if group.bytes + next.bytes <= GROUP_BYTES_MAX => {
+                    self.admit(next, &mut group);
+                }
+                Some(other) => {
+                    waiting.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        let outcome = self.write(group.items);
+        for member in group.members {
+            let _ = member.send(outcome.clone());
+        }
+    }
+
+    /// Checks a write set against what is committed and what is in the group, and adds it.
+    fn admit(&mut self, commit: Commit, group: &mut Group) {
+        match self.check(&commit, group) {
+            Ok(()) => {
+                self.add(commit.writes, group);
+                group.bytes += commit.bytes;
+                group.members.push(commit.answer);
+            }
+            Err(refused) => {
+                let _ = commit.answer.send(Err(refused));
+            }
+        }
+    }
+
+    fn check(&mut self, commit: &Commit, group: &Group) -> std::result::Result<(), CommitError> {
+        if let Some(cause) = self.shared.read_only() {
+            return Err(cause.into());
+        }
+        let writes = &commit.writes;
+        self.check_spaces(writes)?;
+        if let Some(start_ts) = writes.start_ts {
+            for (space, key) in &writes.must_be_unchanged {
+                let hash = self.hash(*space, key);
+                if self.recent.is_changed_since(hash, start_ts) {
+                    let (space, key) = (*space, key.clone());
+                    return Err(CommitError::Conflict { space, key });
+                }
+            }
+        }
+        for place in &writes.must_be_absent {
+            if self.exists(place, commit.absent_at, group)? {
+                let (space, key) = place.clone();
+                return Err(CommitError::AlreadyExists { space, key });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_spaces(&self, writes: &WriteSet) -> Result<()> {
+        let mut seen = None;
+        let checked = writes
+            .must_be_absent
+            .iter()
+            .chain(&writes.must_be_unchanged);
+        let checked = checked.map(|(space, _)| *space);
+        for space in writes.written().map(|(space, _)| space).chain(checked) {
+            if seen != Some(space) {
+                self.base.spaces.check(space)?;
+                seen = Some(space);
+            }
+        }
+        Ok(())
+    }
+
+    fn exists(
+        &mut self,
+        place: &(Space, Key),
+        absent_at: Option<Ts>,
+        group: &Group,
+    ) -> Result<bool> {
+        let (space, key) = place;
+        let hash = self.hash(*space, key);
+        if absent_at.is_some_and(|ts| !self.recent.is_changed_since(hash, ts)) {
+            return Ok(false);
+        }
+        match group.items.get(self.physical.as_slice()) {
+            Some(written) => Ok(written.is_some()),
+            None => self.base.contains(*space, key),
+        }
+    }
+
+    /// The hash of a key, whose physical form is left in `self.physical`.
+    fn hash(&mut self, space: Space, key: &[u8]) -> KeyHash {
+        self.physical.clear();
+        spaces::put_physical(space, key, &mut self.physical);
+        self.recent.hash(&self.physical)
+    }
+
+    fn add(&mut self, writes: WriteSet, group: &mut Group) {
+        // Later than every snapshot there is, and not later than the one that will show it.
+        let ts = Ts(self.base.ts.0 + 1);
+        let deletes = writes.deletes.into_iter();
+        let deletes = deletes.map(|(space, key)| (space, key, None));
+        let puts = writes.puts.into_iter();
+        let puts = puts.map(|put| (put.space, put.key, Some(put.value)));
+        for (space, key, value) in deletes.chain(puts) {
+            let hash = self.hash(space, &key);
+            self.recent.note(hash, ts);
+            let physical = Slice::from(self.physical.as_slice());
+            group.items.insert(physical, value.map(Slice::from));
+        }
+    }
+
+    /// Writes a batch, syncs it as the options say, and shows it to readers.
+    fn write(&mut self, items: HashMap<Slice, Option<Slice>>) -> Outcome {
+        if items.is_empty() {
+            return Ok(self.base.ts);
+        }
+        let mode = match self.durability {
+            Durability::Sync => PersistMode::SyncData,
+            Durability::Async => PersistMode::Buffer,
+        };
+        let batch = OwnedWriteBatch::with_capacity(self.db.clone(), items.len() + 1);
+        let mut batch = batch.durability(Some(mode));
+        self.run.written += 1;
+        if self.durability == Durability::Async {
+            batch.insert(&self.data, MARKER_KEY, self.marker().encode());
+        } else {
+            self.run.synced = self.run.written;
+        }
+        for (key, value) in items {
+            match value {
+                Some(value) => batch.insert(&self.data, key, value),
+                None => batch.remove(&self.data, key),
+            }
+        }
+        match batch.commit() {
+            Ok(()) => {
+                let spaces = Arc::clone(&self.base.spaces);
+                self.publish(spaces);
+                Ok(self.base.ts)
+            }
+            // It failed before, and nothing was written now.
+            Err(fjall::Error::Poisoned) => Err(self
+                .fail("writing a commit", &fjall::Error::Poisoned)
+                .into()),
+            Err(cause) => Err(CommitError::Undetermined {
+                cause: self.fail("writing a commit", &cause).to_string(),
+            }),
+        }
+    }
+
+    fn marker(&self) -> Marker {
+        Marker {
+            run: self.run.id,
+            number: self.run.written,
+            synced: self.run.synced,
+        }
+    }
+
+    /// After a failure nothing is certain any more.
+    fn fail(&self, doing: &str, cause: &fjall::Error) -> Error {
+        let cause = fault::error(doing, cause);
+        self.shared.set_read_only(&cause);
+        cause
+    }
+
+    /// Shows the present state to readers.
+    fn publish(&mut self, spaces: Arc<SpaceSet>) {
+        self.base = Arc::new(Base::take(&self.db, &self.data, spaces));
+        self.shared.show(Arc::clone(&self.base));
+        self.bases.push_back(Arc::downgrade(&self.base));
+        while self
+            .bases
+            .front()
+            .is_some_and(|base| base.strong_count() == 0)
+        {
+            self.bases.pop_front();
+        }
+        if self.bases_max < self.bases.len() {
+            self.bases.retain(|base| 0 < base.strong_count());
+            self.bases_max = BASES_MIN.max(2 * self.bases.len());
+        }
+        self.recent.prune(self.oldest());
+    }
+
+    fn oldest(&self) -> Ts {
+        let oldest = self.bases.iter().find_map(Weak::upgrade);
+        oldest.map_or(self.base.ts, |base| base.ts)
+    }
+
+    fn create_space(&mut self, space: Space) -> Result<()> {
+        let known = self.base.spaces.spaces();
+        let is_used = known.live.contains(&space) || self.shared.dead.contains(space);
+        if is_used {
+            return Err(Error::SpaceUsed(space));
+        }
+        self.write_space(spaces::live_record(space))?;
+        let set = self.base.spaces.with(space);
+        self.publish(Arc::new(set));
+        Ok(())
+    }
+
+    fn drop_space(&mut self, space: Space) -> Result<()> {
+        self.base.spaces.check(space)?;
+        self.write_space(spaces::dead_record(space))?;
+        let set = self.base.spaces.without(space);
+        self.publish(Arc::new(set));
+        self.shared.dead.extend([space]);
+        self.shared.reclaim.send(Job::Dropped(space));
+        Ok(())
+    }
+
+    /// Writes a record of the registry; synced in every mode.
+    fn write_space(&mut self, record: (Vec<u8>, &'static [u8])) -> Result<()> {
+        if let Some(cause) = self.shared.read_only() {
+            return Err(cause);
+        }
+        let (key, value) = record;
+        let mut batch = self.db.batch().durability(Some(PersistMode::SyncData));
+        self.run.written += 1;
+        if self.durability == Durability::Async {
+            batch.insert(&self.data, MARKER_KEY, self.marker().encode());
+        }
+        batch.insert(&self.data, key, value);
+        let written = batch.commit();
+        written.map_err(|cause| self.fail("writing a space record", &cause))?;
+        self.note_synced();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        if let Some(cause) = self.shared.read_only() {
+            return Err(cause);
+        }
+        if let Err(cause) = self.db.persist(PersistMode::SyncData) {
+            return Err(self.fail("syncing the journal", &cause));
+        }
+        self.note_synced();
+        Ok(())
+    }
+
+    fn note_synced(&mut self) {
+        self.run.synced = self.run.written;
+        self.run.synced_at = Instant::now();
+    }
+
+    fn sync_when_due(&mut self) {
+        let is_dirty = self.run.synced < self.run.written;
+        if is_dirty && self.sync_interval <= self.run.synced_at.elapsed() && self.sync().is_err() {
+            // Every later write says why; there is nobody to tell now.
+            self.run.synced = self.run.written;
+        }
+    }
+
+    /// Compactions leave files behind for snapshots that are gone by now; an idle engine returns
+    /// their space.
+    fn let_go(&mut self) {
+        let newest = self.db.snapshot().seqno();
+        if self.base.ts < Ts(newest) {
+            let spaces = Arc::clone(&self.base.spaces);
+            self.publish(spaces);
+        }
+        if self.data.tree.version_free_list_len() != 0 {
+            let unneeded = self.oldest().0.saturating_sub(1);
+            let mut versions = self.data.tree.get_version_history_lock();
+            if let Err(cause) = versions.maintenance(self.data.path(), unneeded) {
+                tracing::warn!(%cause, "old files of the storage engine were not removed");
+            }
+        }
+    }
+
+    fn close(mut self, answer: oneshot::Sender<Result<()>>, waiting: VecDeque<Request>) {
+        let synced = self.sync();
+        for late in waiting.into_iter().chain(self.shared.queue.close()) {
+            late.refuse(Error::Closed);
+        }
+        self.shared.reclaim.close();
+        self.shared.hide();
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        shared.release();
+        let _ = answer.send(synced);
+    }
+}

@@ -1,0 +1,164 @@
+//! The data directory: whose it is, which format it has, and that one server at a time uses it.
+//!
+//! ```text
+//! MESETA   two lines of text: what this is and which format it has; written last of all
+//! LOCK     held by the running server; its bytes are not used
+//! lsm/     the files of the engine
+//! ```
+//!
+//! Only [`claim`] and [`DirectoryLock::seal`] write here; the files inside `lsm/` are the
+//! engine's own.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::kv::{Error, Result};
+
+/// Names this server and the format in its version file.
+const VERSION_TEXT: &str = "Meseta data directory\nformat 1\n";
+
+/// First line of a version file of any format.
+const VERSION_HEAD: &str = "Meseta data directory";
+
+const VERSION_FILE: &str = "MESETA";
+const VERSION_FILE_NEW: &str = "MESETA.new";
+const LOCK_FILE: &str = "LOCK";
+const ENGINE_DIR: &str = "lsm";
+
+/// Holds the data directory for this process until it is dropped.
+pub(super) struct DirectoryLock {
+    dir: PathBuf,
+    is_sealed: bool,
+    _file: File,
+}
+
+/// Takes a directory for this server, making it when there is none.
+///
+/// # Errors
+///
+/// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`], [`Error::Unwritable`].
+pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
+    let unwritable = |cause: io::Error| Error::Unwritable {
+        dir: dir.to_path_buf(),
+        cause: cause.to_string(),
+    };
+    fs::create_dir_all(dir).map_err(unwritable)?;
+    let is_sealed = check_version(dir)?;
+    if !is_sealed {
+        check_not_foreign(dir)?;
+    }
+    let file = lock(dir)?;
+    // A directory without version file was left in the middle of its first start: nothing was
+    // ever acknowledged from it.
+    let engine_dir = dir.join(ENGINE_DIR);
+    if !is_sealed && engine_dir.exists() {
+        fs::remove_dir_all(&engine_dir).map_err(unwritable)?;
+    }
+    Ok(DirectoryLock {
+        dir: dir.to_path_buf(),
+        is_sealed,
+        _file: file,
+    })
+}
+
+impl DirectoryLock {
+    /// Where the engine keeps its files.
+    pub(super) fn engine_dir(&self) -> PathBuf {
+        self.dir.join(ENGINE_DIR)
+    }
+
+    /// Marks the directory as complete, once the engine has opened it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unwritable`].
+    pub(super) fn seal(&mut self) -> Result<()> {
+        if self.is_sealed {
+            return Ok(());
+        }
+        write_version(&self.dir).map_err(|cause| Error::Unwritable {
+            dir: self.dir.clone(),
+            cause: cause.to_string(),
+        })?;
+        self.is_sealed = true;
+        Ok(())
+    }
+}
+
+fn write_version(dir: &Path) -> io::Result<()> {
+    let new = dir.join(VERSION_FILE_NEW);
+    let mut file = File::create(&new)?;
+    file.write_all(VERSION_TEXT.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, dir.join(VERSION_FILE))?;
+    File::open(dir)?.sync_all()
+}
+
+/// Whether there is a version file of this format.
+fn check_version(dir: &Path) -> Result<bool> {
+    let path = dir.join(VERSION_FILE);
+    let text = match fs::read(&path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(cause) => return Err(Error::io(format!("reading {}", path.display()), &cause)),
+    };
+    if text == VERSION_TEXT {
+        return Ok(true);
+    }
+    let mut lines = text.lines();
+    if lines.next() != Some(VERSION_HEAD) {
+        return Err(foreign(dir, VERSION_FILE));
+    }
+    let format_of = |line: Option<&str>| line.unwrap_or("none").replace("format ", "");
+    Err(Error::OtherFormat {
+        dir: dir.to_path_buf(),
+        found: format_of(lines.next()),
+        expected: format_of(VERSION_TEXT.lines().nth(1)),
+    })
+}
+
+fn check_not_foreign(dir: &Path) -> Result<()> {
+    let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
+    let mut is_ours = false;
+    let mut stranger = None;
+    for entry in fs::read_dir(dir).map_err(cannot_read)? {
+        let name = entry.map_err(cannot_read)?.file_name();
+        let name = name.to_string_lossy().into_owned();
+        match name.as_str() {
+            LOCK_FILE => is_ours = true,
+            ENGINE_DIR | VERSION_FILE_NEW => stranger = stranger.or(Some((name, true))),
+            "lost+found" => {}
+            _ => stranger = Some((name, false)),
+        }
+    }
+    match stranger {
+        Some((_, true)) if is_ours => Ok(()),
+        Some((name, _)) => Err(foreign(dir, &name)),
+        None => Ok(()),
+    }
+}
+
+fn foreign(dir: &Path, found: &str) -> Error {
+    Error::ForeignDirectory {
+        dir: dir.to_path_buf(),
+        found: found.to_owned(),
+    }
+}
+
+fn lock(dir: &Path) -> Result<File> {
+    let unwritable = |cause: io::Error| Error::Unwritable {
+        dir: dir.to_path_buf(),
+        cause: cause.to_string(),
+    };
+    let mut open = OpenOptions::new();
+    open.create(true).truncate(false).read(true).write(true);
+    let file = open.open(dir.join(LOCK_FILE)).map_err(unwritable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse {
+            dir: dir.to_path_buf(),
+        }),
+        Err(TryLockError::Error(cause)) => Err(unwritable(cause)),
+    }
+}

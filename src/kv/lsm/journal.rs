@@ -1,0 +1,349 @@
+#![expect(
+    clippy::little_endian_bytes,
+    reason = "this file reads the journal format of the storage library, and owns the marker's"
+)]
+//! Cuts the torn tail off the engine's journal before the engine opens it.
+//!
+//! After a power cut the last bytes of the journal may be missing, zero or old garbage, in any
+//! order, because the system writes pages as it likes. The storage library stops at such a tail in
+//! some shapes, refuses to open in others, and cuts silently in front of intact batches in a third.
+//! So this file decides, before the library looks:
+//!
+//! ```text
+//! intact batches, then nothing or only zeros                 open as it is
+//! intact batches, then garbage, no intact batch behind it    cut the garbage: it was never acknowledged
+//! garbage with an intact batch behind it                     refuse: acknowledged bytes are damaged
+//!   … unless every such batch says that the bytes before     cut: in async mode several batches may
+//!     it were not yet synced                                 be on their way to the disk together
+//! ```
+//!
+//! In sync mode a batch is written only after the one before it was synced, so that an intact batch
+//! proves everything in front of it was acknowledged. In async mode every batch carries a
+//! [`Marker`] that says what was synced when it was written.
+//!
+//! The checksum leaves out the head of a batch. Its count is checked by the items themselves; its
+//! sequence number must grow, or the batch counts as damaged.
+//!
+//! Journal format of fjall 3.1.13, numbers little-endian; files `<number>.jnl` in ascending order:
+//!
+//! ```text
+//! batch  = 01 items:u32 seqno:u64  item*  03 checksum:u64 "FJL" 03      checksum: xxh3 of the items
+//! item   = 02 type:u8 compression:u8 keyspace:u64 key_len:u16 value_len:u32 stored_len:u32 key stored
+//!        | 04 keyspace:u64
+//! ```
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::kv::{Error, Result};
+
+const TAG_START: u8 = 1;
+const TAG_ITEM: u8 = 2;
+const TAG_END: u8 = 3;
+const TAG_CLEAR: u8 = 4;
+const TRAILER: &[u8] = b"FJL\x03";
+
+/// Largest tag of a value's type and of its compression; greater ones are garbage.
+const VALUE_TYPE_MAX: u8 = 4;
+const COMPRESSION_MAX: u8 = 1;
+
+/// Background work takes sequence numbers too, so that they grow by more than one from batch to
+/// batch; by more than this they are garbage.
+const SEQNO_STEP_MAX: u64 = 1 << 32;
+
+/// The library's counter must stay below twice this.
+const SEQNO_MAX: u64 = 1 << 62;
+
+/// The engine's key under which async batches carry their [`Marker`].
+pub(super) const MARKER_KEY: &[u8] = &[0, b'j'];
+
+/// What an async batch knows about the batches before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marker {
+    /// Tells one run of the server from another.
+    pub(super) run: u64,
+    /// This batch's number within its run, from 1.
+    pub(super) number: u64,
+    /// The last batch of this run that was synced before this one was written; 0 for none.
+    pub(super) synced: u64,
+}
+
+impl Marker {
+    pub(super) fn encode(self) -> Vec<u8> {
+        let parts = [self.run, self.number, self.synced];
+        parts.iter().flat_map(|part| part.to_le_bytes()).collect()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Marker> {
+        let mut reader = Reader { bytes, at: 0 };
+        let marker = Marker {
+            run: reader.u64()?,
+            number: reader.u64()?,
+            synced: reader.u64()?,
+        };
+        (reader.at == bytes.len()).then_some(marker)
+    }
+}
+
+/// What was cut off.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) path: PathBuf,
+    pub(super) at: usize,
+    pub(super) bytes: usize,
+}
+
+/// Makes the journals in `dir` such that the engine opens them without losing what it must keep.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] when bytes that were acknowledged are damaged.
+pub(super) fn repair(dir: &Path) -> Result<Option<Cut>> {
+    let journals = list(dir)?;
+    let mut last = None;
+    for (idx, path) in journals.iter().enumerate() {
+        let bytes = read(path)?;
+        let walk = walk(&bytes, last);
+        last = walk.last.or(last);
+        let Some(damage) = walk.damage else { continue };
+        let behind = journals.get(idx + 1..).unwrap_or_default();
+        let later = bytes.get(damage.resume..).unwrap_or_default();
+        check_unsynced(later, (path, walk.end), last)?;
+        for path in behind {
+            check_unsynced(&read(path)?, (path, 0), last)?;
+        }
+        for path in behind {
+            cut(path, 0)?;
+        }
+        cut(path, walk.end)?;
+        return Ok(Some(Cut {
+            path: path.clone(),
+            at: walk.end,
+            bytes: bytes.len() - walk.end,
+        }));
+    }
+    Ok(None)
+}
+
+fn list(dir: &Path) -> Result<Vec<PathBuf>> {
+    let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
+    let mut journals = Vec::new();
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(cannot_read(cause)),
+    };
+    for entry in entries {
+        let path = entry.map_err(cannot_read)?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_suffix(".jnl"));
+        if let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) {
+            journals.push((number, path));
+        }
+    }
+    journals.sort();
+    Ok(journals.into_iter().map(|(_, path)| path).collect())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|cause| Error::io(format!("reading {}", path.display()), &cause))
+}
+
+fn cut(path: &Path, at: usize) -> Result<()> {
+    let cannot_cut = |cause: io::Error| Error::io(format!("cutting {}", path.display()), &cause);
+    let file = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .map_err(cannot_cut)?;
+    file.set_len(at as u64).map_err(cannot_cut)?;
+    file.sync_all().map_err(cannot_cut)
+}
+
+/// The intact batches from the begin of a file.
+struct Walk {
+    /// Where the last of them ends.
+    end: usize,
+    /// The last of them.
+    last: Option<Batch>,
+    /// What is behind them, unless it is nothing or zeros.
+    damage: Option<Damage>,
+}
+
+#[derive(Clone, Copy)]
+struct Damage {
+    /// Where another batch may begin.
+    resume: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Batch {
+    seqno: u64,
+    end: usize,
+    marker: Option<Marker>,
+}
+
+fn walk(bytes: &[u8], mut last: Option<Batch>) -> Walk {
+    let mut end = 0;
+    loop {
+        match batch(bytes, end) {
+            Ok(next) if follows(next, last) => {
+                end = next.end;
+                last = Some(next);
+            }
+            stop => {
+                let damage = match stop {
+                    Ok(misplaced) => Damage {
+                        resume: misplaced.end,
+                    },
+                    Err(damage) => damage,
+                };
+                let rest = bytes.get(end..).unwrap_or_default();
+                let damage = (!is_zeros(rest)).then_some(damage);
+                return Walk { end, last, damage };
+            }
+        }
+    }
+}
+
+fn follows(next: Batch, last: Option<Batch>) -> bool {
+    let (after, until) = match last {
+        Some(last) => (last.seqno, last.seqno.saturating_add(SEQNO_STEP_MAX)),
+        None => (0, SEQNO_MAX),
+    };
+    (last.is_none() || after < next.seqno) && next.seqno < until
+}
+
+/// The library makes its files 64 MiB of zeros long before it writes to them.
+fn is_zeros(bytes: &[u8]) -> bool {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut pages = bytes.chunks(ZEROS.len());
+    pages.all(|page| ZEROS.get(..page.len()) == Some(page))
+}
+
+/// Refuses when an intact batch in `bytes` proves that the damage was synced once.
+fn check_unsynced(bytes: &[u8], damage: (&Path, usize), last: Option<Batch>) -> Result<()> {
+    let mut at = 0;
+    while let Some(found) = next_batch(bytes, at) {
+        at = found.end;
+        let is_unsynced = found.marker.is_some_and(|marker| {
+            let before = last.and_then(|last| last.marker);
+            let before = before.filter(|before| before.run == marker.run);
+            marker.synced <= before.map_or(0, |before| before.number)
+        });
+        if !is_unsynced {
+            let (path, at) = damage;
+            return Err(Error::Corrupt {
+                what: format!(
+                    "journal {} is damaged at byte {at}, in front of intact commits",
+                    path.display()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The first intact batch at `at` or behind it.
+fn next_batch(bytes: &[u8], at: usize) -> Option<Batch> {
+    let starts = bytes.iter().enumerate().skip(at);
+    let mut starts = starts.filter(|(_, byte)| **byte == TAG_START);
+    starts.find_map(|(at, _)| batch(bytes, at).ok())
+}
+
+/// Reads the batch at `at`.
+fn batch(bytes: &[u8], at: usize) -> std::result::Result<Batch, Damage> {
+    let mut reader = Reader { bytes, at };
+    let broken = Damage { resume: at + 1 };
+    let (seqno, items, marker) = reader.start_and_items().ok_or(broken)?;
+    let checksum = reader.end().ok_or(broken)?;
+    let end = reader.at;
+    if xxh3_64(items) != checksum {
+        return Err(Damage { resume: end });
+    }
+    Ok(Batch { seqno, end, marker })
+}
+
+enum Item {
+    Marker(Marker),
+    Other,
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let until = self.at.checked_add(count)?;
+        let taken = self.bytes.get(self.at..until)?;
+        self.at = until;
+        Some(taken)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_le_bytes(self.take(2)?.try_into().ok()?))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn tag(&mut self, tag: u8) -> Option<()> {
+        (self.u8()? == tag).then_some(())
+    }
+
+    fn start_and_items(&mut self) -> Option<(u64, &'a [u8], Option<Marker>)> {
+        self.tag(TAG_START)?;
+        let items_count = self.u32()?;
+        let seqno = self.u64()?;
+        let items_at = self.at;
+        let mut marker = None;
+        for _ in 0..items_count {
+            if let Item::Marker(found) = self.item()? {
+                marker = Some(found);
+            }
+        }
+        let items = self.bytes.get(items_at..self.at)?;
+        Some((seqno, items, marker))
+    }
+
+    fn item(&mut self) -> Option<Item> {
+        match self.u8()? {
+            TAG_ITEM => {}
+            TAG_CLEAR => return self.u64().map(|_keyspace| Item::Other),
+            _ => return None,
+        }
+        if VALUE_TYPE_MAX < self.u8()? || COMPRESSION_MAX < self.u8()? {
+            return None;
+        }
+        let _keyspace = self.u64()?;
+        let key_len = self.u16()?;
+        let _value_len = self.u32()?;
+        let stored_len = self.u32()?;
+        let key = self.take(usize::from(key_len))?;
+        let stored = self.take(usize::try_from(stored_len).ok()?)?;
+        let marker = Marker::decode(stored).filter(|_| key == MARKER_KEY);
+        Some(marker.map_or(Item::Other, Item::Marker))
+    }
+
+    fn end(&mut self) -> Option<u64> {
+        self.tag(TAG_END)?;
+        let checksum = self.u64()?;
+        (self.take(TRAILER.len())? == TRAILER).then_some(checksum)
+    }
+}
+
+#[cfg(test)]
+mod tests;

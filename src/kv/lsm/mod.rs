@@ -1,0 +1,447 @@
+//! The embedded engine: durable, ordered, in this process; an LSM tree with group commit in front.
+//!
+//! The tree is the `fjall` crate's. What is here makes it keep the contract:
+//!
+//! - [`Options`] and `directory`: where the data lives, whose it is, how much memory it takes;
+//! - `journal`: cuts a torn tail before the crate would stumble over it;
+//! - `committer` with `queue` and `recent`: one batch and one sync for all commits that wait;
+//! - `snapshot`: reads, always between two batches;
+//! - `estimate`: the size of a range, from what the files say about themselves;
+//! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped.
+//!
+//! Nothing above this module sees the crate.
+
+mod committer;
+mod directory;
+mod estimate;
+mod fault;
+mod journal;
+mod options;
+mod queue;
+mod recent;
+mod reclaim;
+mod snapshot;
+mod spaces;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use parking_lot::{Mutex, RwLock};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+pub use options::{Durability, Options};
+
+use self::committer::Committer;
+use self::directory::DirectoryLock;
+use self::queue::{Commit, Outcome, Queue, Request};
+use self::reclaim::{Job, Reclaim};
+use self::snapshot::{Base, LsmSnapshot};
+use self::spaces::{DeadSpaces, Registry};
+use super::{
+    Answer, Capabilities, CommitError, Engine, Error, Estimate, Key, KeyRange, Limits, Result,
+    Snapshot, Space, Spaces, Ts, WriteSet,
+};
+
+/// A row of the dialect is at most 64 MiB and a key 30 KiB; the storage library takes keys below
+/// 64 KiB. A write set is held in memory some three times while it is written.
+const LIMITS: Limits = Limits {
+    key_bytes_max: 32 << 10,
+    value_bytes_max: 65 << 20,
+    write_set_bytes_max: 256 << 20,
+};
+
+/// Memory that commits may take while they wait; the next one waits outside. Not less than one
+/// write set at its limit.
+const WAITING_KIB_MAX: usize = 272 << 10;
+
+/// What a commit counts for in the waiting line beside its bytes: bounds the number that waits.
+const COMMIT_KIB: usize = 1;
+
+/// Keys of `must_be_absent` that are looked up on the caller's thread.
+const NOW_ABSENT_MAX: usize = 256;
+
+/// Block size: one page of the system's cache.
+const BLOCK_BYTES: u32 = 4096;
+
+/// About one false positive in a hundred.
+const BLOOM_BITS_PER_KEY: f32 = 10.0;
+
+/// Name of the storage library's keyspace that holds everything.
+const DATA: &str = "data";
+
+/// The embedded engine.
+pub struct Lsm {
+    shared: Arc<Shared>,
+}
+
+/// What callers and the engine's threads share.
+struct Shared {
+    /// The state that readers see. `None` once closed.
+    base: RwLock<Option<Arc<Base>>>,
+    queue: Queue,
+    waiting: Arc<Semaphore>,
+    dead: DeadSpaces,
+    reclaim: Reclaim,
+    /// Why nothing is written any more.
+    read_only: RwLock<Option<String>>,
+    lock: Mutex<Option<DirectoryLock>>,
+}
+
+/// What the committer starts with.
+struct Opened {
+    db: Database,
+    data: Keyspace,
+    base: Arc<Base>,
+    durability: Durability,
+    sync_interval: Duration,
+}
+
+impl Lsm {
+    /// Opens a data directory, making it when there is none, and repairing what a power cut left.
+    /// Blocks; the longest part is reading the journals back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`],
+    /// [`Error::Unwritable`], [`Error::Corrupt`], [`Error::Io`].
+    pub fn open(options: &Options) -> Result<Lsm> {
+        let mut lock = directory::claim(&options.dir)?;
+        let engine_dir = lock.engine_dir();
+        if let Some(cut) = journal::repair(&engine_dir)? {
+            tracing::warn!(
+                journal = %cut.path.display(), at = cut.at, bytes = cut.bytes,
+                "cut the unfinished end of the journal, left by a crash"
+            );
+        }
+        let dead = DeadSpaces::default();
+        let (db, data) = open_tree(&engine_dir, options, &dead)?;
+        let registry = read_registry(&db, &data)?;
+        dead.extend(registry.dead.iter().copied());
+        lock.seal()?;
+        let base = Arc::new(Base::take(&db, &data, Arc::new(registry.set)));
+        let shared = Arc::new(Shared {
+            base: RwLock::new(Some(Arc::clone(&base))),
+            queue: Queue::default(),
+            waiting: Arc::new(Semaphore::new(WAITING_KIB_MAX)),
+            dead,
+            reclaim: Reclaim::default(),
+            read_only: RwLock::new(None),
+            lock: Mutex::new(Some(lock)),
+        });
+        shared
+            .reclaim
+            .start(data.clone(), registry.dead.into_iter().collect())?;
+        let opened = Opened {
+            db,
+            data,
+            base,
+            durability: options.durability,
+            sync_interval: options.async_sync_interval,
+        };
+        start_committer(Arc::clone(&shared), opened)?;
+        Ok(Lsm { shared })
+    }
+
+    fn base(&self) -> Result<Arc<Base>> {
+        self.shared.base.read().clone().ok_or(Error::Closed)
+    }
+
+    /// Puts a request to the committer in line and waits for its answer.
+    async fn ask(
+        &self,
+        request: impl FnOnce(oneshot::Sender<Result<()>>) -> Request,
+    ) -> Result<()> {
+        let (sender, answer) = oneshot::channel();
+        self.shared.queue.push(request(sender))?;
+        answer.await.unwrap_or_else(|_| Err(self.shared.silence()))
+    }
+}
+
+impl Drop for Lsm {
+    fn drop(&mut self) {
+        let (sender, _) = oneshot::channel();
+        // Closed already, or the committer closes on its own thread.
+        let _ = self.shared.queue.push(Request::Close(sender));
+    }
+}
+
+impl Shared {
+    fn show(&self, base: Arc<Base>) {
+        *self.base.write() = Some(base);
+    }
+
+    fn hide(&self) {
+        *self.base.write() = None;
+    }
+
+    fn release(&self) {
+        self.lock.lock().take();
+    }
+
+    fn read_only(&self) -> Option<Error> {
+        let cause = self.read_only.read().clone()?;
+        Some(Error::ReadOnly { cause })
+    }
+
+    fn set_read_only(&self, cause: &Error) {
+        let mut read_only = self.read_only.write();
+        if read_only.is_none() {
+            tracing::error!(%cause, "the storage engine takes no more writes until a restart");
+            *read_only = Some(cause.to_string());
+        }
+    }
+
+    /// Why a request got no answer.
+    fn silence(&self) -> Error {
+        self.read_only().unwrap_or(Error::Closed)
+    }
+}
+
+fn open_tree(
+    dir: &std::path::Path,
+    options: &Options,
+    dead: &DeadSpaces,
+) -> Result<(Database, Keyspace)> {
+    let dead = dead.clone();
+    let open = move || {
+        let builder = Database::builder(dir)
+            .cache_size(options.cache_bytes)
+            .max_journaling_size(options.journal_bytes_max)
+            .manual_journal_persist(true)
+            .with_compaction_filter_factories(Arc::new(move |name| {
+                (name == DATA).then(|| Arc::new(dead.clone()) as _)
+            }));
+        let db = builder.open()?;
+        let data = db.keyspace(DATA, || tree_options(options))?;
+        Ok((db, data))
+    };
+    // The storage library asserts where it should return errors, above all while it reads a
+    // damaged directory.
+    match panic::catch_unwind(AssertUnwindSafe(open)) {
+        Ok(Ok(opened)) => Ok(opened),
+        Ok(Err(fjall::Error::Locked)) => Err(Error::InUse {
+            dir: options.dir.clone(),
+        }),
+        Ok(Err(cause)) => Err(fault::error("opening the storage engine", &cause)),
+        Err(_) => Err(Error::Corrupt {
+            what: "the storage engine could not read its files".to_owned(),
+        }),
+    }
+}
+
+fn tree_options(options: &Options) -> KeyspaceCreateOptions {
+    let bloom = BloomConstructionPolicy::BitsPerKey(BLOOM_BITS_PER_KEY);
+    KeyspaceCreateOptions::default()
+        .manual_journal_persist(true)
+        .max_memtable_size(options.memtable_bytes)
+        .data_block_size_policy(fjall::config::BlockSizePolicy::all(BLOCK_BYTES))
+        .filter_policy(FilterPolicy::all(FilterPolicyEntry::Bloom(bloom)))
+}
+
+fn read_registry(db: &Database, data: &Keyspace) -> Result<Registry> {
+    use fjall::Readable;
+    let failed = |cause: fjall::Error| fault::error("reading the spaces", &cause);
+    let (start, until) = spaces::registry_range();
+    let mut registry = Registry::default();
+    for record in db.snapshot().range(data, start..until) {
+        let (key, value) = record.into_inner().map_err(failed)?;
+        registry.read(&key, &value)?;
+    }
+    Ok(registry)
+}
+
+/// Tells callers when the committer's thread ends in a way that nobody planned.
+struct Watch(Arc<Shared>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.set_read_only(&Error::Io {
+                doing: "committing".to_owned(),
+                cause: "the committer's thread panicked".to_owned(),
+            });
+        }
+        for late in self.0.queue.close() {
+            late.refuse(self.0.silence());
+        }
+    }
+}
+
+fn start_committer(shared: Arc<Shared>, opened: Opened) -> Result<()> {
+    let watch = Watch(Arc::clone(&shared));
+    let named = thread::Builder::new().name("meseta-commit".to_owned());
+    let started = named.spawn(move || {
+        let _watch = watch;
+        Committer::new(shared, opened).run();
+    });
+    match started {
+        Ok(_) => Ok(()),
+        Err(cause) => Err(Error::io("starting a thread", &cause)),
+    }
+}
+
+impl Engine for Lsm {
+    fn name(&self) -> &'static str {
+        "lsm"
+    }
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            persistent: true,
+            estimates: true,
+        }
+    }
+
+    fn snapshot(&self) -> Arc<dyn Snapshot> {
+        let base = self.shared.base.read().clone();
+        Arc::new(LsmSnapshot { base })
+    }
+
+    fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        Answer::Now(self.base().and_then(|base| base.get(space, key)))
+    }
+
+    fn commit(&self, writes: WriteSet) -> Answer<'_, Outcome> {
+        if let Err(refused) = writes.check_limits(&LIMITS) {
+            return Answer::Now(Err(refused));
+        }
+        if let Some(cause) = self.shared.read_only() {
+            return Answer::Now(Err(cause.into()));
+        }
+        let base = match self.base() {
+            Ok(base) => base,
+            Err(closed) => return Answer::Now(Err(closed.into())),
+        };
+        let has_checks = !writes.must_be_absent.is_empty() || !writes.must_be_unchanged.is_empty();
+        if writes.is_empty() && !has_checks {
+            return Answer::Now(Ok(base.ts));
+        }
+        Answer::later(commit(Arc::clone(&self.shared), base, writes))
+    }
+
+    fn create_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        Answer::later(self.ask(move |answer| Request::CreateSpace(space, answer)))
+    }
+
+    fn drop_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        Answer::later(self.ask(move |answer| Request::DropSpace(space, answer)))
+    }
+
+    fn spaces(&self) -> Spaces {
+        match self.base() {
+            Ok(base) => base.spaces.spaces(),
+            Err(_) => registry_of_nothing(),
+        }
+    }
+
+    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
+        match self.base() {
+            Ok(base) => estimate::estimate(&base, space, range),
+            Err(_) => Estimate::default(),
+        }
+    }
+
+    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
+        let is_there = self.base().and_then(|base| base.spaces.check(space));
+        if let Err(missing) = is_there {
+            return Answer::Now(Err(missing));
+        }
+        Answer::later(async move {
+            let (sender, answer) = oneshot::channel();
+            self.shared.reclaim.send(Job::Compact(sender));
+            answer.await.unwrap_or_else(|_| Err(self.shared.silence()))
+        })
+    }
+
+    fn sync(&self) -> Answer<'_, Result<()>> {
+        Answer::later(self.ask(Request::Sync))
+    }
+
+    fn close(&self) -> Answer<'_, Result<()>> {
+        Answer::later(async move {
+            match self.ask(Request::Close).await {
+                Err(Error::Closed) => Ok(()),
+                other => other,
+            }
+        })
+    }
+}
+
+fn registry_of_nothing() -> Spaces {
+    Registry::default().set.spaces()
+}
+
+async fn commit(shared: Arc<Shared>, base: Arc<Base>, writes: WriteSet) -> Outcome {
+    let (writes, absent_at) = look_for_absent(base, writes).await?;
+    let bytes = writes.bytes();
+    let kib = u32::try_from((bytes >> 10) + COMMIT_KIB).unwrap_or(u32::MAX);
+    let permit = Arc::clone(&shared.waiting).acquire_many_owned(kib).await;
+    let permit = permit.map_err(|_| Error::Closed)?;
+    let (answer, outcome) = oneshot::channel();
+    let commit = Commit {
+        writes,
+        bytes,
+        absent_at,
+        answer,
+        _permit: permit,
+    };
+    shared.queue.push(Request::Commit(commit))?;
+    outcome.await.unwrap_or_else(|_| {
+        Err(CommitError::Undetermined {
+            cause: shared.silence().to_string(),
+        })
+    })
+}
+
+/// Looks up what must be absent, before the line and beside the committer. What is absent now and
+/// not written until the commit's turn is absent then.
+async fn look_for_absent(
+    base: Arc<Base>,
+    writes: WriteSet,
+) -> std::result::Result<(WriteSet, Option<Ts>), CommitError> {
+    let ts = base.ts;
+    let is_large = NOW_ABSENT_MAX < writes.must_be_absent.len();
+    let (writes, present) = match Handle::try_current() {
+        Ok(runtime) if is_large => {
+            let work = runtime.spawn_blocking(move || {
+                let present = first_present(&base, &writes.must_be_absent);
+                (writes, present)
+            });
+            work.await.map_err(|_| CommitError::Failed(Error::Closed))?
+        }
+        _ => {
+            let present = first_present(&base, &writes.must_be_absent);
+            (writes, present)
+        }
+    };
+    match present? {
+        None => Ok((writes, Some(ts))),
+        Some((space, key)) if writes.must_be_unchanged.is_empty() => {
+            Err(CommitError::AlreadyExists { space, key })
+        }
+        // A conflict is told before a duplicate, and only the committer knows conflicts.
+        Some(_) => Ok((writes, None)),
+    }
+}
+
+fn first_present(base: &Base, keys: &[(Space, Key)]) -> Result<Option<(Space, Key)>> {
+    for (space, key) in keys {
+        if base.contains(*space, key)? {
+            return Ok(Some((*space, key.clone())));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! How the embedded engine is set up. Every size here has its reason beside it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Part of the machine's memory that the block cache takes: a quarter. The rest is for memtables,
+/// pages on their way to clients, and the system's own file cache.
+const CACHE_MEMORY_DIVISOR: u64 = 4;
+
+/// The cache when the machine's memory cannot be learned.
+const CACHE_BYTES_FALLBACK: u64 = 256 << 20;
+
+/// The least cache: below it, index and filter blocks push each other out.
+const CACHE_BYTES_MIN: u64 = 16 << 20;
+
+/// Bytes of a memtable before it is flushed. The journal is kept until its memtable is on disk,
+/// so this also bounds what a start after a crash must replay.
+const MEMTABLE_BYTES: u64 = 32 << 20;
+
+/// Bytes of journal files after which flushing is forced.
+const JOURNAL_BYTES_MAX: u64 = 256 << 20;
+
+/// In async mode: how long an acknowledged commit may wait for its sync.
+const ASYNC_SYNC_INTERVAL: Duration = Duration::from_millis(100);
+
+/// When a commit is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// After it is on disk: nothing acknowledged is ever lost.
+    Sync,
+    /// After it is with the operating system: the end of this process loses nothing, a power cut
+    /// may lose the last [`Options::async_sync_interval`].
+    Async,
+}
+
+/// Options of [`super::Lsm::open`].
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The data directory; created when missing.
+    pub dir: PathBuf,
+    /// Bytes of the block cache.
+    pub cache_bytes: u64,
+    /// Bytes of one memtable; up to four wait to be flushed.
+    pub memtable_bytes: u64,
+    /// Bytes of journal files after which flushing is forced; at least 64 MiB.
+    pub journal_bytes_max: u64,
+    /// When a commit is acknowledged.
+    pub durability: Durability,
+    /// In async mode: the longest time between two syncs.
+    pub async_sync_interval: Duration,
+}
+
+impl Options {
+    /// The usual options for a data directory.
+    pub fn new(dir: impl Into<PathBuf>) -> Options {
+        Options {
+            dir: dir.into(),
+            cache_bytes: default_cache_bytes(),
+            memtable_bytes: MEMTABLE_BYTES,
+            journal_bytes_max: JOURNAL_BYTES_MAX,
+            durability: Durability::Sync,
+            async_sync_interval: ASYNC_SYNC_INTERVAL,
+        }
+    }
+}
+
+fn default_cache_bytes() -> u64 {
+    let bytes = match memory_bytes() {
+        Some(memory) => memory / CACHE_MEMORY_DIVISOR,
+        None => CACHE_BYTES_FALLBACK,
+    };
+    bytes.max(CACHE_BYTES_MIN)
+}
+
+/// Linux tells the memory in kB; a container's own limit, when it has one, is smaller.
+fn memory_bytes() -> Option<u64> {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = machine.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse::<u64>().ok());
+    Some(limit.unwrap_or(u64::MAX).min(kib << 10))
+}

@@ -1,0 +1,95 @@
+//! The line in front of the committer: what waits to be written, and for how long it may.
+
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::kv::{CommitError, Error, Result, Space, Ts, WriteSet};
+
+/// How a commit ends.
+pub(super) type Outcome = std::result::Result<Ts, CommitError>;
+
+/// A write set on its way, with everything that is known about it.
+pub(super) struct Commit {
+    pub(super) writes: WriteSet,
+    pub(super) bytes: usize,
+    /// All of `must_be_absent` was absent at this time; `None` when it was not.
+    pub(super) absent_at: Option<Ts>,
+    pub(super) answer: oneshot::Sender<Outcome>,
+    /// The part of the waiting line's memory that it takes.
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+/// Something for the committer to do.
+pub(super) enum Request {
+    Commit(Commit),
+    CreateSpace(Space, oneshot::Sender<Result<()>>),
+    DropSpace(Space, oneshot::Sender<Result<()>>),
+    Sync(oneshot::Sender<Result<()>>),
+    Close(oneshot::Sender<Result<()>>),
+}
+
+impl Request {
+    /// Tells the caller that nothing was done, and why.
+    pub(super) fn refuse(self, cause: Error) {
+        // A caller that is gone does not mind.
+        match self {
+            Request::Commit(commit) => drop(commit.answer.send(Err(cause.into()))),
+            Request::CreateSpace(_, answer)
+            | Request::DropSpace(_, answer)
+            | Request::Sync(answer)
+            | Request::Close(answer) => drop(answer.send(Err(cause))),
+        }
+    }
+}
+
+/// The waiting line. Its length is bounded by the callers' permits.
+#[derive(Default)]
+pub(super) struct Queue {
+    line: Mutex<Line>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: Vec<Request>,
+    is_closed: bool,
+}
+
+impl Queue {
+    /// Puts a request in line.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`] when nobody will come for it.
+    pub(super) fn push(&self, request: Request) -> Result<()> {
+        let mut line = self.line.lock();
+        if line.is_closed {
+            return Err(Error::Closed);
+        }
+        line.waiting.push(request);
+        let is_first = line.waiting.len() == 1;
+        drop(line);
+        if is_first {
+            self.arrived.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Everything that waits, after waiting for it up to `patience`; perhaps nothing.
+    pub(super) fn take(&self, patience: Duration) -> Vec<Request> {
+        let mut line = self.line.lock();
+        if line.waiting.is_empty() {
+            self.arrived.wait_for(&mut line, patience);
+        }
+        std::mem::take(&mut line.waiting)
+    }
+
+    /// Refuses everything from now on, and gives back what still waits.
+    pub(super) fn close(&self) -> Vec<Request> {
+        let mut line = self.line.lock();
+        line.is_closed = true;
+        std::mem::take(&mut line.waiting)
+    }
+}

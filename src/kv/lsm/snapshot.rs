@@ -1,0 +1,249 @@
+//! Reads of the embedded engine.
+//!
+//! The storage library lets background work move its newest readable point past a batch that is
+//! still being applied, so a snapshot taken from it at a bad moment would see half of that batch.
+//! Therefore only the committer takes the library's snapshots, between two batches, and puts each
+//! into a [`Base`]; everybody reads at the newest base, and taking a snapshot is one counter.
+//!
+//! This file is hot: no allocation per row, no lock beyond the one for the base, no log.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fjall::{AnyTree, Guard, Iter, Keyspace, Readable, Slice};
+use tokio::runtime::Handle;
+
+use super::fault;
+use super::spaces::{self, PREFIX_BYTES, PhysicalKey, SpaceSet};
+use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
+
+/// Rows of a page that are read on the caller's thread; a page with more goes on elsewhere. The
+/// hop costs about as much as thirty rows.
+const NOW_ROWS_MAX: usize = 128;
+
+/// Keys of a multi-get that are read on the caller's thread.
+const NOW_KEYS_MAX: usize = 128;
+
+/// Values up to this size are copied out; larger ones share the cached block's memory.
+const COPIED_BYTES_MAX: usize = 4096;
+
+/// A state between two batches.
+pub(super) struct Base {
+    pub(super) ts: Ts,
+    pub(super) spaces: Arc<SpaceSet>,
+    snapshot: fjall::Snapshot,
+    data: Keyspace,
+}
+
+impl Base {
+    /// The present state. Only for the thread that writes, while it is not writing.
+    pub(super) fn take(db: &fjall::Database, data: &Keyspace, spaces: Arc<SpaceSet>) -> Base {
+        let snapshot = db.snapshot();
+        Base {
+            ts: Ts(snapshot.seqno()),
+            spaces,
+            snapshot,
+            data: data.clone(),
+        }
+    }
+
+    /// One key.
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>> {
+        self.spaces.check(space)?;
+        let physical = PhysicalKey::new(space, key);
+        let found = self.snapshot.get(&self.data, physical);
+        let found = found.map_err(|cause| fault::error("reading a key", &cause))?;
+        Ok(found.map(to_bytes))
+    }
+
+    /// Whether a key is there.
+    pub(super) fn contains(&self, space: Space, key: &[u8]) -> Result<bool> {
+        self.spaces.check(space)?;
+        let physical = PhysicalKey::new(space, key);
+        let found = self.snapshot.contains_key(&self.data, physical);
+        found.map_err(|cause| fault::error("looking for a key", &cause))
+    }
+
+    /// The tree itself, for its sizes.
+    pub(super) fn tree(&self) -> &AnyTree {
+        &self.data.tree
+    }
+
+    fn multi_get(&self, space: Space, keys: &[Key]) -> Result<Vec<Option<Bytes>>> {
+        let mut order: Vec<(usize, &Key)> = keys.iter().enumerate().collect();
+        order.sort_unstable_by_key(|(_, key)| *key);
+        let mut found = vec![None; keys.len()];
+        for (key_idx, key) in order {
+            if let Some(slot) = found.get_mut(key_idx) {
+                *slot = self.get(space, key)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn rows(&self, scan: &Scan) -> Rows {
+        let (start, until) = spaces::physical_range(scan.space, &scan.range);
+        let bounds = (Bound::Included(start), Bound::Excluded(until));
+        let iter = self.snapshot.range::<Vec<u8>, _>(&self.data, bounds);
+        Rows {
+            iter,
+            reverse: scan.options.reverse,
+        }
+    }
+}
+
+fn to_bytes(value: Slice) -> Bytes {
+    if value.len() <= COPIED_BYTES_MAX {
+        Bytes::copy_from_slice(&value)
+    } else {
+        Bytes::from_owner(value)
+    }
+}
+
+struct Rows {
+    iter: Iter,
+    reverse: bool,
+}
+
+impl Rows {
+    fn next(&mut self) -> Option<Guard> {
+        if self.reverse {
+            self.iter.next_back()
+        } else {
+            self.iter.next()
+        }
+    }
+
+    /// Adds rows to the page until it holds `rows_max`, or is full, or the range ends. True when
+    /// there is nothing more to do.
+    fn fill(&mut self, scan: &Scan, page: &mut Page, rows_max: usize) -> Result<bool> {
+        let options = scan.options;
+        while page.len() < rows_max {
+            let Some(row) = self.next() else {
+                return Ok(true);
+            };
+            if !page.has_room(options) {
+                page.set_rest(scan);
+                return Ok(true);
+            }
+            let was_added = if options.keys_only {
+                row.key().map(|key| page.push(without_prefix(&key), &[]))
+            } else {
+                let pair = row.into_inner();
+                pair.map(|(key, value)| page.push(without_prefix(&key), &value))
+            };
+            if !was_added.map_err(|cause| fault::error("scanning", &cause))? {
+                page.set_rest(scan);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn without_prefix(physical: &[u8]) -> &[u8] {
+    physical.get(PREFIX_BYTES..).unwrap_or_default()
+}
+
+/// A snapshot for callers.
+pub(super) struct LsmSnapshot {
+    /// None when the engine was closed before.
+    pub(super) base: Option<Arc<Base>>,
+}
+
+impl LsmSnapshot {
+    fn base(&self) -> Result<&Arc<Base>> {
+        self.base.as_ref().ok_or(Error::Closed)
+    }
+}
+
+impl Snapshot for LsmSnapshot {
+    fn ts(&self) -> Ts {
+        self.base.as_ref().map_or(Ts(0), |base| base.ts)
+    }
+
+    fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        Answer::Now(self.base().and_then(|base| base.get(space, key)))
+    }
+
+    fn multi_get<'a>(
+        &'a self,
+        space: Space,
+        keys: &'a [Key],
+    ) -> Answer<'a, Result<Vec<Option<Bytes>>>> {
+        let base = match self.base() {
+            Ok(base) => base,
+            Err(closed) => return Answer::Now(Err(closed)),
+        };
+        if let Err(missing) = base.spaces.check(space) {
+            return Answer::Now(Err(missing));
+        }
+        let runtime = Handle::try_current();
+        match runtime {
+            Ok(runtime) if NOW_KEYS_MAX < keys.len() => {
+                let (base, keys) = (Arc::clone(base), keys.to_vec());
+                let work = runtime.spawn_blocking(move || base.multi_get(space, &keys));
+                Answer::later(async move { work.await.unwrap_or_else(|_| Err(stopped())) })
+            }
+            _ => Answer::Now(base.multi_get(space, keys)),
+        }
+    }
+
+    fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
+        page.clear();
+        let base = match self.base() {
+            Ok(base) => base,
+            Err(closed) => return Answer::Now(Err(closed)),
+        };
+        if let Err(missing) = base.spaces.check(scan.space) {
+            return Answer::Now(Err(missing));
+        }
+        if scan.range.is_empty() {
+            return Answer::Now(Ok(()));
+        }
+        let mut rows = base.rows(scan);
+        let runtime = Handle::try_current();
+        let now_rows = if runtime.is_ok() {
+            NOW_ROWS_MAX
+        } else {
+            usize::MAX
+        };
+        match (rows.fill(scan, page, now_rows), runtime) {
+            (Err(cause), _) => Answer::Now(Err(cause)),
+            (Ok(true), _) | (Ok(false), Err(_)) => Answer::Now(Ok(())),
+            (Ok(false), Ok(runtime)) => Answer::later(fill_elsewhere(runtime, rows, scan, page)),
+        }
+    }
+}
+
+/// Goes on filling a page on a thread that may wait for the disk.
+async fn fill_elsewhere(
+    runtime: Handle,
+    mut rows: Rows,
+    scan: &Scan,
+    page: &mut Page,
+) -> Result<()> {
+    let mut moved = std::mem::take(page);
+    let scan = scan.clone();
+    let work = runtime.spawn_blocking(move || {
+        let filled = rows.fill(&scan, &mut moved, usize::MAX);
+        (filled, moved)
+    });
+    match work.await {
+        Ok((filled, moved)) => {
+            *page = moved;
+            filled.map(|_| ())
+        }
+        Err(_) => Err(stopped()),
+    }
+}
+
+/// A blocking task ends without an answer only when the runtime stops, or the storage library
+/// panics over what it reads.
+fn stopped() -> Error {
+    Error::Io {
+        doing: "reading on a blocking thread".to_owned(),
+        cause: "the task was stopped or panicked".to_owned(),
+    }
+}

@@ -1,0 +1,260 @@
+#![expect(
+    clippy::big_endian_bytes,
+    reason = "this file owns the prefix that maps a space into the engine's one key order"
+)]
+//! How spaces share one ordered tree, and which of them are alive.
+//!
+//! ```text
+//! 00 's' id:u32       "live" or "dead": the registry of spaces; ids are big-endian
+//! 00 'j'              the marker of async batches, see `journal`
+//! 01 id:u32 key…      the value of a key
+//! ```
+//!
+//! One tree and not a tree per space, by measurement with 1000 spaces of 100 rows: creating a space
+//! takes 0.1 ms against 7 ms, dropping one 0.1 ms against 10 ms, 13 files against 5000, reopening
+//! 0.12 s against 0.76 s; and with more than a thousand trees that hold unmerged files the storage
+//! library (fjall 3.1.13) waits for itself while opening, for ever.
+//!
+//! A dropped space is not erased: whole tables inside it are unlinked at once, and the compaction
+//! filter leaves out what remains of it wherever compaction passes. That is safe because an id is
+//! never used again, and because snapshots keep reading the files of their own time.
+
+use std::collections::HashSet;
+use std::panic::RefUnwindSafe;
+use std::sync::Arc;
+
+use fjall::compaction::filter::{
+    CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
+};
+use parking_lot::RwLock;
+
+use crate::kv::{Error, KeyRange, Result, Space, Spaces};
+
+const OWN: u8 = 0;
+const DATA: u8 = 1;
+const REGISTRY: u8 = b's';
+const LIVE: &[u8] = b"live";
+const DEAD: &[u8] = b"dead";
+
+/// Bytes in front of a key.
+pub(super) const PREFIX_BYTES: usize = 5;
+
+/// Longest physical key that is put together without allocating. Most keys are shorter.
+const STACK_KEY_BYTES: usize = 96;
+
+/// A key with its space in front.
+pub(super) enum PhysicalKey {
+    /// A short one, in place.
+    Short([u8; STACK_KEY_BYTES], usize),
+    /// Any other.
+    Long(Vec<u8>),
+}
+
+impl PhysicalKey {
+    pub(super) fn new(space: Space, key: &[u8]) -> PhysicalKey {
+        let mut short = [0; STACK_KEY_BYTES];
+        let bytes = PREFIX_BYTES + key.len();
+        let fits = short
+            .get_mut(..bytes)
+            .and_then(|short| short.split_at_mut_checked(PREFIX_BYTES));
+        let Some((head, tail)) = fits else {
+            let mut long = Vec::with_capacity(bytes);
+            put_physical(space, key, &mut long);
+            return PhysicalKey::Long(long);
+        };
+        head.copy_from_slice(&prefix(space));
+        tail.copy_from_slice(key);
+        PhysicalKey::Short(short, bytes)
+    }
+}
+
+impl AsRef<[u8]> for PhysicalKey {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            PhysicalKey::Short(bytes, len) => bytes.get(..*len).unwrap_or_default(),
+            PhysicalKey::Long(bytes) => bytes,
+        }
+    }
+}
+
+fn prefix(space: Space) -> [u8; PREFIX_BYTES] {
+    let [a, b, c, d] = space.0.to_be_bytes();
+    [DATA, a, b, c, d]
+}
+
+/// Appends the physical form of a key.
+pub(super) fn put_physical(space: Space, key: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&prefix(space));
+    out.extend_from_slice(key);
+}
+
+/// The physical bounds of a range: from (in), until (out).
+pub(super) fn physical_range(space: Space, range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
+    let mut start = Vec::with_capacity(PREFIX_BYTES + range.start.len());
+    put_physical(space, &range.start, &mut start);
+    let until = match &range.until {
+        Some(until) => {
+            let mut physical = Vec::with_capacity(PREFIX_BYTES + until.len());
+            put_physical(space, until, &mut physical);
+            physical
+        }
+        None => match space.0.checked_add(1) {
+            Some(next) => prefix(Space(next)).to_vec(),
+            None => vec![DATA + 1],
+        },
+    };
+    (start, until)
+}
+
+/// The registry's record for a space that was made.
+pub(super) fn live_record(space: Space) -> (Vec<u8>, &'static [u8]) {
+    (registry_key(space), LIVE)
+}
+
+/// The registry's record for a space that was dropped.
+pub(super) fn dead_record(space: Space) -> (Vec<u8>, &'static [u8]) {
+    (registry_key(space), DEAD)
+}
+
+fn registry_key(space: Space) -> Vec<u8> {
+    let mut key = vec![OWN, REGISTRY];
+    key.extend_from_slice(&space.0.to_be_bytes());
+    key
+}
+
+/// The keys of the registry: from (in), until (out).
+pub(super) fn registry_range() -> (Vec<u8>, Vec<u8>) {
+    (vec![OWN, REGISTRY], vec![OWN, REGISTRY + 1])
+}
+
+/// The spaces at one moment; shared by the snapshots of that moment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SpaceSet {
+    /// Ascending.
+    live: Vec<Space>,
+    /// Every id below it that is not live is dead or was never used.
+    next: u32,
+}
+
+impl SpaceSet {
+    /// Whether a space can be read and written.
+    pub(super) fn check(&self, space: Space) -> Result<()> {
+        match self.live.binary_search(&space) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::NoSuchSpace(space)),
+        }
+    }
+
+    pub(super) fn spaces(&self) -> Spaces {
+        Spaces {
+            live: self.live.clone(),
+            next: Space(self.next),
+        }
+    }
+
+    pub(super) fn with(&self, space: Space) -> SpaceSet {
+        let mut set = self.clone();
+        if let Err(at) = set.live.binary_search(&space) {
+            set.live.insert(at, space);
+        }
+        set.next = set.next.max(space.0.saturating_add(1));
+        set
+    }
+
+    pub(super) fn without(&self, space: Space) -> SpaceSet {
+        let mut set = self.clone();
+        set.live.retain(|live| *live != space);
+        set
+    }
+}
+
+/// Everything the registry says, read when the engine opens.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    pub(super) set: SpaceSet,
+    pub(super) dead: HashSet<Space>,
+}
+
+impl Registry {
+    /// Takes in one record.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] when it is not one.
+    pub(super) fn read(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let id = key.get(2..).and_then(|id| <[u8; 4]>::try_from(id).ok());
+        let state = match value {
+            LIVE => Some(true),
+            DEAD => Some(false),
+            _ => None,
+        };
+        let (Some(id), Some(is_live)) = (id, state) else {
+            return Err(Error::Corrupt {
+                what: format!("space record {}", key.escape_ascii()),
+            });
+        };
+        let space = Space(u32::from_be_bytes(id));
+        self.set = self.set.with(space);
+        if !is_live {
+            self.set = self.set.without(space);
+            self.dead.insert(space);
+        }
+        Ok(())
+    }
+}
+
+/// The dropped spaces, shared with running compactions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DeadSpaces(Arc<RwLock<HashSet<Space>>>);
+
+impl DeadSpaces {
+    pub(super) fn extend(&self, spaces: impl IntoIterator<Item = Space>) {
+        self.0.write().extend(spaces);
+    }
+
+    pub(super) fn contains(&self, space: Space) -> bool {
+        self.0.read().contains(&space)
+    }
+}
+
+/// The set is only ever added to, and nothing panics while its lock is held.
+impl RefUnwindSafe for DeadSpaces {}
+
+impl Factory for DeadSpaces {
+    fn name(&self) -> &'static str {
+        "dropped spaces"
+    }
+
+    fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
+        Box::new(DeadFilter {
+            dead: self.clone(),
+            seen: None,
+        })
+    }
+}
+
+struct DeadFilter {
+    dead: DeadSpaces,
+    /// The space of the key before, and whether it is dead: keys come in order.
+    seen: Option<(Space, bool)>,
+}
+
+impl CompactionFilter for DeadFilter {
+    fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
+        let key: &[u8] = item.key();
+        let Some((&[DATA, a, b, c, d], _)) = key.split_first_chunk::<PREFIX_BYTES>() else {
+            return Ok(Verdict::Keep);
+        };
+        let space = Space(u32::from_be_bytes([a, b, c, d]));
+        let is_dead = match self.seen {
+            Some((seen, is_dead)) if seen == space => is_dead,
+            _ => self.dead.contains(space),
+        };
+        self.seen = Some((space, is_dead));
+        Ok(if is_dead {
+            Verdict::Destroy
+        } else {
+            Verdict::Keep
+        })
+    }
+}

@@ -1,0 +1,276 @@
+//! What only this engine promises: its directory, its files, its group commit.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::kv::{Page, Scan};
+use fjall::AbstractTree;
+
+fn options(dir: &Path) -> Options {
+    Options {
+        cache_bytes: 1 << 20,
+        ..Options::new(dir)
+    }
+}
+
+fn refusal(dir: &Path) -> String {
+    Lsm::open(&options(dir)).err().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn one_server_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let shown = dir.path().display();
+    let first = Lsm::open(&options(dir.path())).unwrap();
+    let expected = format!("data directory {shown} is in use by another server");
+    assert_eq!(refusal(dir.path()), expected);
+    first.close().await.unwrap();
+    Lsm::open(&options(dir.path()))
+        .unwrap()
+        .close()
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_strange_directory_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let shown = dir.path().display();
+    fs::write(dir.path().join("letter.txt"), "dear").unwrap();
+    let expected = format!(
+        "directory {shown} is not empty and not a data directory of this server: it holds letter.txt"
+    );
+    assert_eq!(refusal(dir.path()), expected);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn another_format_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let shown = dir.path().display();
+    Lsm::open(&options(dir.path()))
+        .unwrap()
+        .close()
+        .await
+        .unwrap();
+    fs::write(
+        dir.path().join("MESETA"),
+        "Meseta data directory\nformat 7\n",
+    )
+    .unwrap();
+    let expected = format!("data directory {shown} has format 7, this server reads format 1");
+    assert_eq!(refusal(dir.path()), expected);
+    fs::write(dir.path().join("MESETA"), "plains of Castile").unwrap();
+    assert!(refusal(dir.path()).ends_with("it holds MESETA"));
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let below = file.join("data");
+    let text = refusal(&below);
+    let expected = format!("data directory {} cannot be written: ", below.display());
+    assert!(text.starts_with(&expected), "{text}");
+}
+
+#[tokio::test]
+async fn an_unfinished_first_start_is_started_again() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("LOCK"), "").unwrap();
+    fs::create_dir(dir.path().join("lsm")).unwrap();
+    fs::write(dir.path().join("lsm/0.jnl"), "half").unwrap();
+    Lsm::open(&options(dir.path()))
+        .unwrap()
+        .close()
+        .await
+        .unwrap();
+    let version = fs::read_to_string(dir.path().join("MESETA")).unwrap();
+    assert_eq!(version, "Meseta data directory\nformat 1\n");
+}
+
+/// Counts up one row from many tasks: each success is one step, and a lost update would show.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_update_is_lost_between_many_writers() {
+    const WRITERS: u64 = 16;
+    const STEPS: u64 = 20;
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Arc::new(Lsm::open(&options(dir.path())).unwrap());
+    engine.create_space(Space(1)).await.unwrap();
+    let mut tasks = Vec::new();
+    for _ in 0..WRITERS {
+        let engine = Arc::clone(&engine);
+        tasks.push(tokio::spawn(async move {
+            let mut done = 0;
+            while done < STEPS {
+                let snapshot = engine.snapshot();
+                let old = snapshot.get(Space(1), b"n").await.unwrap();
+                let old: u64 = old.map_or(0, |v| String::from_utf8_lossy(&v).parse().unwrap());
+                let mut writes = WriteSet::from_snapshot(snapshot.ts());
+                writes.must_be_unchanged.push((Space(1), b"n".to_vec()));
+                writes.put(Space(1), "n", (old + 1).to_string());
+                match engine.commit(writes).await {
+                    Ok(ts) => {
+                        assert!(ts <= engine.snapshot().ts());
+                        done += 1;
+                    }
+                    Err(CommitError::Conflict { .. }) => {}
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let total = engine.get_newest(Space(1), b"n").await.unwrap().unwrap();
+    assert_eq!(total, (WRITERS * STEPS).to_string());
+}
+
+/// Two rows are always written together; no reader may see them apart, whatever flushes meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_never_sees_half_a_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = Options {
+        memtable_bytes: 64 << 10,
+        durability: Durability::Async,
+        ..options(dir.path())
+    };
+    let engine = Arc::new(Lsm::open(&small).unwrap());
+    engine.create_space(Space(1)).await.unwrap();
+    let writer = {
+        let engine = Arc::clone(&engine);
+        tokio::spawn(async move {
+            for round in 0..1500u32 {
+                let mut writes = WriteSet::blind();
+                writes.put(Space(1), "a", format!("{round:0500}"));
+                writes.put(Space(1), "z", format!("{round:0500}"));
+                engine.commit(writes).await.unwrap();
+            }
+        })
+    };
+    let mut reads = 0;
+    while !writer.is_finished() {
+        let snapshot = engine.snapshot();
+        let a = snapshot.get(Space(1), b"a").await.unwrap();
+        tokio::task::yield_now().await;
+        let z = snapshot.get(Space(1), b"z").await.unwrap();
+        assert_eq!(a, z);
+        assert_eq!(a, snapshot.get(Space(1), b"a").await.unwrap());
+        reads += 1;
+    }
+    writer.await.unwrap();
+    assert!(0 < reads);
+    engine.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dropped_space_gives_its_room_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = Options {
+        memtable_bytes: 256 << 10,
+        durability: Durability::Async,
+        ..options(dir.path())
+    };
+    let engine = Lsm::open(&small).unwrap();
+    for id in [1, 2] {
+        engine.create_space(Space(id)).await.unwrap();
+    }
+    for round in 0..200u32 {
+        let mut writes = WriteSet::blind();
+        for id in [1, 2] {
+            // Bytes that do not compress.
+            let value: Vec<u8> = (0..8000).map(|_| rand::random()).collect();
+            writes.put(Space(id), format!("{round:05}"), value);
+        }
+        engine.commit(writes).await.unwrap();
+    }
+    engine.compact(Space(1)).await.unwrap();
+    let full = engine.estimate(Space(1), &KeyRange::all());
+    assert!((150..=220).contains(&full.rows), "{full:?}");
+    assert!((1_000_000..2_000_000).contains(&full.bytes), "{full:?}");
+    let half = engine.estimate(Space(1), &KeyRange::between("00000", "00100"));
+    assert!((60..=140).contains(&half.rows), "{half:?}");
+    engine.drop_space(Space(1)).await.unwrap();
+    engine.compact(Space(2)).await.unwrap();
+    let base = engine.base().unwrap();
+    let tables = base.tree().current_version();
+    let bytes: u64 = tables
+        .iter_tables()
+        .map(|table| table.metadata.file_size)
+        .sum();
+    assert!(bytes < 2_000_000, "{bytes}");
+    assert_eq!(
+        engine.estimate(Space(1), &KeyRange::all()),
+        Estimate::default()
+    );
+    let kept = engine.snapshot().get(Space(2), b"00199").await.unwrap();
+    assert_eq!(kept.map(|value| value.len()), Some(8000));
+    drop(base);
+    engine.close().await.unwrap();
+}
+
+/// The last one stands for a failing disk: there is no way to make a real one fail here.
+#[tokio::test]
+async fn after_a_failed_write_every_later_one_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    let mut writes = WriteSet::blind();
+    writes.put(Space(1), "a", "1");
+    engine.commit(writes.clone()).await.unwrap();
+    engine.shared.set_read_only(&Error::Io {
+        doing: "writing a commit".to_owned(),
+        cause: "input/output error".to_owned(),
+    });
+    let cause = "storage failed while writing a commit: input/output error".to_owned();
+    let expected = Error::ReadOnly { cause };
+    assert_eq!(
+        engine.commit(writes).await,
+        Err(CommitError::Failed(expected.clone()))
+    );
+    assert_eq!(engine.create_space(Space(2)).await, Err(expected.clone()));
+    assert_eq!(engine.sync().await, Err(expected));
+    assert_eq!(
+        engine.get_newest(Space(1), b"a").await.unwrap().unwrap(),
+        "1"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_scans_and_multi_gets_come_later_and_are_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    let mut writes = WriteSet::blind();
+    let key = |row: u32| format!("{row:05}").into_bytes();
+    for row in 0..5000 {
+        writes.put(Space(1), key(row), key(row));
+        writes.must_be_absent.push((Space(1), key(row)));
+    }
+    engine.commit(writes.clone()).await.unwrap();
+    let twice = engine.commit(writes).await;
+    let (space, first) = (Space(1), key(0));
+    assert_eq!(twice, Err(CommitError::AlreadyExists { space, key: first }));
+    let snapshot = engine.snapshot();
+    let scan = Scan::new(Space(1), KeyRange::all());
+    let mut page = Page::default();
+    let answer = snapshot.scan(&scan, &mut page);
+    assert!(matches!(answer, Answer::Later(_)));
+    answer.await.unwrap();
+    assert_eq!(page.len(), 1024);
+    assert_eq!(page.get(1023), Some((&key(1023)[..], &key(1023)[..])));
+    let short = Scan::new(Space(1), KeyRange::prefix(b"0000"));
+    assert!(matches!(
+        snapshot.scan(&short, &mut page),
+        Answer::Now(Ok(()))
+    ));
+    assert_eq!(page.len(), 10);
+    let keys: Vec<Key> = (0..5000).rev().step_by(7).map(key).collect();
+    let found = snapshot.multi_get(Space(1), &keys).await.unwrap();
+    let expected: Vec<Option<Bytes>> = keys.iter().map(|key| Some(key.clone().into())).collect();
+    assert_eq!(found, expected);
+}

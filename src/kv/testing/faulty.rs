@@ -1,0 +1,232 @@
+//! Lets calls on an engine fail: the n-th, or some chosen by a seed.
+//!
+//! Every call that may fail in the real world is counted, from 1: reads, pages, commits, and
+//! changes of spaces. The same faults and the same calls fail the same way again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+use crate::kv::{
+    Answer, Capabilities, CommitError, Engine, Error, Estimate, Key, KeyRange, Limits, Page,
+    Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
+};
+
+/// How a call fails. Calls that are not commits know only [`Fault::Refuse`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// An error, and nothing was done.
+    Refuse,
+    /// A conflict that another transaction might have made; nothing was done.
+    Conflict,
+    /// Undetermined, and nothing was done.
+    LoseRequest,
+    /// Undetermined, and it was done.
+    LoseAnswer,
+}
+
+/// Which calls fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Faults {
+    /// No call.
+    None,
+    /// One call, counted from 1.
+    Nth(u64, Fault),
+    /// About so many of a thousand calls, in every way there is.
+    Seeded {
+        /// Chooses the calls.
+        seed: u64,
+        /// How many of a thousand.
+        per_mille: u64,
+    },
+}
+
+impl Faults {
+    fn at(self, call: u64) -> Option<Fault> {
+        match self {
+            Faults::None => None,
+            Faults::Nth(nth, fault) => (nth == call).then_some(fault),
+            Faults::Seeded { seed, per_mille } => {
+                let dice = scatter(seed ^ scatter(call));
+                let fault = match dice / 1000 % 4 {
+                    0 => Fault::Refuse,
+                    1 => Fault::Conflict,
+                    2 => Fault::LoseRequest,
+                    _ => Fault::LoseAnswer,
+                };
+                (dice % 1000 < per_mille).then_some(fault)
+            }
+        }
+    }
+}
+
+/// Mixes the bits of a number; the finalizer of `SplitMix64` (Steele, Lea, Flood 2014).
+fn scatter(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// An engine some of whose calls fail.
+pub struct Faulty {
+    engine: Arc<dyn Engine>,
+    dice: Arc<Dice>,
+}
+
+struct Dice {
+    faults: Faults,
+    calls: AtomicU64,
+}
+
+impl Dice {
+    /// Counts a call, and says whether and how it fails.
+    fn next(&self) -> (u64, Option<Fault>) {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        (call, self.faults.at(call))
+    }
+
+    fn refuse(&self) -> Result<()> {
+        match self.next() {
+            (_, None) => Ok(()),
+            (call, Some(_)) => Err(Error::Injected { call }),
+        }
+    }
+}
+
+impl Faulty {
+    /// Lets calls on `engine` fail.
+    pub fn new(engine: Arc<dyn Engine>, faults: Faults) -> Faulty {
+        let dice = Dice {
+            faults,
+            calls: AtomicU64::new(0),
+        };
+        Faulty {
+            engine,
+            dice: Arc::new(dice),
+        }
+    }
+
+    /// How many calls there were.
+    pub fn calls(&self) -> u64 {
+        self.dice.calls.load(Ordering::Relaxed)
+    }
+}
+
+impl Engine for Faulty {
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    fn limits(&self) -> Limits {
+        self.engine.limits()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.engine.capabilities()
+    }
+
+    fn snapshot(&self) -> Arc<dyn Snapshot> {
+        Arc::new(FaultySnapshot {
+            snapshot: self.engine.snapshot(),
+            dice: Arc::clone(&self.dice),
+        })
+    }
+
+    fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        match self.dice.refuse() {
+            Ok(()) => self.engine.get_newest(space, key),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
+
+    fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
+        let (call, fault) = self.dice.next();
+        let cause = format!("injected at call {call}");
+        match fault {
+            None => self.engine.commit(writes),
+            Some(Fault::Refuse) => Answer::Now(Err(Error::Injected { call }.into())),
+            Some(Fault::Conflict) => {
+                let first = writes.must_be_unchanged.first().cloned();
+                let (space, key) = first.unwrap_or((Space(0), Key::new()));
+                Answer::Now(Err(CommitError::Conflict { space, key }))
+            }
+            Some(Fault::LoseRequest) => Answer::Now(Err(CommitError::Undetermined { cause })),
+            Some(Fault::LoseAnswer) => self
+                .engine
+                .commit(writes)
+                .map(|outcome| outcome.and(Err(CommitError::Undetermined { cause }))),
+        }
+    }
+
+    fn create_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        match self.dice.refuse() {
+            Ok(()) => self.engine.create_space(space),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
+
+    fn drop_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        match self.dice.refuse() {
+            Ok(()) => self.engine.drop_space(space),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
+
+    fn spaces(&self) -> Spaces {
+        self.engine.spaces()
+    }
+
+    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
+        self.engine.estimate(space, range)
+    }
+
+    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.engine.compact(space)
+    }
+
+    fn sync(&self) -> Answer<'_, Result<()>> {
+        self.engine.sync()
+    }
+
+    fn close(&self) -> Answer<'_, Result<()>> {
+        self.engine.close()
+    }
+}
+
+struct FaultySnapshot {
+    snapshot: Arc<dyn Snapshot>,
+    dice: Arc<Dice>,
+}
+
+impl Snapshot for FaultySnapshot {
+    fn ts(&self) -> Ts {
+        self.snapshot.ts()
+    }
+
+    fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        match self.dice.refuse() {
+            Ok(()) => self.snapshot.get(space, key),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
+
+    fn multi_get<'a>(
+        &'a self,
+        space: Space,
+        keys: &'a [Key],
+    ) -> Answer<'a, Result<Vec<Option<Bytes>>>> {
+        match self.dice.refuse() {
+            Ok(()) => self.snapshot.multi_get(space, keys),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
+
+    fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
+        match self.dice.refuse() {
+            Ok(()) => self.snapshot.scan(scan, page),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
+}

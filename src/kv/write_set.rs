@@ -1,0 +1,114 @@
+//! The one way to write: puts and deletes that happen together, and what must hold for them to.
+
+use super::{CommitError, Key, Limits, Space, Ts};
+
+/// One key that gets a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Put {
+    /// The space of the key.
+    pub space: Space,
+    /// The key; never empty.
+    pub key: Key,
+    /// Its new value; never empty.
+    pub value: Vec<u8>,
+}
+
+/// A transaction's writes, applied together or not at all.
+///
+/// Deletes take effect before puts, so a key in both ends with its put; of two puts of one key
+/// the later one counts. The checks look at the newest committed state before this set: they do
+/// not see its own writes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WriteSet {
+    /// The snapshot this set was made from. Without one, `must_be_unchanged` means nothing and is
+    /// not checked.
+    pub start_ts: Option<Ts>,
+    /// Keys that get a value.
+    pub puts: Vec<Put>,
+    /// Keys that are removed; one that is not there is fine, and counts as changed all the same.
+    pub deletes: Vec<(Space, Key)>,
+    /// Keys that must have no value in the newest committed state, else
+    /// [`CommitError::AlreadyExists`].
+    pub must_be_absent: Vec<(Space, Key)>,
+    /// Keys that no commit after `start_ts` may have put or deleted, else
+    /// [`CommitError::Conflict`].
+    pub must_be_unchanged: Vec<(Space, Key)>,
+}
+
+impl WriteSet {
+    /// A set without checks against a snapshot.
+    pub fn blind() -> WriteSet {
+        WriteSet::default()
+    }
+
+    /// A set made from what a snapshot at `ts` showed.
+    pub fn from_snapshot(ts: Ts) -> WriteSet {
+        WriteSet {
+            start_ts: Some(ts),
+            ..WriteSet::default()
+        }
+    }
+
+    /// Adds a put.
+    pub fn put(&mut self, space: Space, key: impl Into<Key>, value: impl Into<Vec<u8>>) {
+        let (key, value) = (key.into(), value.into());
+        self.puts.push(Put { space, key, value });
+    }
+
+    /// Adds a delete.
+    pub fn delete(&mut self, space: Space, key: impl Into<Key>) {
+        self.deletes.push((space, key.into()));
+    }
+
+    /// Whether nothing is written. The checks may still be there.
+    pub fn is_empty(&self) -> bool {
+        self.puts.is_empty() && self.deletes.is_empty()
+    }
+
+    /// Bytes of all keys and values that are written.
+    pub fn bytes(&self) -> usize {
+        let puts: usize = self
+            .puts
+            .iter()
+            .map(|put| put.key.len() + put.value.len())
+            .sum();
+        let deletes: usize = self.deletes.iter().map(|(_, key)| key.len()).sum();
+        puts + deletes
+    }
+
+    /// Every space and key that is written.
+    pub fn written(&self) -> impl Iterator<Item = (Space, &[u8])> {
+        let puts = self.puts.iter().map(|put| (put.space, put.key.as_slice()));
+        let deletes = self
+            .deletes
+            .iter()
+            .map(|(space, key)| (*space, key.as_slice()));
+        deletes.chain(puts)
+    }
+
+    /// Refuses what an engine with these limits does not take. For engines.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::TooLarge`].
+    pub fn check_limits(&self, limits: &Limits) -> Result<(), CommitError> {
+        for (_, key) in self.written() {
+            fits("key", key.len(), limits.key_bytes_max)?;
+        }
+        for put in &self.puts {
+            fits("value", put.value.len(), limits.value_bytes_max)?;
+        }
+        fits("transaction", self.bytes(), limits.write_set_bytes_max)
+    }
+}
+
+fn fits(what: &'static str, bytes: usize, bytes_max: usize) -> Result<(), CommitError> {
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(CommitError::TooLarge {
+        what,
+        bytes,
+        bytes_max,
+    })
+}

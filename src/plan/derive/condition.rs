@@ -1,0 +1,617 @@
+//! What one condition allows the columns: alternatives, each a list of column constraints.
+//!
+//! A condition is true for a row only if one of its branches is: every constraint of the branch
+//! allows the row's value. A *complete* branch says no less than the condition; another one leaves
+//! something out, so the condition must still be checked.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::super::domain::Domain;
+use super::super::{place, values};
+use super::super::verdict::Obstacle;
+use super::{BRANCHES_MAX, like, rows, shape};
+use crate::catalog::Column;
+use crate::sql::context::EvalContext;
+use crate::sql::eval::{self, fold};
+use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow};
+use crate::types::value::number::parse_f64;
+use crate::types::{ColumnType, Value};
+
+/// Members of NOT IN that become gaps between spans. More of them bound nothing worth reading.
+const NOT_IN_MAX: usize = 100;
+
+/// What a condition allows: any of the branches. None at all: it is never true.
+#[derive(Debug)]
+pub struct Alternatives<'e> {
+    /// The branches.
+    pub branches: Vec<Branch>,
+    /// Parts of the condition that allow anything, and why.
+    pub blocked: Vec<Blocked<'e>>,
+}
+
+/// A list of column constraints, at most one per column.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    /// The constraints; all must hold.
+    pub constraints: Vec<Constraint>,
+    /// Whether rows that satisfy the constraints satisfy the condition.
+    pub complete: bool,
+}
+
+/// The values that one column may have.
+#[derive(Debug, Clone)]
+pub struct Constraint {
+    /// Position in the table's columns.
+    pub column_idx: usize,
+    /// The values.
+    pub domain: Rc<Domain>,
+}
+
+/// A condition that says nothing about a column that it names.
+#[derive(Debug, Clone)]
+pub struct Blocked<'e> {
+    /// Position in the table's columns.
+    pub column_idx: usize,
+    /// Why.
+    pub obstacle: Obstacle,
+    /// The condition.
+    pub condition: &'e Expr,
+}
+
+impl<'e> Alternatives<'e> {
+    /// True for every row.
+    fn always() -> Alternatives<'e> {
+        Alternatives {
+            branches: vec![Branch {
+                constraints: Vec::new(),
+                complete: true,
+            }],
+            blocked: Vec::new(),
+        }
+    }
+
+    /// True for no row.
+    pub(super) fn never() -> Alternatives<'e> {
+        Alternatives {
+            branches: Vec::new(),
+            blocked: Vec::new(),
+        }
+    }
+
+    /// True for some rows, nobody knows which.
+    pub(super) fn unknown(condition: &'e Expr, obstacle: &Obstacle) -> Alternatives<'e> {
+        let mut columns = Vec::new();
+        columns_of(condition, &mut columns);
+        let blocked = columns.into_iter().map(|column_idx| Blocked {
+            column_idx,
+            obstacle: obstacle.clone(),
+            condition,
+        });
+        Alternatives {
+            branches: vec![Branch {
+                constraints: Vec::new(),
+                complete: false,
+            }],
+            blocked: blocked.collect(),
+        }
+    }
+
+    /// True when the column has one of these values (if `tight`), and never when it has not.
+    fn column(column_idx: usize, (domain, tight): (Domain, bool), condition: &'e Expr) -> Self {
+        if domain.is_empty() {
+            return Alternatives::never();
+        }
+        if domain.is_everything() {
+            let mut always = Alternatives::unknown(condition, &Obstacle::AlwaysTrue);
+            always
+                .branches
+                .iter_mut()
+                .for_each(|branch| branch.complete = tight);
+            return always;
+        }
+        Alternatives {
+            branches: vec![Branch {
+                constraints: vec![Constraint {
+                    column_idx,
+                    domain: Rc::new(domain),
+                }],
+                complete: tight,
+            }],
+            blocked: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is known of the rows for which it is true.
+    fn is_unbounded(&self) -> bool {
+        let mut branches = self.branches.iter();
+        branches.any(|branch| branch.constraints.is_empty())
+    }
+}
+
+/// Each column that an expression names, once.
+fn columns_of(expr: &Expr, columns: &mut Vec<usize>) {
+    if let ExprKind::Column(idx) = expr.kind {
+        if !columns.contains(&idx) {
+            columns.push(idx);
+        }
+    }
+    fold::each_child(expr, &mut |child| columns_of(child, columns));
+}
+
+/// What `condition` allows the columns.
+pub(super) fn alternatives<'e>(
+    condition: &'e Expr,
+    columns: &[Column],
+    ctx: &EvalContext,
+) -> Alternatives<'e> {
+    let scope = Scope { columns, ctx };
+    scope.alternatives(condition)
+}
+
+/// What conditions are looked at with.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// The columns of the table.
+    pub(super) columns: &'a [Column],
+    /// Zone and session.
+    pub(super) ctx: &'a EvalContext,
+}
+
+impl Scope<'_> {
+    /// What `condition` allows the columns.
+    pub(super) fn alternatives<'e>(self, condition: &'e Expr) -> Alternatives<'e> {
+        match &condition.kind {
+            ExprKind::Literal(_) => self.constant(condition),
+            ExprKind::And(parts) => {
+                let all = parts.iter().map(|part| self.alternatives(part));
+                self.all_of(all, condition)
+            }
+            ExprKind::Or(parts) => {
+                let any = parts.iter().map(|part| self.alternatives(part));
+                self.any_of(any, condition)
+            }
+            ExprKind::Compare(op, a, b) => self.compare(*op, (a, b), condition),
+            ExprKind::InList {
+                expr,
+                list,
+                negated,
+            } => self.in_list((expr, list), *negated, condition),
+            ExprKind::Between {
+                expr,
+                low,
+                high,
+                negated,
+            } => self.between((expr, low, high), *negated, condition),
+            ExprKind::Like {
+                expr,
+                pattern,
+                escape,
+                negated: false,
+            } => self.like((expr, pattern), *escape, condition),
+            ExprKind::IsNull { expr, negated } => self.is_null(expr, *negated, condition),
+            ExprKind::Column(idx) => self.truth(*idx, CompareOp::NotEqual, condition),
+            ExprKind::Not(inner) => match inner.kind {
+                ExprKind::Column(idx) => self.truth(idx, CompareOp::Equal, condition),
+                _ => Alternatives::unknown(condition, &Obstacle::Operator),
+            },
+            ExprKind::Parameter(_)
+            | ExprKind::UserVariable(_)
+            | ExprKind::SystemVariable { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Xor(..)
+            | ExprKind::IsTruth { .. }
+            | ExprKind::Like { negated: true, .. }
+            | ExprKind::Regexp { .. }
+            | ExprKind::Case { .. }
+            | ExprKind::Cast(..)
+            | ExprKind::DateShift { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Row(_) => Alternatives::unknown(condition, &Obstacle::Operator),
+        }
+    }
+
+    /// A condition without column: true, or never.
+    fn constant(self, condition: &Expr) -> Alternatives<'_> {
+        match eval::eval_condition(condition, &NoRow, self.ctx) {
+            Ok(Some(true)) => Alternatives::always(),
+            Ok(Some(false) | None) => Alternatives::never(),
+            // Whoever runs the residual filter meets the error, if there is a row.
+            Err(_) => Alternatives::unknown(condition, &Obstacle::Operator),
+        }
+    }
+
+    /// An integer column as a condition.
+    fn truth(self, column_idx: usize, op: CompareOp, condition: &Expr) -> Alternatives<'_> {
+        match self.columns.get(column_idx).map(|column| &column.ty) {
+            Some(ColumnType::Boolean | ColumnType::Int { .. }) => {
+                self.compare_column(op, (column_idx, &Value::Int(0)), condition)
+            }
+            Some(_) | None => Alternatives::unknown(condition, &Obstacle::Operator),
+        }
+    }
+
+    fn compare<'e>(
+        self,
+        op: CompareOp,
+        (a, b): (&'e Expr, &'e Expr),
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        match (&a.kind, &b.kind) {
+            (ExprKind::Row(a), ExprKind::Row(b)) => rows::compare(self, op, (a, b), condition),
+            (ExprKind::Column(idx), ExprKind::Literal(value)) => {
+                self.compare_column(op, (*idx, value), condition)
+            }
+            (ExprKind::Literal(value), ExprKind::Column(idx)) => {
+                self.compare_column(shape::mirrored(op), (*idx, value), condition)
+            }
+            (ExprKind::Literal(_), _) | (_, ExprKind::Literal(_)) => {
+                Alternatives::unknown(condition, &Obstacle::Wrapped)
+            }
+            _ => Alternatives::unknown(condition, &Obstacle::NotConstant),
+        }
+    }
+
+    /// `column op value`.
+    pub(super) fn compare_column<'e>(
+        self,
+        op: CompareOp,
+        (column_idx, value): (usize, &Value<'static>),
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let Some(column) = self.columns.get(column_idx) else {
+            return Alternatives::unknown(condition, &Obstacle::Unordered);
+        };
+        match place::compare(op, value, column, self.ctx) {
+            Ok(allowed) => Alternatives::column(column_idx, allowed, condition),
+            Err(obstacle) => Alternatives::unknown(condition, &obstacle),
+        }
+    }
+
+    /// `a op b` for the operands of a row comparison, which have no condition of their own.
+    pub(super) fn compare_operands<'e>(
+        self,
+        op: CompareOp,
+        operands: (&'e Expr, &'e Expr),
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        if let (ExprKind::Literal(_), ExprKind::Literal(_)) = (&operands.0.kind, &operands.1.kind) {
+            return Alternatives::unknown(condition, &Obstacle::Operator);
+        }
+        self.compare(op, operands, condition)
+    }
+
+    fn in_list<'e>(
+        self,
+        (expr, list): (&'e Expr, &'e [Expr]),
+        negated: bool,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        match (&expr.kind, negated) {
+            (ExprKind::Column(idx), false) => self.in_column(*idx, list, condition),
+            (ExprKind::Column(idx), true) => self.not_in_column(*idx, list, condition),
+            (ExprKind::Row(parts), false) => rows::in_list(self, parts, list, condition),
+            (ExprKind::Literal(_), false) => {
+                let any = list
+                    .iter()
+                    .map(|member| self.compare(CompareOp::Equal, (member, expr), condition));
+                self.any_of(any, condition)
+            }
+            _ => Alternatives::unknown(condition, &Obstacle::Wrapped),
+        }
+    }
+
+    fn in_column<'e>(
+        self,
+        column_idx: usize,
+        list: &'e [Expr],
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let Some(column) = self.columns.get(column_idx) else {
+            return Alternatives::unknown(condition, &Obstacle::Unordered);
+        };
+        let (mut points, mut domains, mut tight) = (Vec::new(), Vec::new(), true);
+        for member in list {
+            let ExprKind::Literal(value) = &member.kind else {
+                return Alternatives::unknown(condition, &Obstacle::NotConstant);
+            };
+            if let Some(value) = place::exact_value(value, &column.ty, self.ctx) {
+                points.push(value);
+                continue;
+            }
+            match place::compare(CompareOp::Equal, value, column, self.ctx) {
+                Ok((domain, exactly)) => {
+                    tight &= exactly;
+                    domains.push(domain);
+                }
+                Err(obstacle) => return Alternatives::unknown(condition, &obstacle),
+            }
+        }
+        let mut domain = Domain::points(points);
+        if !domains.is_empty() {
+            domains.push(domain);
+            domain = Domain::union(domains, &column.ty);
+        }
+        Alternatives::column(column_idx, (domain, tight), condition)
+    }
+
+    fn not_in_column<'e>(
+        self,
+        column_idx: usize,
+        list: &'e [Expr],
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        if NOT_IN_MAX < list.len() {
+            return Alternatives::unknown(condition, &Obstacle::TooManyAlternatives);
+        }
+        let all = list.iter().map(|member| match &member.kind {
+            ExprKind::Literal(value) => {
+                self.compare_column(CompareOp::NotEqual, (column_idx, value), condition)
+            }
+            _ => Alternatives::unknown(condition, &Obstacle::NotConstant),
+        });
+        self.all_of(all, condition)
+    }
+
+    fn between<'e>(
+        self,
+        (expr, low, high): (&'e Expr, &'e Expr, &'e Expr),
+        negated: bool,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let texts_are_numbers = self.is_numeric(expr) && (is_text(low) || is_text(high));
+        if texts_are_numbers {
+            return self.between_numbers((expr, low, high), negated, condition);
+        }
+        if mixes_text_and_numbers(low, high) {
+            return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
+        }
+        if negated {
+            let below = self.compare_operands(CompareOp::Less, (expr, low), condition);
+            let above = self.compare_operands(CompareOp::Greater, (expr, high), condition);
+            return self.any_of([below, above].into_iter(), condition);
+        }
+        let above = self.compare_operands(CompareOp::GreaterOrEqual, (expr, low), condition);
+        let below = self.compare_operands(CompareOp::LessOrEqual, (expr, high), condition);
+        self.all_of([above, below].into_iter(), condition)
+    }
+
+    fn is_numeric(self, expr: &Expr) -> bool {
+        let ExprKind::Column(idx) = expr.kind else {
+            return false;
+        };
+        let column = self.columns.get(idx);
+        column.is_some_and(|column| {
+            values::int_range(&column.ty).is_some()
+                || matches!(
+                    column.ty,
+                    ColumnType::Decimal { .. }
+                        | ColumnType::Float
+                        | ColumnType::Double
+                        | ColumnType::Year
+                )
+        })
+    }
+
+    /// Unlike `=`, BETWEEN reads texts beside a numeric column as doubles.
+    fn between_numbers<'e>(
+        self,
+        (expr, low, high): (&'e Expr, &'e Expr, &'e Expr),
+        negated: bool,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let (ExprKind::Column(idx), Some(low), Some(high)) =
+            (&expr.kind, as_number(low), as_number(high))
+        else {
+            return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
+        };
+        let bound = |op, value: &Value<'static>| self.compare_column(op, (*idx, value), condition);
+        if negated {
+            let below = bound(CompareOp::Less, &low);
+            let above = bound(CompareOp::Greater, &high);
+            return self.any_of([below, above].into_iter(), condition);
+        }
+        let above = bound(CompareOp::GreaterOrEqual, &low);
+        let below = bound(CompareOp::LessOrEqual, &high);
+        self.all_of([above, below].into_iter(), condition)
+    }
+
+    fn like<'e>(
+        self,
+        (expr, pattern): (&'e Expr, &'e Expr),
+        escape: Option<char>,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let (ExprKind::Column(idx), ExprKind::Literal(pattern)) = (&expr.kind, &pattern.kind)
+        else {
+            return Alternatives::unknown(condition, &Obstacle::Wrapped);
+        };
+        let Some(column) = self.columns.get(*idx) else {
+            return Alternatives::unknown(condition, &Obstacle::Unordered);
+        };
+        match like::domain(pattern, escape, column) {
+            Ok(allowed) => Alternatives::column(*idx, allowed, condition),
+            Err(obstacle) => Alternatives::unknown(condition, &obstacle),
+        }
+    }
+
+    fn is_null<'e>(self, expr: &'e Expr, negated: bool, condition: &'e Expr) -> Alternatives<'e> {
+        let ExprKind::Column(idx) = expr.kind else {
+            return Alternatives::unknown(condition, &Obstacle::Wrapped);
+        };
+        let Some(column) = self.columns.get(idx) else {
+            return Alternatives::unknown(condition, &Obstacle::Unordered);
+        };
+        let domain = match (negated, column.nullable) {
+            (true, nullable) => Domain::not_null(nullable),
+            (false, true) => Domain::point(Value::Null),
+            (false, false) => Domain::empty(),
+        };
+        Alternatives::column(idx, (domain, true), condition)
+    }
+
+    /// All of the parts: every branch of one with every branch of the others.
+    pub(super) fn all_of<'e>(
+        self,
+        parts: impl Iterator<Item = Alternatives<'e>>,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let mut all = Alternatives::always();
+        for part in parts {
+            all.blocked.extend(part.blocked);
+            let product = all.branches.len().saturating_mul(part.branches.len());
+            if BRANCHES_MAX < product {
+                let lost = Alternatives::unknown(condition, &Obstacle::TooManyAlternatives);
+                all.blocked.extend(lost.blocked);
+                let branches = all.branches.iter_mut();
+                branches.for_each(|branch| branch.complete = false);
+                continue;
+            }
+            let mut branches = Vec::with_capacity(product);
+            for left in &all.branches {
+                let right = part.branches.iter();
+                branches.extend(right.filter_map(|right| self.both(left, right)));
+            }
+            all.branches = branches;
+        }
+        all
+    }
+
+    /// Both branches; `None` when they contradict each other.
+    fn both(self, left: &Branch, right: &Branch) -> Option<Branch> {
+        let mut both = left.clone();
+        both.complete &= right.complete;
+        for constraint in &right.constraints {
+            let column = self.columns.get(constraint.column_idx)?;
+            let mut known = both.constraints.iter_mut();
+            match known.find(|known| known.column_idx == constraint.column_idx) {
+                Some(known) => {
+                    let domain = known.domain.intersect(&constraint.domain, &column.ty);
+                    if domain.is_empty() {
+                        return None;
+                    }
+                    known.domain = Rc::new(domain);
+                }
+                None => both.constraints.push(constraint.clone()),
+            }
+        }
+        Some(both)
+    }
+
+    /// Any of the parts.
+    pub(super) fn any_of<'e>(
+        self,
+        parts: impl Iterator<Item = Alternatives<'e>>,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let mut any = Alternatives::never();
+        let mut unbounded = false;
+        for part in parts {
+            unbounded |= part.is_unbounded();
+            any.blocked.extend(part.blocked);
+            if any.branches.len() <= BRANCHES_MAX {
+                any.branches.extend(part.branches);
+            }
+        }
+        let always = any.branches.iter().any(|branch| {
+            // One side is true for every row.
+            branch.complete && branch.constraints.is_empty()
+        });
+        if always {
+            return Alternatives::always();
+        }
+        if unbounded {
+            let mut lost = Alternatives::unknown(condition, &Obstacle::UnboundedOr);
+            lost.blocked.splice(0..0, any.blocked);
+            return lost;
+        }
+        any.branches = self.merge_single_columns(any.branches);
+        if BRANCHES_MAX < any.branches.len() {
+            return Alternatives::unknown(condition, &Obstacle::TooManyAlternatives);
+        }
+        match any.branches.as_slice() {
+            // The sides together may allow everything: `a < 5 OR 5 <= a`.
+            [branch] if self.allows_everything(branch) => {
+                let complete = branch.complete;
+                let mut all = Alternatives::unknown(condition, &Obstacle::AlwaysTrue);
+                let branches = all.branches.iter_mut();
+                branches.for_each(|branch| branch.complete = complete);
+                all
+            }
+            _ => any,
+        }
+    }
+
+    fn allows_everything(self, branch: &Branch) -> bool {
+        let mut constraints = branch.constraints.iter();
+        constraints.all(|constraint| constraint.domain.is_everything())
+    }
+
+    /// Branches that name one column only are one branch per column: `a = 1 OR a = 2` is a list.
+    fn merge_single_columns(self, branches: Vec<Branch>) -> Vec<Branch> {
+        if branches.len() < 2 {
+            return branches;
+        }
+        let mut merged = Vec::new();
+        let mut singles: BTreeMap<(usize, bool), Vec<Domain>> = BTreeMap::new();
+        for branch in branches {
+            match branch.constraints.as_slice() {
+                [only] => singles
+                    .entry((only.column_idx, branch.complete))
+                    .or_default()
+                    .push(Domain::clone(&only.domain)),
+                _ => merged.push(branch),
+            }
+        }
+        for ((column_idx, complete), domains) in singles {
+            let Some(column) = self.columns.get(column_idx) else {
+                continue;
+            };
+            let domain = Rc::new(Domain::union(domains, &column.ty));
+            merged.push(Branch {
+                constraints: vec![Constraint { column_idx, domain }],
+                complete,
+            });
+        }
+        merged
+    }
+}
+
+/// BETWEEN has one kind of comparison for both bounds.
+fn mixes_text_and_numbers(low: &Expr, high: &Expr) -> bool {
+    (is_text(low) && is_number(high)) || (is_number(low) && is_text(high))
+}
+
+/// A literal, read as a double when it is a text that is a number.
+fn as_number(expr: &Expr) -> Option<Value<'static>> {
+    match &expr.kind {
+        ExprKind::Literal(Value::Text(text)) => {
+            let parsed = parse_f64(text.as_bytes());
+            (!parsed.is_truncated).then_some(Value::Double(parsed.value))
+        }
+        ExprKind::Literal(value) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Literal(Value::Text(_) | Value::Bytes(_))
+    )
+}
+
+fn is_number(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Literal(
+            Value::Int(_)
+                | Value::UInt(_)
+                | Value::Float(_)
+                | Value::Double(_)
+                | Value::Decimal(_)
+                | Value::Year(_)
+        )
+    )
+}

@@ -1,0 +1,165 @@
+//! A filter as a list of conjuncts: constants folded, NOT pushed down, AND flattened.
+//!
+//! A filter keeps a row only when it is true, so unknown counts as false: `a IS TRUE` is `a` here.
+//! Everything else keeps its value in SQL's three-valued logic.
+
+use crate::error::Result;
+use crate::sql::context::EvalContext;
+use crate::sql::eval;
+use crate::sql::expr::{CompareOp, Expr, ExprKind};
+
+/// The conjuncts of a filter, for one execution: parameters and the clock count as constants.
+///
+/// # Errors
+/// What the folding of constants gives.
+pub fn conjuncts(filter: &Expr, ctx: &EvalContext) -> Result<Vec<Expr>> {
+    let mut filter = filter.clone();
+    put_parameters(&mut filter, ctx);
+    let folded = eval::fold_for_execution(filter, ctx)?;
+    let mut list = Vec::new();
+    flatten_and(positive(folded), &mut list);
+    Ok(list)
+}
+
+/// Replaces each `?` by its value. Folding would do it too, but slowly for a list of thousands.
+fn put_parameters(expr: &mut Expr, ctx: &EvalContext) {
+    if let ExprKind::Parameter(position) = expr.kind {
+        if let Some(value) = ctx.parameters.get(position) {
+            expr.nullable = value.is_null();
+            expr.kind = ExprKind::Literal(value.clone());
+        }
+        return;
+    }
+    eval::fold::each_child_mut(expr, &mut |child| put_parameters(child, ctx));
+}
+
+fn flatten_and(expr: Expr, list: &mut Vec<Expr>) {
+    match expr.kind {
+        ExprKind::And(parts) => parts.into_iter().for_each(|part| flatten_and(part, list)),
+        kind => list.push(Expr { kind, ..expr }),
+    }
+}
+
+/// The conjunction of a list; `None` when it is empty.
+pub fn all_of(mut list: Vec<Expr>) -> Option<Expr> {
+    let last = list.pop()?;
+    if list.is_empty() {
+        return Some(last);
+    }
+    let ty = last.ty.clone();
+    list.push(last);
+    Some(Expr {
+        nullable: list.iter().any(|part| part.nullable),
+        kind: ExprKind::And(list),
+        ty,
+    })
+}
+
+/// An expression that is true for the same rows, NOT pushed down.
+fn positive(expr: Expr) -> Expr {
+    let Expr { kind, ty, nullable } = expr;
+    let kind = match kind {
+        ExprKind::Not(inner) => return negative(*inner),
+        ExprKind::And(parts) => ExprKind::And(parts.into_iter().map(positive).collect()),
+        ExprKind::Or(parts) => ExprKind::Or(parts.into_iter().map(positive).collect()),
+        ExprKind::IsTruth {
+            expr,
+            truth: Some(true),
+            negated: false,
+        } => return positive(*expr),
+        ExprKind::IsTruth {
+            expr,
+            truth: Some(false),
+            negated: false,
+        } => return negative(*expr),
+        other => other,
+    };
+    Expr { kind, ty, nullable }
+}
+
+/// An expression that is true for the rows for which `expr` is false.
+fn negative(expr: Expr) -> Expr {
+    let Expr { kind, ty, nullable } = expr;
+    let kind = match kind {
+        ExprKind::Not(inner) => return positive(*inner),
+        ExprKind::And(parts) => ExprKind::Or(parts.into_iter().map(negative).collect()),
+        ExprKind::Or(parts) => ExprKind::And(parts.into_iter().map(negative).collect()),
+        ExprKind::Compare(op, a, b) => match opposite(op).filter(|_| !is_row(&a)) {
+            Some(op) => ExprKind::Compare(op, a, b),
+            None => not(ExprKind::Compare(op, a, b), (&ty, nullable)),
+        },
+        ExprKind::InList {
+            expr,
+            list,
+            negated,
+        } => ExprKind::InList {
+            expr,
+            list,
+            negated: !negated,
+        },
+        ExprKind::Between {
+            expr,
+            low,
+            high,
+            negated,
+        } => ExprKind::Between {
+            expr,
+            low,
+            high,
+            negated: !negated,
+        },
+        ExprKind::Like {
+            expr,
+            pattern,
+            escape,
+            negated,
+        } => ExprKind::Like {
+            expr,
+            pattern,
+            escape,
+            negated: !negated,
+        },
+        ExprKind::IsNull { expr, negated } => ExprKind::IsNull {
+            expr,
+            negated: !negated,
+        },
+        other => not(other, (&ty, nullable)),
+    };
+    Expr { kind, ty, nullable }
+}
+
+fn not(kind: ExprKind, (ty, nullable): (&crate::types::ColumnType, bool)) -> ExprKind {
+    ExprKind::Not(Box::new(Expr {
+        kind,
+        ty: ty.clone(),
+        nullable,
+    }))
+}
+
+fn is_row(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Row(_))
+}
+
+/// The operator that is true where this one is false, and unknown where it is unknown.
+fn opposite(op: CompareOp) -> Option<CompareOp> {
+    match op {
+        CompareOp::Equal => Some(CompareOp::NotEqual),
+        CompareOp::NotEqual => Some(CompareOp::Equal),
+        CompareOp::Less => Some(CompareOp::GreaterOrEqual),
+        CompareOp::LessOrEqual => Some(CompareOp::Greater),
+        CompareOp::Greater => Some(CompareOp::LessOrEqual),
+        CompareOp::GreaterOrEqual => Some(CompareOp::Less),
+        CompareOp::NullSafeEqual => None,
+    }
+}
+
+/// The operator for exchanged operands.
+pub fn mirrored(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Equal | CompareOp::NotEqual | CompareOp::NullSafeEqual => op,
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessOrEqual => CompareOp::GreaterOrEqual,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterOrEqual => CompareOp::LessOrEqual,
+    }
+}

@@ -1,0 +1,191 @@
+//! FORMAT=JSON: the shape of MySQL 8 (`query_block`, `ordering_operation`, `table`…), with spans and
+//! verdicts added to the table.
+
+use super::json_text::Json;
+use super::steps::Scope;
+use super::{Explained, Source, Statement, Step, traditional};
+use crate::plan::access::{self, Access};
+
+pub(super) fn text(explained: &Explained<'_>) -> String {
+    let mut block = vec![("select_id", Json::Number(1))];
+    block.extend(body(explained));
+    if let Some(measured) = &explained.measured {
+        block.push((
+            "measured",
+            Json::Object(vec![
+                ("rows_read", Json::Number(measured.rows_read)),
+                ("rows_returned", Json::Number(measured.rows_returned)),
+                ("microseconds", Json::Number(measured.micros)),
+            ]),
+        ));
+    }
+    Json::Object(vec![("query_block", Json::Object(block))]).render()
+}
+
+type Members = Vec<(&'static str, Json)>;
+
+fn body(explained: &Explained<'_>) -> Members {
+    let Some(source) = &explained.source else {
+        return match &explained.write {
+            Some(write) => {
+                let mut members = verb(explained);
+                members.push(("table_name", Json::text(&write.table.name)));
+                members.push(("access_type", Json::text("ALL")));
+                members.push(("reads_old", Json::Bool(write.reads_old)));
+                vec![("table", Json::Object(members))]
+            }
+            None => vec![("message", Json::text("No tables used"))],
+        };
+    };
+    if let Some(message) = traditional::empty_message(source) {
+        return vec![("message", Json::text(message))];
+    }
+    let mut members = vec![("table", Json::Object(table(explained, source)))];
+    let mut scope = Scope::of(explained);
+    for step in &explained.steps {
+        members = wrapped(step, &scope, members);
+        scope.pass(step);
+    }
+    members
+}
+
+/// A step around what feeds it.
+fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) -> Members {
+    match step {
+        Step::Aggregate { keys, .. } => {
+            let mut members = vec![
+                ("using_temporary_table", Json::Bool(traditional::is_held(step))),
+                ("using_filesort", Json::Bool(false)),
+            ];
+            if !keys.is_empty() {
+                members.push(("group_by", Json::text(scope.list(keys))));
+            }
+            members.extend(inner);
+            vec![("grouping_operation", Json::Object(members))]
+        }
+        Step::Having(condition) => {
+            inner.insert(0, ("having_condition", Json::text(scope.text(condition))));
+            inner
+        }
+        Step::Distinct => {
+            let mut members = vec![("using_temporary_table", Json::Bool(true))];
+            members.extend(inner);
+            vec![("duplicates_removal", Json::Object(members))]
+        }
+        Step::Sort { keys, .. } => {
+            let mut members = vec![
+                ("using_filesort", Json::Bool(true)),
+                ("sort_key", Json::text(scope.order(keys))),
+            ];
+            members.extend(inner);
+            vec![("ordering_operation", Json::Object(members))]
+        }
+        Step::Limit { limit, offset } => {
+            let mut members = Vec::new();
+            members.extend(limit.map(|limit| ("limit", Json::Number(limit))));
+            members.push(("offset", Json::Number(*offset)));
+            members.extend(inner);
+            members
+        }
+    }
+}
+
+fn verb(explained: &Explained<'_>) -> Members {
+    match explained.statement {
+        Statement::Select => Vec::new(),
+        Statement::Update => vec![("update", Json::Bool(true))],
+        Statement::Delete => vec![("delete", Json::Bool(true))],
+        Statement::Insert | Statement::Upsert => vec![("insert", Json::Bool(true))],
+        Statement::Replace => vec![("replace", Json::Bool(true))],
+    }
+}
+
+fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
+    let mut members = verb(explained);
+    members.push(("table_name", Json::text(source.alias)));
+    if let Some(access_type) = source.access_type() {
+        members.push(("access_type", Json::text(access_type)));
+    }
+    if !matches!(source.plan.access, Access::FullScan) {
+        key_members(source, &mut members);
+    }
+    let rows = source.rows();
+    members.extend(rows.map(|rows| ("rows_examined_per_scan", Json::Number(rows))));
+    if source.plan.residual.is_none() {
+        members.push(("filtered", Json::text("100.00")));
+    }
+    members.push(("access_path", Json::text(path_name(&source.plan.access))));
+    if source.plan.reverse {
+        members.push(("backward_index_scan", Json::Bool(true)));
+    }
+    let spans = spans(explained, source);
+    if !spans.is_empty() {
+        members.push(("spans", Json::List(spans)));
+    }
+    if let Some(residual) = &source.plan.residual {
+        let text = Scope::of(explained).text(residual);
+        members.push(("attached_condition", Json::text(text)));
+    }
+    if let Some(write) = &explained.write {
+        members.push(("reads_old", Json::Bool(write.reads_old)));
+    }
+    members.push(("paths", Json::List(paths(source))));
+    if let Some(refusal) = &source.plan.refusal {
+        members.push(("refused", Json::text(refusal.to_string())));
+    }
+    members
+}
+
+fn key_members(source: &Source<'_>, members: &mut Members) {
+    let primary = || Json::text("PRIMARY");
+    let used = access::key_columns(source.table);
+    let used = used.into_iter().take(source.plan.parts_used.max(1));
+    members.push(("possible_keys", Json::List(vec![primary()])));
+    members.push(("key", primary()));
+    members.push(("used_key_parts", Json::List(used.map(Json::Text).collect())));
+    if let Some(bytes) = traditional::key_len(source) {
+        members.push(("key_length", Json::text(bytes.to_string())));
+    }
+}
+
+fn path_name(access: &Access) -> &'static str {
+    match access {
+        Access::Nothing => "Nothing",
+        Access::PointGet(_) => "PointGet",
+        Access::MultiGet(_) => "MultiGet",
+        Access::PrefixScan(_) => "PrefixScan",
+        Access::FullScan => "FullScan",
+    }
+}
+
+/// Spans that are written out.
+const SPANS_SHOWN_MAX: usize = 100;
+
+fn spans(explained: &Explained<'_>, source: &Source<'_>) -> Vec<Json> {
+    let texts = |spans: &[crate::plan::span::Span]| {
+        let shown = spans.iter().take(SPANS_SHOWN_MAX);
+        shown
+            .map(|span| Json::Text(span.text(explained.zone)))
+            .collect()
+    };
+    match &source.plan.access {
+        Access::Nothing | Access::FullScan => Vec::new(),
+        Access::PointGet(get) => texts(&[get.span()]),
+        Access::MultiGet(gets) => texts(&gets.spans),
+        Access::PrefixScan(scan) => texts(&scan.spans),
+    }
+}
+
+fn paths(source: &Source<'_>) -> Vec<Json> {
+    let verdicts = source.plan.verdicts(source.table);
+    verdicts
+        .iter()
+        .map(|verdict| {
+            Json::Object(vec![
+                ("path", Json::text(verdict.path.to_string())),
+                ("chosen", Json::Bool(verdict.is_taken)),
+                ("reason", Json::text(verdict.reason.to_string())),
+            ])
+        })
+        .collect()
+}

@@ -1,0 +1,218 @@
+//! EXPLAIN: the only place that formats plans.
+//!
+//! What is shown comes in as data ([`Explained`]): the plan of the table's access, the steps behind
+//! it, row estimates. `traditional` makes MySQL's twelve columns, `tree` a sentence and a tree,
+//! `json` the shape of MySQL 8's `FORMAT=JSON`.
+
+mod json;
+mod json_text;
+mod steps;
+mod traditional;
+mod tree;
+
+use super::access::{Access, TablePlan};
+use crate::catalog::Table;
+use crate::sql::bound::{Aggregate, OrderBy};
+use crate::sql::expr::Expr;
+use crate::types::column_type::LobSize;
+use crate::types::temporal::Zone;
+use crate::types::{ColumnType, ResultColumn};
+
+/// Which rendering is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// MySQL's twelve columns.
+    Traditional,
+    /// A sentence and a tree.
+    Tree,
+    /// MySQL 8's JSON.
+    Json,
+}
+
+/// A planned statement, as EXPLAIN sees it.
+#[derive(Debug)]
+pub struct Explained<'a> {
+    /// Which statement it is.
+    pub statement: Statement,
+    /// The table that is read, and how; `None` when none is.
+    pub source: Option<Source<'a>>,
+    /// The table that is written, and how; `None` for SELECT.
+    pub write: Option<Write<'a>>,
+    /// What happens to the rows after the residual filter, in order.
+    pub steps: Vec<Step<'a>>,
+    /// The session's zone, for TIMESTAMP values.
+    pub zone: &'a Zone,
+    /// What a run of the statement took, for EXPLAIN ANALYZE.
+    pub measured: Option<Measured>,
+}
+
+/// The kinds of statement that EXPLAIN takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statement {
+    /// SELECT.
+    Select,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+    /// INSERT.
+    Insert,
+    /// REPLACE.
+    Replace,
+    /// UPSERT.
+    Upsert,
+}
+
+/// A table that is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// The alias it goes by.
+    pub alias: &'a str,
+    /// How it is read.
+    pub plan: &'a TablePlan,
+    /// About how many rows the access reads, if anybody knows.
+    pub rows_estimate: Option<u64>,
+}
+
+/// A table that is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Write<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// Whether old rows are read first; if not, it is a blind write.
+    pub reads_old: bool,
+    /// How many rows are given; `None` when the condition decides.
+    pub rows_count: Option<u64>,
+}
+
+/// One step behind the residual filter.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// GROUP BY and aggregates; later steps see the group keys, then the aggregates.
+    Aggregate {
+        /// The keys, over the table's row.
+        keys: &'a [Expr],
+        /// The aggregates, over the table's row.
+        aggregates: &'a [Aggregate],
+        /// Whether groups come one after the other and are never held together.
+        in_order: bool,
+    },
+    /// HAVING.
+    Having(&'a Expr),
+    /// DISTINCT.
+    Distinct,
+    /// A sort that the access path does not save.
+    Sort {
+        /// What is compared.
+        keys: &'a [OrderBy],
+        /// Rows that are kept, when a LIMIT makes it a top-N.
+        rows_kept: Option<u64>,
+    },
+    /// LIMIT and OFFSET.
+    Limit {
+        /// Rows that are returned.
+        limit: Option<u64>,
+        /// Rows that are left out first.
+        offset: u64,
+    },
+}
+
+/// What a run of the statement took.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured {
+    /// Rows that the access read.
+    pub rows_read: u64,
+    /// Rows that were returned or changed.
+    pub rows_returned: u64,
+    /// Time, in microseconds.
+    pub micros: u64,
+}
+
+/// A rendered plan: a result set.
+#[derive(Debug)]
+pub struct Explanation {
+    /// The columns.
+    pub columns: Vec<ResultColumn>,
+    /// The rows; `None` is NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+/// Renders a plan.
+pub fn explain(explained: &Explained<'_>, format: Format) -> Explanation {
+    match format {
+        Format::Traditional => Explanation {
+            columns: traditional::columns(),
+            rows: vec![traditional::row(explained)],
+        },
+        Format::Tree => one_text(tree::text(explained)),
+        Format::Json => one_text(json::text(explained)),
+    }
+}
+
+fn one_text(text: String) -> Explanation {
+    Explanation {
+        columns: vec![column("EXPLAIN", ColumnType::Text(LobSize::Long), false)],
+        rows: vec![vec![Some(text)]],
+    }
+}
+
+/// A column of an EXPLAIN result.
+fn column(name: &str, ty: ColumnType, nullable: bool) -> ResultColumn {
+    ResultColumn {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: name.to_owned(),
+        org_name: String::new(),
+        ty,
+        nullable,
+        primary_key: false,
+        auto_increment: false,
+        display_chars: 0,
+    }
+}
+
+impl Statement {
+    /// The word in MySQL's `select_type`.
+    fn select_type(self) -> &'static str {
+        match self {
+            Statement::Select => "SIMPLE",
+            Statement::Update => "UPDATE",
+            Statement::Delete => "DELETE",
+            Statement::Insert | Statement::Upsert => "INSERT",
+            Statement::Replace => "REPLACE",
+        }
+    }
+}
+
+impl Source<'_> {
+    /// About how many rows the access reads; the keys are known without asking anybody.
+    fn rows(&self) -> Option<u64> {
+        match &self.plan.access {
+            Access::Nothing => Some(0),
+            Access::PointGet(_) => Some(1),
+            Access::MultiGet(gets) => u64::try_from(gets.keys.len()).ok(),
+            Access::PrefixScan(_) | Access::FullScan => self.rows_estimate,
+        }
+    }
+
+    /// MySQL's word for the access.
+    fn access_type(&self) -> Option<&'static str> {
+        match &self.plan.access {
+            Access::Nothing => None,
+            Access::PointGet(_) => Some("const"),
+            Access::PrefixScan(scan) => match scan.spans.as_slice() {
+                [span] if span.point().is_some() => Some("ref"),
+                _ => Some("range"),
+            },
+            Access::MultiGet(_) => Some("range"),
+            Access::FullScan => Some("ALL"),
+        }
+    }
+}
+
+
+#[cfg(test)]
+mod tests;

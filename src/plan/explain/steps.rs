@@ -1,0 +1,92 @@
+//! What the steps behind the access are called, and the names that their expressions see.
+
+use super::{Explained, Step};
+use crate::plan::text::{self, Names};
+use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
+use crate::sql::expr::Expr;
+
+/// The names of the rows that pass between steps.
+pub(super) struct Scope<'a> {
+    explained: &'a Explained<'a>,
+    /// The texts of group keys and aggregates; `None` before the aggregation.
+    grouped: Option<Vec<String>>,
+}
+
+impl<'a> Scope<'a> {
+    /// The names in front of the first step.
+    pub(super) fn of(explained: &'a Explained<'a>) -> Scope<'a> {
+        Scope {
+            explained,
+            grouped: None,
+        }
+    }
+
+    /// The names behind a step.
+    pub(super) fn pass(&mut self, step: &Step<'_>) {
+        if let Step::Aggregate {
+            keys, aggregates, ..
+        } = step
+        {
+            let mut names: Vec<String> = keys.iter().map(|key| self.text(key)).collect();
+            names.extend(aggregates.iter().map(|one| self.aggregate(one)));
+            self.grouped = Some(names);
+        }
+    }
+
+    fn name(&self, idx: usize) -> String {
+        match (&self.grouped, self.explained.source) {
+            (Some(names), _) => names.get(idx).cloned().unwrap_or_default(),
+            (None, Some(source)) => text::column_name(source.table, idx),
+            (None, None) => format!("column {idx}"),
+        }
+    }
+
+    /// An expression as SQL.
+    pub(super) fn text(&self, expr: &Expr) -> String {
+        let column = |idx| self.name(idx);
+        text::expression(
+            expr,
+            Names {
+                column: &column,
+                zone: self.explained.zone,
+            },
+        )
+    }
+
+    pub(super) fn list(&self, exprs: &[Expr]) -> String {
+        let texts: Vec<String> = exprs.iter().map(|expr| self.text(expr)).collect();
+        texts.join(", ")
+    }
+
+    /// An ORDER BY list.
+    pub(super) fn order(&self, keys: &[OrderBy]) -> String {
+        let texts: Vec<String> = keys
+            .iter()
+            .map(|key| {
+                let direction = if key.descending { " DESC" } else { "" };
+                self.text(&key.expr) + direction
+            })
+            .collect();
+        texts.join(", ")
+    }
+
+    /// An aggregate as it is written.
+    pub(super) fn aggregate(&self, aggregate: &Aggregate) -> String {
+        let name = match aggregate.kind {
+            AggregateKind::Count => "COUNT",
+            AggregateKind::Sum => "SUM",
+            AggregateKind::Min => "MIN",
+            AggregateKind::Max => "MAX",
+            AggregateKind::Avg => "AVG",
+            AggregateKind::GroupConcat => "GROUP_CONCAT",
+            AggregateKind::AnyValue => "ANY_VALUE",
+        };
+        let distinct = if aggregate.distinct { "DISTINCT " } else { "" };
+        let args = if aggregate.args.is_empty() {
+            "*".to_owned()
+        } else {
+            self.list(&aggregate.args)
+        };
+        format!("{name}({distinct}{args})")
+    }
+}

@@ -1,0 +1,189 @@
+//! FORMAT=TRADITIONAL: MySQL's twelve columns, one row per table.
+//!
+//! `rows` and `filtered` are NULL where nobody knows: there are no statistics of conditions.
+
+use super::{Explained, Source, Statement, Step, column};
+use crate::catalog::Table;
+use crate::plan::access::Access;
+use crate::plan::verdict::Reason;
+use crate::types::column_type::IntWidth;
+use crate::types::{ColumnType, ResultColumn};
+
+/// Bytes of the longest character.
+const CHAR_BYTES: u32 = 4;
+/// Bytes of the length of a text of varying length.
+const LENGTH_BYTES: u32 = 2;
+
+pub(super) fn columns() -> Vec<ResultColumn> {
+    let text = |chars: u32| ColumnType::Varchar {
+        chars_max: Some(chars),
+    };
+    vec![
+        column("id", ColumnType::BIGINT_UNSIGNED, true),
+        column("select_type", text(19), false),
+        column("table", text(64), true),
+        column("partitions", text(4096), true),
+        column("type", text(10), true),
+        column("possible_keys", text(4096), true),
+        column("key", text(64), true),
+        column("key_len", text(4096), true),
+        column("ref", text(4096), true),
+        column("rows", ColumnType::BIGINT_UNSIGNED, true),
+        column("filtered", ColumnType::Double, true),
+        column("Extra", text(255), true),
+    ]
+}
+
+pub(super) fn row(explained: &Explained<'_>) -> Vec<Option<String>> {
+    let mut row = vec![None; columns().len()];
+    let mut set = |at: usize, value: Option<String>| {
+        if let Some(cell) = row.get_mut(at) {
+            *cell = value;
+        }
+    };
+    set(0, Some("1".to_owned()));
+    set(1, Some(explained.statement.select_type().to_owned()));
+    let extra = extra(explained);
+    if !extra.is_empty() {
+        set(11, Some(extra.join("; ")));
+    }
+    let Some(source) = &explained.source else {
+        if let Some(write) = &explained.write {
+            set(2, Some(write.table.name.clone()));
+            set(4, Some("ALL".to_owned()));
+        }
+        return row;
+    };
+    let Some(access_type) = source.access_type() else {
+        return row;
+    };
+    set(2, Some(source.alias.to_owned()));
+    set(4, Some(access_type.to_owned()));
+    set(9, source.rows().map(|rows| rows.to_string()));
+    let is_exact = source.plan.residual.is_none();
+    set(10, is_exact.then(|| "100.00".to_owned()));
+    if !matches!(source.plan.access, Access::FullScan) {
+        let primary = || Some("PRIMARY".to_owned());
+        set(5, primary());
+        set(6, primary());
+        set(7, key_len(source).map(|bytes| bytes.to_string()));
+        if matches!(access_type, "const" | "ref") {
+            set(8, Some(vec!["const"; source.plan.parts_used].join(",")));
+        }
+    }
+    row
+}
+
+/// The last column.
+fn extra(explained: &Explained<'_>) -> Vec<&'static str> {
+    let Some(source) = &explained.source else {
+        return match explained.statement {
+            Statement::Select => vec!["No tables used"],
+            Statement::Update
+            | Statement::Delete
+            | Statement::Insert
+            | Statement::Replace
+            | Statement::Upsert => Vec::new(),
+        };
+    };
+    if let Some(message) = empty_message(source) {
+        return vec![message];
+    }
+    let mut extra = Vec::new();
+    if source.plan.residual.is_some() {
+        extra.push("Using where");
+    }
+    if source.plan.reverse {
+        extra.push("Backward index scan");
+    }
+    let mut steps = explained.steps.iter();
+    if steps.clone().any(is_held) {
+        extra.push("Using temporary");
+    }
+    if steps.any(|step| matches!(step, Step::Sort { .. })) {
+        extra.push("Using filesort");
+    }
+    extra
+}
+
+/// What MySQL says when nothing is read.
+pub(super) fn empty_message(source: &Source<'_>) -> Option<&'static str> {
+    if !matches!(source.plan.access, Access::Nothing) {
+        return None;
+    }
+    let verdicts = source.plan.verdicts(source.table);
+    let is_limit = verdicts
+        .iter()
+        .any(|verdict| verdict.reason == Reason::NoRowsWanted);
+    Some(if is_limit {
+        "Zero limit"
+    } else {
+        "Impossible WHERE"
+    })
+}
+
+/// Whether a step holds rows together that it has seen.
+pub(super) fn is_held(step: &Step<'_>) -> bool {
+    match step {
+        Step::Aggregate { keys, in_order, .. } => !keys.is_empty() && !in_order,
+        Step::Distinct => true,
+        Step::Having(_) | Step::Sort { .. } | Step::Limit { .. } => false,
+    }
+}
+
+/// MySQL's length of the key parts that are used; `None` for a text without declared length.
+pub(super) fn key_len(source: &Source<'_>) -> Option<u32> {
+    let table: &Table = source.table;
+    let parts = table.key.iter().take(source.plan.parts_used.max(1));
+    parts
+        .map(|part| type_bytes(&table.columns.get(part.column_idx)?.ty))
+        .sum()
+}
+
+fn type_bytes(ty: &ColumnType) -> Option<u32> {
+    Some(match ty {
+        ColumnType::Boolean | ColumnType::Year => 1,
+        ColumnType::Int { width, .. } => match width {
+            IntWidth::Tiny => 1,
+            IntWidth::Small => 2,
+            IntWidth::Medium => 3,
+            IntWidth::Int => 4,
+            IntWidth::Big => 8,
+        },
+        ColumnType::Float => 4,
+        ColumnType::Double => 8,
+        ColumnType::Decimal { precision, scale } => {
+            digits_bytes(precision.saturating_sub(*scale)) + digits_bytes(*scale)
+        }
+        ColumnType::Char { chars_max } => chars_max.saturating_mul(CHAR_BYTES),
+        ColumnType::Varchar { chars_max } => (*chars_max)?
+            .saturating_mul(CHAR_BYTES)
+            .saturating_add(LENGTH_BYTES),
+        ColumnType::Binary { bytes } => *bytes,
+        ColumnType::Varbinary { bytes_max } => (*bytes_max)?.saturating_add(LENGTH_BYTES),
+        ColumnType::Date => 3,
+        ColumnType::Time { fsp } => 3 + fraction_bytes(*fsp),
+        ColumnType::Datetime { fsp } => 5 + fraction_bytes(*fsp),
+        ColumnType::Timestamp { fsp } => 4 + fraction_bytes(*fsp),
+        ColumnType::Enum(labels) => {
+            if labels.len() < 256 {
+                1
+            } else {
+                2
+            }
+        }
+        ColumnType::Null | ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json => {
+            return None;
+        }
+    })
+}
+
+/// Nine digits take four bytes (MySQL manual, "Data Type Storage Requirements").
+fn digits_bytes(digits: u8) -> u32 {
+    let rest = u32::from(digits % 9).div_ceil(2);
+    u32::from(digits / 9) * 4 + rest
+}
+
+fn fraction_bytes(fsp: u8) -> u32 {
+    u32::from(fsp).div_ceil(2)
+}

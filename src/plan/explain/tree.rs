@@ -1,0 +1,273 @@
+//! FORMAT=TREE: one plain sentence, the steps as a tree with the spans, and why each path was taken
+//! or not.
+
+use std::fmt::Write as _;
+
+use super::steps::Scope;
+use super::{Explained, Source, Statement, Step, Write};
+use crate::plan::access::Access;
+use crate::plan::span::Span;
+use crate::plan::verdict::Reason;
+
+/// Spans that are written out; the others are counted.
+const SPANS_SHOWN_MAX: usize = 20;
+/// Blanks by which a step stands right of the one that it feeds.
+const INDENT: usize = 4;
+
+pub(super) fn text(explained: &Explained<'_>) -> String {
+    let mut lines = vec![sentence(explained)];
+    let mut steps = Vec::new();
+    let mut scope = Scope::of(explained);
+    if let Some(source) = &explained.source {
+        access_lines(source, explained, &mut steps);
+        if let Some(residual) = &source.plan.residual {
+            steps.push(vec![format!("Filter: {}", scope.text(residual))]);
+        }
+    } else if explained.write.is_none() {
+        steps.push(vec!["One row".to_owned()]);
+    }
+    for step in &explained.steps {
+        steps.push(vec![step_line(step, &scope)]);
+        scope.pass(step);
+    }
+    if let Some(write) = &explained.write {
+        steps.push(vec![write_line(explained.statement, write)]);
+    }
+    // The last step is the root.
+    for (depth, step) in steps.iter().rev().enumerate() {
+        let indent = " ".repeat(depth * INDENT);
+        for (at, line) in step.iter().enumerate() {
+            let mark = if at == 0 { "-> " } else { "   " };
+            lines.push(format!("{indent}{mark}{line}"));
+        }
+    }
+    paths(explained, &mut lines);
+    measured(explained, &mut lines);
+    lines.join("\n")
+}
+
+/// `Reads about 9 rows by 9 keys of orders; returns them in key order.`
+fn sentence(explained: &Explained<'_>) -> String {
+    let Some(source) = &explained.source else {
+        return match &explained.write {
+            Some(write) => write_sentence(write),
+            None => "Reads no table; computes one row.".to_owned(),
+        };
+    };
+    match empty_reason(source) {
+        Some(reason) => format!("Reads nothing of {}: {reason}.", source.alias),
+        None => format!(
+            "Reads {} of {}; {}.",
+            amount(source),
+            source.alias,
+            ending(explained, source)
+        ),
+    }
+}
+
+fn empty_reason(source: &Source<'_>) -> Option<String> {
+    if !matches!(source.plan.access, Access::Nothing) {
+        return None;
+    }
+    let verdicts = source.plan.verdicts(source.table);
+    verdicts.first().map(|verdict| verdict.reason.to_string())
+}
+
+/// How much is read, and how.
+fn amount(source: &Source<'_>) -> String {
+    let about = match source.rows() {
+        Some(1) => "about 1 row".to_owned(),
+        Some(rows) => format!("about {rows} rows"),
+        None => "an unknown number of rows".to_owned(),
+    };
+    match &source.plan.access {
+        Access::Nothing => "nothing".to_owned(),
+        Access::PointGet(_) => "at most 1 row by 1 key".to_owned(),
+        Access::MultiGet(gets) => format!("{about} by {} keys", gets.keys.len()),
+        Access::PrefixScan(scan) => format!("{about} in {}", counted(scan.ranges.len(), "span")),
+        Access::FullScan => match source.rows() {
+            Some(rows) => format!("all rows (about {rows})"),
+            None => "all rows".to_owned(),
+        },
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// What happens to the rows.
+fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
+    let mut scope = Scope::of(explained);
+    let mut ending = Vec::new();
+    for step in &explained.steps {
+        match step {
+            Step::Aggregate { keys, .. } if keys.is_empty() => {
+                ending.push("aggregates them into one row".to_owned());
+            }
+            Step::Aggregate { keys, .. } => {
+                ending.push(format!("groups them by {}", scope.list(keys)));
+            }
+            Step::Sort { keys, .. } => ending.push(format!("sorts by {}", scope.order(keys))),
+            Step::Distinct => ending.push("removes duplicates".to_owned()),
+            Step::Having(_) | Step::Limit { .. } => {}
+        }
+        scope.pass(step);
+    }
+    let last = match explained.statement {
+        Statement::Update => "updates them",
+        Statement::Delete => "deletes them",
+        Statement::Select | Statement::Insert | Statement::Replace | Statement::Upsert => {
+            if !ending.is_empty() {
+                return ending.join("; ");
+            }
+            match &source.plan.access {
+                Access::PointGet(_) => "returns it",
+                Access::Nothing
+                | Access::MultiGet(_)
+                | Access::PrefixScan(_)
+                | Access::FullScan => {
+                    if source.plan.reverse {
+                        "returns them in reverse key order"
+                    } else {
+                        "returns them in key order"
+                    }
+                }
+            }
+        }
+    };
+    ending.push(last.to_owned());
+    ending.join("; ")
+}
+
+fn write_sentence(write: &Write<'_>) -> String {
+    let rows = match write.rows_count {
+        Some(1) => "1 row".to_owned(),
+        Some(rows) => format!("{rows} rows"),
+        None => "rows".to_owned(),
+    };
+    let how = if write.reads_old {
+        "reads the old rows first"
+    } else {
+        "does not read the old rows (blind write)"
+    };
+    format!("Writes {rows} to {}; {how}.", write.table.name)
+}
+
+fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<Vec<String>>) {
+    let reverse = if source.plan.reverse { ", backwards" } else { "" };
+    let name = source.alias;
+    let mut lines = Vec::new();
+    match &source.plan.access {
+        Access::Nothing => lines.push("Nothing".to_owned()),
+        Access::PointGet(get) => {
+            lines.push(format!("PointGet of {name}"));
+            lines.push(get.span().text(explained.zone));
+        }
+        Access::MultiGet(gets) => {
+            let keys = counted(gets.keys.len(), "key");
+            lines.push(format!("MultiGet of {name}: {keys}{reverse}"));
+            span_lines(&gets.spans, explained, &mut lines);
+        }
+        Access::PrefixScan(scan) => {
+            let spans = counted(scan.spans.len(), "span");
+            lines.push(format!("PrefixScan of {name}: {spans}{reverse}"));
+            span_lines(&scan.spans, explained, &mut lines);
+        }
+        Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
+    }
+    steps.push(lines);
+}
+
+fn span_lines(spans: &[Span], explained: &Explained<'_>, lines: &mut Vec<String>) {
+    let shown = spans.iter().take(SPANS_SHOWN_MAX);
+    lines.extend(shown.map(|span| span.text(explained.zone)));
+    let hidden = spans.len().saturating_sub(SPANS_SHOWN_MAX);
+    if 0 < hidden {
+        lines.push(format!("… and {hidden} more"));
+    }
+}
+
+fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
+    match step {
+        Step::Aggregate {
+            keys,
+            aggregates,
+            in_order,
+        } => {
+            let calls: Vec<String> = aggregates.iter().map(|one| scope.aggregate(one)).collect();
+            let mut line = if keys.is_empty() {
+                "Aggregate".to_owned()
+            } else {
+                let how = if *in_order { "in key order" } else { "hashed" };
+                format!("Group by {} ({how})", scope.list(keys))
+            };
+            if !calls.is_empty() {
+                let _ = write!(line, ": {}", calls.join(", "));
+            }
+            line
+        }
+        Step::Having(condition) => format!("Filter: {}", scope.text(condition)),
+        Step::Distinct => "Remove duplicates".to_owned(),
+        Step::Sort { keys, rows_kept } => {
+            let kept = rows_kept.map_or(String::new(), |rows| format!(", keeping {rows} rows"));
+            format!("Sort: {}{kept}", scope.order(keys))
+        }
+        Step::Limit { limit, offset } => {
+            let limit = limit.map_or("all rows".to_owned(), |limit| format!("{limit} rows"));
+            match offset {
+                0 => format!("Limit: {limit}"),
+                offset => format!("Limit: {limit}, offset {offset}"),
+            }
+        }
+    }
+}
+
+fn write_line(statement: Statement, write: &Write<'_>) -> String {
+    let verb = match statement {
+        Statement::Update => "Update",
+        Statement::Delete => "Delete from",
+        Statement::Insert | Statement::Select => "Insert into",
+        Statement::Replace => "Replace into",
+        Statement::Upsert => "Upsert into",
+    };
+    let how = if write.reads_old {
+        "reads old rows"
+    } else {
+        "blind write"
+    };
+    format!("{verb} {}: {how}", write.table.name)
+}
+
+/// Why each path was taken or not; and the refusal, if there is one.
+fn paths(explained: &Explained<'_>, lines: &mut Vec<String>) {
+    let Some(source) = &explained.source else {
+        return;
+    };
+    lines.push("Paths:".to_owned());
+    for verdict in source.plan.verdicts(source.table).iter() {
+        let mark = if verdict.is_taken && verdict.reason != Reason::Refused {
+            '+'
+        } else {
+            '-'
+        };
+        lines.push(format!("  {mark} {}: {}", verdict.path, verdict.reason));
+    }
+    if let Some(refusal) = &source.plan.refusal {
+        let error = refusal.error();
+        let errno = error.code().errno();
+        lines.push(format!("Refused with error {errno}: {}", error.message()));
+    }
+}
+
+fn measured(explained: &Explained<'_>, lines: &mut Vec<String>) {
+    if let Some(measured) = &explained.measured {
+        let millis = measured.micros / 1000;
+        let rest = measured.micros % 1000;
+        lines.push(format!(
+            "Measured: read {} rows, returned {}, took {millis}.{rest:03} ms",
+            measured.rows_read, measured.rows_returned
+        ));
+    }
+}

@@ -1,0 +1,72 @@
+//! The short way for `k1 = ? AND k2 = ? AND …` over the whole key: one full key, nothing else.
+//!
+//! Hot: runs for each execution of a prepared point statement. It must stay free of expression
+//! clones, folding, locks and logging; it allocates the key's values and its bytes and no more.
+//! Whatever it does not recognise takes the long way through `derive`, with the same answer.
+
+use super::access::PointGet;
+use super::cut::{self, KeyParts};
+use super::place;
+use crate::error::Result;
+use crate::sql::context::EvalContext;
+use crate::sql::expr::{CompareOp, Expr, ExprKind};
+use crate::types::Value;
+
+/// The one key that `filter` allows, when the filter is nothing but an equality on each part.
+///
+/// # Errors
+/// A value that does not fit its key part: an internal error.
+pub(super) fn point_get(
+    filter: &Expr,
+    key: KeyParts<'_>,
+    ctx: &EvalContext,
+) -> Result<Option<PointGet>> {
+    let conjuncts = match &filter.kind {
+        ExprKind::And(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(filter),
+    };
+    if conjuncts.len() != key.count() {
+        return Ok(None);
+    }
+    let mut values = Vec::with_capacity(key.count());
+    for part in key.parts {
+        let Some(column) = key.columns.get(part.column_idx) else {
+            return Ok(None);
+        };
+        let constant = conjuncts
+            .iter()
+            .find_map(|conjunct| equal_to(conjunct, part.column_idx, ctx));
+        let value = constant.and_then(|constant| place::exact_value(constant, &column.ty, ctx));
+        match value {
+            Some(value) => values.push(value),
+            None => return Ok(None),
+        }
+    }
+    // As many conjuncts as parts, and one for each part: no conjunct is left over.
+    let key = cut::encode_prefix(&values, key)?;
+    Ok(Some(PointGet { key, values }))
+}
+
+/// The constant that the column must equal, if that is what the conjunct says.
+fn equal_to<'a>(
+    conjunct: &'a Expr,
+    column_idx: usize,
+    ctx: &'a EvalContext,
+) -> Option<&'a Value<'static>> {
+    let ExprKind::Compare(CompareOp::Equal, a, b) = &conjunct.kind else {
+        return None;
+    };
+    let is_column = |expr: &Expr| matches!(expr.kind, ExprKind::Column(idx) if idx == column_idx);
+    let constant = if is_column(a) {
+        b
+    } else if is_column(b) {
+        a
+    } else {
+        return None;
+    };
+    match &constant.kind {
+        ExprKind::Literal(value) => Some(value),
+        ExprKind::Parameter(position) => ctx.parameters.get(*position),
+        _ => None,
+    }
+}

@@ -1,0 +1,196 @@
+//! Refusals of dialect §2 and §3: their data and their text.
+//!
+//! The text begins with Lindorm's sentence, because people search for it, then says what is missing
+//! and what would help.
+
+use std::fmt;
+
+use super::access::{self, Purpose, Request};
+use super::advice;
+use super::derive::Derived;
+use super::text;
+use super::verdict::{Obstacle, Reason};
+use crate::error::{Code, Error};
+use crate::sql::expr::Expr;
+
+/// Lindorm's sentence.
+const SENTENCE: &str =
+    "This query may be a full table scan and thus may have unpredictable performance";
+/// Characters of a condition that a refusal quotes.
+const CONDITION_CHARS_MAX: usize = 200;
+
+/// A full scan that nothing permits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    purpose: Purpose,
+    /// The columns of the primary key; empty when the table has a hidden one.
+    key_columns: Vec<String>,
+    reason: Reason,
+    /// A `CREATE INDEX` that makes the same statement keyed.
+    index: Option<String>,
+    /// The most rows of a LIMIT that would do.
+    limit_max: Option<u64>,
+}
+
+impl Refusal {
+    pub(super) fn new(request: &Request<'_>, derived: &Derived<'_>) -> Refusal {
+        let table = request.table;
+        let is_plain = request.filter.is_none()
+            && request.grouping.is_none()
+            && request.order_by.is_empty()
+            && request.purpose == Purpose::Select;
+        Refusal {
+            purpose: request.purpose,
+            key_columns: if table.has_hidden_key() {
+                Vec::new()
+            } else {
+                access::key_columns(table)
+            },
+            reason: first_column(request, derived),
+            index: advice::index(request, derived),
+            limit_max: is_plain.then_some(request.policy.full_scan_limit_max),
+        }
+    }
+
+    /// The `CREATE INDEX` that would make the statement keyed.
+    pub fn index(&self) -> Option<&str> {
+        self.index.as_deref()
+    }
+
+    /// As the client gets it.
+    pub fn error(&self) -> Error {
+        let code = match self.purpose {
+            Purpose::Select => Code::TooBigSelect,
+            Purpose::Update | Purpose::Delete => Code::UnsafeUpdate,
+        };
+        Error::new(code, self.to_string())
+    }
+
+    fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key_columns.is_empty() {
+            return f.write_str("the table has no primary key, so no condition can bound the rows");
+        }
+        let key = self.key_columns.join(", ");
+        match &self.reason {
+            Reason::Blocked {
+                column,
+                condition,
+                obstacle,
+            } => write!(
+                f,
+                "the condition on \"{column}\", the first column of the primary key ({key}), \
+                 cannot use the key: {condition} {obstacle}"
+            ),
+            Reason::NoCondition { column } => write!(
+                f,
+                "no condition on \"{column}\", the first column of the primary key ({key})"
+            ),
+            other => write!(f, "primary key ({key}): {other}"),
+        }
+    }
+
+    fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        if let Some(first) = self.key_columns.first() {
+            advice.push(self.condition_advice(first));
+        }
+        if let Some(limit) = self.limit_max {
+            advice.push(format!("add LIMIT {limit} or less"));
+        }
+        advice.extend(self.index.clone());
+        advice.push("allow it once with /*+ _l_allow_filtering_ */".to_owned());
+        if let Some(first) = advice.first_mut() {
+            capitalise(first);
+        }
+        advice
+    }
+
+    fn condition_advice(&self, first: &str) -> String {
+        match &self.reason {
+            Reason::Blocked {
+                obstacle: Obstacle::ComparesAsNumbers,
+                ..
+            } => format!("compare {first} with a value of its own type, a text in quotes"),
+            Reason::Blocked { .. }
+            | Reason::NoCondition { .. }
+            | Reason::Contradiction
+            | Reason::NoRowsWanted
+            | Reason::OneKey
+            | Reason::Keys { .. }
+            | Reason::Bounded { .. }
+            | Reason::NotNeeded
+            | Reason::Permitted(_)
+            | Reason::Refused => format!("add a condition on {first}"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SENTENCE}: ")?;
+        self.write_cause(f)?;
+        write!(f, ". {}", self.advice().join(", or "))
+    }
+}
+
+fn capitalise(text: &mut str) {
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+}
+
+/// The refusal of a multi-get that was counted and not built.
+pub(super) fn too_many_keys(count: u64, most: u64) -> Error {
+    Error::new(
+        Code::TooBigSelect,
+        format!(
+            "Multi Get Plan query too many rows in one select: {count} keys, the most is {most}"
+        ),
+    )
+}
+
+/// Why nothing bounds the first column of the primary key.
+pub(super) fn first_column(request: &Request<'_>, derived: &Derived<'_>) -> Reason {
+    let table = request.table;
+    let Some(part) = table.key.first() else {
+        return Reason::NotNeeded;
+    };
+    let column = text::column_name(table, part.column_idx);
+    match obstacle_on(part.column_idx, derived) {
+        Some((condition, obstacle)) => Reason::Blocked {
+            column,
+            condition: shortened(text::over_table(condition, table, &request.ctx.zone)),
+            obstacle,
+        },
+        None => Reason::NoCondition { column },
+    }
+}
+
+/// The first condition that names a column and does not bound it, and why.
+fn obstacle_on<'e>(column_idx: usize, derived: &Derived<'e>) -> Option<(&'e Expr, Obstacle)> {
+    let mut all = derived.conditions.iter().flat_map(|one| &one.blocked);
+    if let Some(blocked) = all.find(|blocked| blocked.column_idx == column_idx) {
+        return Some((blocked.condition, blocked.obstacle.clone()));
+    }
+    let pairs = derived.conjuncts.iter().zip(&derived.conditions);
+    for (conjunct, condition) in pairs {
+        let names_it = |branch: &super::derive::Branch| {
+            let mut constraints = branch.constraints.iter();
+            constraints.any(|constraint| constraint.column_idx == column_idx)
+        };
+        if condition.branches.iter().all(names_it) && !condition.branches.is_empty() {
+            return Some((conjunct, Obstacle::TooManyAlternatives));
+        }
+        if condition.branches.iter().any(names_it) {
+            return Some((conjunct, Obstacle::UnboundedOr));
+        }
+    }
+    None
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(CONDITION_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}

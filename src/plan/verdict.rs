@@ -1,0 +1,214 @@
+//! Why an access path was taken or not: data, rendered in one place.
+//!
+//! EXPLAIN, the text of a refusal and the advisor print these; none of them repeats the planner's
+//! reasoning.
+
+use std::fmt;
+
+/// What the planner found out about one way to read the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Which way.
+    pub path: Path,
+    /// Whether it is the one chosen.
+    pub is_taken: bool,
+    /// Why, or why not.
+    pub reason: Reason,
+}
+
+/// A way to read a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Path {
+    /// By the primary key of these columns.
+    PrimaryKey(Vec<String>),
+    /// Every row.
+    FullScan,
+}
+
+/// Why a path was taken or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The predicate cannot be true.
+    Contradiction,
+    /// `LIMIT 0`.
+    NoRowsWanted,
+    /// Every part of the key has one value.
+    OneKey,
+    /// Every part of the key has a list of values.
+    Keys {
+        /// How many combinations there are.
+        count: usize,
+    },
+    /// The leftmost parts of the key are bounded.
+    Bounded {
+        /// The columns that bound the spans.
+        columns: Vec<String>,
+        /// What ended the match before the last part.
+        end: End,
+    },
+    /// No condition names the first column of the key.
+    NoCondition {
+        /// The column.
+        column: String,
+    },
+    /// A condition names the first column and cannot bound it.
+    Blocked {
+        /// The column.
+        column: String,
+        /// The condition, as SQL.
+        condition: String,
+        /// Why.
+        obstacle: Obstacle,
+    },
+    /// A keyed path is there.
+    NotNeeded,
+    /// Nothing bounds the rows, and this permits it.
+    Permitted(Permission),
+    /// Nothing bounds the rows, and nothing permits it.
+    Refused,
+}
+
+/// What ended the leftmost match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// All parts are used.
+    LastPart,
+    /// This column is bounded by a range.
+    Range(String),
+    /// This column has no condition that bounds it.
+    NoCondition(String),
+    /// More combinations than the planner builds.
+    TooManySpans,
+}
+
+/// What permits a full scan (dialect §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// `_l_allow_filtering_`.
+    Hint,
+    /// `--allow-full-scan` or `sql_big_selects`.
+    Setting,
+    /// No filter, grouping or sorting, and a small LIMIT.
+    Limit,
+}
+
+/// Why a condition cannot bound a key column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A text column is compared with a number: many texts are one number.
+    ComparesAsNumbers,
+    /// A number or a time is matched as text.
+    ComparesAsText,
+    /// A text is compared with a date or time: many texts are one date.
+    ComparesAsTimes,
+    /// A text column is compared with bytes that are no text.
+    ComparesAsBytes,
+    /// The text is not a value of the column's type.
+    NotAValue,
+    /// An ENUM is compared with a text by `<` or `>`: labels are not ordered as members.
+    EnumOrder,
+    /// The column stands inside a function or an arithmetic expression.
+    Wrapped,
+    /// It is compared with something that differs from row to row.
+    NotConstant,
+    /// One side of an OR does not bound the column.
+    UnboundedOr,
+    /// The LIKE pattern begins with a wildcard.
+    LeadingWildcard,
+    /// The condition is true for every row.
+    AlwaysTrue,
+    /// More alternatives than the planner follows.
+    TooManyAlternatives,
+    /// The comparison is less exact than the column.
+    Inexact,
+    /// The values have no order that a key could follow.
+    Unordered,
+    /// An operator that bounds nothing (XOR, REGEXP, NOT LIKE, CASE…).
+    Operator,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::PrimaryKey(columns) => write!(f, "primary key ({})", columns.join(", ")),
+            Path::FullScan => f.write_str("full scan"),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Contradiction => f.write_str("the condition is never true"),
+            Reason::NoRowsWanted => f.write_str("LIMIT 0 wants no row"),
+            Reason::OneKey => f.write_str("every column has one value"),
+            Reason::Keys { count } => {
+                write!(f, "every column has a list of values, {count} keys in all")
+            }
+            Reason::Bounded { columns, end } => {
+                write!(f, "bounded by {}; {end}", columns.join(", "))
+            }
+            Reason::NoCondition { column } => {
+                write!(f, "no condition on {column}, the first column")
+            }
+            Reason::Blocked {
+                column,
+                condition,
+                obstacle,
+            } => write!(
+                f,
+                "the condition on {column}, the first column, cannot use it: {condition} {obstacle}"
+            ),
+            Reason::NotNeeded => f.write_str("not needed"),
+            Reason::Permitted(permission) => write!(f, "permitted by {permission}"),
+            Reason::Refused => f.write_str("not permitted"),
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::LastPart => f.write_str("all columns are used"),
+            End::Range(column) => write!(f, "the range on {column} ends the match"),
+            End::NoCondition(column) => write!(f, "no condition bounds {column}"),
+            End::TooManySpans => {
+                f.write_str("more combinations than the planner builds, so the rest is filtered")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Permission::Hint => "the hint _l_allow_filtering_",
+            Permission::Setting => "sql_big_selects or --allow-full-scan",
+            Permission::Limit => "its LIMIT",
+        })
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Obstacle::ComparesAsNumbers => {
+                "compares as numbers, which is not the order of the key"
+            }
+            Obstacle::ComparesAsText => "compares as texts, which is not the order of the key",
+            Obstacle::ComparesAsTimes => "compares as times, which is not the order of the key",
+            Obstacle::ComparesAsBytes => "compares with bytes that are not text",
+            Obstacle::NotAValue => "compares with what is not a value of the column's type",
+            Obstacle::EnumOrder => "compares labels, but the key is in the order of the members",
+            Obstacle::Wrapped => "hides the column in an expression",
+            Obstacle::NotConstant => "compares with something that differs from row to row",
+            Obstacle::UnboundedOr => "has an OR with a side that does not bound the column",
+            Obstacle::LeadingWildcard => "begins with a wildcard",
+            Obstacle::AlwaysTrue => "is true for every row",
+            Obstacle::TooManyAlternatives => "has more alternatives than the planner follows",
+            Obstacle::Inexact => "compares less exactly than the column stores",
+            Obstacle::Unordered => "compares in an order that the key does not have",
+            Obstacle::Operator => "has an operator that bounds nothing",
+        })
+    }
+}

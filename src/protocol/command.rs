@@ -1,0 +1,172 @@
+//! A command packet, taken apart.
+//!
+//! Parameters of EXECUTE are not decoded here, because their number and types belong to the
+//! statement: see [`super::parameters`].
+
+use super::wire::Reader;
+use crate::error::{Code, Error, Result};
+
+/// The statement id that stands for the statement prepared last (MariaDB's direct execution).
+pub const LAST_STATEMENT_ID: u32 = u32::MAX;
+
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// Ends the connection.
+    Quit,
+    /// Makes a database current.
+    InitDb(&'a [u8]),
+    /// One or several statements.
+    Query(&'a [u8]),
+    /// The columns of a table.
+    FieldList {
+        /// The table.
+        table: &'a [u8],
+        /// A LIKE pattern for the columns; empty means all.
+        wildcard: &'a [u8],
+    },
+    /// One line about the server.
+    Statistics,
+    /// The running connections, as SHOW PROCESSLIST.
+    ProcessInfo,
+    /// KILL.
+    ProcessKill(u32),
+    /// Are you there.
+    Ping,
+    /// Logs in anew on the same connection; the body goes to `Login::parse_change_user`.
+    ChangeUser(&'a [u8]),
+    /// Forgets the session's state.
+    ResetConnection,
+    /// Prepares a statement.
+    StmtPrepare(&'a [u8]),
+    /// Executes a prepared statement.
+    StmtExecute(Execute<'a>),
+    /// Appends to a parameter; never answered.
+    StmtSendLongData {
+        /// The statement.
+        id: u32,
+        /// Which parameter, from 0.
+        parameter: u16,
+        /// What to append.
+        data: &'a [u8],
+    },
+    /// Forgets a statement; never answered.
+    StmtClose(u32),
+    /// Drops a statement's long data and cursor.
+    StmtReset(u32),
+    /// Rows of an open cursor.
+    StmtFetch {
+        /// The statement.
+        id: u32,
+        /// At most this many.
+        rows_max: u32,
+    },
+    /// Allows or forbids several statements in one query.
+    SetMultiStatements(bool),
+}
+
+/// An EXECUTE, its parameters still encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execute<'a> {
+    /// The statement.
+    pub id: u32,
+    /// Whether the client wants to fetch the rows through a cursor.
+    pub wants_cursor: bool,
+    /// NULL bitmap, flag, types and values.
+    pub parameters: &'a [u8],
+}
+
+/// The cursor flag of a read-only cursor, the only kind.
+const CURSOR_READ_ONLY: u8 = 1;
+
+impl<'a> Command<'a> {
+    /// Takes a command packet apart.
+    ///
+    /// # Errors
+    /// 1047 when the command is unknown, 1835 when its packet ends early.
+    pub fn parse(payload: &'a [u8]) -> Result<Command<'a>> {
+        let mut reader = Reader::new(payload);
+        let code = reader.u8()?;
+        Ok(match code {
+            0x01 => Command::Quit,
+            0x02 => Command::InitDb(reader.remaining()),
+            0x03 => Command::Query(reader.remaining()),
+            0x04 => Command::FieldList {
+                table: reader.nul_or_rest(),
+                wildcard: reader.remaining(),
+            },
+            0x09 => Command::Statistics,
+            0x0A => Command::ProcessInfo,
+            0x0C => Command::ProcessKill(reader.u32()?),
+            0x0E => Command::Ping,
+            0x11 => Command::ChangeUser(reader.remaining()),
+            0x16 => Command::StmtPrepare(reader.remaining()),
+            0x17 => Command::StmtExecute(Execute::read(&mut reader)?),
+            0x18 => Command::StmtSendLongData {
+                id: reader.u32()?,
+                parameter: reader.u16()?,
+                data: reader.remaining(),
+            },
+            0x19 => Command::StmtClose(reader.u32()?),
+            0x1A => Command::StmtReset(reader.u32()?),
+            0x1B => Command::SetMultiStatements(multi_statements(reader.u16()?)?),
+            0x1C => Command::StmtFetch {
+                id: reader.u32()?,
+                rows_max: reader.u32()?,
+            },
+            0x1F => Command::ResetConnection,
+            other => return Err(unknown_command(other)),
+        })
+    }
+
+    /// The name that SHOW PROCESSLIST shows.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Command::Quit => "Quit",
+            Command::InitDb(_) => "Init DB",
+            Command::Query(_) => "Query",
+            Command::FieldList { .. } => "Field List",
+            Command::Statistics => "Statistics",
+            Command::ProcessInfo => "Processlist",
+            Command::ProcessKill(_) => "Kill",
+            Command::Ping => "Ping",
+            Command::ChangeUser(_) => "Change user",
+            Command::ResetConnection => "Reset Connection",
+            Command::StmtPrepare(_) => "Prepare",
+            Command::StmtExecute(_) => "Execute",
+            Command::StmtSendLongData { .. } => "Long Data",
+            Command::StmtClose(_) => "Close stmt",
+            Command::StmtReset(_) => "Reset stmt",
+            Command::StmtFetch { .. } => "Fetch",
+            Command::SetMultiStatements(_) => "Set option",
+        }
+    }
+}
+
+impl<'a> Execute<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Execute<'a>> {
+        let id = reader.u32()?;
+        let flags = reader.u8()?;
+        let _iterations = reader.u32()?;
+        Ok(Execute {
+            id,
+            wants_cursor: flags & CURSOR_READ_ONLY != 0,
+            parameters: reader.remaining(),
+        })
+    }
+}
+
+fn multi_statements(option: u16) -> Result<bool> {
+    match option {
+        0 => Ok(true),
+        1 => Ok(false),
+        _ => Err(Error::new(Code::UnknownCommand, "Unknown command")),
+    }
+}
+
+fn unknown_command(code: u8) -> Error {
+    Error::new(
+        Code::UnknownCommand,
+        format!("Unknown command: this server does not answer command {code}"),
+    )
+}

@@ -1,0 +1,73 @@
+//! Entries for fuzzing: any bytes in, an answer or an error out, never a panic.
+
+use super::auth::{Password, Plugin, Salt};
+use super::capabilities::Capabilities;
+use super::command::Command;
+use super::handshake::{Hello, Login};
+use super::packet::PacketReader;
+use super::parameters::Parameters;
+
+/// The limit under which [`packets`] reads.
+const PACKET_BYTES_MAX: usize = 1 << 20;
+
+/// Cuts `bytes` into packets, fed in pieces of `piece_bytes`, and returns the payloads' lengths.
+pub fn packets(bytes: &[u8], piece_bytes: usize) -> Vec<usize> {
+    let mut reader = PacketReader::new(PACKET_BYTES_MAX);
+    let mut lengths = Vec::new();
+    for piece in bytes.chunks(piece_bytes.max(1)) {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let spare = reader.spare();
+            let count = spare.len().min(rest.len());
+            let (now, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            if let Some(place) = spare.get_mut(..count) {
+                place.copy_from_slice(now);
+            }
+            reader.filled(count);
+            rest = later;
+            loop {
+                match reader.next(0) {
+                    Ok(Some(packet)) => {
+                        let payload = reader.payload(&packet);
+                        lengths.push(payload.map_or(usize::MAX, <[u8]>::len));
+                    }
+                    Ok(None) => break,
+                    Err(_) => return lengths,
+                }
+            }
+        }
+    }
+    lengths
+}
+
+/// Decodes a command packet, and an EXECUTE's parameters for a few counts of them.
+pub fn command(payload: &[u8]) {
+    let Ok(command) = Command::parse(payload) else {
+        return;
+    };
+    if let Command::StmtExecute(execute) = command {
+        for count in [0, 1, 2, 8, 9, 300] {
+            execute_parameters(execute.parameters, count);
+        }
+    }
+}
+
+/// Decodes an EXECUTE's parameters, twice, so that kept types are used too.
+pub fn execute_parameters(body: &[u8], count: u16) {
+    let mut parameters = Parameters::new(count);
+    let _first = parameters.decode(body);
+    let _second = parameters.decode(body);
+}
+
+/// Decodes a hello and a COM_CHANGE_USER, and checks a password with what they hold.
+pub fn login(payload: &[u8]) {
+    let salt = Salt::fixed([7; 20]);
+    let password = Password::of("secret");
+    let change = Login::parse_change_user(payload, Capabilities::OFFER);
+    let hello = Hello::parse(payload).map(|hello| hello.login);
+    for login in [change, hello].into_iter().flatten() {
+        let plugin = login.plugin.as_deref().and_then(Plugin::named);
+        let plugin = plugin.unwrap_or(Plugin::DEFAULT);
+        let _proven = password.is_proven(plugin, &salt, &login.response);
+    }
+}

@@ -1,0 +1,305 @@
+//! The parameters of a prepared statement: what EXECUTE carries, and what is kept between.
+//!
+//! A client names the types when they change, which may be only the first time; so they are kept
+//! per statement. Long data is kept until the next EXECUTE takes it.
+//!
+//! Layout of EXECUTE's body: NULL bitmap, one flag byte, the types if the flag is not 0, values.
+
+use std::borrow::Cow;
+
+use super::calendar::{self, ClockFields, DateFields, MomentFields};
+use super::wire::{self, Reader};
+use crate::error::{Code, Error, Result};
+use crate::types::Value;
+
+/// The unsigned flag beside a parameter's type.
+const UNSIGNED: u8 = 0x80;
+
+/// How a parameter's value is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Null,
+    Int { bytes: u8, unsigned: bool },
+    Float,
+    Double,
+    Decimal,
+    Year,
+    Date,
+    Datetime,
+    Time,
+    Text,
+    Bytes,
+    Json,
+}
+
+impl Encoding {
+    /// The encoding of MySQL's type number `code`; the numbers are those of `enum_field_types`.
+    fn of(code: u8, flags: u8) -> Result<Encoding> {
+        let unsigned = flags & UNSIGNED != 0;
+        Ok(match code {
+            0 | 246 => Encoding::Decimal,
+            1 | 244 => Encoding::Int { bytes: 1, unsigned },
+            2 => Encoding::Int { bytes: 2, unsigned },
+            3 | 9 => Encoding::Int { bytes: 4, unsigned },
+            4 => Encoding::Float,
+            5 => Encoding::Double,
+            6 => Encoding::Null,
+            8 => Encoding::Int { bytes: 8, unsigned },
+            7 | 12 => Encoding::Datetime,
+            10 => Encoding::Date,
+            11 => Encoding::Time,
+            13 => Encoding::Year,
+            15 | 247 | 248 | 253 | 254 => Encoding::Text,
+            16 | 249..=252 | 255 => Encoding::Bytes,
+            245 => Encoding::Json,
+            _ => {
+                let message = format!("Incorrect arguments to EXECUTE: parameter type {code}");
+                return Err(Error::new(Code::WrongArguments, message));
+            }
+        })
+    }
+}
+
+/// What is kept of a statement's parameters between its executions.
+#[derive(Debug)]
+pub struct Parameters {
+    count: u16,
+    /// One per parameter, or none until the first EXECUTE that names them.
+    encodings: Vec<Encoding>,
+    /// One per parameter, or none while no parameter has long data.
+    long_data: Vec<Option<Vec<u8>>>,
+    long_data_bytes: usize,
+    /// SEND_LONG_DATA has no answer, so what is wrong with it is said by the next EXECUTE.
+    long_data_error: Option<Error>,
+}
+
+impl Parameters {
+    /// For a statement of `count` parameters.
+    pub fn new(count: u16) -> Parameters {
+        Parameters {
+            count,
+            encodings: Vec::new(),
+            long_data: Vec::new(),
+            long_data_bytes: 0,
+            long_data_error: None,
+        }
+    }
+
+    /// Appends to a parameter; all parameters of the statement together hold at most `bytes_max`.
+    pub fn append_long_data(&mut self, parameter: u16, data: &[u8], bytes_max: usize) {
+        if self.long_data.is_empty() {
+            self.long_data.resize(usize::from(self.count), None);
+        }
+        let Some(slot) = self.long_data.get_mut(usize::from(parameter)) else {
+            let message = format!("Incorrect arguments to SEND_LONG_DATA: parameter {parameter}");
+            self.long_data_error = Some(Error::new(Code::WrongArguments, message));
+            return;
+        };
+        self.long_data_bytes = self.long_data_bytes.saturating_add(data.len());
+        if bytes_max < self.long_data_bytes {
+            self.clear_long_data();
+            let message = format!(
+                "Got a packet bigger than 'max_allowed_packet' bytes: long data of more than {bytes_max} bytes"
+            );
+            self.long_data_error = Some(Error::new(Code::PacketTooLarge, message));
+            return;
+        }
+        if self.long_data_error.is_none() {
+            slot.get_or_insert_default().extend_from_slice(data);
+        }
+    }
+
+    /// Forgets long data and errors of it.
+    pub fn clear_long_data(&mut self) {
+        self.long_data = Vec::new();
+        self.long_data_bytes = 0;
+        self.long_data_error = None;
+    }
+
+    /// The values of an EXECUTE, borrowed from its packet where they can be. Takes the long data.
+    ///
+    /// # Errors
+    /// 1210 when a type is unknown or was never named, 1835 when the packet ends early, 1292 or
+    /// 1366 when a value is none of its type, 1153 when long data was too long.
+    pub fn decode<'a>(&mut self, body: &'a [u8]) -> Result<Vec<Value<'a>>> {
+        let mut long_data = std::mem::take(&mut self.long_data);
+        let long_data_error = self.long_data_error.take();
+        self.long_data_bytes = 0;
+        if let Some(error) = long_data_error {
+            return Err(error);
+        }
+        let count = usize::from(self.count);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let mut reader = Reader::new(body);
+        let nulls = reader.bytes(count.div_ceil(8))?;
+        if reader.u8()? != 0 {
+            self.read_types(&mut reader)?;
+        }
+        if self.encodings.len() != count {
+            let message = "Incorrect arguments to EXECUTE: the types of the parameters are missing";
+            return Err(Error::new(Code::WrongArguments, message));
+        }
+        let mut values = Vec::with_capacity(count);
+        for (idx, encoding) in self.encodings.iter().enumerate() {
+            let long = long_data.get_mut(idx).and_then(Option::take);
+            let null_bits = nulls.get(idx / 8).copied().unwrap_or(0);
+            values.push(match long {
+                Some(data) => long_value(*encoding, data),
+                None if null_bits >> (idx % 8) & 1 == 1 => Value::Null,
+                None => read_value(*encoding, &mut reader)?,
+            });
+        }
+        Ok(values)
+    }
+
+    fn read_types(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        self.encodings.clear();
+        for _ in 0..self.count {
+            let (code, flags) = (reader.u8()?, reader.u8()?);
+            match Encoding::of(code, flags) {
+                Ok(encoding) => self.encodings.push(encoding),
+                Err(error) => {
+                    self.encodings.clear();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Long data of a character type is text when it is UTF-8; everything else is bytes.
+fn long_value(encoding: Encoding, data: Vec<u8>) -> Value<'static> {
+    match encoding {
+        Encoding::Text | Encoding::Json => match String::from_utf8(data) {
+            Ok(text) => Value::Text(Cow::Owned(text)),
+            Err(error) => Value::Bytes(Cow::Owned(error.into_bytes())),
+        },
+        Encoding::Null
+        | Encoding::Int { .. }
+        | Encoding::Float
+        | Encoding::Double
+        | Encoding::Decimal
+        | Encoding::Year
+        | Encoding::Date
+        | Encoding::Datetime
+        | Encoding::Time
+        | Encoding::Bytes => Value::Bytes(Cow::Owned(data)),
+    }
+}
+
+fn read_value<'a>(encoding: Encoding, reader: &mut Reader<'a>) -> Result<Value<'a>> {
+    Ok(match encoding {
+        Encoding::Null => Value::Null,
+        Encoding::Int { bytes, unsigned } => read_int(reader, bytes, unsigned)?,
+        Encoding::Float => Value::Float(reader.f32()?),
+        Encoding::Double => Value::Double(reader.f64()?),
+        Encoding::Decimal => read_decimal(reader)?,
+        Encoding::Year => Value::UInt(u64::from(reader.u16()?)),
+        Encoding::Date => read_date(reader)?,
+        Encoding::Datetime => read_datetime(reader)?,
+        Encoding::Time => read_time(reader)?,
+        Encoding::Bytes => Value::Bytes(Cow::Borrowed(reader.lenenc_bytes()?)),
+        Encoding::Text | Encoding::Json => {
+            let bytes = reader.lenenc_bytes()?;
+            match std::str::from_utf8(bytes) {
+                Ok(text) => Value::Text(Cow::Borrowed(text)),
+                Err(_) => Value::Bytes(Cow::Borrowed(bytes)),
+            }
+        }
+    })
+}
+
+fn read_int(reader: &mut Reader<'_>, bytes: u8, unsigned: bool) -> Result<Value<'static>> {
+    Ok(match (bytes, unsigned) {
+        (1, false) => Value::Int(i64::from(reader.u8()?.cast_signed())),
+        (1, true) => Value::UInt(u64::from(reader.u8()?)),
+        (2, false) => Value::Int(i64::from(reader.u16()?.cast_signed())),
+        (2, true) => Value::UInt(u64::from(reader.u16()?)),
+        (4, false) => Value::Int(i64::from(reader.u32()?.cast_signed())),
+        (4, true) => Value::UInt(u64::from(reader.u32()?)),
+        (_, false) => Value::Int(reader.u64()?.cast_signed()),
+        (_, true) => Value::UInt(reader.u64()?),
+    })
+}
+
+fn read_decimal(reader: &mut Reader<'_>) -> Result<Value<'static>> {
+    let bytes = reader.lenenc_bytes()?;
+    let text = std::str::from_utf8(bytes).ok();
+    text.and_then(calendar::decimal).ok_or_else(|| {
+        let shown = String::from_utf8_lossy(bytes.get(..64).unwrap_or(bytes));
+        let message = format!("Incorrect DECIMAL value: '{shown}' for a parameter");
+        Error::new(Code::IncorrectValue, message)
+    })
+}
+
+/// Dates have 0 bytes (the zero date), 4 (a date), 7 (with time) or 11 (with microseconds).
+fn read_moment(reader: &mut Reader<'_>) -> Result<(MomentFields, u8)> {
+    let length = reader.u8()?;
+    let mut moment = MomentFields::default();
+    if !matches!(length, 0 | 4 | 7 | 11) {
+        return Err(wire::malformed());
+    }
+    if 4 <= length {
+        let (year, month, day) = (reader.u16()?, reader.u8()?, reader.u8()?);
+        moment.date = DateFields { year, month, day };
+    }
+    if 7 <= length {
+        let (hour, minute, second) = (reader.u8()?, reader.u8()?, reader.u8()?);
+        let micros = if length == 11 { reader.u32()? } else { 0 };
+        moment.clock = ClockFields {
+            hour,
+            minute,
+            second,
+            micros,
+        };
+    }
+    Ok((moment, length))
+}
+
+fn read_date(reader: &mut Reader<'_>) -> Result<Value<'static>> {
+    let (moment, _) = read_moment(reader)?;
+    let date = moment.date;
+    calendar::date(date).ok_or_else(|| incorrect("DATE", &date))
+}
+
+fn read_datetime(reader: &mut Reader<'_>) -> Result<Value<'static>> {
+    let (moment, length) = read_moment(reader)?;
+    let fsp = if length == 11 { 6 } else { 0 };
+    calendar::datetime(moment, fsp).ok_or_else(|| incorrect("DATETIME", &moment))
+}
+
+/// Times have 0 bytes (zero), 8, or 12 (with microseconds).
+fn read_time(reader: &mut Reader<'_>) -> Result<Value<'static>> {
+    let length = reader.u8()?;
+    if length == 0 {
+        let zero = calendar::time(false, 0, ClockFields::default(), 0);
+        return zero.ok_or_else(|| Error::internal("the zero time is a time"));
+    }
+    if !matches!(length, 8 | 12) {
+        return Err(wire::malformed());
+    }
+    let negative = reader.u8()? != 0;
+    let days = reader.u32()?;
+    let (hour, minute, second) = (reader.u8()?, reader.u8()?, reader.u8()?);
+    let (micros, fsp) = if length == 12 {
+        (reader.u32()?, 6)
+    } else {
+        (0, 0)
+    };
+    let clock = ClockFields {
+        hour,
+        minute,
+        second,
+        micros,
+    };
+    calendar::time(negative, days, clock, fsp)
+        .ok_or_else(|| incorrect("TIME", &format!("{days} days {clock}")))
+}
+
+fn incorrect(ty: &str, value: &dyn std::fmt::Display) -> Error {
+    let message = format!("Incorrect {ty} value: '{value}' for a parameter");
+    Error::new(Code::IncorrectTypeValue, message)
+}

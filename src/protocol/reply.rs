@@ -1,0 +1,84 @@
+//! The packets that end things: OK, ERR, EOF, and what follows a PREPARE.
+
+use super::capabilities::{Capabilities, Status};
+use super::wire;
+use crate::error::Error;
+
+/// Clients cut error messages at this many bytes; so do we, at a character's end.
+const MESSAGE_BYTES_MAX: usize = 2048;
+
+/// What an OK packet says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outcome<'a> {
+    /// Rows changed, or found under FOUND_ROWS.
+    pub affected_rows: u64,
+    /// The first AUTO_INCREMENT value that the statement made.
+    pub last_insert_id: u64,
+    /// The session's state.
+    pub status: Status,
+    /// How many warnings SHOW WARNINGS has.
+    pub warnings_count: u16,
+    /// A text for people, such as `Rows matched: 1  Changed: 1  Warnings: 0`; may be empty.
+    pub info: &'a str,
+}
+
+/// Appends an OK packet's payload.
+pub fn put_ok(out: &mut Vec<u8>, outcome: &Outcome<'_>) {
+    put_outcome(out, 0x00, outcome);
+}
+
+fn put_outcome(out: &mut Vec<u8>, header: u8, outcome: &Outcome<'_>) {
+    out.push(header);
+    wire::put_lenenc(out, outcome.affected_rows);
+    wire::put_lenenc(out, outcome.last_insert_id);
+    wire::put_u16(out, outcome.status.bits());
+    wire::put_u16(out, outcome.warnings_count);
+    // Length-encoded whatever the client asked for, as real servers do.
+    if !outcome.info.is_empty() {
+        wire::put_lenenc_bytes(out, outcome.info.as_bytes());
+    }
+}
+
+/// Appends the payload that ends rows: an OK packet in an EOF's clothes, or an EOF packet.
+pub fn put_end(out: &mut Vec<u8>, capabilities: Capabilities, outcome: &Outcome<'_>) {
+    if capabilities.has(Capabilities::DEPRECATE_EOF) {
+        put_outcome(out, 0xFE, outcome);
+    } else {
+        put_eof(out, outcome.status, outcome.warnings_count);
+    }
+}
+
+/// Appends an EOF packet's payload.
+pub fn put_eof(out: &mut Vec<u8>, status: Status, warnings_count: u16) {
+    out.push(0xFE);
+    wire::put_u16(out, warnings_count);
+    wire::put_u16(out, status.bits());
+}
+
+/// Appends an ERR packet's payload.
+pub fn put_error(out: &mut Vec<u8>, error: &Error) {
+    out.push(0xFF);
+    wire::put_u16(out, error.code().errno());
+    out.push(b'#');
+    out.extend_from_slice(error.code().sqlstate().as_bytes());
+    out.extend_from_slice(clipped(error.message(), MESSAGE_BYTES_MAX).as_bytes());
+}
+
+/// Appends the first packet of the answer to a PREPARE.
+pub fn put_prepared(out: &mut Vec<u8>, id: u32, columns_count: u16, parameters_count: u16) {
+    out.push(0x00);
+    wire::put_u32(out, id);
+    wire::put_u16(out, columns_count);
+    wire::put_u16(out, parameters_count);
+    out.push(0);
+    wire::put_u16(out, 0);
+}
+
+/// The longest beginning of `text` of at most `bytes_max` bytes that ends with a character.
+pub(super) fn clipped(text: &str, bytes_max: usize) -> &str {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let end = text.floor_char_boundary(bytes_max);
+    text.get(..end).unwrap_or("")
+}

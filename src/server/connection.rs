@@ -1,0 +1,361 @@
+//! One connection, from accept to end: login, then commands in the order they come.
+//!
+//! Everything of a connection runs in its one task; a point read switches to no other. Hot: the
+//! way from [`Connection::serve_commands`] to the session and back must not allocate.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::listener::Context;
+use super::login::{Guest, host_name};
+use super::prepared::Statements;
+use super::wire::{Gone, SocketPeer, Wire};
+use crate::error::{Code, Error};
+use crate::protocol::auth::FirstAnswer;
+use crate::protocol::capabilities::Capabilities;
+use crate::protocol::handshake::{HELLO_BYTES_MAX, Login};
+use crate::protocol::packet::PacketReader;
+use crate::protocol::reply::Outcome;
+use crate::protocol::{Command, Salt};
+use crate::session::processes::Registration;
+use crate::session::{Client, Session, WireState};
+
+/// The sequence number every command begins with.
+const COMMAND_SEQUENCE: u8 = 0;
+
+/// Serves one client until it leaves or is asked to.
+pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: SocketAddr) {
+    // Best effort: without it answers wait for the client's acknowledgements.
+    let _ = socket.set_nodelay(true);
+    let socket = Arc::new(socket);
+    let peer = Box::new(SocketPeer(Arc::clone(&socket)));
+    let registration = context
+        .shared
+        .processes()
+        .register(host_name(address.ip()), peer);
+    let wire = Wire::new(socket, Arc::clone(registration.cancel()));
+    let id = registration.id();
+    let entered = Connection::enter(context, registration, wire, address);
+    let gone = match entered.await {
+        Ok(mut connection) => {
+            let gone = connection.run().await;
+            connection.talk.session.close();
+            gone
+        }
+        Err(gone) => gone,
+    };
+    if matches!(gone, Gone::Refused(_) | Gone::Desync(_)) {
+        tracing::info!(id, %address, %gone, "connection ended");
+    } else {
+        tracing::debug!(id, %address, %gone, "connection ended");
+    }
+}
+
+struct Connection {
+    context: Arc<Context>,
+    reader: PacketReader,
+    salt: Salt,
+    address: SocketAddr,
+    talk: Talk,
+}
+
+/// All that answers a command; apart from the reader, which lends it the command.
+pub(super) struct Talk {
+    pub(super) wire: Wire,
+    pub(super) session: Session,
+    pub(super) statements: Statements,
+    pub(super) registration: Registration,
+    pub(super) context: Arc<Context>,
+    pub(super) state: WireState,
+}
+
+/// What comes after a command.
+pub(super) enum Next {
+    Command,
+    Quit,
+    ChangeUser(Box<Login>),
+}
+
+impl Connection {
+    async fn enter(
+        context: Arc<Context>,
+        registration: Registration,
+        mut wire: Wire,
+        address: SocketAddr,
+    ) -> Result<Connection, Gone> {
+        let mut reader = PacketReader::new(HELLO_BYTES_MAX);
+        let salt = Salt::random();
+        let entering = async {
+            let mut guest = Guest {
+                wire: &mut wire,
+                reader: &mut reader,
+                salt: &salt,
+                address: address.ip(),
+            };
+            let hello = guest.hello(registration.id()).await?;
+            let login = hello.login;
+            let first = FirstAnswer::of_hello(login.plugin.as_deref(), &login.response);
+            guest.prove(&context.accounts, &login, first).await?;
+            Ok(login)
+        };
+        let entered = timeout(context.connect_timeout, entering).await;
+        let login = match entered.unwrap_or_else(|_| Err(timed_out())) {
+            Ok(login) => login,
+            Err(gone) => {
+                wire.last_words(&gone);
+                return Err(gone);
+            }
+        };
+        let client = client(&login, wire.capabilities, &registration, address);
+        let cancel = Arc::clone(registration.cancel());
+        let session = Session::new(&context.shared, client, &cancel).map_err(Gone::Refused)?;
+        let talk = Talk {
+            wire,
+            state: session.wire_state(),
+            session,
+            statements: Statements::default(),
+            registration,
+            context: Arc::clone(&context),
+        };
+        let mut connection = Connection {
+            context,
+            reader,
+            salt,
+            address,
+            talk,
+        };
+        connection.begin_session(&login).await?;
+        Ok(connection)
+    }
+
+    /// Makes the wanted database current and says OK.
+    async fn begin_session(&mut self, login: &Login) -> Result<(), Gone> {
+        let talk = &mut self.talk;
+        talk.registration.set_user(&login.user);
+        if let Some(database) = &login.database
+            && let Err(error) = talk.session.use_database(database)
+        {
+            return Err(talk.wire.refuse(error).await);
+        }
+        talk.refresh();
+        talk.database_may_differ();
+        talk.ok();
+        talk.end_command();
+        self.reader
+            .set_packet_bytes_max(talk.state.packet_bytes_max);
+        Ok(())
+    }
+
+    async fn run(&mut self) -> Gone {
+        let gone = loop {
+            match self.serve_commands().await {
+                Ok(Next::Command) => {}
+                Ok(Next::Quit) => break Gone::Closed,
+                Ok(Next::ChangeUser(login)) => {
+                    if let Err(gone) = self.change_user(&login).await {
+                        break gone;
+                    }
+                }
+                Err(gone) => break gone,
+            }
+        };
+        self.talk.wire.out.set_sequence(0);
+        self.talk.wire.last_words(&gone);
+        gone
+    }
+
+    /// Answers all commands that are there, sends the answers, and waits for more.
+    async fn serve_commands(&mut self) -> Result<Next, Gone> {
+        loop {
+            while let Some(packet) = self.reader.next(COMMAND_SEQUENCE)? {
+                self.talk
+                    .wire
+                    .out
+                    .set_sequence(packet.sequence.wrapping_add(1));
+                match self.reader.payload(&packet) {
+                    Some(payload) => match self.talk.command(payload).await? {
+                        Next::Command => {}
+                        next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
+                    },
+                    None => self
+                        .talk
+                        .wire
+                        .error(&too_large(self.reader.packet_bytes_max())),
+                }
+                self.talk.wire.flush_if_full().await?;
+                self.reader
+                    .set_packet_bytes_max(self.talk.state.packet_bytes_max);
+                if let Some(stop) = self.talk.registration.cancel().ends_connection() {
+                    self.talk.wire.flush().await?;
+                    return Err(Gone::Stopped(stop));
+                }
+            }
+            self.talk.wire.flush().await?;
+            self.talk.wire.out.shrink();
+            self.reader.shrink();
+            self.talk.wire.fill(&mut self.reader).await?;
+        }
+    }
+
+    /// A new session for a user who must prove itself; the old one is rolled back.
+    async fn change_user(&mut self, login: &Login) -> Result<(), Gone> {
+        let talk = &mut self.talk;
+        talk.statements = Statements::default();
+        talk.session.close();
+        let mut guest = Guest {
+            wire: &mut talk.wire,
+            reader: &mut self.reader,
+            salt: &self.salt,
+            address: self.address.ip(),
+        };
+        let first = FirstAnswer::of_change_user(login.plugin.as_deref(), &login.response);
+        let proving = guest.prove(&self.context.accounts, login, first);
+        let proven = timeout(self.context.connect_timeout, proving).await;
+        proven.unwrap_or_else(|_| Err(timed_out()))?;
+        let client = client(
+            login,
+            talk.wire.capabilities,
+            &talk.registration,
+            self.address,
+        );
+        let cancel = Arc::clone(talk.registration.cancel());
+        talk.session =
+            Session::new(&self.context.shared, client, &cancel).map_err(Gone::Refused)?;
+        self.begin_session(login).await
+    }
+}
+
+impl Talk {
+    /// Answers one command.
+    async fn command(&mut self, payload: &[u8]) -> Result<Next, Gone> {
+        self.registration.cancel().begin_statement();
+        let command = match Command::parse(payload) {
+            Ok(command) => command,
+            Err(error) => {
+                self.wire.error(&error);
+                return Ok(Next::Command);
+            }
+        };
+        self.registration
+            .begin(command.name(), self.text_of(&command));
+        let next = self.answer(command).await;
+        self.end_command();
+        next
+    }
+
+    fn end_command(&self) {
+        self.registration.end(self.state.wait_timeout);
+    }
+
+    fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {
+        match command {
+            Command::Query(text) | Command::StmtPrepare(text) => text,
+            Command::StmtExecute(execute) => self.statements.text(execute.id),
+            Command::StmtFetch { id, .. } => self.statements.text(*id),
+            Command::InitDb(_)
+            | Command::Quit
+            | Command::FieldList { .. }
+            | Command::Statistics
+            | Command::ProcessInfo
+            | Command::ProcessKill(_)
+            | Command::Ping
+            | Command::ChangeUser(_)
+            | Command::ResetConnection
+            | Command::StmtSendLongData { .. }
+            | Command::StmtClose(_)
+            | Command::StmtReset(_)
+            | Command::SetMultiStatements(_) => b"",
+        }
+    }
+
+    async fn answer(&mut self, command: Command<'_>) -> Result<Next, Gone> {
+        match command {
+            Command::Quit => return Ok(Next::Quit),
+            Command::ChangeUser(body) => return Ok(self.begin_change_user(body)),
+            Command::Query(text) => {
+                self.query(text).await?;
+                self.database_may_differ();
+            }
+            Command::InitDb(name) => self.init_db(name),
+            Command::FieldList { table, wildcard } => self.field_list(table, wildcard),
+            Command::Statistics => self.statistics(),
+            Command::ProcessInfo => self.query(b"SHOW PROCESSLIST").await?,
+            Command::ProcessKill(id) => self.query(format!("KILL {id}").as_bytes()).await?,
+            Command::Ping => self.ok(),
+            Command::ResetConnection => self.reset_connection(),
+            Command::SetMultiStatements(allowed) => self.set_multi_statements(allowed),
+            Command::StmtPrepare(text) => self.prepare(text),
+            Command::StmtExecute(execute) => self.execute(execute).await?,
+            Command::StmtSendLongData {
+                id,
+                parameter,
+                data,
+            } => {
+                let bytes_max = self.state.packet_bytes_max;
+                self.statements
+                    .append_long_data(id, parameter, (data, bytes_max));
+            }
+            Command::StmtClose(id) => {
+                if self.statements.close(id) {
+                    self.session.close_statement(id);
+                }
+            }
+            Command::StmtReset(id) => self.reset_statement(id),
+            Command::StmtFetch { id, rows_max } => self.fetch(id, rows_max).await?,
+        }
+        Ok(Next::Command)
+    }
+
+    fn begin_change_user(&mut self, body: &[u8]) -> Next {
+        match Login::parse_change_user(body, self.wire.capabilities) {
+            Ok(login) => Next::ChangeUser(Box::new(login)),
+            Err(error) => {
+                self.wire.error(&error);
+                Next::Command
+            }
+        }
+    }
+
+    /// Asks the session again for what the connection must know.
+    pub(super) fn refresh(&mut self) {
+        self.state = self.session.wire_state();
+        self.wire.net_write_timeout = self.state.net_write_timeout;
+    }
+
+    /// An OK without news.
+    pub(super) fn ok(&mut self) {
+        self.wire.ok(&Outcome {
+            status: self.state.status,
+            ..Outcome::default()
+        });
+    }
+}
+
+fn client(
+    login: &Login,
+    capabilities: Capabilities,
+    registration: &Registration,
+    address: SocketAddr,
+) -> Client {
+    Client {
+        user: login.user.clone(),
+        host: host_name(address.ip()),
+        connection_id: registration.id(),
+        found_rows: capabilities.has(Capabilities::FOUND_ROWS),
+        multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
+        interactive: capabilities.has(Capabilities::INTERACTIVE),
+    }
+}
+
+fn timed_out() -> Gone {
+    Gone::Failed(std::io::Error::from(std::io::ErrorKind::TimedOut))
+}
+
+fn too_large(bytes_max: usize) -> Error {
+    let text =
+        format!("Got a packet bigger than 'max_allowed_packet' bytes: the most is {bytes_max}");
+    Error::new(Code::PacketTooLarge, text)
+}

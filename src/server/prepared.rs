@@ -1,0 +1,412 @@
+//! Prepared statements: what the connection keeps of each, and the commands about them.
+//!
+//! The session knows the statement; here are its parameters' types, its long data, the encoded
+//! definitions of its columns, and its cursor.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::connection::Talk;
+use super::rows;
+use super::wire::{Gone, Wire};
+use crate::error::{Code, Error, Result};
+use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::protocol::Status;
+use crate::protocol::column::{self, JsonAs};
+use crate::protocol::command::{Execute, LAST_STATEMENT_ID};
+use crate::protocol::packet::CopiedPackets;
+use crate::protocol::parameters::Parameters;
+use crate::protocol::reply;
+use crate::protocol::row::RowEncoder;
+use crate::session::{Prepared, Reply, ResultSet};
+use crate::types::temporal::zone::Zone;
+use crate::types::{ResultColumn, Value};
+
+/// Open cursors of one connection: each holds a snapshot and up to a page of rows.
+const CURSORS_MAX: usize = 32;
+
+/// The bytes of a statement's text that are kept for SHOW PROCESSLIST.
+const TEXT_BYTES_MAX: usize = 256;
+
+/// The prepared statements of one connection.
+#[derive(Default)]
+pub(super) struct Statements {
+    by_id: HashMap<u32, Statement>,
+    last_id: u32,
+}
+
+struct Statement {
+    text: Box<[u8]>,
+    parameters: Parameters,
+    shape: Option<Shape>,
+    cursor: Option<Cursor>,
+}
+
+/// How the statement's rows are sent, kept while its columns stay the same.
+struct Shape {
+    columns: Arc<[ResultColumn]>,
+    json_as: JsonAs,
+    definitions: CopiedPackets,
+    encoder: RowEncoder,
+}
+
+impl Shape {
+    fn is_of(&self, columns: &Arc<[ResultColumn]>, json_as: JsonAs) -> bool {
+        Arc::ptr_eq(&self.columns, columns) && self.json_as == json_as
+    }
+}
+
+impl Statements {
+    fn resolve(&self, id: u32) -> u32 {
+        if id == LAST_STATEMENT_ID {
+            self.last_id
+        } else {
+            id
+        }
+    }
+
+    fn find(&mut self, id: u32, command: &str) -> Result<&mut Statement> {
+        let id = self.resolve(id);
+        self.by_id.get_mut(&id).ok_or_else(|| unknown(id, command))
+    }
+
+    /// The text of a statement, to be shown to people.
+    pub(super) fn text(&self, id: u32) -> &[u8] {
+        let statement = self.by_id.get(&self.resolve(id));
+        statement.map_or(&[], |statement| &statement.text)
+    }
+
+    /// Appends `data` to a parameter, of at most `bytes_max` in all. Never answered: a statement
+    /// that is not there is passed over in silence.
+    pub(super) fn append_long_data(&mut self, id: u32, parameter: u16, data: (&[u8], usize)) {
+        let (data, bytes_max) = data;
+        if let Ok(statement) = self.find(id, "SEND_LONG_DATA") {
+            statement
+                .parameters
+                .append_long_data(parameter, data, bytes_max);
+        }
+    }
+
+    /// Forgets a statement; whether there was one.
+    pub(super) fn close(&mut self, id: u32) -> bool {
+        self.by_id.remove(&id).is_some()
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        *self = Statements::default();
+    }
+
+    fn cursors_count(&self) -> usize {
+        self.by_id
+            .values()
+            .filter(|statement| statement.cursor.is_some())
+            .count()
+    }
+}
+
+fn unknown(id: u32, command: &str) -> Error {
+    let text = format!("Unknown prepared statement handler ({id}) given to {command}");
+    Error::new(Code::UnknownStatement, text)
+}
+
+impl Talk {
+    /// COM_STMT_PREPARE.
+    pub(super) fn prepare(&mut self, text: &[u8]) {
+        let prepared = self.try_prepare(text);
+        self.refresh();
+        match prepared {
+            Ok(prepared) => self.send_prepared(&prepared),
+            Err(error) => self.wire.error(&error),
+        }
+    }
+
+    fn try_prepare(&mut self, text: &[u8]) -> Result<Prepared> {
+        let prepared = self.session.prepare(text)?;
+        let statement = Statement {
+            text: text.get(..TEXT_BYTES_MAX).unwrap_or(text).into(),
+            parameters: Parameters::new(prepared.parameters_count),
+            shape: None,
+            cursor: None,
+        };
+        self.statements.by_id.insert(prepared.id, statement);
+        self.statements.last_id = prepared.id;
+        Ok(prepared)
+    }
+
+    fn send_prepared(&mut self, prepared: &Prepared) {
+        let columns = &prepared.columns;
+        let columns_count = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+        let parameters_count = prepared.parameters_count;
+        self.wire.out.packet(|out| {
+            reply::put_prepared(out, prepared.id, columns_count, parameters_count);
+        });
+        if 0 < parameters_count {
+            for _ in 0..parameters_count {
+                self.wire.out.packet(column::put_parameter);
+            }
+            self.wire.end_of_columns(self.state.status);
+        }
+        if 0 < columns_count {
+            let json_as = self.state.json_as;
+            for result_column in columns.iter() {
+                self.wire
+                    .out
+                    .packet(|out| column::put_column(out, result_column, json_as));
+            }
+            self.wire.end_of_columns(self.state.status);
+        }
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub(super) async fn execute(&mut self, execute: Execute<'_>) -> std::result::Result<(), Gone> {
+        let id = self.statements.resolve(execute.id);
+        let replied = match self.statements.find(id, "EXECUTE") {
+            Ok(statement) => {
+                statement.cursor = None;
+                match statement.parameters.decode(execute.parameters) {
+                    Ok(values) => {
+                        let values = values.into_iter().map(Value::into_owned).collect();
+                        self.session.execute(id, values).await
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        self.refresh();
+        match replied {
+            Ok(Reply::Done(done)) => self.done(&done, false),
+            Ok(Reply::Rows(set)) if execute.wants_cursor => self.open_cursor(id, set),
+            Ok(Reply::Rows(set)) => self.binary_rows(id, set).await?,
+            Err(error) => self.wire.error(&error),
+        }
+        Ok(())
+    }
+
+    async fn binary_rows(&mut self, id: u32, set: ResultSet) -> std::result::Result<(), Gone> {
+        let ResultSet {
+            columns,
+            zone,
+            mut rows,
+        } = set;
+        let kept = self
+            .statements
+            .by_id
+            .get_mut(&id)
+            .and_then(|kept| kept.shape.take());
+        let shape = put_shape(&mut self.wire, columns, (kept, self.state.json_as));
+        self.wire.end_of_columns(self.state.status);
+        let streamed = rows::stream(&mut self.wire, (&shape.encoder, &zone), rows.as_mut()).await?;
+        drop(rows);
+        self.end_rows(streamed, false);
+        if let Some(statement) = self.statements.by_id.get_mut(&id) {
+            statement.shape = Some(shape);
+        }
+        Ok(())
+    }
+
+    /// Answers with the columns; the rows wait to be fetched.
+    fn open_cursor(&mut self, id: u32, set: ResultSet) {
+        if CURSORS_MAX <= self.statements.cursors_count() {
+            let text = format!("too many open cursors: the most is {CURSORS_MAX}");
+            self.session.end_rows(0);
+            self.wire.error(&Error::new(Code::TooManyStatements, text));
+            return;
+        }
+        let ResultSet {
+            columns,
+            zone,
+            rows,
+        } = set;
+        let encoder = RowEncoder::binary(columns.iter().map(|column| &column.ty));
+        rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
+        self.wire
+            .end_of_rows(self.state.status.with(Status::CURSOR_EXISTS), 0);
+        if let Ok(statement) = self.statements.find(id, "EXECUTE") {
+            statement.cursor = Some(Cursor {
+                rows,
+                waiting: WaitingRows::new(encoder, zone),
+                end: None,
+            });
+        }
+    }
+
+    /// COM_STMT_FETCH.
+    pub(super) async fn fetch(&mut self, id: u32, rows_max: u32) -> std::result::Result<(), Gone> {
+        let cursor = match self.statements.find(id, "FETCH") {
+            Ok(statement) => statement.cursor.as_mut().ok_or_else(|| no_cursor(id)),
+            Err(error) => Err(error),
+        };
+        let fetched = match cursor {
+            Ok(cursor) => cursor.fetch(&mut self.wire, rows_max).await?,
+            Err(error) => Fetched::Failed(error),
+        };
+        match fetched {
+            Fetched::More => {
+                let status = self.state.status.with(Status::CURSOR_EXISTS);
+                self.wire.end_of_rows(status, 0);
+            }
+            Fetched::Last { warnings_count } => {
+                self.close_cursor(id);
+                let status = self.state.status.with(Status::LAST_ROW_SENT);
+                self.wire.end_of_rows(status, warnings_count);
+            }
+            Fetched::Failed(error) => {
+                self.close_cursor(id);
+                self.wire.error(&error);
+            }
+        }
+        Ok(())
+    }
+
+    fn close_cursor(&mut self, id: u32) {
+        let statement = self.statements.find(id, "FETCH").ok();
+        let cursor = statement.and_then(|statement| statement.cursor.take());
+        if let Some(cursor) = cursor {
+            let rows_count = cursor.waiting.rows_seen;
+            drop(cursor);
+            self.session.end_rows(rows_count);
+            self.refresh();
+        }
+    }
+
+    /// COM_STMT_RESET.
+    pub(super) fn reset_statement(&mut self, id: u32) {
+        self.close_cursor(id);
+        let found = self.statements.find(id, "RESET");
+        let reset = found.map(|statement| statement.parameters.clear_long_data());
+        self.ok_or_error(reset);
+    }
+}
+
+fn no_cursor(id: u32) -> Error {
+    Error::new(
+        Code::NoOpenCursor,
+        format!("The statement ({id}) has no open cursor."),
+    )
+}
+
+/// Appends the definitions of the columns, encoded before if they have not changed.
+fn put_shape(
+    wire: &mut Wire,
+    columns: Arc<[ResultColumn]>,
+    kept: (Option<Shape>, JsonAs),
+) -> Shape {
+    let (shape, json_as) = kept;
+    if let Some(shape) = shape
+        && shape.is_of(&columns, json_as)
+        && wire.out.append_packets(&shape.definitions)
+    {
+        return shape;
+    }
+    let (start, first_sequence) = (wire.out.bytes_count(), wire.out.sequence());
+    rows::put_definitions(&mut wire.out, &columns, json_as);
+    Shape {
+        definitions: wire.out.copy_since(start, first_sequence),
+        encoder: RowEncoder::binary(columns.iter().map(|column| &column.ty)),
+        columns,
+        json_as,
+    }
+}
+
+/// A result whose rows the client asks for in portions. It pins what its stream reads from, until
+/// it is read to its end, or the statement is reset, closed or executed again.
+struct Cursor {
+    rows: Box<dyn RowStream>,
+    waiting: WaitingRows,
+    /// The warnings' count once the stream has ended.
+    end: Option<u16>,
+}
+
+enum Fetched {
+    More,
+    Last { warnings_count: u16 },
+    Failed(Error),
+}
+
+impl Cursor {
+    /// Sends up to `rows_max` rows.
+    async fn fetch(
+        &mut self,
+        wire: &mut Wire,
+        rows_max: u32,
+    ) -> std::result::Result<Fetched, Gone> {
+        let mut sent = 0;
+        while sent < rows_max {
+            if let Some(row) = self.waiting.next() {
+                wire.out.packet(|out| out.extend_from_slice(row));
+                sent += 1;
+                continue;
+            }
+            if self.end.is_some() {
+                break;
+            }
+            wire.flush_if_full().await?;
+            self.waiting.clear();
+            match self.rows.next_page(&mut self.waiting).await {
+                Ok(PageEnd::More) => {}
+                Ok(PageEnd::Last { warnings_count }) => self.end = Some(warnings_count),
+                Err(error) => return Ok(Fetched::Failed(error)),
+            }
+        }
+        Ok(match self.end {
+            Some(warnings_count) if self.waiting.is_empty() => Fetched::Last { warnings_count },
+            Some(_) | None => Fetched::More,
+        })
+    }
+}
+
+/// A page of encoded rows that were not yet asked for.
+struct WaitingRows {
+    encoder: RowEncoder,
+    zone: Zone,
+    bytes: Vec<u8>,
+    /// Where each waiting row ends.
+    ends: VecDeque<usize>,
+    start: usize,
+    rows_seen: u64,
+}
+
+impl WaitingRows {
+    fn new(encoder: RowEncoder, zone: Zone) -> WaitingRows {
+        WaitingRows {
+            encoder,
+            zone,
+            bytes: Vec::new(),
+            ends: VecDeque::new(),
+            start: 0,
+            rows_seen: 0,
+        }
+    }
+
+    fn next(&mut self) -> Option<&[u8]> {
+        let end = self.ends.pop_front()?;
+        let row = self.bytes.get(self.start..end);
+        self.start = end;
+        row
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.start = 0;
+    }
+}
+
+impl RowSink for WaitingRows {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let start = self.bytes.len();
+        if let Err(error) = self.encoder.encode(values, &self.zone, &mut self.bytes) {
+            self.bytes.truncate(start);
+            return Err(error);
+        }
+        self.ends.push_back(self.bytes.len());
+        self.rows_seen += 1;
+        Ok(())
+    }
+}

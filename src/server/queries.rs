@@ -1,0 +1,175 @@
+//! The commands that are not about prepared statements.
+
+use super::connection::Talk;
+use super::rows;
+use super::wire::Gone;
+use crate::error::{Code, Error, Result};
+use crate::protocol::Status;
+use crate::protocol::column;
+use crate::protocol::reply::Outcome;
+use crate::protocol::row::RowEncoder;
+use crate::protocol::wire::NULL_LENGTH;
+use crate::session::{Answer, Done, Reply, ResultSet};
+
+impl Talk {
+    /// Runs the statements of a query one after the other, until one fails.
+    pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<(), Gone> {
+        let mut rest = text;
+        loop {
+            let answered = self.session.query(rest).await;
+            self.refresh();
+            let Answer { reply, rest: next } = match answered {
+                Ok(answer) => answer,
+                Err(error) => {
+                    self.wire.error(&error);
+                    return Ok(());
+                }
+            };
+            let more = next.is_some();
+            let succeeded = match reply {
+                Reply::Done(done) => {
+                    self.done(&done, more);
+                    true
+                }
+                Reply::Rows(set) => self.text_rows(set, more).await?,
+            };
+            match next.and_then(|at| rest.get(at..)) {
+                Some(after) if succeeded => rest = after,
+                Some(_) | None => return Ok(()),
+            }
+            self.wire.flush_if_full().await?;
+        }
+    }
+
+    /// Tells SHOW PROCESSLIST which database is current.
+    pub(super) fn database_may_differ(&self) {
+        self.registration.set_database(self.session.database());
+    }
+
+    /// An OK with news.
+    pub(super) fn done(&mut self, done: &Done, more: bool) {
+        self.wire.ok(&Outcome {
+            affected_rows: done.affected_rows,
+            last_insert_id: done.last_insert_id,
+            status: self.state.status.with_if(Status::MORE_RESULTS, more),
+            warnings_count: done.warnings_count,
+            info: &done.info,
+        });
+    }
+
+    /// Streams a result as text; `false` when it ended with an error.
+    async fn text_rows(&mut self, set: ResultSet, more: bool) -> std::result::Result<bool, Gone> {
+        let ResultSet {
+            columns,
+            zone,
+            mut rows,
+        } = set;
+        rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
+        let status = self.state.status.with_if(Status::MORE_RESULTS, more);
+        self.wire.end_of_columns(status);
+        let encoder = RowEncoder::text(columns.len());
+        let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await?;
+        drop(rows);
+        Ok(self.end_rows(streamed, more))
+    }
+
+    /// Ends a streamed result; `false` when it ended with an error.
+    pub(super) fn end_rows(&mut self, streamed: rows::Streamed, more: bool) -> bool {
+        self.session.end_rows(streamed.rows_count);
+        self.refresh();
+        match streamed.end {
+            Ok(warnings_count) => {
+                let status = self.state.status.with_if(Status::MORE_RESULTS, more);
+                self.wire.end_of_rows(status, warnings_count);
+                true
+            }
+            Err(error) => {
+                self.wire.error(&error);
+                false
+            }
+        }
+    }
+
+    /// COM_INIT_DB.
+    pub(super) fn init_db(&mut self, name: &[u8]) {
+        let changed = match name_text(name) {
+            Ok(name) => self.session.use_database(name),
+            Err(error) => Err(error),
+        };
+        self.refresh();
+        self.database_may_differ();
+        self.ok_or_error(changed);
+    }
+
+    /// COM_FIELD_LIST: definitions without count and without rows.
+    pub(super) fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
+        let listed = match (name_text(table), name_text(wildcard)) {
+            (Ok(table), Ok(wildcard)) => self.session.list_fields(table, wildcard),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
+        self.refresh();
+        match listed {
+            Ok(columns) => {
+                for field in &columns {
+                    let json_as = self.state.json_as;
+                    self.wire.out.packet(|out| {
+                        column::put_column(out, field, json_as);
+                        // The default value, which nobody reads.
+                        out.push(NULL_LENGTH);
+                    });
+                }
+                self.wire.end_of_rows(self.state.status, 0);
+            }
+            Err(error) => self.wire.error(&error),
+        }
+    }
+
+    /// COM_STATISTICS: a bare text.
+    pub(super) fn statistics(&mut self) {
+        let processes = self.context.shared.processes();
+        let seconds = processes.uptime().as_secs();
+        let questions = processes.questions_count();
+        let threads = processes.count();
+        let thousandths = questions.saturating_mul(1000) / seconds.max(1);
+        let (whole, fraction) = (thousandths / 1000, thousandths % 1000);
+        let text = format!(
+            "Uptime: {seconds}  Threads: {threads}  Questions: {questions}  Slow queries: 0  \
+             Opens: 0  Flush tables: 1  Open tables: 0  \
+             Queries per second avg: {whole}.{fraction:03}"
+        );
+        self.wire
+            .out
+            .packet(|out| out.extend_from_slice(text.as_bytes()));
+    }
+
+    /// COM_RESET_CONNECTION.
+    pub(super) fn reset_connection(&mut self) {
+        self.statements.clear();
+        let reset = self.session.reset();
+        self.refresh();
+        self.database_may_differ();
+        self.ok_or_error(reset);
+    }
+
+    /// COM_SET_OPTION.
+    pub(super) fn set_multi_statements(&mut self, allowed: bool) {
+        self.session.set_multi_statements(allowed);
+        self.wire.end_of_rows(self.state.status, 0);
+    }
+
+    /// An OK, or the error.
+    pub(super) fn ok_or_error(&mut self, result: Result<()>) {
+        match result {
+            Ok(()) => self.ok(),
+            Err(error) => self.wire.error(&error),
+        }
+    }
+}
+
+fn name_text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| {
+        let shown = bytes.escape_ascii();
+        let text = format!("Invalid utf8mb4 character string: '{shown}'");
+        Error::new(Code::InvalidCharacterString, text)
+    })
+}

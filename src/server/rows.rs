@@ -1,0 +1,81 @@
+//! Rows from a statement to the socket, page by page.
+//!
+//! Hot: [`PacketSink::row`] runs per row and encodes straight into the output buffer. After each
+//! page the buffer is sent, waiting for the client if it is slow: memory stays at one page.
+
+use tokio::task::yield_now;
+
+use super::wire::{Gone, Wire};
+use crate::error::Result;
+use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::protocol::column::{self, JsonAs};
+use crate::protocol::packet::PacketWriter;
+use crate::protocol::row::RowEncoder;
+use crate::protocol::wire::put_lenenc;
+use crate::types::temporal::zone::Zone;
+use crate::types::{ResultColumn, Value};
+
+/// How a result ended.
+pub(super) struct Streamed {
+    /// How many rows were sent.
+    pub(super) rows_count: u64,
+    /// The count of warnings, or what ended the rows early.
+    pub(super) end: Result<u16>,
+}
+
+/// Writes rows as packets.
+struct PacketSink<'a> {
+    out: &'a mut PacketWriter,
+    encoder: &'a RowEncoder,
+    zone: &'a Zone,
+    rows_count: u64,
+}
+
+impl RowSink for PacketSink<'_> {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let (encoder, zone) = (self.encoder, self.zone);
+        self.out
+            .try_packet(|out| encoder.encode(values, zone, out))?;
+        self.rows_count += 1;
+        Ok(())
+    }
+}
+
+/// Appends the count and the definitions of the columns.
+pub(super) fn put_definitions(out: &mut PacketWriter, columns: &[ResultColumn], json_as: JsonAs) {
+    let count = u64::try_from(columns.len()).unwrap_or(u64::MAX);
+    out.packet(|out| put_lenenc(out, count));
+    for column in columns {
+        out.packet(|out| column::put_column(out, column, json_as));
+    }
+}
+
+/// Sends all rows; what ends them is left to be sent.
+pub(super) async fn stream(
+    wire: &mut Wire,
+    (encoder, zone): (&RowEncoder, &Zone),
+    rows: &mut dyn RowStream,
+) -> std::result::Result<Streamed, Gone> {
+    let mut rows_count = 0;
+    loop {
+        let mut sink = PacketSink {
+            out: &mut wire.out,
+            encoder,
+            zone,
+            rows_count,
+        };
+        let page = rows.next_page(&mut sink).await;
+        rows_count = sink.rows_count;
+        let end = match page {
+            Ok(PageEnd::More) => {
+                wire.flush().await?;
+                // A scan whose client keeps up never waits; let others run on this thread.
+                yield_now().await;
+                continue;
+            }
+            Ok(PageEnd::Last { warnings_count }) => Ok(warnings_count),
+            Err(error) => Err(error),
+        };
+        return Ok(Streamed { rows_count, end });
+    }
+}

@@ -1,0 +1,224 @@
+//! One connection's socket: what it reads into and what it sends from.
+//!
+//! One read and one write per command: the reader takes what is there, the writer is flushed when
+//! no complete command is left or a page is full. Waiting for a slow client happens in
+//! [`Wire::flush`], which is what slows a scan down to the client's pace.
+
+use std::fmt;
+use std::io;
+use std::net::TcpStream as StdTcpStream;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::error::{Code, Error};
+use crate::exec::cancel::{CancelToken, Stop};
+use crate::protocol::capabilities::{Capabilities, Status};
+use crate::protocol::packet::{Desync, PacketReader, PacketWriter};
+use crate::protocol::reply::{self, Outcome};
+use crate::session::processes::Peer;
+
+/// Answers to pipelined commands are gathered up to this many bytes before they are sent.
+pub(super) const FLUSH_BYTES: usize = 64 * 1024;
+
+/// How long a client may take to accept what is left to say when its connection ends.
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Why a connection ends.
+#[derive(Debug)]
+pub(super) enum Gone {
+    /// The client has closed it.
+    Closed,
+    /// The network failed, or the client did not accept output in time.
+    Failed(io::Error),
+    /// The packets make no sense.
+    Desync(Desync),
+    /// It was asked to.
+    Stopped(Stop),
+    /// Login was refused; the client has been told why.
+    Refused(Error),
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gone::Closed => f.write_str("closed by the client"),
+            Gone::Failed(error) => write!(f, "the network failed: {error}"),
+            Gone::Desync(desync) => write!(f, "packets that make no sense: {desync:?}"),
+            Gone::Stopped(stop) => write!(f, "stopped: {stop:?}"),
+            Gone::Refused(error) => write!(f, "login refused: {error}"),
+        }
+    }
+}
+
+impl From<Desync> for Gone {
+    fn from(desync: Desync) -> Gone {
+        Gone::Desync(desync)
+    }
+}
+
+/// The sending half, and what it must know.
+pub(super) struct Wire {
+    socket: Arc<TcpStream>,
+    cancel: Arc<CancelToken>,
+    pub(super) out: PacketWriter,
+    pub(super) capabilities: Capabilities,
+    pub(super) net_write_timeout: Duration,
+}
+
+impl Wire {
+    pub(super) fn new(socket: Arc<TcpStream>, cancel: Arc<CancelToken>) -> Wire {
+        Wire {
+            socket,
+            cancel,
+            out: PacketWriter::default(),
+            capabilities: Capabilities::default(),
+            net_write_timeout: LAST_WORDS_TIMEOUT,
+        }
+    }
+
+    /// Reads what is there, waiting for at least one byte.
+    pub(super) async fn fill(&self, reader: &mut PacketReader) -> Result<(), Gone> {
+        loop {
+            tokio::select! {
+                biased;
+                readable = self.socket.readable() => readable.map_err(Gone::Failed)?,
+                stop = self.cancel.connection_ended() => return Err(Gone::Stopped(stop)),
+            }
+            match self.socket.try_read(reader.spare()) {
+                Ok(0) => return Err(Gone::Closed),
+                Ok(count) => {
+                    reader.filled(count);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(Gone::Failed(error)),
+            }
+        }
+    }
+
+    /// Sends everything.
+    pub(super) async fn flush(&mut self) -> Result<(), Gone> {
+        let mut sent = 0;
+        while sent < self.out.bytes_count() {
+            let rest = self.out.bytes().get(sent..).unwrap_or(&[]);
+            match self.socket.try_write(rest) {
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
+                Err(error) => return Err(Gone::Failed(error)),
+            }
+        }
+        self.out.clear();
+        Ok(())
+    }
+
+    async fn writable(&self) -> Result<(), Gone> {
+        let writable = async {
+            tokio::select! {
+                biased;
+                writable = self.socket.writable() => writable.map_err(Gone::Failed),
+                stop = self.cancel.connection_broken() => Err(Gone::Stopped(stop)),
+            }
+        };
+        let timed_out = || Gone::Failed(io::Error::from(io::ErrorKind::TimedOut));
+        timeout(self.net_write_timeout, writable)
+            .await
+            .map_err(|_| timed_out())?
+    }
+
+    /// Sends what is gathered, when it is much.
+    pub(super) async fn flush_if_full(&mut self) -> Result<(), Gone> {
+        if FLUSH_BYTES <= self.out.bytes_count() {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Appends an OK packet.
+    pub(super) fn ok(&mut self, outcome: &Outcome<'_>) {
+        self.out.packet(|out| reply::put_ok(out, outcome));
+    }
+
+    /// Appends an ERR packet.
+    pub(super) fn error(&mut self, error: &Error) {
+        self.out.packet(|out| reply::put_error(out, error));
+    }
+
+    /// Tells the client no; the connection is to end.
+    pub(super) async fn refuse(&mut self, error: Error) -> Gone {
+        self.error(&error);
+        match self.flush().await {
+            Ok(()) => Gone::Refused(error),
+            Err(gone) => gone,
+        }
+    }
+
+    /// Appends the packet between columns and rows, which newer clients do without.
+    pub(super) fn end_of_columns(&mut self, status: Status) {
+        if !self.capabilities.has(Capabilities::DEPRECATE_EOF) {
+            self.out.packet(|out| reply::put_eof(out, status, 0));
+        }
+    }
+
+    /// Appends the packet that ends rows.
+    pub(super) fn end_of_rows(&mut self, status: Status, warnings_count: u16) {
+        let capabilities = self.capabilities;
+        let outcome = Outcome {
+            status,
+            warnings_count,
+            ..Outcome::default()
+        };
+        self.out
+            .packet(|out| reply::put_end(out, capabilities, &outcome));
+    }
+
+    /// Tells the client why its connection ends, where it can be told without waiting.
+    pub(super) fn last_words(&mut self, gone: &Gone) {
+        if let Some(error) = gone.last_words() {
+            self.error(&error);
+            let _ = self.socket.try_write(self.out.bytes());
+        }
+    }
+}
+
+impl Gone {
+    fn last_words(&self) -> Option<Error> {
+        match self {
+            Gone::Desync(Desync::OutOfOrder) => Some(Error::new(
+                Code::NetPacketsOutOfOrder,
+                "Got packets out of order",
+            )),
+            Gone::Desync(Desync::Endless) => Some(Error::new(
+                Code::PacketTooLarge,
+                "Got a packet bigger than 'max_allowed_packet' bytes",
+            )),
+            Gone::Stopped(stop @ (Stop::Drain | Stop::IdleTooLong | Stop::ShuttingDown)) => {
+                Some(stop.error())
+            }
+            Gone::Closed
+            | Gone::Failed(_)
+            | Gone::Refused(_)
+            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => None,
+        }
+    }
+}
+
+/// The same socket, for the sweep that looks for lost clients.
+pub(super) struct SocketPeer(pub(super) Arc<TcpStream>);
+
+impl Peer for SocketPeer {
+    /// Asks the system and not the runtime, whose threads may all be busy. A client that has sent
+    /// more and then closed is seen when that has been read.
+    fn is_gone(&self) -> bool {
+        let Ok(descriptor) = self.0.as_fd().try_clone_to_owned() else {
+            return false;
+        };
+        match StdTcpStream::from(descriptor).peek(&mut [0]) {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! From a syntax tree to a program: names are looked up in the definitions of now.
+
+use std::sync::Arc;
+
+use super::Session;
+use super::listing::Listing;
+use crate::catalog::{Column, Table};
+use crate::error::{Code, Error, Result};
+use crate::exec::{select, write};
+use crate::sql::ast::{Expr as AstExpr, Statement, TableName};
+use crate::sql::bind::{self, Names};
+use crate::sql::context::SessionFacts;
+use crate::sql::expr::Expr;
+use crate::types::{ResultColumn, Value};
+
+/// A statement on rows, ready to run.
+#[derive(Clone)]
+pub(super) enum Compiled {
+    /// A SELECT and its columns.
+    Select(Arc<select::Program>, Arc<[ResultColumn]>),
+    /// A write.
+    Write(Arc<write::Program>),
+    /// Rows that are there already.
+    Listing(Arc<Listing>),
+}
+
+impl Compiled {
+    /// The columns of its result.
+    pub(super) fn columns(&self) -> Arc<[ResultColumn]> {
+        match self {
+            Compiled::Select(_, columns) => Arc::clone(columns),
+            Compiled::Write(_) => Arc::new([]),
+            Compiled::Listing(listing) => listing.result_columns().into(),
+        }
+    }
+}
+
+impl Session {
+    /// Binds a statement on rows.
+    pub(super) fn compile(&mut self, statement: &Statement) -> Result<Compiled> {
+        match self.compile_if_rows(statement)? {
+            Some(compiled) => Ok(compiled),
+            None => Err(Error::internal("a statement without rows was to be bound")),
+        }
+    }
+
+    /// Binds a statement if it is one on rows.
+    pub(super) fn compile_if_rows(&mut self, statement: &Statement) -> Result<Option<Compiled>> {
+        let definitions = self.shared.catalog.current();
+        let database = self.state.database();
+        let names = Names {
+            definitions: definitions.as_ref(),
+            database: database.as_deref(),
+            mode: self.settings.mode,
+            facts: self.state.as_ref(),
+        };
+        let write = match statement {
+            Statement::Select(select) => {
+                let bound = bind::select(select, &names)?;
+                let columns = bound.outputs.iter().map(|output| output.column.clone());
+                let columns: Arc<[ResultColumn]> = columns.collect();
+                let program = Arc::new(select::Program::new(bound));
+                return Ok(Some(Compiled::Select(program, columns)));
+            }
+            Statement::Insert(insert) => write::Write::Insert(bind::insert(insert, &names)?),
+            Statement::Update(update) => write::Write::Update(bind::update(update, &names)?),
+            Statement::Delete(delete) => write::Write::Delete(bind::delete(delete, &names)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(Compiled::Write(Arc::new(write::Program::new(write)))))
+    }
+
+    /// Binds an expression without columns.
+    pub(super) fn bind_constant(&mut self, expr: &AstExpr) -> Result<Expr> {
+        let definitions = self.shared.catalog.current();
+        let database = self.state.database();
+        let names = Names {
+            definitions: definitions.as_ref(),
+            database: database.as_deref(),
+            mode: self.settings.mode,
+            facts: self.state.as_ref(),
+        };
+        bind::constant(expr, &names)
+    }
+
+    /// The table of that name in the given or the current database.
+    ///
+    /// # Errors
+    /// 1046, 1049 or 1146.
+    pub(super) fn table(&self, database: Option<&str>, name: &str) -> Result<Arc<Table>> {
+        let database = self.database_or_current(database)?;
+        self.shared.catalog.current().table(&database, name).map(Arc::clone)
+    }
+
+    /// The table a statement names.
+    ///
+    /// # Errors
+    /// 1046, 1049 or 1146.
+    pub(super) fn named_table(&self, name: &TableName) -> Result<Arc<Table>> {
+        self.table(name.database.as_deref(), &name.name)
+    }
+
+    /// The given database, or the current one.
+    ///
+    /// # Errors
+    /// 1046 when there is neither.
+    pub(super) fn database_or_current(&self, database: Option<&str>) -> Result<String> {
+        let found = database.map(str::to_owned).or_else(|| self.state.database());
+        found.ok_or_else(|| Error::new(Code::NoDatabase, "No database selected"))
+    }
+
+    /// Whether there is a database of that name.
+    pub(super) fn knows_database(&self, name: &str) -> bool {
+        self.shared.catalog.current().has_database(name)
+            || name.eq_ignore_ascii_case("information_schema")
+    }
+}
+
+/// How a client sees a column of a table.
+pub(super) fn result_column(table: &Table, column_idx: usize, column: &Column) -> ResultColumn {
+    ResultColumn {
+        database: table.database.clone(),
+        table: table.name.clone(),
+        org_table: table.name.clone(),
+        name: column.name.clone(),
+        org_name: column.name.clone(),
+        ty: column.ty.clone(),
+        nullable: column.nullable,
+        primary_key: table.key_position(column_idx).is_some(),
+        auto_increment: column.auto_increment,
+        display_chars: 0,
+    }
+}
+
+/// A text value, or NULL.
+pub(super) fn text(value: Option<impl Into<String>>) -> Value<'static> {
+    match value {
+        Some(value) => Value::Text(std::borrow::Cow::Owned(value.into())),
+        None => Value::Null,
+    }
+}

@@ -1,0 +1,131 @@
+//! DDL. Each statement commits the open transaction first, as in MySQL.
+
+use super::{Done, Reply, Session};
+use crate::catalog::Table;
+use crate::error::{Code, Error, Result};
+use crate::exec::ddl;
+use crate::sql::ast;
+use crate::sql::context::{SessionFacts, WarningLevel};
+
+/// Databases that belong to the server.
+const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
+impl Session {
+    pub(super) async fn create_database(&mut self, create: &ast::CreateDatabase) -> Result<Reply> {
+        self.commit_open().await?;
+        check_not_system(&create.name)?;
+        ddl::check_identifier(&create.name, Code::WrongDatabaseName)?;
+        let options = &create.options;
+        let ctx = self.context(Vec::new());
+        ddl::check_charset(options.charset.as_deref(), options.collation.as_deref(), &ctx)?;
+        match self.shared.catalog.create_database(&create.name).await {
+            Err(error) if error.code() == Code::DbCreateExists && create.if_not_exists => {
+                self.note(&error);
+            }
+            other => other?,
+        }
+        self.changed(1)
+    }
+
+    pub(super) async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<Reply> {
+        self.commit_open().await?;
+        check_not_system(name)?;
+        let dropped = match self.shared.catalog.drop_database(name).await {
+            Err(error) if error.code() == Code::DbDropMissing && if_exists => {
+                self.note(&error);
+                0
+            }
+            other => other?,
+        };
+        if self.state.database().as_deref() == Some(name) {
+            self.state.set_database(None);
+        }
+        self.changed(u64::try_from(dropped).unwrap_or(u64::MAX))
+    }
+
+    fn changed(&mut self, affected_rows: u64) -> Result<Reply> {
+        self.state.wrote(affected_rows, 0);
+        let warnings_count = self.warnings.count();
+        self.state.set_warnings_count(warnings_count);
+        Ok(Reply::Done(Done { affected_rows, warnings_count, ..Done::default() }))
+    }
+
+    /// Turns an error into a note: `IF EXISTS`, `IF NOT EXISTS`.
+    fn note(&self, error: &Error) {
+        let text = error.message().to_owned();
+        self.warnings.add(WarningLevel::Note, error.code(), || text);
+    }
+
+    pub(super) async fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
+        self.commit_open().await?;
+        let database = self.database_or_current(create.table.database.as_deref())?;
+        check_not_system(&database)?;
+        let exists = || {
+            let text = format!("Table '{}' already exists", create.table.name);
+            Error::new(Code::TableExists, text)
+        };
+        let is_there = self.shared.catalog.current().table(&database, &create.table.name).is_ok();
+        if is_there && create.if_not_exists {
+            self.note(&exists());
+            return Ok(());
+        }
+        let table = self.new_definition(create, &database)?;
+        if self.shared.catalog.create_table(table).await? {
+            return Ok(());
+        }
+        if create.if_not_exists {
+            self.note(&exists());
+            return Ok(());
+        }
+        Err(exists())
+    }
+
+    fn new_definition(&mut self, create: &ast::CreateTable, database: &str) -> Result<Table> {
+        let ctx = self.context(Vec::new());
+        let ast::TableSource::Like(model) = &create.source else {
+            return ddl::define(create, database, &ctx);
+        };
+        ddl::check_identifier(&create.table.name, Code::WrongTableName)?;
+        let mut table = Table::clone(self.named_table(model)?.as_ref());
+        database.clone_into(&mut table.database);
+        table.name.clone_from(&create.table.name);
+        Ok(table)
+    }
+
+    pub(super) async fn drop_tables(&mut self, drop: &ast::DropTable) -> Result<()> {
+        self.commit_open().await?;
+        let mut names = Vec::new();
+        for table in &drop.tables {
+            let database = self.database_or_current(table.database.as_deref())?;
+            check_not_system(&database)?;
+            let is_there = self.shared.catalog.current().table(&database, &table.name).is_ok();
+            if !is_there && drop.if_exists {
+                let text = format!("Unknown table '{database}.{}'", table.name);
+                self.note(&Error::new(Code::UnknownTable, text));
+                continue;
+            }
+            let name = (database, table.name.clone());
+            if names.contains(&name) {
+                let text = format!("Not unique table/alias: '{}'", table.name);
+                return Err(Error::new(Code::NonUniqueTable, text));
+            }
+            names.push(name);
+        }
+        self.shared.catalog.drop_tables(&names).await
+    }
+
+    pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {
+        self.commit_open().await?;
+        let database = self.database_or_current(table.database.as_deref())?;
+        check_not_system(&database)?;
+        self.shared.catalog.truncate(&database, &table.name).await
+    }
+}
+
+fn check_not_system(database: &str) -> Result<()> {
+    if SYSTEM_DATABASES.iter().any(|system| system.eq_ignore_ascii_case(database)) {
+        let text = format!("Access denied for user to database '{database}'");
+        return Err(Error::new(Code::DbAccessDenied, text));
+    }
+    Ok(())
+}

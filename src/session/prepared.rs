@@ -1,0 +1,185 @@
+//! Prepared statements, of the binary protocol and of PREPARE.
+//!
+//! A statement is parsed and bound once. An execution puts its parameters in and re-derives only
+//! the bounds of its reads; it is bound again when the definitions have changed since.
+
+use std::sync::Arc;
+
+use super::compile::Compiled;
+use super::{Prepared, Reply, Session};
+use crate::catalog::Definitions;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
+use crate::sql::context::{SessionFacts, Warnings};
+use crate::sql::parse;
+use crate::types::{ResultColumn, Value};
+
+/// Prepared statements one session may have, of both kinds; MySQL's default of
+/// `max_prepared_stmt_count` for a whole server.
+pub(super) const STATEMENTS_MAX: usize = 16_382;
+
+/// A parsed statement and, if it is one on rows, its program.
+pub(super) struct PreparedStatement {
+    statement: Statement,
+    parameters_count: usize,
+    compiled: Option<Compiled>,
+    definitions: Arc<Definitions>,
+}
+
+impl Session {
+    /// Prepares one statement.
+    ///
+    /// # Errors
+    /// What the client is told.
+    pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
+        self.warnings = Arc::new(Warnings::default());
+        let statement = match self.prepare_text(sql) {
+            Ok(statement) => statement,
+            Err(error) => return Err(self.failed(error)),
+        };
+        let columns = match &statement.compiled {
+            Some(compiled) => compiled.columns(),
+            None => self.columns_of(&statement.statement),
+        };
+        let parameters_count = u16::try_from(statement.parameters_count).unwrap_or(u16::MAX);
+        let id = self.new_statement_id();
+        self.statements.insert(id, Arc::new(statement));
+        Ok(Prepared { id, parameters_count, columns })
+    }
+
+    /// The columns of a statement that is not one on rows; SHOW and EXPLAIN tell them when run.
+    fn columns_of(&mut self, _statement: &Statement) -> Arc<[ResultColumn]> {
+        Arc::new([])
+    }
+
+    fn new_statement_id(&mut self) -> u32 {
+        loop {
+            let id = self.next_statement;
+            self.next_statement = if id < u32::MAX - 1 { id + 1 } else { 1 };
+            if !self.statements.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn prepare_text(&mut self, sql: &[u8]) -> Result<PreparedStatement> {
+        if STATEMENTS_MAX <= self.statements.len() + self.named.len() {
+            let text = format!(
+                "Can't create more than max_prepared_stmt_count statements (current value: \
+                 {STATEMENTS_MAX})"
+            );
+            return Err(Error::new(Code::TooManyStatements, text));
+        }
+        let parsed = parse::parse_first(sql, self.settings.mode)?;
+        if parsed.rest_offset < sql.len() {
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
+        }
+        let definitions = self.shared.catalog.current();
+        let compiled = self.compile_if_rows(&parsed.statement)?;
+        Ok(PreparedStatement {
+            statement: parsed.statement,
+            parameters_count: parsed.parameters_count,
+            compiled,
+            definitions,
+        })
+    }
+
+    /// Executes a prepared statement.
+    ///
+    /// # Errors
+    /// What the client is told.
+    pub async fn execute(&mut self, id: u32, parameters: Vec<Value<'static>>) -> Result<Reply> {
+        let Some(statement) = self.statements.get(&id).map(Arc::clone) else {
+            let text = format!("Unknown prepared statement handler ({id}) given to EXECUTE");
+            return Err(Error::new(Code::UnknownStatement, text));
+        };
+        match self.run_prepared(&statement, parameters, Some(id)).await {
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    async fn run_prepared(
+        &mut self,
+        prepared: &Arc<PreparedStatement>,
+        parameters: Vec<Value<'static>>,
+        id: Option<u32>,
+    ) -> Result<Reply> {
+        if parameters.len() != prepared.parameters_count {
+            let text = format!(
+                "Incorrect arguments to EXECUTE: {} given, {} expected",
+                parameters.len(),
+                prepared.parameters_count
+            );
+            return Err(Error::new(Code::WrongArguments, text));
+        }
+        let Some(compiled) = &prepared.compiled else {
+            return Box::pin(self.run(&prepared.statement, parameters)).await;
+        };
+        self.warnings = Arc::new(Warnings::default());
+        let definitions = self.shared.catalog.current();
+        if Arc::ptr_eq(&definitions, &prepared.definitions) {
+            return self.run_compiled(compiled, parameters).await;
+        }
+        let compiled = self.compile(&prepared.statement)?;
+        if let Some(id) = id {
+            let again = PreparedStatement {
+                statement: prepared.statement.clone(),
+                parameters_count: prepared.parameters_count,
+                compiled: Some(compiled.clone()),
+                definitions,
+            };
+            self.statements.insert(id, Arc::new(again));
+        }
+        self.run_compiled(&compiled, parameters).await
+    }
+
+    /// Whether there is a statement of that number.
+    pub fn has_statement(&self, id: u32) -> bool {
+        self.statements.contains_key(&id)
+    }
+
+    /// Forgets a prepared statement.
+    pub fn close_statement(&mut self, id: u32) {
+        self.statements.remove(&id);
+    }
+
+    pub(super) fn prepare_named(&mut self, prepare: &Prepare) -> Result<()> {
+        self.named.remove(&prepare.name);
+        let text = match &prepare.source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::UserVariable(name) => {
+                self.state.user_variable(name).to_text().into_owned()
+            }
+        };
+        let statement = self.prepare_text(text.as_bytes())?;
+        if matches!(statement.statement, Statement::Prepare(_) | Statement::Execute(_)) {
+            let text = "This command is not supported in the prepared statement protocol yet";
+            return Err(Error::new(Code::NotSupportedYet, text));
+        }
+        self.named.insert(prepare.name.clone(), Arc::new(statement));
+        Ok(())
+    }
+
+    pub(super) async fn execute_named(&mut self, execute: &Execute) -> Result<Reply> {
+        let Some(statement) = self.named.get(&execute.name).map(Arc::clone) else {
+            return Err(unknown_name(&execute.name, "EXECUTE"));
+        };
+        let values = execute.using.iter().map(|name| self.state.user_variable(name));
+        let values: Vec<Value<'static>> = values.collect();
+        self.run_prepared(&statement, values, None).await
+    }
+
+    pub(super) fn deallocate(&mut self, name: &str) -> Result<()> {
+        match self.named.remove(name) {
+            Some(_) => Ok(()),
+            None => Err(unknown_name(name, "DEALLOCATE PREPARE")),
+        }
+    }
+}
+
+fn unknown_name(name: &str, verb: &str) -> Error {
+    let text = format!("Unknown prepared statement handler ({name}) given to {verb}");
+    Error::new(Code::UnknownStatement, text)
+}

@@ -1,0 +1,394 @@
+//! The connections of the server: what SHOW PROCESSLIST lists and KILL reaches.
+//!
+//! A connection registers itself and says what it does; everybody may look and ask it to stop.
+//! [`Processes::sweep`], called every [`SWEEP_MS`], is what notices lost clients and idle
+//! connections, so that neither costs a running statement anything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::error::{Code, Error, Result};
+use crate::exec::cancel::{CancelToken, Stop};
+
+/// How often [`Processes::sweep`] is to be called: a statement whose client is lost stops within
+/// 100 ms.
+pub const SWEEP_MS: u64 = 40;
+
+/// Statements that run for less are not checked for a lost client.
+const YOUNG_MS: u64 = 20;
+
+/// The most bytes of a statement's text that are kept for SHOW FULL PROCESSLIST.
+const TEXT_BYTES_MAX: usize = 4096;
+
+/// Of which an idle connection keeps the memory of this many.
+const TEXT_BYTES_IDLE_MAX: usize = 256;
+
+/// What KILL ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kill {
+    /// The running statement.
+    Query,
+    /// The statement and its connection.
+    Connection,
+}
+
+/// The other end of a connection, as far as the sweep needs it.
+pub trait Peer: Send + Sync {
+    /// Whether the client has closed its end. Must not block.
+    fn is_gone(&self) -> bool;
+}
+
+/// All connections.
+#[derive(Debug)]
+pub struct Processes {
+    started: Instant,
+    next_id: AtomicU32,
+    running: RwLock<BTreeMap<u32, Arc<Process>>>,
+    /// Questions of connections that have ended.
+    past_questions: AtomicU64,
+    past_connections: AtomicU64,
+}
+
+/// One connection.
+pub struct Process {
+    id: u32,
+    host: String,
+    cancel: Arc<CancelToken>,
+    peer: Box<dyn Peer>,
+    /// Milliseconds since the server started, when the current state began.
+    since_ms: AtomicU64,
+    wait_timeout_ms: AtomicU64,
+    questions: AtomicU64,
+    doing: Mutex<Doing>,
+}
+
+#[derive(Debug, Default)]
+struct Doing {
+    user: String,
+    database: Option<String>,
+    command: &'static str,
+    state: &'static str,
+    text: String,
+    is_running: bool,
+}
+
+/// A row of SHOW PROCESSLIST.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// The connection's number.
+    pub id: u32,
+    /// Who logged in.
+    pub user: String,
+    /// From where.
+    pub host: String,
+    /// The current database.
+    pub database: Option<String>,
+    /// `Query`, `Execute`, `Sleep`, …
+    pub command: &'static str,
+    /// How long the current state lasts.
+    pub seconds: u64,
+    /// What the statement is at.
+    pub state: &'static str,
+    /// The statement's text, cut after a few thousand bytes.
+    pub text: Option<String>,
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Processes {
+    fn default() -> Processes {
+        Processes {
+            started: Instant::now(),
+            next_id: AtomicU32::new(1),
+            running: RwLock::default(),
+            past_questions: AtomicU64::new(0),
+            past_connections: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Processes {
+    /// Adds a connection; it is taken away when the registration is dropped.
+    pub fn register(self: &Arc<Processes>, host: String, peer: Box<dyn Peer>) -> Registration {
+        let mut running = self.running.write();
+        let id = loop {
+            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+            if id != 0 && !running.contains_key(&id) {
+                break id;
+            }
+        };
+        let process = Arc::new(Process {
+            id,
+            host,
+            cancel: Arc::default(),
+            peer,
+            since_ms: AtomicU64::new(self.now_ms()),
+            wait_timeout_ms: AtomicU64::new(u64::MAX),
+            questions: AtomicU64::new(0),
+            doing: Mutex::new(Doing {
+                user: "unauthenticated user".to_owned(),
+                command: "Connect",
+                state: "login",
+                ..Doing::default()
+            }),
+        });
+        running.insert(id, Arc::clone(&process));
+        Registration {
+            processes: Arc::clone(self),
+            process,
+        }
+    }
+
+    /// All connections in order of their numbers.
+    pub fn list(&self) -> Vec<ProcessRow> {
+        let now_ms = self.now_ms();
+        let running = self.running.read();
+        running
+            .values()
+            .map(|process| process.row(now_ms))
+            .collect()
+    }
+
+    /// How many connections there are.
+    pub fn count(&self) -> usize {
+        self.running.read().len()
+    }
+
+    /// How many connections there have been, with those that are.
+    pub fn connections_count(&self) -> u64 {
+        let now = u64::try_from(self.count()).unwrap_or(u64::MAX);
+        self.past_connections.load(Ordering::Relaxed) + now
+    }
+
+    /// How many commands have been answered.
+    pub fn questions_count(&self) -> u64 {
+        let running = self.running.read();
+        let questions = running
+            .values()
+            .map(|process| process.questions.load(Ordering::Relaxed));
+        self.past_questions.load(Ordering::Relaxed) + questions.sum::<u64>()
+    }
+
+    /// How long the server runs.
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// KILL.
+    ///
+    /// # Errors
+    /// 1094 when there is no such connection.
+    pub fn kill(&self, id: u32, what: Kill) -> Result<()> {
+        let running = self.running.read();
+        let process = running
+            .get(&id)
+            .ok_or_else(|| Error::new(Code::NoSuchThread, format!("Unknown thread id: {id}")))?;
+        process.cancel.stop(match what {
+            Kill::Query => Stop::Query,
+            Kill::Connection => Stop::Connection,
+        });
+        Ok(())
+    }
+
+    /// Asks every connection to end.
+    pub fn stop_all(&self, stop: Stop) {
+        for process in self.running.read().values() {
+            process.cancel.stop(stop);
+        }
+    }
+
+    /// Stops statements whose client is lost and connections that were idle for too long.
+    pub fn sweep(&self) {
+        let now_ms = self.now_ms();
+        for process in self.running.read().values() {
+            let age_ms = now_ms.saturating_sub(process.since_ms.load(Ordering::Relaxed));
+            if age_ms < YOUNG_MS {
+                continue;
+            }
+            let is_running = process.doing.lock().is_running;
+            if is_running && process.peer.is_gone() {
+                process.cancel.stop(Stop::ClientLost);
+            }
+            if !is_running && process.wait_timeout_ms.load(Ordering::Relaxed) < age_ms {
+                process.cancel.stop(Stop::IdleTooLong);
+            }
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        millis(self.started.elapsed())
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Process {
+    fn row(&self, now_ms: u64) -> ProcessRow {
+        let doing = self.doing.lock();
+        let age_ms = now_ms.saturating_sub(self.since_ms.load(Ordering::Relaxed));
+        ProcessRow {
+            id: self.id,
+            user: doing.user.clone(),
+            host: self.host.clone(),
+            database: doing.database.clone(),
+            command: doing.command,
+            seconds: age_ms / 1000,
+            state: doing.state,
+            text: doing.is_running.then(|| doing.text.clone()),
+        }
+    }
+}
+
+/// A connection's place in the list; dropping it takes the connection away.
+#[derive(Debug)]
+pub struct Registration {
+    processes: Arc<Processes>,
+    process: Arc<Process>,
+}
+
+impl Registration {
+    /// The connection's number.
+    pub fn id(&self) -> u32 {
+        self.process.id
+    }
+
+    /// What stops the connection's statements.
+    pub fn cancel(&self) -> &Arc<CancelToken> {
+        &self.process.cancel
+    }
+
+    /// Somebody logged in.
+    pub fn set_user(&self, user: &str) {
+        let mut doing = self.process.doing.lock();
+        user.clone_into(&mut doing.user);
+    }
+
+    /// Another database may be current.
+    pub fn set_database(&self, database: Option<String>) {
+        self.process.doing.lock().database = database;
+    }
+
+    /// A command begins. Hot: no allocation in steady state.
+    pub fn begin(&self, command: &'static str, text: &[u8]) {
+        self.process.questions.fetch_add(1, Ordering::Relaxed);
+        self.process
+            .since_ms
+            .store(self.processes.now_ms(), Ordering::Relaxed);
+        let mut doing = self.process.doing.lock();
+        doing.command = command;
+        doing.state = "executing";
+        doing.is_running = true;
+        doing.text.clear();
+        let kept = text.get(..TEXT_BYTES_MAX).unwrap_or(text);
+        match std::str::from_utf8(kept) {
+            Ok(text) => doing.text.push_str(text),
+            Err(_) => doing.text.push_str(&String::from_utf8_lossy(kept)),
+        }
+    }
+
+    /// The command has ended; the connection may be idle for `wait_timeout`.
+    pub fn end(&self, wait_timeout: Duration) {
+        self.process
+            .wait_timeout_ms
+            .store(millis(wait_timeout), Ordering::Relaxed);
+        self.process
+            .since_ms
+            .store(self.processes.now_ms(), Ordering::Relaxed);
+        let mut doing = self.process.doing.lock();
+        doing.command = "Sleep";
+        doing.state = "";
+        doing.is_running = false;
+        if TEXT_BYTES_IDLE_MAX < doing.text.capacity() {
+            doing.text = String::new();
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let questions = self.process.questions.load(Ordering::Relaxed);
+        self.processes
+            .past_questions
+            .fetch_add(questions, Ordering::Relaxed);
+        self.processes
+            .past_connections
+            .fetch_add(1, Ordering::Relaxed);
+        self.processes.running.write().remove(&self.process.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Gone(bool);
+
+    impl Peer for Gone {
+        fn is_gone(&self) -> bool {
+            self.0
+        }
+    }
+
+    #[test]
+    fn connections_are_listed_killed_and_forgotten() {
+        let processes = Arc::new(Processes::default());
+        let first = processes.register("localhost".to_owned(), Box::new(Gone(false)));
+        let second = processes.register("localhost".to_owned(), Box::new(Gone(false)));
+        assert_ne!(first.id(), second.id());
+        first.set_user("root");
+        first.begin("Query", b"SELECT \xff");
+        let row = processes.list().remove(0);
+        assert_eq!(
+            (row.id, row.user.as_str(), row.command),
+            (first.id(), "root", "Query")
+        );
+        assert_eq!(row.text.as_deref(), Some("SELECT \u{fffd}"));
+        first.set_database(Some("d".to_owned()));
+        first.end(Duration::from_secs(1));
+        let row = processes.list().remove(0);
+        assert_eq!((row.text, row.database.as_deref()), (None, Some("d")));
+        processes.kill(second.id(), Kill::Connection).unwrap();
+        assert_eq!(second.cancel().ends_connection(), Some(Stop::Connection));
+        let id = second.id();
+        drop(second);
+        assert_eq!(
+            processes.kill(id, Kill::Query).unwrap_err().code(),
+            Code::NoSuchThread
+        );
+        assert_eq!(processes.connections_count(), 2);
+        assert_eq!(processes.questions_count(), 1);
+    }
+
+    #[test]
+    fn the_sweep_stops_lost_and_idle_connections() {
+        let processes = Arc::new(Processes::default());
+        let lost = processes.register(String::new(), Box::new(Gone(true)));
+        let idle = processes.register(String::new(), Box::new(Gone(true)));
+        let fine = processes.register(String::new(), Box::new(Gone(false)));
+        lost.begin("Query", b"");
+        fine.begin("Query", b"");
+        idle.end(Duration::ZERO);
+        for registration in [&lost, &idle, &fine] {
+            registration.process.since_ms.store(0, Ordering::Relaxed);
+        }
+        while processes.now_ms() <= YOUNG_MS {
+            std::thread::yield_now();
+        }
+        processes.sweep();
+        assert_eq!(lost.cancel().reason(), Some(Stop::ClientLost));
+        assert_eq!(idle.cancel().reason(), Some(Stop::IdleTooLong));
+        assert_eq!(fine.cancel().reason(), None);
+    }
+}

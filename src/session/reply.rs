@@ -1,0 +1,93 @@
+//! What a session gives to the connection that asked it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::exec::rows::RowStream;
+use crate::protocol::Status;
+use crate::protocol::column::JsonAs;
+use crate::types::ResultColumn;
+use crate::types::temporal::zone::Zone;
+
+/// The answer to the first statement of a query.
+pub struct Answer {
+    /// What the statement gave.
+    pub reply: Reply,
+    /// Where in the text the next statement begins; `None` after the last.
+    pub rest: Option<usize>,
+}
+
+/// What a statement gave.
+pub enum Reply {
+    /// No rows.
+    Done(Done),
+    /// Rows, to be streamed; [`super::Session::end_rows`] must be called when they end.
+    Rows(ResultSet),
+}
+
+/// The outcome of a statement without rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Rows changed, or found for clients that asked for that.
+    pub affected_rows: u64,
+    /// The first AUTO_INCREMENT value that the statement made; 0 for none.
+    pub last_insert_id: u64,
+    /// How many warnings SHOW WARNINGS has.
+    pub warnings_count: u16,
+    /// A text for people; empty for most statements.
+    pub info: String,
+}
+
+/// Rows to come.
+pub struct ResultSet {
+    /// The columns. The same `Arc` for each execution of a prepared statement lets the
+    /// connection send their definitions again without encoding them again.
+    pub columns: Arc<[ResultColumn]>,
+    /// The zone in which TIMESTAMPs are shown.
+    pub zone: Zone,
+    /// The rows.
+    pub rows: Box<dyn RowStream>,
+}
+
+/// A prepared statement.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// Its number, unique in the session, never 0 nor `u32::MAX`.
+    pub id: u32,
+    /// How many `?` it has.
+    pub parameters_count: u16,
+    /// The columns of its result; none for statements without rows.
+    pub columns: Arc<[ResultColumn]>,
+}
+
+/// What a connection must know of its session's settings; asked for after each statement.
+#[derive(Debug, Clone, Copy)]
+pub struct WireState {
+    /// AUTOCOMMIT, IN_TRANSACTION and NO_BACKSLASH_ESCAPES as they are now.
+    pub status: Status,
+    /// How JSON columns are described.
+    pub json_as: JsonAs,
+    /// How long the connection may be idle; `interactive_timeout` for interactive clients.
+    pub wait_timeout: Duration,
+    /// How long the client may take to accept a page.
+    pub net_write_timeout: Duration,
+    /// The most bytes of one packet from the client.
+    pub packet_bytes_max: usize,
+}
+
+/// Who is at the other end, known since login.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// The user's name.
+    pub user: String,
+    /// Where the client is: `localhost` or an address.
+    pub host: String,
+    /// The connection's number, as in `CONNECTION_ID()`.
+    pub connection_id: u32,
+    /// Affected rows of an UPDATE are those found.
+    pub found_rows: bool,
+    /// One query may hold several statements.
+    pub multi_statements: bool,
+    /// A person sits at the client.
+    pub interactive: bool,
+}

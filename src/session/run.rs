@@ -1,0 +1,236 @@
+//! One statement, from its syntax tree to its reply.
+
+use std::sync::Arc;
+
+use super::compile::Compiled;
+use super::listing::Listing;
+use super::{Done, Reply, ResultSet, Session};
+use crate::error::{Error, Result};
+use crate::exec::write::change::Target;
+use crate::exec::{select, write};
+use crate::plan::Purpose;
+use crate::sql::ast::{Kill, Statement};
+use crate::sql::context::Warnings;
+use crate::types::{ResultColumn, Value};
+
+impl Session {
+    /// Runs a statement.
+    pub(super) async fn run(
+        &mut self,
+        statement: &Statement,
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        if !keeps_warnings(statement) {
+            self.warnings = Arc::new(Warnings::default());
+        }
+        match statement {
+            Statement::Select(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_) => {
+                let compiled = self.compile(statement)?;
+                self.run_compiled(&compiled, parameters).await
+            }
+            Statement::Explain(explain) => self.explain(explain, parameters).await,
+            Statement::Describe(describe) => self.describe(describe),
+            Statement::Show(show) => self.show(show),
+            Statement::Prepare(prepare) => self.done(|session| session.prepare_named(prepare)),
+            Statement::Execute(execute) => self.execute_named(execute).await,
+            Statement::Do(exprs) => {
+                for expr in exprs {
+                    self.constant(expr)?;
+                }
+                Ok(self.nothing())
+            }
+            other => self.run_without_rows(other).await,
+        }
+    }
+
+    /// Statements whose only answer is OK.
+    async fn run_without_rows(&mut self, statement: &Statement) -> Result<Reply> {
+        match statement {
+            Statement::CreateDatabase(create) => return self.create_database(create).await,
+            Statement::DropDatabase { name, if_exists } => {
+                return self.drop_database(name, *if_exists).await;
+            }
+            Statement::CreateTable(create) => self.create_table(create).await?,
+            Statement::DropTable(drop) => self.drop_tables(drop).await?,
+            Statement::Truncate(table) => self.truncate(table).await?,
+            Statement::Use(name) => self.use_database(name)?,
+            Statement::Set(items) => self.set(items).await?,
+            Statement::SetTransaction(set) => self.set_transaction(set)?,
+            Statement::Begin(begin) => self.begin(begin).await?,
+            Statement::Commit(end) => self.commit(end).await?,
+            Statement::Rollback(end) => self.rollback(end),
+            Statement::Savepoint(name) => self.savepoint(name)?,
+            Statement::RollbackTo(name) => self.rollback_to(name)?,
+            Statement::ReleaseSavepoint(name) => self.release_savepoint(name)?,
+            Statement::Kill(kill) => self.kill(kill)?,
+            Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
+            Statement::Flush | Statement::UnlockTables => {}
+            Statement::LockTables => self.commit_open().await?,
+            Statement::CreateIndex(_) => return Err(Error::unsupported("CREATE INDEX")),
+            Statement::DropIndex(_) => return Err(Error::unsupported("DROP INDEX")),
+            Statement::Unsupported { what } => return Err(Error::unsupported(what)),
+            Statement::Select(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Explain(_)
+            | Statement::Describe(_)
+            | Statement::Show(_)
+            | Statement::Prepare(_)
+            | Statement::Execute(_)
+            | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
+        }
+        Ok(self.nothing())
+    }
+
+    /// OK, with the warnings there are.
+    pub(super) fn nothing(&mut self) -> Reply {
+        self.state.wrote(0, 0);
+        let warnings_count = self.warnings.count();
+        self.state.set_warnings_count(warnings_count);
+        Reply::Done(Done { warnings_count, ..Done::default() })
+    }
+
+    fn done(&mut self, run: impl FnOnce(&mut Session) -> Result<()>) -> Result<Reply> {
+        run(self)?;
+        Ok(self.nothing())
+    }
+
+    /// Runs a statement on rows.
+    pub(super) async fn run_compiled(
+        &mut self,
+        compiled: &Compiled,
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        match compiled {
+            Compiled::Select(program, columns) => {
+                self.run_select(program, Arc::clone(columns), parameters).await
+            }
+            Compiled::Write(program) => self.run_write(program, parameters).await,
+            Compiled::Listing(listing) => Ok(Listing::clone(listing).into_reply()),
+        }
+    }
+
+    async fn run_select(
+        &mut self,
+        program: &Arc<select::Program>,
+        columns: Arc<[ResultColumn]>,
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        if program.select.for_update {
+            self.lock_selected(&program.select, &parameters).await?;
+        }
+        let env = self.select_env(parameters);
+        let stream = select::open(Arc::clone(program), env)?;
+        let zone = self.settings.zone.clone();
+        Ok(Reply::Rows(ResultSet { columns, zone, rows: Box::new(stream) }))
+    }
+
+    /// What a SELECT that begins now runs with.
+    pub(super) fn select_env(&mut self, parameters: Vec<Value<'static>>) -> select::Env {
+        let view = self.current_transaction().map(crate::exec::transaction::Transaction::view);
+        if let Some(limit) = self.settings.time_limit {
+            self.cancel.set_time_limit(limit);
+        }
+        select::Env {
+            engine: Arc::clone(&self.shared.engine),
+            view,
+            ctx: self.context(parameters),
+            policy: self.settings.policy,
+            cancel: Arc::clone(&self.cancel),
+            memory_bytes_max: self.settings.memory_bytes_max,
+            spill_dir: self.shared.spill_dir.clone(),
+            select_limit: self.settings.select_limit,
+        }
+    }
+
+    /// `FOR UPDATE`: in autocommit there is nothing to hold the locks, as in MySQL.
+    async fn lock_selected(
+        &mut self,
+        select: &crate::sql::bound::Select,
+        parameters: &[Value<'static>],
+    ) -> Result<()> {
+        let Some(table) = &select.table else { return Ok(()) };
+        let env = self.write_env(parameters.to_vec());
+        let Some(transaction) = self.current_transaction() else { return Ok(()) };
+        let target = Target {
+            table,
+            purpose: Purpose::Select,
+            filter: select.filter.as_ref(),
+            order_by: if select.aggregation.is_some() { &[] } else { &select.order_by },
+            limit: select.limit.as_ref(),
+            hints: &select.hints,
+        };
+        write::change::lock_rows(target, &env, transaction).await
+    }
+
+    /// What a write that begins now runs with.
+    pub(super) fn write_env(&mut self, parameters: Vec<Value<'static>>) -> write::Env {
+        let mut ctx = self.context(parameters);
+        ctx.strict_write = self.settings.mode.strict;
+        write::Env {
+            engine: Arc::clone(&self.shared.engine),
+            ctx,
+            policy: self.settings.policy,
+            cancel: Arc::clone(&self.cancel),
+            ids: Arc::clone(&self.shared.ids),
+            memory_bytes_max: self.settings.memory_bytes_max,
+            found_rows: self.client.found_rows,
+            autocommit: self.settings.autocommit && self.transaction.is_none(),
+        }
+    }
+
+    async fn run_write(
+        &mut self,
+        program: &Arc<write::Program>,
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        let env = self.write_env(parameters);
+        let outcome = match self.current_transaction() {
+            Some(transaction) => write::run(program, &env, transaction).await?,
+            None => {
+                let mut transaction = self.new_transaction();
+                transaction.read_only = self.settings.read_only;
+                write::run(program, &env, &mut transaction).await?
+            }
+        };
+        self.state.wrote(outcome.affected_rows, outcome.last_insert_id);
+        let warnings_count = self.warnings.count();
+        self.state.set_warnings_count(warnings_count);
+        Ok(Reply::Done(Done {
+            affected_rows: outcome.affected_rows,
+            last_insert_id: outcome.last_insert_id,
+            warnings_count,
+            info: outcome.info,
+        }))
+    }
+
+    fn kill(&mut self, kill: &Kill) -> Result<()> {
+        let id = self.constant(&kill.id)?.to_text().into_owned();
+        let unknown = || {
+            let text = format!("Unknown thread id: {id}");
+            Error::new(crate::error::Code::NoSuchThread, text)
+        };
+        let number = id.parse().map_err(|_| unknown())?;
+        let what = if kill.query {
+            super::processes::Kill::Query
+        } else {
+            super::processes::Kill::Connection
+        };
+        self.shared.processes().kill(number, what)
+    }
+}
+
+/// Whether a statement leaves the warnings of the one before in place.
+fn keeps_warnings(statement: &Statement) -> bool {
+    use crate::sql::ast::Show;
+    matches!(
+        statement,
+        Statement::Show(
+            Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors
+        )
+    )
+}

@@ -1,0 +1,176 @@
+//! SET: system variables, user variables, NAMES, TRANSACTION.
+//!
+//! All members of a list are evaluated before the first takes effect, so that a SET that fails
+//! changes nothing. A word that would change an answer and that nothing here acts on is refused by
+//! the registry ([`super::variables`]).
+
+use std::borrow::Cow;
+
+use super::Session;
+use super::settings::{self, Settings};
+use super::variables::registry;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{
+    AccessMode, Expr, IsolationLevel, SetItem, SetScope, SetTransaction, SetValue,
+};
+use crate::types::Value;
+
+/// One assignment with its value.
+enum Assignment {
+    Session(String, Option<Value<'static>>),
+    Global(String, Option<Value<'static>>),
+    User(String, Value<'static>),
+}
+
+impl Session {
+    /// Runs SET.
+    pub(super) async fn set(&mut self, items: &[SetItem]) -> Result<()> {
+        let mut assignments = Vec::new();
+        for item in items {
+            self.evaluate(item, &mut assignments)?;
+        }
+        let was_autocommit = self.settings.autocommit;
+        for assignment in assignments {
+            self.assign(assignment)?;
+        }
+        self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        if !was_autocommit && self.settings.autocommit {
+            self.commit_open().await?;
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, item: &SetItem, out: &mut Vec<Assignment>) -> Result<()> {
+        match item {
+            SetItem::Variable { scope, name, value } => {
+                let value = self.set_value(value)?;
+                if name == "time_zone"
+                    && let Some(zone) = &value
+                {
+                    settings::check_time_zone(zone)?;
+                }
+                out.push(match scope {
+                    SetScope::Session => Assignment::Session(name.clone(), value),
+                    SetScope::Global => Assignment::Global(name.clone(), value),
+                    SetScope::Persist | SetScope::PersistOnly => {
+                        return Err(Error::unsupported("SET PERSIST (use the option file)"));
+                    }
+                });
+            }
+            SetItem::UserVariable { name, value } => {
+                out.push(Assignment::User(name.clone(), self.constant(value)?));
+            }
+            SetItem::Names { charset, collation } => {
+                set_names(charset.as_deref(), collation.as_deref(), out)?;
+            }
+            SetItem::CharacterSet(charset) => set_names(charset.as_deref(), None, out)?,
+            SetItem::Password => return Err(Error::unsupported("SET PASSWORD")),
+        }
+        Ok(())
+    }
+
+    fn set_value(&mut self, value: &SetValue) -> Result<Option<Value<'static>>> {
+        match value {
+            SetValue::Default => Ok(None),
+            SetValue::Word(word) => Ok(Some(Value::Text(Cow::Owned(word.clone())))),
+            SetValue::Expr(expr) => self.constant(expr).map(Some),
+        }
+    }
+
+    /// The value of an expression without columns.
+    pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
+        let bound = self.bind_constant(expr)?;
+        let ctx = self.context(Vec::new());
+        let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
+        Ok(value.into_owned())
+    }
+
+    fn assign(&mut self, assignment: Assignment) -> Result<()> {
+        match assignment {
+            Assignment::User(name, value) => self.state.set_user_variable(&name, value),
+            Assignment::Global(name, value) => {
+                for name in aliases(&name) {
+                    self.shared.globals.set(name, value.clone())?;
+                }
+                Ok(())
+            }
+            Assignment::Session(name, value) => {
+                for name in aliases(&name) {
+                    self.state.set_variable(name, value.clone())?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs SET TRANSACTION.
+    pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<()> {
+        if set.scope.is_none() && self.transaction.is_some() {
+            let text = "Transaction characteristics can't be changed while a transaction is in \
+                        progress";
+            return Err(Error::new(Code::TransactionCharacteristics, text));
+        }
+        let mut assign = |name: &str, value: Value<'static>| {
+            let assignment = match set.scope {
+                Some(SetScope::Global) => Assignment::Global(name.to_owned(), Some(value)),
+                Some(_) | None => Assignment::Session(name.to_owned(), Some(value)),
+            };
+            self.assign(assignment)
+        };
+        if let Some(isolation) = set.isolation {
+            assign("transaction_isolation", Value::Text(Cow::Borrowed(isolation_name(isolation))))?;
+        }
+        if let Some(access) = set.access {
+            let read_only = i64::from(access == AccessMode::ReadOnly);
+            assign("transaction_read_only", Value::Int(read_only))?;
+        }
+        self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        Ok(())
+    }
+}
+
+/// A variable under all its names.
+fn aliases(name: &str) -> Vec<&str> {
+    match name {
+        "transaction_isolation" | "tx_isolation" => vec!["transaction_isolation", "tx_isolation"],
+        "transaction_read_only" | "tx_read_only" => vec!["transaction_read_only", "tx_read_only"],
+        other => vec![other],
+    }
+}
+
+fn isolation_name(isolation: IsolationLevel) -> &'static str {
+    match isolation {
+        IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
+        IsolationLevel::ReadCommitted => "READ-COMMITTED",
+        IsolationLevel::RepeatableRead => "REPEATABLE-READ",
+        IsolationLevel::Serializable => "SERIALIZABLE",
+    }
+}
+
+/// `SET NAMES`: the encoding is utf8mb4 under any of its names.
+fn set_names(
+    charset: Option<&str>,
+    collation: Option<&str>,
+    out: &mut Vec<Assignment>,
+) -> Result<()> {
+    let charset = charset.unwrap_or("utf8mb4");
+    let known = ["utf8mb4", "utf8mb3", "utf8", "binary"];
+    if !known.contains(&charset) {
+        let text = format!("Unknown character set: '{charset}': this server speaks utf8mb4 only");
+        return Err(Error::new(Code::UnknownCharset, text));
+    }
+    if let Some(collation) = collation
+        && !collation.starts_with("utf8")
+        && collation != "binary"
+    {
+        let text = format!("Unknown collation: '{collation}'");
+        return Err(Error::new(Code::UnknownCollation, text));
+    }
+    let word = registry::ALL.iter().find(|variable| variable.name == "character_set_client");
+    debug_assert!(word.is_some(), "SET NAMES sets a variable of the registry");
+    for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+        let value = Value::Text(Cow::Owned(charset.to_owned()));
+        out.push(Assignment::Session(name.to_owned(), Some(value)));
+    }
+    Ok(())
+}

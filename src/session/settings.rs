@@ -1,0 +1,127 @@
+//! The session's variables in the form the server works with, read again after each SET.
+
+use std::time::Duration;
+
+use super::state::State;
+use crate::error::{Code, Error, Result};
+use crate::plan::Policy;
+use crate::sql::context::{Mode, SessionFacts};
+use crate::sql::expr::VariableScope;
+use crate::types::Value;
+use crate::types::temporal::Zone;
+
+/// What the variables of a session mean.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// `sql_mode`.
+    pub mode: Mode,
+    /// `time_zone`.
+    pub zone: Zone,
+    /// `max_execution_time`; `None` for 0.
+    pub time_limit: Option<Duration>,
+    /// `sql_select_limit`; `None` when it is the greatest number.
+    pub select_limit: Option<u64>,
+    /// `query_memory_bytes`.
+    pub memory_bytes_max: usize,
+    /// What full scans are permitted.
+    pub policy: Policy,
+    /// `innodb_lock_wait_timeout`.
+    pub lock_timeout: Duration,
+    /// `wait_timeout`.
+    pub wait_timeout: Duration,
+    /// `net_write_timeout`.
+    pub net_write_timeout: Duration,
+    /// `max_allowed_packet`.
+    pub packet_bytes_max: usize,
+    /// `transaction_read_only`.
+    pub read_only: bool,
+}
+
+impl Settings {
+    /// Reads the variables of a session.
+    ///
+    /// # Errors
+    /// 1298 for a time zone that does not exist.
+    pub fn of(state: &State, allow_full_scan: bool) -> Result<Settings> {
+        let read = Read { state };
+        Ok(Settings {
+            autocommit: read.switch("autocommit")?,
+            mode: mode_of(&read.text("sql_mode")?),
+            zone: Zone::parse(&read.text("time_zone")?)?,
+            time_limit: Some(read.number("max_execution_time")?)
+                .filter(|millis| 0 < *millis)
+                .map(Duration::from_millis),
+            select_limit: Some(read.number("sql_select_limit")?).filter(|rows| *rows < u64::MAX),
+            memory_bytes_max: read.size("query_memory_bytes")?,
+            policy: Policy {
+                allow_full_scan: allow_full_scan || read.switch("sql_big_selects")?,
+                full_scan_limit_max: read.number("full_scan_limit_max")?,
+                multi_get_max_rows: read.number("multi_get_max_rows")?,
+            },
+            lock_timeout: Duration::from_secs(read.number("innodb_lock_wait_timeout")?),
+            wait_timeout: Duration::from_secs(read.number("wait_timeout")?),
+            net_write_timeout: Duration::from_secs(read.number("net_write_timeout")?),
+            packet_bytes_max: read.size("max_allowed_packet")?,
+            read_only: read.switch("transaction_read_only")?,
+        })
+    }
+}
+
+/// Reads variables by name and form.
+struct Read<'a> {
+    state: &'a State,
+}
+
+impl Read<'_> {
+    fn value(&self, name: &str) -> Result<Value<'static>> {
+        self.state.system_variable(VariableScope::Any, name)
+    }
+
+    fn text(&self, name: &str) -> Result<String> {
+        Ok(self.value(name)?.to_text().into_owned())
+    }
+
+    fn number(&self, name: &str) -> Result<u64> {
+        let text = self.text(name)?;
+        text.parse().map_err(|_| Error::internal(format!("variable {name} is {text}")))
+    }
+
+    fn size(&self, name: &str) -> Result<usize> {
+        Ok(usize::try_from(self.number(name)?).unwrap_or(usize::MAX))
+    }
+
+    fn switch(&self, name: &str) -> Result<bool> {
+        Ok(self.number(name)? == 1)
+    }
+}
+
+/// The words of `sql_mode` that act.
+pub fn mode_of(words: &str) -> Mode {
+    let has = |word: &str| words.split(',').any(|own| own == word);
+    Mode {
+        strict: has("STRICT_TRANS_TABLES") || has("STRICT_ALL_TABLES"),
+        error_for_division_by_zero: has("ERROR_FOR_DIVISION_BY_ZERO"),
+        no_zero_date: has("NO_ZERO_DATE"),
+        no_zero_in_date: has("NO_ZERO_IN_DATE"),
+        no_unsigned_subtraction: has("NO_UNSIGNED_SUBTRACTION"),
+        no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+        pipes_as_concat: has("PIPES_AS_CONCAT"),
+        ansi_quotes: has("ANSI_QUOTES"),
+        only_full_group_by: has("ONLY_FULL_GROUP_BY"),
+        no_auto_value_on_zero: has("NO_AUTO_VALUE_ON_ZERO"),
+        lindorm: has("LINDORM"),
+    }
+}
+
+/// Checks a value of `time_zone` before it is set.
+///
+/// # Errors
+/// 1298.
+pub fn check_time_zone(value: &Value<'_>) -> Result<()> {
+    if value.is_null() {
+        return Err(Error::new(Code::UnknownTimeZone, "Unknown or incorrect time zone: 'NULL'"));
+    }
+    Zone::parse(&value.to_text()).map(|_| ())
+}

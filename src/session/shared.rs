@@ -1,0 +1,139 @@
+//! What all sessions of a server share: the engine, the catalog, the locks, the global variables.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::processes::Processes;
+use super::variables::Globals;
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::exec::ids::Ids;
+use crate::exec::locks::Locks;
+use crate::kv::Engine;
+use crate::kv::lsm::{self, Lsm};
+use crate::kv::memory::Memory;
+use crate::types::Value;
+
+/// How the server's data is opened; what [`Shared::open`] takes.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// Where rows are kept.
+    pub storage: Storage,
+    /// Whether a commit waits for the disk.
+    pub durable: bool,
+    /// Whether queries may read whole tables.
+    pub allow_full_scan: bool,
+    /// The block cache; `None` takes a quarter of the machine's memory.
+    pub cache_bytes: Option<u64>,
+    /// The port the server listens on, for `@@port`.
+    pub port: u16,
+    /// `@@max_connections`.
+    pub connections_max: u32,
+    /// `@@max_allowed_packet`.
+    pub packet_bytes_max: u32,
+    /// `@@wait_timeout` and `@@interactive_timeout`, seconds.
+    pub wait_timeout_s: u32,
+    /// `@@net_write_timeout`, seconds.
+    pub net_write_timeout_s: u32,
+}
+
+/// Where rows are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Storage {
+    /// In files below this directory.
+    Lsm(PathBuf),
+    /// In memory.
+    Memory,
+}
+
+/// What all sessions of a server share.
+pub struct Shared {
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) catalog: Catalog,
+    pub(super) locks: Arc<Locks>,
+    pub(super) ids: Arc<Ids>,
+    pub(super) globals: Arc<Globals>,
+    pub(super) allow_full_scan: bool,
+    /// Where sorts may spill; nowhere on the memory engine.
+    pub(super) spill_dir: Option<PathBuf>,
+    processes: Arc<Processes>,
+}
+
+impl Shared {
+    /// Opens the server's data.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub async fn open(options: OpenOptions) -> Result<Arc<Shared>, String> {
+        let (engine, spill_dir) = open_engine(&options).await?;
+        let shared = Shared::over(engine, spill_dir, &options).await;
+        shared.map(Arc::new).map_err(|error| error.message().to_owned())
+    }
+
+    async fn over(
+        engine: Arc<dyn Engine>,
+        spill_dir: Option<PathBuf>,
+        options: &OpenOptions,
+    ) -> Result<Shared, Error> {
+        let globals = Arc::new(Globals::default());
+        install(&globals, options)?;
+        Ok(Shared {
+            catalog: Catalog::open(Arc::clone(&engine)).await?,
+            engine,
+            locks: Arc::default(),
+            ids: Arc::default(),
+            globals,
+            allow_full_scan: options.allow_full_scan,
+            spill_dir,
+            processes: Arc::default(),
+        })
+    }
+
+    /// The connections of the server.
+    pub fn processes(&self) -> &Arc<Processes> {
+        &self.processes
+    }
+
+    /// Writes out what has to be, when the last connection has ended.
+    pub async fn close(&self) {
+        if let Err(error) = self.engine.close().await {
+            tracing::error!("closing the storage engine failed: {error}");
+        }
+    }
+}
+
+async fn open_engine(
+    options: &OpenOptions,
+) -> Result<(Arc<dyn Engine>, Option<PathBuf>), String> {
+    let dir = match &options.storage {
+        Storage::Memory => return Ok((Arc::new(Memory::default()), None)),
+        Storage::Lsm(dir) => dir.clone(),
+    };
+    let mut lsm_options = lsm::Options::new(&dir);
+    if !options.durable {
+        lsm_options.durability = lsm::Durability::Async;
+    }
+    if let Some(bytes) = options.cache_bytes {
+        lsm_options.cache_bytes = bytes;
+    }
+    let opened = tokio::task::spawn_blocking(move || Lsm::open(&lsm_options)).await;
+    let engine = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    Ok((Arc::new(engine), Some(dir)))
+}
+
+/// Tells the variables what the server was started with.
+fn install(globals: &Globals, options: &OpenOptions) -> Result<(), Error> {
+    let number = |number: u32| Value::UInt(u64::from(number));
+    globals.install("port", number(u32::from(options.port)))?;
+    globals.install("max_connections", number(options.connections_max))?;
+    globals.install("max_allowed_packet", number(options.packet_bytes_max))?;
+    globals.install("wait_timeout", number(options.wait_timeout_s))?;
+    globals.install("interactive_timeout", number(options.wait_timeout_s))?;
+    globals.install("net_write_timeout", number(options.net_write_timeout_s))?;
+    if let Storage::Lsm(dir) = &options.storage {
+        let dir = dir.display().to_string();
+        globals.install("datadir", Value::Text(Cow::Owned(dir)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! SHOW and DESCRIBE: one listing per form, with MySQL's columns.
+
+mod schema;
+mod server;
+
+use super::Session;
+use super::listing::Listing;
+use super::Reply;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
+use crate::sql::context::WarningLevel;
+use crate::types::{ColumnType, Value};
+
+impl Session {
+    pub(super) fn show(&mut self, show: &Show) -> Result<Reply> {
+        let listing = match show {
+            Show::Warnings(limit) => self.show_warnings(limit.as_ref(), |_| true)?,
+            Show::Errors(limit) => {
+                self.show_warnings(limit.as_ref(), |level| level == WarningLevel::Error)?
+            }
+            Show::CountWarnings => self.count_warnings("@@session.warning_count", |_| true),
+            Show::CountErrors => {
+                self.count_warnings("@@session.error_count", |level| level == WarningLevel::Error)
+            }
+            Show::Databases(filter) => self.show_databases(filter.as_ref())?,
+            Show::Tables { full, database, filter } => {
+                self.show_tables(*full, database.as_deref(), filter.as_ref())?
+            }
+            Show::Columns { full, table, filter } => {
+                let table = self.named_table(table)?;
+                self.filtered(schema::columns(&table, *full), filter.as_ref())?
+            }
+            Show::Index { table, filter } => {
+                let table = self.named_table(table)?;
+                self.filtered(schema::index(&table), filter.as_ref())?
+            }
+            Show::TableStatus { database, filter } => {
+                self.show_table_status(database.as_deref(), filter.as_ref())?
+            }
+            Show::CreateTable(table) => schema::create_table(self.named_table(table)?.as_ref()),
+            Show::CreateDatabase { name, if_not_exists } => {
+                if !self.knows_database(name) {
+                    let text = format!("Unknown database '{name}'");
+                    return Err(Error::new(Code::UnknownDatabase, text));
+                }
+                schema::create_database(name, *if_not_exists)
+            }
+            Show::CreateOther { kind, .. } => {
+                return Err(Error::unsupported(format!("SHOW CREATE {kind}")));
+            }
+            other => self.show_server(other)?,
+        };
+        Ok(listing.into_reply())
+    }
+
+    /// The forms that tell about the server and not about definitions.
+    fn show_server(&mut self, show: &Show) -> Result<Listing> {
+        match show {
+            Show::Variables { scope, filter } => {
+                let listing = server::variables(self.state.variables(*scope));
+                self.filtered(listing, lower(filter.as_ref()).as_ref())
+            }
+            Show::Status { filter, .. } => {
+                let listing = server::status(self.shared.processes());
+                self.filtered(listing, filter.as_ref())
+            }
+            Show::Processlist { full } => Ok(server::processlist(self.shared.processes(), *full)),
+            Show::Engines => Ok(server::engines()),
+            Show::Charset(filter) => self.filtered(server::charsets(), filter.as_ref()),
+            Show::Collation(filter) => self.filtered(server::collations(), filter.as_ref()),
+            Show::Grants => Ok(server::grants(&self.client.user)),
+            Show::Plugins => Ok(server::plugins()),
+            Show::Privileges => Ok(server::privileges()),
+            Show::Triggers(_) => Ok(server::triggers()),
+            Show::Events(_) => Ok(server::events()),
+            Show::ProcedureStatus(_) | Show::FunctionStatus(_) => Ok(server::routines()),
+            Show::OpenTables(_) => Ok(server::open_tables()),
+            Show::Profiles => Ok(server::profiles()),
+            Show::Warnings(_)
+            | Show::Errors(_)
+            | Show::CountWarnings
+            | Show::CountErrors
+            | Show::Databases(_)
+            | Show::Tables { .. }
+            | Show::Columns { .. }
+            | Show::Index { .. }
+            | Show::TableStatus { .. }
+            | Show::CreateTable(_)
+            | Show::CreateDatabase { .. }
+            | Show::CreateOther { .. } => Err(Error::internal("a SHOW form went the wrong way")),
+        }
+    }
+
+    pub(super) fn describe(&mut self, describe: &Describe) -> Result<Reply> {
+        let table = self.named_table(&describe.table)?;
+        let filter = describe.column.clone().map(ShowFilter::Like);
+        Ok(self.filtered(schema::columns(&table, false), filter.as_ref())?.into_reply())
+    }
+
+    fn show_warnings(
+        &mut self,
+        limit: Option<&Limit>,
+        shown: impl Fn(WarningLevel) -> bool,
+    ) -> Result<Listing> {
+        let columns = [
+            ("Level", ColumnType::Varchar { chars_max: Some(7) }),
+            ("Code", ColumnType::BIGINT_UNSIGNED),
+            ("Message", super::listing::TEXT),
+        ];
+        let mut listing = Listing::new(&columns);
+        for warning in self.warnings.list().into_iter().filter(|warning| shown(warning.level)) {
+            let level = match warning.level {
+                WarningLevel::Note => "Note",
+                WarningLevel::Warning => "Warning",
+                WarningLevel::Error => "Error",
+            };
+            listing.push(vec![
+                Value::text(level),
+                Value::UInt(u64::from(warning.code.errno())),
+                super::compile::text(Some(warning.message)),
+            ]);
+        }
+        if let Some(limit) = limit {
+            let count = self.rows_of(&limit.count)?;
+            let offset = limit.offset.as_ref().map(|offset| self.rows_of(offset)).transpose()?;
+            listing.limit(offset.unwrap_or(0), count);
+        }
+        Ok(listing)
+    }
+
+    fn rows_of(&mut self, expr: &crate::sql::ast::Expr) -> Result<usize> {
+        let text = self.constant(expr)?.to_text().into_owned();
+        text.parse().map_err(|_| {
+            Error::new(Code::WrongArguments, format!("LIMIT takes a number of rows, not {text}"))
+        })
+    }
+
+    fn count_warnings(&self, name: &str, counted: impl Fn(WarningLevel) -> bool) -> Listing {
+        let mut listing = Listing::new(&[(name, ColumnType::BIGINT)]);
+        let count = self.warnings.list().iter().filter(|warning| counted(warning.level)).count();
+        listing.push(vec![Value::Int(i64::try_from(count).unwrap_or(i64::MAX))]);
+        listing
+    }
+}
+
+/// Names of variables are lower case; patterns are compared without case, as in MySQL.
+fn lower(filter: Option<&ShowFilter>) -> Option<ShowFilter> {
+    filter.map(|filter| match filter {
+        ShowFilter::Like(pattern) => ShowFilter::Like(pattern.to_lowercase()),
+        ShowFilter::Where(condition) => ShowFilter::Where(condition.clone()),
+    })
+}

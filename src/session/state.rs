@@ -1,0 +1,161 @@
+//! What a session remembers between statements, and what evaluation may ask of it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::variables::{Globals, Locals};
+use crate::error::{Code, Error, Result};
+use crate::sql::context::SessionFacts;
+use crate::sql::expr::VariableScope;
+use crate::types::Value;
+
+/// User variables one session may have.
+pub const USER_VARIABLES_MAX: usize = 10_000;
+
+/// The memory of a session. Shared with the statements that run in it, which only read it.
+#[derive(Debug)]
+pub struct State {
+    user: String,
+    connection_id: u32,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    database: Option<String>,
+    locals: Locals,
+    user_variables: HashMap<String, Value<'static>>,
+    last_insert_id: u64,
+    row_count: i64,
+    found_rows: u64,
+    warnings_count: u16,
+}
+
+impl State {
+    /// The state of a new session.
+    pub fn new(globals: &Arc<Globals>, user: String, connection_id: u32) -> State {
+        State {
+            user,
+            connection_id,
+            kept: Mutex::new(Kept {
+                database: None,
+                locals: Locals::new(Arc::clone(globals)),
+                user_variables: HashMap::new(),
+                last_insert_id: 0,
+                row_count: -1,
+                found_rows: 0,
+                warnings_count: 0,
+            }),
+        }
+    }
+
+    /// Makes a database current.
+    pub fn set_database(&self, database: Option<String>) {
+        self.kept.lock().database = database;
+    }
+
+    /// Sets or resets a session variable.
+    ///
+    /// # Errors
+    /// As [`Locals::set`].
+    pub fn set_variable(&self, name: &str, value: Option<Value<'static>>) -> Result<()> {
+        self.kept.lock().locals.set(name, value)
+    }
+
+    /// Every system variable of a scope, for `SHOW VARIABLES`.
+    pub fn variables(&self, scope: VariableScope) -> Vec<(&'static str, Value<'static>)> {
+        self.kept.lock().locals.all(scope)
+    }
+
+    /// Sets `@name`.
+    ///
+    /// # Errors
+    /// When the session has too many.
+    pub fn set_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
+        let mut kept = self.kept.lock();
+        let known = kept.user_variables.contains_key(name);
+        if !known && USER_VARIABLES_MAX <= kept.user_variables.len() {
+            let text = format!("session has {USER_VARIABLES_MAX} user variables, the most allowed");
+            return Err(Error::new(Code::OutOfResources, text));
+        }
+        kept.user_variables.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// A statement changed rows: what `ROW_COUNT()` and `LAST_INSERT_ID()` give next.
+    pub fn wrote(&self, affected_rows: u64, last_insert_id: u64) {
+        let mut kept = self.kept.lock();
+        kept.row_count = i64::try_from(affected_rows).unwrap_or(i64::MAX);
+        if last_insert_id != 0 {
+            kept.last_insert_id = last_insert_id;
+        }
+    }
+
+    /// A statement returned rows: what `FOUND_ROWS()` gives next.
+    pub fn returned(&self, rows_count: u64) {
+        let mut kept = self.kept.lock();
+        kept.found_rows = rows_count;
+        kept.row_count = -1;
+    }
+
+    /// How many warnings the last statement left: `@@warning_count`.
+    pub fn set_warnings_count(&self, warnings_count: u16) {
+        self.kept.lock().warnings_count = warnings_count;
+    }
+
+    /// Forgets all but the current database: COM_RESET_CONNECTION.
+    pub fn reset(&self) {
+        let mut kept = self.kept.lock();
+        kept.locals.reset();
+        kept.user_variables.clear();
+        kept.last_insert_id = 0;
+        kept.row_count = -1;
+        kept.found_rows = 0;
+        kept.warnings_count = 0;
+    }
+}
+
+impl SessionFacts for State {
+    fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value<'static>> {
+        let kept = self.kept.lock();
+        match name {
+            "warning_count" => Ok(Value::Int(i64::from(kept.warnings_count))),
+            "last_insert_id" | "identity" => Ok(Value::UInt(kept.last_insert_id)),
+            other => kept.locals.get(scope, other),
+        }
+    }
+
+    fn user_variable(&self, name: &str) -> Value<'static> {
+        self.kept.lock().user_variables.get(name).cloned().unwrap_or(Value::Null)
+    }
+
+    fn database(&self) -> Option<String> {
+        self.kept.lock().database.clone()
+    }
+
+    fn user(&self) -> String {
+        self.user.clone()
+    }
+
+    fn connection_id(&self) -> u64 {
+        u64::from(self.connection_id)
+    }
+
+    fn last_insert_id(&self) -> u64 {
+        self.kept.lock().last_insert_id
+    }
+
+    fn row_count(&self) -> i64 {
+        self.kept.lock().row_count
+    }
+
+    fn found_rows(&self) -> u64 {
+        self.kept.lock().found_rows
+    }
+
+    fn version(&self) -> &'static str {
+        super::VERSION
+    }
+}

@@ -1,0 +1,92 @@
+//! BEGIN to COMMIT: the open transaction of a session, explicit or begun by `autocommit=0`.
+
+use super::Session;
+use crate::error::Result;
+use crate::exec::transaction::{Transaction, no_savepoint};
+use crate::sql::ast::{AccessMode, Begin, EndTransaction};
+
+impl Session {
+    /// A transaction that has seen nothing.
+    pub(super) fn new_transaction(&self) -> Transaction {
+        let engine = std::sync::Arc::clone(&self.shared.engine);
+        Transaction::new(engine, &self.shared.locks, self.settings.lock_timeout)
+    }
+
+    /// The transaction a statement on rows belongs to: the open one, or with `autocommit=0` a new
+    /// one. `None` in autocommit.
+    pub(super) fn current_transaction(&mut self) -> Option<&mut Transaction> {
+        if self.transaction.is_none() && !self.settings.autocommit {
+            let mut transaction = self.new_transaction();
+            transaction.read_only = self.settings.read_only;
+            self.transaction = Some(transaction);
+        }
+        self.transaction.as_mut()
+    }
+
+    pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
+        self.commit_open().await?;
+        let mut transaction = self.new_transaction();
+        transaction.read_only = match begin.access {
+            Some(access) => access == AccessMode::ReadOnly,
+            None => self.settings.read_only,
+        };
+        if begin.consistent_snapshot {
+            transaction.snapshot();
+        }
+        self.transaction = Some(transaction);
+        Ok(())
+    }
+
+    /// Commits the open transaction, if there is one: COMMIT, and before DDL and BEGIN.
+    pub(super) async fn commit_open(&mut self) -> Result<()> {
+        match self.transaction.take() {
+            Some(transaction) => Ok(transaction.commit().await?),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) async fn commit(&mut self, end: &EndTransaction) -> Result<()> {
+        let read_only = self.transaction.as_ref().is_some_and(|open| open.read_only);
+        self.commit_open().await?;
+        self.chain(end, read_only);
+        Ok(())
+    }
+
+    pub(super) fn rollback(&mut self, end: &EndTransaction) {
+        let ended = self.transaction.take();
+        self.chain(end, ended.is_some_and(|open| open.read_only));
+    }
+
+    /// `AND CHAIN` begins the next transaction with the same access; `RELEASE` ends the connection.
+    fn chain(&mut self, end: &EndTransaction, read_only: bool) {
+        if end.chain {
+            let mut transaction = self.new_transaction();
+            transaction.read_only = read_only;
+            self.transaction = Some(transaction);
+        }
+        if end.release {
+            self.cancel.stop(crate::exec::cancel::Stop::Drain);
+        }
+    }
+
+    pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
+        match self.current_transaction() {
+            Some(transaction) => transaction.savepoint(name),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        match &mut self.transaction {
+            Some(transaction) => transaction.rollback_to(name),
+            None => Err(no_savepoint(name)),
+        }
+    }
+
+    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        match &mut self.transaction {
+            Some(transaction) => transaction.release_savepoint(name),
+            None => Err(no_savepoint(name)),
+        }
+    }
+}

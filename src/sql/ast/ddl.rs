@@ -1,0 +1,227 @@
+//! The statements on definitions.
+
+use super::{Expr, Literal, TableName};
+use crate::types::ColumnType;
+
+/// `CREATE DATABASE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateDatabase {
+    /// Its name.
+    pub name: String,
+    /// `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// Its options.
+    pub options: DatabaseOptions,
+}
+
+/// The options of a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DatabaseOptions {
+    /// `CHARACTER SET`, lower case.
+    pub charset: Option<String>,
+    /// `COLLATE`, lower case.
+    pub collation: Option<String>,
+}
+
+/// `CREATE TABLE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTable {
+    /// Its name.
+    pub table: TableName,
+    /// `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// `TEMPORARY`: refused later.
+    pub temporary: bool,
+    /// What it is made of.
+    pub source: TableSource,
+    /// Options after the column list.
+    pub options: TableOptions,
+}
+
+/// What a new table is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableSource {
+    /// A list of columns and keys.
+    Columns {
+        /// The columns.
+        columns: Vec<ColumnDef>,
+        /// `PRIMARY KEY (…)`, also from `c INT PRIMARY KEY`; `None` without.
+        primary_key: Option<Vec<KeyPart>>,
+        /// `INDEX`, `KEY`, `UNIQUE`, also from `c INT UNIQUE`.
+        indexes: Vec<IndexDef>,
+        /// Names of other constraints (`FOREIGN KEY`, `CHECK`), for the refusal.
+        constraints: Vec<String>,
+    },
+    /// `LIKE t`.
+    Like(TableName),
+}
+
+/// One column of `CREATE TABLE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDef {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: ColumnType,
+    /// `NULL` or `NOT NULL`; `None` when neither is written.
+    pub nullable: Option<bool>,
+    /// `DEFAULT`.
+    pub default: Option<DefaultValue>,
+    /// `ON UPDATE CURRENT_TIMESTAMP`.
+    pub on_update_now: bool,
+    /// `AUTO_INCREMENT`.
+    pub auto_increment: bool,
+    /// `COMMENT`.
+    pub comment: String,
+    /// `CHARACTER SET`, lower case.
+    pub charset: Option<String>,
+    /// `COLLATE`, lower case.
+    pub collation: Option<String>,
+    /// An attribute that this server does not have (`GENERATED`, `REFERENCES`), for the refusal.
+    pub unsupported: Option<String>,
+}
+
+/// What stands after `DEFAULT`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DefaultValue {
+    /// A constant; `negative` when a minus stands before the number.
+    Literal {
+        /// The constant.
+        literal: Literal,
+        /// Whether it is negated.
+        negative: bool,
+    },
+    /// `CURRENT_TIMESTAMP[(fsp)]`, `NOW()`.
+    Now {
+        /// Digits after the second.
+        fsp: u8,
+    },
+    /// `(expression)`.
+    Expression(Box<Expr>),
+}
+
+/// One part of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyPart {
+    /// What is ordered.
+    pub source: KeyPartSource,
+    /// Whether `DESC`.
+    pub descending: bool,
+}
+
+/// What a key part is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeyPartSource {
+    /// A column.
+    Column(String),
+    /// `c(n)`: the first n characters of a column.
+    Prefix(String, u32),
+    /// `hash8(c)`, `bucket(c, n)`, `(expression)`.
+    Expression(Expr),
+}
+
+/// Options after the column list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableOptions {
+    /// `WITH (NAME = 'value', …)`, names as written.
+    pub with: Vec<(String, String)>,
+    /// `ENGINE`.
+    pub engine: Option<String>,
+    /// `CHARACTER SET`, lower case.
+    pub charset: Option<String>,
+    /// `COLLATE`, lower case.
+    pub collation: Option<String>,
+    /// `COMMENT`.
+    pub comment: Option<String>,
+    /// `AUTO_INCREMENT`.
+    pub auto_increment: Option<u64>,
+    /// MySQL's other options (`ROW_FORMAT`, `KEY_BLOCK_SIZE`, …), names upper case.
+    pub others: Vec<(String, String)>,
+    /// Whether `PARTITION BY` was written: refused later.
+    pub partitioned: bool,
+}
+
+/// An index as declared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexDef {
+    /// Its name, when given.
+    pub name: Option<String>,
+    /// Which kind.
+    pub kind: IndexKind,
+    /// `USING`, upper case.
+    pub using: Option<String>,
+    /// The indexed columns.
+    pub parts: Vec<KeyPart>,
+    /// `INCLUDE`.
+    pub include: Include,
+    /// `WHERE`.
+    pub filter: Option<Expr>,
+    /// `ASYNC` or `SYNC`.
+    pub mode: Option<IndexMode>,
+    /// `WITH (NAME = 'value', …)`, names as written.
+    pub with: Vec<(String, String)>,
+    /// `COMMENT`.
+    pub comment: String,
+}
+
+/// The kinds of index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the SQL word of the same name")]
+pub enum IndexKind {
+    Plain,
+    Unique,
+    Fulltext,
+    Spatial,
+}
+
+/// Which columns an index carries besides its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Include {
+    /// None.
+    None,
+    /// `INCLUDE (c, …)`.
+    Columns(Vec<String>),
+    /// `INCLUDE ALL`.
+    All,
+}
+
+/// Whether `CREATE INDEX` waits for the build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the SQL word of the same name")]
+pub enum IndexMode {
+    Async,
+    Sync,
+}
+
+/// `CREATE INDEX`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateIndex {
+    /// `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// The table.
+    pub table: TableName,
+    /// The index; always named.
+    pub index: IndexDef,
+}
+
+/// `DROP INDEX i ON t`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropIndex {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// The index.
+    pub name: String,
+    /// The table.
+    pub table: TableName,
+}
+
+/// `DROP TABLE a, b`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropTable {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// `TEMPORARY`.
+    pub temporary: bool,
+    /// The tables, at least one.
+    pub tables: Vec<TableName>,
+}

@@ -1,0 +1,137 @@
+//! The syntax tree: what a statement says, names unresolved. Closed and ours.
+//!
+//! Made by `parse` alone; `bind` turns the statements on rows into [`super::bound`] ones, and the
+//! session runs the others from here. Operators, cast targets, units and scopes are those of
+//! [`super::expr`].
+
+mod ddl;
+mod expr;
+mod print;
+mod query;
+mod session;
+mod show;
+
+pub use ddl::{
+    ColumnDef, CreateDatabase, CreateIndex, CreateTable, DatabaseOptions, DefaultValue, DropIndex,
+    DropTable, Include, IndexDef, IndexKind, IndexMode, KeyPart, KeyPartSource, TableOptions,
+    TableSource,
+};
+pub use expr::{Call, ColumnName, Expr, Literal};
+pub use query::{
+    Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
+    InsertValue, InsertVerb, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem, QueryBody,
+    RowAlias, Select, SelectItem, SetOperator, TableFactor, TableName, TableRef, Update,
+};
+pub use session::{
+    AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
+    PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
+};
+pub use show::{Show, ShowFilter};
+
+/// One statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// `SELECT`, `TABLE`, `VALUES ROW`, with or without `WITH` and `UNION`.
+    Select(Box<Select>),
+    /// `INSERT`, `INSERT IGNORE`, `REPLACE`, `UPSERT`.
+    Insert(Box<Insert>),
+    /// `UPDATE`.
+    Update(Box<Update>),
+    /// `DELETE`.
+    Delete(Box<Delete>),
+    /// `EXPLAIN statement`.
+    Explain(Box<Explain>),
+    /// `DESCRIBE t`, `DESC t c`, `EXPLAIN t`.
+    Describe(Describe),
+    /// `CREATE DATABASE`.
+    CreateDatabase(CreateDatabase),
+    /// `DROP DATABASE`.
+    DropDatabase {
+        /// Its name.
+        name: String,
+        /// `IF EXISTS`.
+        if_exists: bool,
+    },
+    /// `CREATE TABLE`.
+    CreateTable(Box<CreateTable>),
+    /// `DROP TABLE`.
+    DropTable(DropTable),
+    /// `TRUNCATE [TABLE] t`.
+    Truncate(TableName),
+    /// `CREATE INDEX`.
+    CreateIndex(Box<CreateIndex>),
+    /// `DROP INDEX`.
+    DropIndex(DropIndex),
+    /// `USE database`.
+    Use(String),
+    /// `SHOW …`.
+    Show(Show),
+    /// `SET a = 1, NAMES utf8mb4, …`.
+    Set(Vec<SetItem>),
+    /// `SET [SESSION | GLOBAL] TRANSACTION …`.
+    SetTransaction(SetTransaction),
+    /// `BEGIN`, `START TRANSACTION`.
+    Begin(Begin),
+    /// `COMMIT`.
+    Commit(EndTransaction),
+    /// `ROLLBACK`.
+    Rollback(EndTransaction),
+    /// `SAVEPOINT name`.
+    Savepoint(String),
+    /// `ROLLBACK TO [SAVEPOINT] name`.
+    RollbackTo(String),
+    /// `RELEASE SAVEPOINT name`.
+    ReleaseSavepoint(String),
+    /// `KILL [CONNECTION | QUERY] id`.
+    Kill(Kill),
+    /// `PREPARE name FROM …`.
+    Prepare(Prepare),
+    /// `EXECUTE name USING @a, …`.
+    Execute(Execute),
+    /// `DEALLOCATE PREPARE name`.
+    Deallocate(Deallocate),
+    /// `DO expr, …`.
+    Do(Vec<Expr>),
+    /// `FLUSH …`: nothing here needs it.
+    Flush,
+    /// `LOCK TABLES …`: accepted, as transactions need no table locks.
+    LockTables,
+    /// `UNLOCK TABLES`.
+    UnlockTables,
+    /// A statement that MySQL or Lindorm has and this server does not: error 1235.
+    Unsupported {
+        /// Its first words, as in `ALTER TABLE`.
+        what: String,
+    },
+}
+
+/// `EXPLAIN [ANALYZE] [FORMAT = …] statement`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explain {
+    /// How the answer is laid out.
+    pub format: ExplainFormat,
+    /// Whether the statement is run.
+    pub analyze: bool,
+    /// The statement: a SELECT, INSERT, UPDATE or DELETE.
+    pub statement: Statement,
+}
+
+/// The layouts of `EXPLAIN`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// MySQL's twelve columns.
+    Traditional,
+    /// Sentences and a tree.
+    Tree,
+    /// One JSON document.
+    Json,
+}
+
+/// `DESCRIBE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Describe {
+    /// The table.
+    pub table: TableName,
+    /// The column's name or a LIKE pattern of names.
+    pub column: Option<String>,
+}

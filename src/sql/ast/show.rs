@@ -1,0 +1,119 @@
+//! SHOW.
+
+use super::{Expr, Limit, TableName};
+use crate::sql::expr::VariableScope;
+
+/// `LIKE 'pattern'` or `WHERE condition` over the answer's own columns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShowFilter {
+    /// `LIKE`: on the first column (the name).
+    Like(String),
+    /// `WHERE`: names are the answer's columns.
+    Where(Expr),
+}
+
+/// The `SHOW` statements.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Show {
+    /// `SHOW DATABASES`, `SHOW SCHEMAS`.
+    Databases(Option<ShowFilter>),
+    /// `SHOW [FULL] TABLES [FROM database]`.
+    Tables {
+        /// `FULL`: with a type column.
+        full: bool,
+        /// `FROM`, `IN`.
+        database: Option<String>,
+        /// Which.
+        filter: Option<ShowFilter>,
+    },
+    /// `SHOW [FULL] COLUMNS FROM t`.
+    Columns {
+        /// `FULL`: with collation, privileges and comment.
+        full: bool,
+        /// The table.
+        table: TableName,
+        /// Which.
+        filter: Option<ShowFilter>,
+    },
+    /// `SHOW INDEX FROM t`.
+    Index {
+        /// The table.
+        table: TableName,
+        /// Which.
+        filter: Option<ShowFilter>,
+    },
+    /// `SHOW TABLE STATUS`.
+    TableStatus {
+        /// `FROM`, `IN`.
+        database: Option<String>,
+        /// Which.
+        filter: Option<ShowFilter>,
+    },
+    /// `SHOW CREATE TABLE t`.
+    CreateTable(TableName),
+    /// `SHOW CREATE DATABASE [IF NOT EXISTS] d`.
+    CreateDatabase {
+        /// The database.
+        name: String,
+        /// Whether the answer says `IF NOT EXISTS`.
+        if_not_exists: bool,
+    },
+    /// `SHOW CREATE VIEW` and other kinds of object that this server does not have.
+    CreateOther {
+        /// `VIEW`, `PROCEDURE`, …
+        kind: String,
+        /// Its name.
+        name: TableName,
+    },
+    /// `SHOW WARNINGS [LIMIT …]`.
+    Warnings(Option<Limit>),
+    /// `SHOW ERRORS [LIMIT …]`.
+    Errors(Option<Limit>),
+    /// `SHOW COUNT(*) WARNINGS`.
+    CountWarnings,
+    /// `SHOW COUNT(*) ERRORS`.
+    CountErrors,
+    /// `SHOW [GLOBAL | SESSION] VARIABLES`.
+    Variables {
+        /// Which values.
+        scope: VariableScope,
+        /// Which.
+        filter: Option<ShowFilter>,
+    },
+    /// `SHOW [GLOBAL | SESSION] STATUS`.
+    Status {
+        /// Which values.
+        scope: VariableScope,
+        /// Which.
+        filter: Option<ShowFilter>,
+    },
+    /// `SHOW [FULL] PROCESSLIST`.
+    Processlist {
+        /// `FULL`: statements are not cut.
+        full: bool,
+    },
+    /// `SHOW [STORAGE] ENGINES`.
+    Engines,
+    /// `SHOW CHARACTER SET`, `SHOW CHARSET`.
+    Charset(Option<ShowFilter>),
+    /// `SHOW COLLATION`.
+    Collation(Option<ShowFilter>),
+    /// `SHOW GRANTS [FOR user]`.
+    Grants,
+    /// `SHOW PLUGINS`.
+    Plugins,
+    /// `SHOW PRIVILEGES`.
+    Privileges,
+    /// `SHOW TRIGGERS`.
+    Triggers(Option<ShowFilter>),
+    /// `SHOW EVENTS`.
+    Events(Option<ShowFilter>),
+    /// `SHOW PROCEDURE STATUS`.
+    ProcedureStatus(Option<ShowFilter>),
+    /// `SHOW FUNCTION STATUS`.
+    FunctionStatus(Option<ShowFilter>),
+    /// `SHOW OPEN TABLES`.
+    OpenTables(Option<ShowFilter>),
+    /// `SHOW PROFILES` and `SHOW PROFILE`: always empty.
+    Profiles,
+}

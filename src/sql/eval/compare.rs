@@ -1,0 +1,389 @@
+//! Comparison of values, as MySQL's operators do it. The order of rows in an index or a sort is
+//! not this: that is the total order of `types`.
+//!
+//! ```text
+//!   text, bytes, ENUM with each other     bytes
+//!   date or time with text                as dates and times; a bad constant is error 1525
+//!   TIMESTAMP with date or text           in UTC, through the session's zone
+//!   date or time with number              as dates when the number is one, else as numbers
+//!   integer, DECIMAL with each other      exactly; integer with a text of digits too
+//!   anything else with a number           as doubles
+//! ```
+
+use std::cmp::Ordering;
+
+use super::super::expr::{CompareOp, Expr, ExprKind};
+use super::convert::{self, Number};
+use super::{Scope, fold, moment};
+use crate::error::{Code, Error, Result};
+use crate::sql::context::EvalContext;
+use crate::types::{Datetime, Decimal, Timestamp, Value};
+
+/// `a op b`, for values and for rows.
+pub(crate) fn compare<'a>(
+    scope: Scope<'a>,
+    op: CompareOp,
+    operands: (&'a Expr, &'a Expr),
+) -> Result<Option<bool>> {
+    let (a, b) = operands;
+    if let (ExprKind::Row(left), ExprKind::Row(right)) = (&a.kind, &b.kind) {
+        return compare_rows(scope, op, (left, right));
+    }
+    let left = scope.value(a)?;
+    if matches!(left, Value::Null) && op != CompareOp::NullSafeEqual {
+        return Ok(None);
+    }
+    let right = scope.value(b)?;
+    match (&left, &right) {
+        (Value::Int(x), Value::Int(y)) => return Ok(Some(holds(op, x.cmp(y)))),
+        (Value::Text(x), Value::Text(y)) => {
+            return Ok(Some(holds(op, x.as_bytes().cmp(y.as_bytes()))));
+        }
+        _ => {}
+    }
+    reject_bad_date(&left, (&right, b), scope.ctx)?;
+    reject_bad_date(&right, (&left, a), scope.ctx)?;
+    compare_values(op, (&left, &right), scope.ctx)
+}
+
+fn compare_values(
+    op: CompareOp,
+    values: (&Value<'_>, &Value<'_>),
+    ctx: &EvalContext,
+) -> Result<Option<bool>> {
+    if op == CompareOp::NullSafeEqual {
+        let nulls = (matches!(values.0, Value::Null), matches!(values.1, Value::Null));
+        if nulls.0 || nulls.1 {
+            return Ok(Some(nulls.0 == nulls.1));
+        }
+        return Ok(Some(order(values.0, values.1, ctx)? == Some(Ordering::Equal)));
+    }
+    Ok(order(values.0, values.1, ctx)?.map(|order| holds(op, order)))
+}
+
+/// Whether `op` holds between values of this order.
+fn holds(op: CompareOp, order: Ordering) -> bool {
+    match op {
+        CompareOp::Equal | CompareOp::NullSafeEqual => order.is_eq(),
+        CompareOp::NotEqual => order.is_ne(),
+        CompareOp::Less => order.is_lt(),
+        CompareOp::LessOrEqual => order.is_le(),
+        CompareOp::Greater => order.is_gt(),
+        CompareOp::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+/// Rows compare by their first pair that is not equal; a `NULL` before it makes it unknown.
+fn compare_rows<'a>(
+    scope: Scope<'a>,
+    op: CompareOp,
+    rows: (&'a [Expr], &'a [Expr]),
+) -> Result<Option<bool>> {
+    if rows.0.len() != rows.1.len() {
+        let text = format!("Operand should contain {} column(s)", rows.0.len());
+        return Err(Error::new(Code::OperandColumns, text));
+    }
+    let by_order = match op {
+        CompareOp::Equal | CompareOp::NotEqual => false,
+        CompareOp::NullSafeEqual => return null_safe_rows(scope, rows),
+        CompareOp::Less
+        | CompareOp::LessOrEqual
+        | CompareOp::Greater
+        | CompareOp::GreaterOrEqual => true,
+    };
+    let mut is_known = true;
+    for pair in rows.0.iter().zip(rows.1) {
+        match compare(scope, CompareOp::Equal, pair)? {
+            Some(true) => {}
+            Some(false) if by_order => return compare(scope, op, pair),
+            Some(false) => return Ok(Some(op == CompareOp::NotEqual)),
+            None if by_order => return Ok(None),
+            None => is_known = false,
+        }
+    }
+    Ok(is_known.then(|| holds(op, Ordering::Equal)))
+}
+
+fn null_safe_rows<'a>(scope: Scope<'a>, rows: (&'a [Expr], &'a [Expr])) -> Result<Option<bool>> {
+    for pair in rows.0.iter().zip(rows.1) {
+        if compare(scope, CompareOp::NullSafeEqual, pair)? != Some(true) {
+            return Ok(Some(false));
+        }
+    }
+    Ok(Some(true))
+}
+
+/// `expr IN (list)`.
+pub(crate) fn is_in<'a>(
+    scope: Scope<'a>,
+    expr: &'a Expr,
+    list: &'a [Expr],
+) -> Result<Option<bool>> {
+    let is_row = matches!(expr.kind, ExprKind::Row(_));
+    let operand = if is_row { Value::Null } else { scope.value(expr)? };
+    if !is_row && matches!(operand, Value::Null) {
+        return Ok(None);
+    }
+    let mut answer = Some(false);
+    for member in list {
+        let equal = if is_row {
+            compare(scope, CompareOp::Equal, (expr, member))?
+        } else {
+            let value = scope.value(member)?;
+            reject_bad_date(&operand, (&value, member), scope.ctx)?;
+            is_equal(&operand, &value, scope.ctx)?
+        };
+        match equal {
+            Some(true) => return Ok(Some(true)),
+            Some(false) => {}
+            None => answer = None,
+        }
+    }
+    Ok(answer)
+}
+
+/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers.
+pub(crate) fn is_between<'a>(
+    scope: Scope<'a>,
+    expr: &'a Expr,
+    bounds: (&'a Expr, &'a Expr),
+) -> Result<Option<bool>> {
+    let (low_expr, high_expr) = bounds;
+    let mut value = scope.value(expr)?;
+    let (mut low, mut high) = (scope.value(low_expr)?, scope.value(high_expr)?);
+    let all = [&value, &low, &high];
+    if all.iter().any(|value| is_number(value)) && all.iter().any(|value| is_string(value)) {
+        for value in [&mut value, &mut low, &mut high] {
+            if is_string(value) {
+                *value = convert::double(value, scope.ctx)?.map_or(Value::Null, Value::Double);
+            }
+        }
+    }
+    reject_bad_date(&value, (&low, low_expr), scope.ctx)?;
+    reject_bad_date(&value, (&high, high_expr), scope.ctx)?;
+    let from_low = order(&value, &low, scope.ctx)?.map(Ordering::is_ge);
+    let to_high = order(&value, &high, scope.ctx)?.map(Ordering::is_le);
+    Ok(match (from_low, to_high) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        (None, _) | (_, None) => None,
+    })
+}
+
+/// `a = b`.
+pub(crate) fn is_equal(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<bool>> {
+    Ok(order(a, b, ctx)?.map(Ordering::is_eq))
+}
+
+fn is_number(value: &Value<'_>) -> bool {
+    matches!(
+        value,
+        Value::Int(_)
+            | Value::UInt(_)
+            | Value::Float(_)
+            | Value::Double(_)
+            | Value::Decimal(_)
+            | Value::Year(_)
+    )
+}
+
+fn is_string(value: &Value<'_>) -> bool {
+    matches!(value, Value::Text(_) | Value::Bytes(_))
+}
+
+fn is_dated(value: &Value<'_>) -> bool {
+    matches!(value, Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_))
+}
+
+/// How `a` lies to `b`; `None` when either is `NULL` or no date where a date must be.
+///
+/// # Errors
+/// 1292 for a bad text in a strict write.
+pub(crate) fn order(
+    a: &Value<'_>,
+    b: &Value<'_>,
+    ctx: &EvalContext,
+) -> Result<Option<Ordering>> {
+    match (a, b) {
+        (Value::Null, _) | (_, Value::Null) => Ok(None),
+        (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
+        (Value::Text(a), Value::Text(b)) => Ok(Some(a.as_bytes().cmp(b.as_bytes()))),
+        (Value::UInt(a), Value::UInt(b)) => Ok(Some(a.cmp(b))),
+        (Value::Bytes(a), Value::Bytes(b)) => Ok(Some(a.cmp(b))),
+        (Value::Double(a), Value::Double(b)) => Ok(Some(order_doubles(*a, *b))),
+        (Value::Json(_), _) => order_json(a, b, ctx),
+        (_, Value::Json(_)) => Ok(order_json(b, a, ctx)?.map(Ordering::reverse)),
+        (
+            Value::Text(_) | Value::Bytes(_) | Value::Enum(_),
+            Value::Text(_) | Value::Bytes(_) | Value::Enum(_),
+        ) => Ok(Some(convert::bytes(a, ctx).cmp(&convert::bytes(b, ctx)))),
+        _ if is_dated(a) => order_dated(a, b, ctx),
+        _ if is_dated(b) => Ok(order_dated(b, a, ctx)?.map(Ordering::reverse)),
+        (Value::Time(time), _) => order_time(*time, (a, b), ctx),
+        (_, Value::Time(time)) => Ok(order_time(*time, (b, a), ctx)?.map(Ordering::reverse)),
+        _ => order_as_numbers(a, b, ctx),
+    }
+}
+
+fn order_doubles(a: f64, b: f64) -> Ordering {
+    // There is no NaN in SQL; where one arises it equals all.
+    a.partial_cmp(&b).unwrap_or(Ordering::Equal)
+}
+
+fn order_as_numbers(
+    a: &Value<'_>,
+    b: &Value<'_>,
+    ctx: &EvalContext,
+) -> Result<Option<Ordering>> {
+    let exact = match (a, b) {
+        (Value::Int(_) | Value::UInt(_), Value::Text(text)) => {
+            digits(text).and_then(|text| exact(a).map(|number| number.cmp(&text)))
+        }
+        (Value::Text(text), Value::Int(_) | Value::UInt(_)) => {
+            digits(text).and_then(|text| exact(b).map(|number| text.cmp(&number)))
+        }
+        _ => None,
+    };
+    if exact.is_some() {
+        return Ok(exact);
+    }
+    let (Some(a), Some(b)) = (convert::number(a, ctx)?, convert::number(b, ctx)?) else {
+        return Ok(None);
+    };
+    Ok(Some(order_numbers(a, b)))
+}
+
+/// How two numbers lie to each other: exactly unless one is a double.
+pub(crate) fn order_numbers(a: Number, b: Number) -> Ordering {
+    match (a, b) {
+        (Number::Double(_), _) | (_, Number::Double(_)) => order_doubles(a.to_f64(), b.to_f64()),
+        (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
+            match (a.to_decimal(), b.to_decimal()) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                (None, _) | (_, None) => order_doubles(a.to_f64(), b.to_f64()),
+            }
+        }
+        (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) => {
+            a.to_i128().cmp(&b.to_i128())
+        }
+    }
+}
+
+/// A text that is nothing but a number without exponent.
+fn digits(text: &str) -> Option<Decimal> {
+    let text = text.trim_ascii();
+    let is_plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
+    is_plain.then(|| Decimal::parse(text)).flatten()
+}
+
+fn exact(value: &Value<'_>) -> Option<Decimal> {
+    match value {
+        Value::Int(number) => Some(Decimal::from_i64(*number)),
+        Value::UInt(number) => Some(Decimal::from_u64(*number)),
+        _ => None,
+    }
+}
+
+/// `a` is a date, a datetime or a timestamp.
+fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
+    if let (Value::Timestamp(a), Value::Timestamp(b)) = (a, b) {
+        return Ok(Some(a.cmp(b)));
+    }
+    let other = match b {
+        Value::Text(text) => match moment::parse_datetime(text, ctx) {
+            Some(parsed) => {
+                if parsed.is_truncated {
+                    convert::truncated(ctx, "datetime", text)?;
+                }
+                parsed.datetime
+            }
+            None => {
+                convert::warn(ctx, Code::IncorrectTypeValue, || {
+                    format!("Incorrect datetime value: '{}'", convert::shown(text))
+                });
+                return Ok(None);
+            }
+        },
+        Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_) | Value::Time(_) => {
+            match moment::datetime(b, ctx)? {
+                Some(at) => at,
+                None => return Ok(None),
+            }
+        }
+        _ => match moment::datetime_of_number(b, ctx)? {
+            Some(at) => at,
+            None => return order_as_numbers(a, b, ctx),
+        },
+    };
+    if let Value::Timestamp(at) = a {
+        return Ok(Some(order_timestamp(*at, other, ctx)));
+    }
+    if let (Value::Timestamp(at), Some(datetime)) = (b, moment::datetime(a, ctx)?) {
+        return Ok(Some(order_timestamp(*at, datetime, ctx).reverse()));
+    }
+    Ok(moment::datetime(a, ctx)?.map(|at| at.cmp(&other)))
+}
+
+/// A moment against what clocks show, compared in UTC.
+fn order_timestamp(at: Timestamp, local: Datetime, ctx: &EvalContext) -> Ordering {
+    match ctx.zone.to_timestamp(local).nearest() {
+        Some(other) => at.cmp(&other),
+        None => ctx.zone.to_datetime(at).cmp(&local),
+    }
+}
+
+/// `values.0` is the time, and `values.1` no date.
+fn order_time(
+    time: crate::types::Time,
+    values: (&Value<'_>, &Value<'_>),
+    ctx: &EvalContext,
+) -> Result<Option<Ordering>> {
+    match values.1 {
+        Value::Time(other) => Ok(Some(time.cmp(other))),
+        Value::Text(_) => Ok(moment::time(values.1, ctx)?.map(|other| time.cmp(&other))),
+        _ => order_as_numbers(values.0, values.1, ctx),
+    }
+}
+
+/// A JSON scalar compares with SQL values by what it holds; anything else by its text.
+fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
+    let Value::Json(text) = json else {
+        return Ok(None);
+    };
+    match other {
+        Value::Json(other) => {
+            let numbers = (text.parse::<f64>(), other.parse::<f64>());
+            if let (Ok(a), Ok(b)) = numbers {
+                return Ok(Some(order_doubles(a, b)));
+            }
+            Ok(Some(text.as_bytes().cmp(other.as_bytes())))
+        }
+        _ if is_number(other) => order_as_numbers(json, other, ctx),
+        _ => {
+            let unquoted = serde_json::from_str::<String>(text).ok();
+            let plain = unquoted.as_deref().unwrap_or(text);
+            Ok(Some(plain.cmp(&*convert::text(other, ctx))))
+        }
+    }
+}
+
+/// Error 1525 when a constant text stands against a date and is none.
+fn reject_bad_date(
+    dated: &Value<'_>,
+    other: (&Value<'_>, &Expr),
+    ctx: &EvalContext,
+) -> Result<()> {
+    let (Value::Text(text), true) = (other.0, is_dated(dated)) else {
+        return Ok(());
+    };
+    if !fold::is_statement_constant(other.1) || moment::parse_datetime(text, ctx).is_some() {
+        return Ok(());
+    }
+    let kind = match dated {
+        Value::Date(_) => "DATE",
+        Value::Timestamp(_) => "TIMESTAMP",
+        _ => "DATETIME",
+    };
+    let text = format!("Incorrect {kind} value: '{}'", convert::shown(text));
+    Err(Error::new(Code::DurationOverflow, text))
+}

@@ -1,0 +1,290 @@
+//! The evaluation of bound expressions, with MySQL's rules of conversion and comparison.
+//!
+//! Hot: [`eval_condition`] runs once per row of a scan. Comparisons of stored integers and strings
+//! with literals must stay free of allocation, locks and logging, and touch only the columns they
+//! name. Types are worked out beforehand ([`typing`]), never per row.
+//!
+//! ```text
+//!   typing     types of operators, CASE, aggregates       compare    = <=> <> < IN BETWEEN
+//!   fold       what is constant, and its value            arithmetic + - * / DIV % & | ^ << >>
+//!   convert    numbers, texts and truth of values         moment     dates and times of values
+//!   fit        the variant that a type asks for           cast, shift, like, regexp
+//!   print      the text of a bound expression
+//! ```
+//!
+//! A quotient carries more digits than its type shows, as in MySQL: `1/3*3` is `1.0000`. [`eval`]
+//! rounds to what is shown; [`eval_exact`] does not and is for what is computed with or stored.
+//!
+//! Source of the rules: MySQL 8.0 Reference Manual, "Type Conversion in Expression Evaluation" and
+//! "Precision Math".
+
+pub(crate) mod arithmetic;
+mod cast;
+pub(crate) mod compare;
+pub(crate) mod convert;
+pub(crate) mod fit;
+pub mod fold;
+pub(crate) mod like;
+pub(crate) mod moment;
+pub mod print;
+pub(crate) mod regexp;
+pub(crate) mod shift;
+pub mod typing;
+
+#[cfg(test)]
+mod tests;
+
+pub use fold::{
+    Stability, fold, fold_for_execution, is_constant, is_statement_constant, stability,
+};
+
+use super::context::EvalContext;
+use super::expr::{Expr, ExprKind, Row};
+use super::functions::{Body, Call};
+use crate::error::{Code, Error, Result};
+use crate::types::Value;
+
+/// The value of `expr` over `row`, as a client is shown it: its variant and scale fit `expr.ty`.
+///
+/// # Errors
+/// 1690 for overflow, what a strict write makes of truncation and division by zero, what reading
+/// the row's columns gives.
+pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
+    let value = Scope { row, ctx }.value(expr)?;
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Column(_) => Ok(value),
+        _ => fit::shown(value, &expr.ty, ctx),
+    }
+}
+
+/// As [`eval`], with all digits that a division left: for arguments of aggregates and for values
+/// that are stored.
+///
+/// # Errors
+/// As [`eval`].
+pub fn eval_exact<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
+    let value = Scope { row, ctx }.value(expr)?;
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Column(_) => Ok(value),
+        _ => fit::fit(value, &expr.ty, ctx),
+    }
+}
+
+/// The truth of `expr` over `row` in SQL's three values: `None` is unknown (`NULL`).
+///
+/// # Errors
+/// As [`eval`].
+pub fn eval_condition<'a>(
+    expr: &'a Expr,
+    row: &'a dyn Row,
+    ctx: &'a EvalContext,
+) -> Result<Option<bool>> {
+    Scope { row, ctx }.condition(expr)
+}
+
+/// What an evaluation is over.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// The input row.
+    pub(crate) row: &'a dyn Row,
+    /// Clock, session, parameters, warnings.
+    pub(crate) ctx: &'a EvalContext,
+}
+
+impl<'a> Scope<'a> {
+    /// The value of an expression, before it is rounded to its type's scale.
+    pub(crate) fn value(self, expr: &'a Expr) -> Result<Value<'a>> {
+        match &expr.kind {
+            ExprKind::Column(column_idx) => self.row.column(*column_idx),
+            ExprKind::Literal(value) => Ok(value.borrow()),
+            ExprKind::Parameter(idx) => self.parameter(*idx),
+            ExprKind::UserVariable(name) => Ok(self.ctx.facts.user_variable(name)),
+            ExprKind::SystemVariable { scope, name } => {
+                self.ctx.facts.system_variable(*scope, name)
+            }
+            ExprKind::Unary(op, a) => arithmetic::unary(self, expr, *op, a),
+            ExprKind::Binary(op, a, b) => arithmetic::binary(self, expr, (*op, a, b)),
+            ExprKind::Case { .. } => self.case(expr),
+            ExprKind::Cast(a, target) => cast::cast(self.value(a)?, target, self.ctx),
+            ExprKind::DateShift { .. } => shift::date_shift(self, expr),
+            ExprKind::Call(function, args) => {
+                let (row, ctx, ty) = (self.row, self.ctx, &expr.ty);
+                Call { function, args, ty, row, ctx }.value()
+            }
+            ExprKind::Compare(..)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Xor(..)
+            | ExprKind::Not(_)
+            | ExprKind::IsNull { .. }
+            | ExprKind::IsTruth { .. }
+            | ExprKind::InList { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::Like { .. }
+            | ExprKind::Regexp { .. } => self.condition(expr).map(convert::of_truth),
+            ExprKind::Row(_) => {
+                Err(Error::new(Code::OperandColumns, "Operand should contain 1 column(s)"))
+            }
+        }
+    }
+
+    /// The truth of an expression.
+    pub(crate) fn condition(self, expr: &'a Expr) -> Result<Option<bool>> {
+        match &expr.kind {
+            ExprKind::Compare(op, a, b) => compare::compare(self, *op, (a, b)),
+            ExprKind::And(parts) => self.all(parts),
+            ExprKind::Or(parts) => self.any(parts),
+            ExprKind::Xor(a, b) => {
+                let (a, b) = (self.condition(a)?, self.condition(b)?);
+                Ok(a.zip(b).map(|(a, b)| a != b))
+            }
+            ExprKind::Not(a) => Ok(self.condition(a)?.map(|truth| !truth)),
+            ExprKind::IsNull { expr, negated } => {
+                let is_null = matches!(self.value(expr)?, Value::Null);
+                Ok(Some(is_null != *negated))
+            }
+            ExprKind::IsTruth { expr, truth, negated } => {
+                Ok(Some((self.condition(expr)? == *truth) != *negated))
+            }
+            ExprKind::InList { expr, list, negated } => {
+                Ok(negate(compare::is_in(self, expr, list)?, *negated))
+            }
+            ExprKind::Between { expr, low, high, negated } => {
+                Ok(negate(compare::is_between(self, expr, (low, high))?, *negated))
+            }
+            ExprKind::Like { expr, pattern, escape, negated } => {
+                Ok(negate(self.is_like((expr, pattern), *escape)?, *negated))
+            }
+            ExprKind::Regexp { expr, pattern, negated } => {
+                Ok(negate(self.is_regexp(expr, pattern)?, *negated))
+            }
+            ExprKind::Literal(_)
+            | ExprKind::Column(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::UserVariable(_)
+            | ExprKind::SystemVariable { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Case { .. }
+            | ExprKind::Cast(..)
+            | ExprKind::DateShift { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Row(_) => convert::truth(&self.value(expr)?, self.ctx),
+        }
+    }
+
+    fn parameter(self, idx: usize) -> Result<Value<'a>> {
+        let value = self.ctx.parameters.get(idx);
+        value.map(Value::borrow).ok_or_else(|| {
+            Error::new(Code::WrongArguments, "Incorrect arguments to EXECUTE")
+        })
+    }
+
+    /// `AND`: the first false part ends it.
+    fn all(self, parts: &'a [Expr]) -> Result<Option<bool>> {
+        let mut truth = Some(true);
+        for part in parts {
+            match self.condition(part)? {
+                Some(true) => {}
+                Some(false) => return Ok(Some(false)),
+                None => truth = None,
+            }
+        }
+        Ok(truth)
+    }
+
+    /// `OR`: the first true part ends it.
+    fn any(self, parts: &'a [Expr]) -> Result<Option<bool>> {
+        let mut truth = Some(false);
+        for part in parts {
+            match self.condition(part)? {
+                Some(true) => return Ok(Some(true)),
+                Some(false) => {}
+                None => truth = None,
+            }
+        }
+        Ok(truth)
+    }
+
+    fn is_like(self, operands: (&'a Expr, &'a Expr), escape: Option<char>) -> Result<Option<bool>> {
+        let (text, pattern) = (self.value(operands.0)?, self.value(operands.1)?);
+        match (&text, &pattern) {
+            (Value::Null, _) | (_, Value::Null) => Ok(None),
+            (Value::Text(text), Value::Text(pattern)) => {
+                Ok(Some(like::is_like(text, pattern, escape)))
+            }
+            (Value::Bytes(bytes), pattern) => {
+                let pattern = convert::bytes(pattern, self.ctx);
+                Ok(Some(like::is_like_bytes(bytes, &pattern, escape)))
+            }
+            (text, pattern) => {
+                let text = convert::text(text, self.ctx);
+                let pattern = convert::text(pattern, self.ctx);
+                Ok(Some(like::is_like(&text, &pattern, escape)))
+            }
+        }
+    }
+
+    fn is_regexp(self, text: &'a Expr, pattern: &'a Expr) -> Result<Option<bool>> {
+        let (text, pattern) = (self.value(text)?, self.value(pattern)?);
+        if matches!(text, Value::Null) || matches!(pattern, Value::Null) {
+            return Ok(None);
+        }
+        let (text, pattern) = (convert::text(&text, self.ctx), convert::text(&pattern, self.ctx));
+        regexp::is_match(&text, &pattern).map(Some)
+    }
+
+    fn case(self, expr: &'a Expr) -> Result<Value<'a>> {
+        let ExprKind::Case { operand, branches, otherwise } = &expr.kind else {
+            return Err(Error::internal("CASE expected"));
+        };
+        let operand = operand.as_deref().map(|operand| self.value(operand)).transpose()?;
+        let mut chosen = otherwise.as_deref();
+        for (condition, result) in branches {
+            let holds = match &operand {
+                None => self.condition(condition)?,
+                Some(operand) => compare::is_equal(operand, &self.value(condition)?, self.ctx)?,
+            };
+            if holds == Some(true) {
+                chosen = Some(result);
+                break;
+            }
+        }
+        match chosen {
+            Some(result) => fit::fit(self.value(result)?, &expr.ty, self.ctx),
+            None => Ok(Value::Null),
+        }
+    }
+}
+
+fn negate(truth: Option<bool>, negated: bool) -> Option<bool> {
+    truth.map(|truth| truth != negated)
+}
+
+impl<'a> Call<'a> {
+    /// The value of the call.
+    fn value(&self) -> Result<Value<'a>> {
+        let is_strict = match self.function.body {
+            Body::Lazy(body) => return body(self),
+            Body::Strict(_) => true,
+            Body::Eager(_) => false,
+        };
+        let mut values = Vec::with_capacity(self.args.len());
+        for arg in self.args {
+            let value = self.scope().value(arg)?;
+            if is_strict && matches!(value, Value::Null) {
+                return Ok(Value::Null);
+            }
+            values.push(value);
+        }
+        match self.function.body {
+            Body::Strict(body) | Body::Eager(body) => body(&values, self),
+            Body::Lazy(body) => body(self),
+        }
+    }
+
+    /// What the arguments are evaluated over.
+    pub(crate) fn scope(&self) -> Scope<'a> {
+        Scope { row: self.row, ctx: self.ctx }
+    }
+}

@@ -1,0 +1,78 @@
+//! `REGEXP` and its functions: patterns compiled once and kept, in linear time and bounded memory.
+
+use std::cell::RefCell;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::error::{Code, Error, Result};
+
+/// Bytes that one compiled pattern may take: a pattern past it is refused, not run.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+/// Compiled patterns that a thread keeps: a statement seldom has more.
+const REGEX_KEPT_MAX: usize = 16;
+
+thread_local! {
+    /// The last used patterns, the latest at the end.
+    static KEPT: RefCell<Vec<(String, Regex)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The compiled pattern; `flags` are those of the third argument of `REGEXP_LIKE`.
+///
+/// # Errors
+/// 3685 for a pattern that is none, or too large when compiled.
+pub(crate) fn compiled(pattern: &str, flags: &str) -> Result<Regex> {
+    let key = format!("{flags}/{pattern}");
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(idx) = kept.iter().position(|(known, _)| *known == key) {
+            let entry = kept.remove(idx);
+            let regex = entry.1.clone();
+            kept.push(entry);
+            return Ok(regex);
+        }
+        let regex = compile(pattern, flags)?;
+        if kept.len() == REGEX_KEPT_MAX {
+            kept.remove(0);
+        }
+        kept.push((key, regex.clone()));
+        Ok(regex)
+    })
+}
+
+fn compile(pattern: &str, flags: &str) -> Result<Regex> {
+    let illegal = |why: &str| {
+        let text = format!("Illegal argument to a regular expression: {why}");
+        Error::new(Code::InvalidRegexp, text)
+    };
+    if pattern.is_empty() {
+        return Err(illegal("the pattern is empty"));
+    }
+    let mut builder = RegexBuilder::new(pattern);
+    builder.size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX);
+    for flag in flags.chars() {
+        match flag {
+            'c' => builder.case_insensitive(false),
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            'n' => builder.dot_matches_new_line(true),
+            'u' => builder.crlf(false),
+            _ => return Err(illegal("a match type is one of c, i, m, n, u")),
+        };
+    }
+    builder.build().map_err(|error| {
+        let text = error.to_string();
+        illegal(text.lines().last().unwrap_or("it does not parse").trim_start_matches("error: "))
+    })
+}
+
+/// Whether the pattern is found in the text.
+///
+/// # Errors
+/// As [`compiled`].
+pub(crate) fn is_match(text: &str, pattern: &str) -> Result<bool> {
+    KEPT.with_borrow(|kept| {
+        // The pattern of a filter is the latest: no allocation per row.
+        let latest = kept.last().filter(|(key, _)| key.strip_prefix('/') == Some(pattern));
+        latest.map(|(_, regex)| regex.is_match(text))
+    })
+    .map_or_else(|| compiled(pattern, "").map(|regex| regex.is_match(text)), Ok)
+}

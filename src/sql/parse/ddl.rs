@@ -1,0 +1,386 @@
+//! CREATE, DROP and TRUNCATE of databases and tables.
+
+use super::cursor::Parser;
+use super::lexer::Kind;
+use super::word::Word;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{
+    ColumnDef, CreateDatabase, CreateTable, DatabaseOptions, DropIndex, DropTable, IndexDef,
+    KeyPart, Statement, TableOptions, TableSource,
+};
+
+/// The list between the parentheses of CREATE TABLE.
+#[derive(Default)]
+pub(super) struct TableList {
+    pub(super) columns: Vec<ColumnDef>,
+    pub(super) primary_key: Option<Vec<KeyPart>>,
+    pub(super) indexes: Vec<IndexDef>,
+    pub(super) constraints: Vec<String>,
+}
+
+impl TableList {
+    pub(super) fn set_primary_key(&mut self, parts: Vec<KeyPart>) -> Result<()> {
+        if self.primary_key.replace(parts).is_some() {
+            return Err(Error::new(
+                Code::MultiplePrimaryKeys,
+                "Multiple primary key defined",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Parser<'_> {
+    /// At `CREATE`.
+    pub(super) fn create(&mut self) -> Result<Statement> {
+        let index = matches!(
+            self.word_ahead(1),
+            Some(Word::UNIQUE | Word::FULLTEXT | Word::SPATIAL | Word::INDEX)
+        );
+        match self.word_ahead(1) {
+            Some(Word::DATABASE | Word::SCHEMA) => self.create_database(),
+            Some(Word::TABLE) => self.create_table(false),
+            Some(Word::TEMPORARY) => {
+                self.bump();
+                self.create_table(true)
+            }
+            Some(_) if index => self.create_index(),
+            None if !self.is_name_ahead(1) => {
+                self.bump();
+                Err(self.syntax_error())
+            }
+            _ => Ok(self.unsupported_phrase()),
+        }
+    }
+
+    fn create_database(&mut self) -> Result<Statement> {
+        self.bump();
+        self.bump();
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.name()?;
+        let mut options = DatabaseOptions::default();
+        while !self.at_end() {
+            self.eat_word(Word::DEFAULT);
+            if self.eat_charset_words() {
+                self.eat(Kind::Equal);
+                options.charset = Some(self.charset_name()?);
+            } else if self.eat_word(Word::COLLATE) {
+                self.eat(Kind::Equal);
+                options.collation = Some(self.charset_name()?);
+            } else if self.eat_word(Word::ENCRYPTION) {
+                self.eat(Kind::Equal);
+                self.text()?;
+            } else {
+                return Err(self.syntax_error());
+            }
+        }
+        Ok(Statement::CreateDatabase(CreateDatabase {
+            name,
+            if_not_exists,
+            options,
+        }))
+    }
+
+    pub(super) fn if_not_exists(&mut self) -> Result<bool> {
+        let found = self.eat_word(Word::IF);
+        if found {
+            self.expect_words(&[Word::NOT, Word::EXISTS])?;
+        }
+        Ok(found)
+    }
+
+    fn if_exists(&mut self) -> Result<bool> {
+        let found = self.eat_word(Word::IF);
+        if found {
+            self.expect_word(Word::EXISTS)?;
+        }
+        Ok(found)
+    }
+
+    /// `CHARACTER SET` or `CHARSET`.
+    pub(super) fn eat_charset_words(&mut self) -> bool {
+        self.eat_words(&[Word::CHARACTER, Word::SET])
+            || self.eat_words(&[Word::CHAR, Word::SET])
+            || self.eat_word(Word::CHARSET)
+    }
+
+    /// At the word before `TABLE`.
+    fn create_table(&mut self, temporary: bool) -> Result<Statement> {
+        self.bump();
+        self.expect_word(Word::TABLE)?;
+        let if_not_exists = self.if_not_exists()?;
+        let table = self.table_name()?;
+        let like = self.eat_word(Word::LIKE)
+            || (self.is(Kind::OpenParen)
+                && self.word_ahead(1) == Some(Word::LIKE)
+                && self.eat(Kind::OpenParen)
+                && self.eat_word(Word::LIKE));
+        let mut options = TableOptions::default();
+        let source = if like {
+            let original = self.table_name()?;
+            self.eat(Kind::CloseParen);
+            TableSource::Like(original)
+        } else if self.is(Kind::OpenParen) && !self.parenthesised_query() {
+            let list = self.table_list()?;
+            options = self.table_options()?;
+            TableSource::Columns {
+                columns: list.columns,
+                primary_key: list.primary_key,
+                indexes: list.indexes,
+                constraints: list.constraints,
+            }
+        } else if self.word() == Some(Word::AS) || self.begins_query() || !self.at_end() {
+            return Ok(self.unsupported("CREATE TABLE AS SELECT"));
+        } else {
+            return Err(Error::new(
+                Code::TableMustHaveColumns,
+                "A table must have at least 1 column",
+            ));
+        };
+        if matches!(
+            self.word(),
+            Some(Word::AS | Word::SELECT | Word::IGNORE | Word::REPLACE)
+        ) {
+            return Ok(self.unsupported("CREATE TABLE AS SELECT"));
+        }
+        Ok(Statement::CreateTable(Box::new(CreateTable {
+            table,
+            if_not_exists,
+            temporary,
+            source,
+            options,
+        })))
+    }
+
+    fn table_list(&mut self) -> Result<TableList> {
+        let mut list = TableList::default();
+        self.expect(Kind::OpenParen)?;
+        self.comma_list(|parser| parser.table_member(&mut list))?;
+        self.expect(Kind::CloseParen)?;
+        if list.columns.is_empty() {
+            return Err(Error::new(
+                Code::TableMustHaveColumns,
+                "A table must have at least 1 column",
+            ));
+        }
+        Ok(list)
+    }
+
+    /// A column, key or constraint.
+    fn table_member(&mut self, list: &mut TableList) -> Result<()> {
+        let named = self.eat_word(Word::CONSTRAINT);
+        let symbol = if named && self.is_name() {
+            Some(self.name()?)
+        } else {
+            None
+        };
+        match self.word() {
+            Some(Word::PRIMARY) => {
+                self.bump();
+                self.expect_word(Word::KEY)?;
+                self.index_using()?;
+                let parts = self.key_parts()?;
+                self.index_options()?;
+                list.set_primary_key(parts)
+            }
+            Some(Word::UNIQUE | Word::FULLTEXT | Word::SPATIAL | Word::INDEX | Word::KEY) => {
+                let mut index = self.table_index()?;
+                index.name = index.name.or(symbol);
+                list.indexes.push(index);
+                Ok(())
+            }
+            Some(word @ (Word::FOREIGN | Word::CHECK)) => {
+                self.skip_member()?;
+                let what = if word == Word::CHECK {
+                    "CHECK"
+                } else {
+                    "FOREIGN KEY"
+                };
+                list.constraints
+                    .push(symbol.map_or(what.into(), |name| format!("{what} {name}")));
+                Ok(())
+            }
+            _ if named => Err(self.syntax_error()),
+            _ => self.column_def(list),
+        }
+    }
+
+    /// Goes to the `,` or `)` that ends a member of the list.
+    fn skip_member(&mut self) -> Result<()> {
+        while !matches!(self.kind(), Kind::Comma | Kind::CloseParen) {
+            if matches!(self.kind(), Kind::End | Kind::Bad) {
+                return Err(self.syntax_error());
+            }
+            if self.bump().kind == Kind::OpenParen {
+                self.skip_parens()?;
+            }
+        }
+        Ok(())
+    }
+
+    // Options.
+
+    fn table_options(&mut self) -> Result<TableOptions> {
+        let mut options = TableOptions::default();
+        loop {
+            self.eat(Kind::Comma);
+            match self.word() {
+                Some(Word::WITH) => options.with.extend(self.with_options()?),
+                Some(Word::PARTITION) => {
+                    self.skip_rest();
+                    options.partitioned = true;
+                }
+                Some(Word::AS | Word::SELECT | Word::IGNORE | Word::REPLACE) => {
+                    return Ok(options);
+                }
+                _ if self.at_end() => return Ok(options),
+                _ => self.table_option(&mut options)?,
+            }
+        }
+    }
+
+    fn table_option(&mut self, options: &mut TableOptions) -> Result<()> {
+        self.eat_word(Word::DEFAULT);
+        if self.eat_charset_words() {
+            self.eat(Kind::Equal);
+            options.charset = Some(self.charset_name()?);
+            return Ok(());
+        }
+        let word = self.word();
+        let name = match word {
+            Some(Word::COLLATE | Word::UNION | Word::INDEX) => self.any_name()?,
+            _ => self.name()?,
+        };
+        if word == Some(Word::DATA) || word == Some(Word::INDEX) {
+            self.any_name()?;
+        }
+        self.eat(Kind::Equal);
+        match word {
+            Some(Word::COLLATE) => options.collation = Some(self.charset_name()?),
+            Some(Word::ENGINE) => options.engine = Some(self.name_or_text()?),
+            Some(Word::COMMENT) => options.comment = Some(self.text()?),
+            Some(Word::AUTO_INCREMENT) => options.auto_increment = Some(self.whole_number()?),
+            _ => {
+                let value = self.option_value()?;
+                options.others.push((name.to_ascii_uppercase(), value));
+            }
+        }
+        Ok(())
+    }
+
+    /// A number, text or word.
+    fn option_value(&mut self) -> Result<String> {
+        let token = self.token();
+        match token.kind {
+            Kind::Text => self.text(),
+            Kind::Int | Kind::Decimal => {
+                self.bump();
+                Ok(String::from_utf8_lossy(self.bytes(token)).into_owned())
+            }
+            Kind::OpenParen => {
+                self.bump();
+                self.skip_parens()?;
+                Ok(String::from_utf8_lossy(self.text_since(token.start)).into_owned())
+            }
+            _ => self.any_name(),
+        }
+    }
+
+    /// `WITH (NAME = 'value', 'NAME' = 'value', …)`.
+    pub(super) fn with_options(&mut self) -> Result<Vec<(String, String)>> {
+        self.expect_word(Word::WITH)?;
+        self.paren_list(|parser| {
+            let name = if parser.is(Kind::Text) {
+                parser.text()?
+            } else {
+                parser.any_name()?
+            };
+            parser.expect(Kind::Equal)?;
+            Ok((name, parser.option_value()?))
+        })
+    }
+
+    // DROP and TRUNCATE.
+
+    /// At `DROP`.
+    pub(super) fn drop(&mut self) -> Result<Statement> {
+        match self.word_ahead(1) {
+            Some(Word::DATABASE | Word::SCHEMA) => {
+                self.bump();
+                self.bump();
+                let if_exists = self.if_exists()?;
+                let name = self.name()?;
+                Ok(Statement::DropDatabase { name, if_exists })
+            }
+            Some(Word::TABLE | Word::TABLES) => self.drop_table(false),
+            Some(Word::TEMPORARY) => {
+                self.bump();
+                self.drop_table(true)
+            }
+            Some(Word::INDEX) => self.drop_index(),
+            Some(Word::PREPARE) => self.deallocate(),
+            Some(_) => Ok(self.unsupported_phrase()),
+            None => {
+                self.bump();
+                Err(self.syntax_error())
+            }
+        }
+    }
+
+    /// At the word before `TABLE`.
+    fn drop_table(&mut self, temporary: bool) -> Result<Statement> {
+        self.bump();
+        if self.eat_any(&[Word::TABLE, Word::TABLES]).is_none() {
+            return Err(self.syntax_error());
+        }
+        let if_exists = self.if_exists()?;
+        let tables = self.comma_list(Parser::table_name)?;
+        self.eat_any(&[Word::RESTRICT, Word::CASCADE]);
+        Ok(Statement::DropTable(DropTable {
+            if_exists,
+            temporary,
+            tables,
+        }))
+    }
+
+    /// `DROP INDEX [IF EXISTS] i ON t`; Lindorm also writes `i ON t`.
+    fn drop_index(&mut self) -> Result<Statement> {
+        self.bump();
+        self.bump();
+        let if_exists = self.if_exists()?;
+        let name = if self.is_word(Word::PRIMARY) {
+            self.any_name()?
+        } else {
+            self.name()?
+        };
+        self.expect_word(Word::ON)?;
+        let table = self.table_name()?;
+        self.algorithm_and_lock()?;
+        Ok(Statement::DropIndex(DropIndex {
+            if_exists,
+            name,
+            table,
+        }))
+    }
+
+    /// `ALGORITHM = INPLACE LOCK = NONE`: of no consequence here.
+    pub(super) fn algorithm_and_lock(&mut self) -> Result<()> {
+        loop {
+            let token = self.token();
+            let name = self.bytes(token).to_ascii_uppercase();
+            if name != b"ALGORITHM" && name != b"LOCK" {
+                return Ok(());
+            }
+            self.bump();
+            self.eat(Kind::Equal);
+            self.any_name()?;
+        }
+    }
+
+    /// At `TRUNCATE`.
+    pub(super) fn truncate(&mut self) -> Result<Statement> {
+        self.bump();
+        self.eat_word(Word::TABLE);
+        Ok(Statement::Truncate(self.table_name()?))
+    }
+}

@@ -1,0 +1,559 @@
+//! Calls, and the functions that have a grammar of their own.
+
+use super::cursor::Parser;
+use super::expr::call;
+use super::lexer::Kind;
+use super::word::Word;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{Call, Expr, Literal};
+use crate::sql::expr::{CastType, IntervalUnit};
+
+/// Reserved words that are names of functions before `(`.
+const CALLABLE: &[Word] = &[
+    Word::CHAR,
+    Word::CUME_DIST,
+    Word::CURRENT_DATE,
+    Word::CURRENT_TIME,
+    Word::CURRENT_TIMESTAMP,
+    Word::CURRENT_USER,
+    Word::DATABASE,
+    Word::DENSE_RANK,
+    Word::FIRST_VALUE,
+    Word::GROUPING,
+    Word::IF,
+    Word::INSERT,
+    Word::LAG,
+    Word::LAST_VALUE,
+    Word::LEAD,
+    Word::LEFT,
+    Word::LOCALTIME,
+    Word::LOCALTIMESTAMP,
+    Word::MOD,
+    Word::NTH_VALUE,
+    Word::NTILE,
+    Word::PERCENT_RANK,
+    Word::RANK,
+    Word::REPEAT,
+    Word::REPLACE,
+    Word::RIGHT,
+    Word::ROW_NUMBER,
+    Word::SCHEMA,
+    Word::UTC_DATE,
+    Word::UTC_TIME,
+    Word::UTC_TIMESTAMP,
+];
+
+/// Words that are calls without parentheses.
+const CALLED_BARE: &[Word] = &[
+    Word::CURRENT_DATE,
+    Word::CURRENT_TIME,
+    Word::CURRENT_TIMESTAMP,
+    Word::CURRENT_USER,
+    Word::LOCALTIME,
+    Word::LOCALTIMESTAMP,
+    Word::UTC_DATE,
+    Word::UTC_TIME,
+    Word::UTC_TIMESTAMP,
+];
+
+/// Most digits of a `DECIMAL` (dialect §1).
+pub(super) const DECIMAL_PRECISION_MAX: u8 = 38;
+
+/// Most digits behind the point of a `DECIMAL`.
+pub(super) const DECIMAL_SCALE_MAX: u8 = 30;
+
+/// Most digits of a second's fraction.
+pub(super) const FSP_MAX: u8 = 6;
+
+impl Parser<'_> {
+    /// Whether the name here, before `(`, is that of a function.
+    pub(super) fn may_be_called(&self) -> bool {
+        match self.word() {
+            Some(word) => !word.is_reserved() || CALLABLE.contains(&word),
+            None => matches!(self.kind(), Kind::Name | Kind::Quoted | Kind::Introducer),
+        }
+    }
+
+    /// At a word: the function with a grammar of its own that it begins, if it does.
+    pub(super) fn special_function(&mut self, word: Word) -> Result<Option<Expr>> {
+        let called = self.kind_ahead(1) == Kind::OpenParen;
+        if CALLED_BARE.contains(&word) && !called {
+            let name = self.any_name()?;
+            return Ok(Some(call(&name, Vec::new())));
+        }
+        if self.kind_ahead(1) == Kind::Text {
+            return self.typed_text(word);
+        }
+        if !called {
+            return Ok(None);
+        }
+        let rule: fn(&mut Self) -> Result<Expr> = match word {
+            Word::CAST => Parser::cast,
+            Word::CONVERT => Parser::convert,
+            Word::EXTRACT => Parser::extract,
+            Word::TRIM => Parser::trim,
+            Word::SUBSTRING | Word::SUBSTR | Word::MID => Parser::substring,
+            Word::POSITION => Parser::position,
+            Word::DATE_ADD | Word::ADDDATE | Word::DATE_SUB | Word::SUBDATE => Parser::date_shift,
+            Word::TIMESTAMPADD => Parser::timestamp_add,
+            Word::TIMESTAMPDIFF => Parser::timestamp_diff,
+            Word::GET_FORMAT => Parser::get_format,
+            Word::VALUES => Parser::values_of,
+            Word::DEFAULT => Parser::default_of,
+            Word::ROW => Parser::row,
+            Word::MATCH | Word::WEIGHT_STRING | Word::JSON_VALUE => Parser::unsupported_call,
+            _ => return Ok(None),
+        };
+        self.nested(rule).map(Some)
+    }
+
+    /// `DATE 'text'` and kin.
+    fn typed_text(&mut self, word: Word) -> Result<Option<Expr>> {
+        let make = match word {
+            Word::DATE => Literal::Date,
+            Word::TIME => Literal::Time,
+            Word::TIMESTAMP => Literal::Timestamp,
+            _ => return Ok(None),
+        };
+        self.bump();
+        Ok(Some(Expr::Literal(make(self.text()?))))
+    }
+
+    /// At `(` behind a function's name.
+    pub(super) fn call_rest(&mut self, name: String) -> Result<Expr> {
+        self.nested(|parser| {
+            parser.expect(Kind::OpenParen)?;
+            let mut call = Call {
+                name,
+                args: Vec::new(),
+                distinct: false,
+                star: false,
+                order_by: Vec::new(),
+                separator: None,
+                over: false,
+            };
+            parser.set_height(0)?;
+            if parser.is(Kind::Star) && parser.kind_ahead(1) == Kind::CloseParen {
+                parser.bump();
+                call.star = true;
+            } else if !parser.is(Kind::CloseParen) {
+                parser.arguments(&mut call)?;
+            }
+            parser.expect(Kind::CloseParen)?;
+            call.over = parser.over()?;
+            parser.set_height(parser.height() + 1)?;
+            Ok(Expr::Call(Box::new(call)))
+        })
+    }
+
+    fn arguments(&mut self, call: &mut Call) -> Result<()> {
+        call.distinct = self.eat_any(&[Word::DISTINCT, Word::DISTINCTROW]).is_some();
+        if !call.distinct {
+            self.eat_word(Word::ALL);
+        }
+        call.args = self.exprs()?;
+        if call.name.eq_ignore_ascii_case("GROUP_CONCAT") {
+            let height = self.height();
+            call.order_by = self.order_by()?;
+            if self.eat_word(Word::SEPARATOR) {
+                call.separator = Some(self.text()?);
+            }
+            self.set_height(height.max(self.height()))?;
+        } else if call.name.eq_ignore_ascii_case("CHAR") && self.eat_word(Word::USING) {
+            self.charset_name()?;
+        }
+        Ok(())
+    }
+
+    /// `OVER …` behind a call.
+    fn over(&mut self) -> Result<bool> {
+        if !self.eat_word(Word::OVER) {
+            return Ok(false);
+        }
+        if self.eat(Kind::OpenParen) {
+            self.skip_parens()?;
+        } else {
+            self.name()?;
+        }
+        Ok(true)
+    }
+
+    /// At the name of a call that is parsed but not offered.
+    fn unsupported_call(&mut self) -> Result<Expr> {
+        let name = self.any_name()?.to_ascii_uppercase();
+        self.expect(Kind::OpenParen)?;
+        self.skip_parens()?;
+        if self.is_word(Word::AGAINST) {
+            self.bump();
+            self.expect(Kind::OpenParen)?;
+            self.skip_parens()?;
+        }
+        self.set_height(1)?;
+        Ok(Expr::Unsupported(name))
+    }
+
+    /// At a function's name: eats it and the `(`.
+    fn open(&mut self) -> Result<()> {
+        self.bump();
+        self.expect(Kind::OpenParen)?;
+        Ok(())
+    }
+
+    /// Eats the `)`; the call is one higher than `height`.
+    fn close(&mut self, height: u32) -> Result<()> {
+        self.expect(Kind::CloseParen)?;
+        self.set_height(height + 1)
+    }
+
+    fn cast(&mut self) -> Result<Expr> {
+        self.open()?;
+        let expr = self.expr()?;
+        let height = self.height();
+        self.expect_word(Word::AS)?;
+        let target = self.cast_type()?;
+        self.close(height)?;
+        Ok(Expr::Cast(Box::new(expr), target))
+    }
+
+    fn convert(&mut self) -> Result<Expr> {
+        self.open()?;
+        let expr = Box::new(self.expr()?);
+        let height = self.height();
+        let converted = if self.eat_word(Word::USING) {
+            Expr::ConvertUsing(expr, self.charset_name()?)
+        } else {
+            self.expect(Kind::Comma)?;
+            Expr::Cast(expr, self.cast_type()?)
+        };
+        self.close(height)?;
+        Ok(converted)
+    }
+
+    fn cast_type(&mut self) -> Result<CastType> {
+        let Some(word) = self.word() else {
+            return Err(self.syntax_error());
+        };
+        let at = self.token();
+        self.bump();
+        let target = match word {
+            Word::SIGNED | Word::UNSIGNED => {
+                self.eat_any(&[Word::INTEGER, Word::INT]);
+                if word == Word::SIGNED {
+                    CastType::Signed
+                } else {
+                    CastType::Unsigned
+                }
+            }
+            Word::CHAR | Word::CHARACTER | Word::NCHAR => {
+                let length = self.length()?;
+                return self.cast_charset(length);
+            }
+            Word::BINARY => CastType::Binary(self.length()?),
+            Word::DECIMAL | Word::DEC => {
+                let (precision, scale) = self.precision_and_scale()?;
+                CastType::Decimal { precision, scale }
+            }
+            Word::FLOAT => match self.length::<u8>()? {
+                Some(25..) => CastType::Double,
+                _ => CastType::Float,
+            },
+            Word::DOUBLE | Word::REAL => {
+                self.eat_word(Word::PRECISION);
+                CastType::Double
+            }
+            Word::DATE => CastType::Date,
+            Word::TIME => CastType::Time(self.fsp()?),
+            Word::DATETIME => CastType::Datetime(self.fsp()?),
+            Word::YEAR => CastType::Year,
+            Word::JSON => CastType::Json,
+            _ => return Err(self.syntax_error_at(at)),
+        };
+        Ok(target)
+    }
+
+    /// `CHARACTER SET …` behind `CHAR(n)`.
+    fn cast_charset(&mut self, length: Option<u32>) -> Result<CastType> {
+        let named = self.eat_words(&[Word::CHARACTER, Word::SET]) || self.eat_word(Word::CHARSET);
+        let charset = if named {
+            self.charset_name()?
+        } else {
+            String::new()
+        };
+        Ok(match charset.as_str() {
+            "binary" => CastType::Binary(length),
+            _ => CastType::Char(length),
+        })
+    }
+
+    /// `(n)`, if it is there.
+    pub(super) fn length<T: TryFrom<u64>>(&mut self) -> Result<Option<T>> {
+        if !self.eat(Kind::OpenParen) {
+            return Ok(None);
+        }
+        let length = self.whole_number()?;
+        self.expect(Kind::CloseParen)?;
+        Ok(Some(length))
+    }
+
+    /// `(f)`: digits of a second's fraction.
+    pub(super) fn fsp(&mut self) -> Result<u8> {
+        let fsp = self.length::<u64>()?.unwrap_or(0);
+        u8::try_from(fsp)
+            .ok()
+            .filter(|fsp| *fsp <= FSP_MAX)
+            .ok_or_else(|| {
+                Error::new(
+                    Code::TooBigFraction,
+                    format!("Too-big precision {fsp} specified for a time. Maximum is {FSP_MAX}."),
+                )
+            })
+    }
+
+    /// `(p, s)` of a DECIMAL.
+    pub(super) fn precision_and_scale(&mut self) -> Result<(u8, u8)> {
+        let (mut precision, mut scale) = (10_u64, 0_u64);
+        if self.eat(Kind::OpenParen) {
+            precision = self.whole_number()?;
+            if self.eat(Kind::Comma) {
+                scale = self.whole_number()?;
+            }
+            self.expect(Kind::CloseParen)?;
+        }
+        let (digits_max, scale_max) = (DECIMAL_PRECISION_MAX, DECIMAL_SCALE_MAX);
+        if u64::from(scale_max) < scale {
+            return Err(Error::new(
+                Code::TooBigFraction,
+                format!("Too big scale {scale} specified for a DECIMAL. Maximum is {scale_max}."),
+            ));
+        }
+        if u64::from(digits_max) < precision {
+            return Err(Error::new(
+                Code::TooBigPrecision,
+                format!(
+                    "Too-big precision {precision} specified for a DECIMAL. Maximum is {digits_max}."
+                ),
+            ));
+        }
+        if precision == 0 {
+            precision = 10;
+        }
+        if precision < scale {
+            return Err(Error::new(
+                Code::ScaleOverPrecision,
+                "For float(M,D), double(M,D) or decimal(M,D), M must be >= D",
+            ));
+        }
+        let narrow = |number: u64| u8::try_from(number).unwrap_or(DECIMAL_PRECISION_MAX);
+        Ok((narrow(precision), narrow(scale)))
+    }
+
+    fn extract(&mut self) -> Result<Expr> {
+        self.open()?;
+        let unit = self.unit_text()?;
+        self.expect_word(Word::FROM)?;
+        let date = self.expr()?;
+        let height = self.height();
+        self.close(height)?;
+        Ok(call("EXTRACT", vec![unit, date]))
+    }
+
+    fn trim(&mut self) -> Result<Expr> {
+        self.open()?;
+        let side = self.eat_any(&[Word::LEADING, Word::TRAILING, Word::BOTH]);
+        let mut args = Vec::with_capacity(2);
+        let mut height = 0;
+        if !(side.is_some() && self.is_word(Word::FROM)) {
+            args.push(self.expr()?);
+            height = self.height();
+        }
+        if self.eat_word(Word::FROM) {
+            args.insert(0, self.expr()?);
+            height = height.max(self.height());
+        } else if side.is_some() {
+            return Err(self.syntax_error());
+        }
+        self.close(height)?;
+        let name = match side {
+            Some(Word::LEADING) => "LTRIM",
+            Some(Word::TRAILING) => "RTRIM",
+            _ => "TRIM",
+        };
+        Ok(call(name, args))
+    }
+
+    fn substring(&mut self) -> Result<Expr> {
+        self.open()?;
+        let mut args = vec![self.expr()?];
+        let mut height = self.height();
+        let more: &[Kind] = if self.is_word(Word::FROM) {
+            &[Kind::Word(Word::FROM), Kind::Word(Word::FOR)]
+        } else {
+            &[Kind::Comma, Kind::Comma]
+        };
+        for separator in more {
+            if self.eat(*separator) {
+                args.push(self.expr()?);
+                height = height.max(self.height());
+            }
+        }
+        self.close(height)?;
+        Ok(call("SUBSTRING", args))
+    }
+
+    fn position(&mut self) -> Result<Expr> {
+        self.open()?;
+        let part = self.bit_expr()?;
+        let height = self.height();
+        self.expect_word(Word::IN)?;
+        let whole = self.expr()?;
+        let height = height.max(self.height());
+        self.close(height)?;
+        Ok(call("LOCATE", vec![part, whole]))
+    }
+
+    /// `DATE_ADD(d, INTERVAL n unit)` and kin; `ADDDATE(d, n)` is a plain call.
+    fn date_shift(&mut self) -> Result<Expr> {
+        let name = self.word();
+        let negated = matches!(name, Some(Word::DATE_SUB | Word::SUBDATE));
+        let plain = matches!(name, Some(Word::ADDDATE | Word::SUBDATE));
+        self.open()?;
+        let date = self.expr()?;
+        let height = self.height();
+        self.expect(Kind::Comma)?;
+        let interval = if self.is_word(Word::INTERVAL) {
+            self.interval()?
+        } else {
+            None
+        };
+        if let Some((amount, unit)) = interval {
+            let height = height.max(self.height());
+            self.close(height)?;
+            return Ok(Expr::DateShift {
+                operands: Box::new((date, amount)),
+                unit,
+                negated,
+            });
+        }
+        if !plain {
+            return Err(self.syntax_error());
+        }
+        let days = self.expr()?;
+        let height = height.max(self.height());
+        self.close(height)?;
+        Ok(call(
+            if negated { "SUBDATE" } else { "ADDDATE" },
+            vec![date, days],
+        ))
+    }
+
+    fn timestamp_add(&mut self) -> Result<Expr> {
+        self.timestamp_call("TIMESTAMPADD")
+    }
+
+    fn timestamp_diff(&mut self) -> Result<Expr> {
+        self.timestamp_call("TIMESTAMPDIFF")
+    }
+
+    /// `NAME(unit, a, b)`.
+    fn timestamp_call(&mut self, name: &str) -> Result<Expr> {
+        self.open()?;
+        let unit = self.unit_text()?;
+        self.expect(Kind::Comma)?;
+        let first = self.expr()?;
+        let height = self.height();
+        self.expect(Kind::Comma)?;
+        let second = self.expr()?;
+        let height = height.max(self.height());
+        self.close(height)?;
+        Ok(call(name, vec![unit, first, second]))
+    }
+
+    fn get_format(&mut self) -> Result<Expr> {
+        self.open()?;
+        let kinds = [Word::DATE, Word::TIME, Word::DATETIME, Word::TIMESTAMP];
+        let Some(kind) = self.eat_any(&kinds) else {
+            return Err(self.syntax_error());
+        };
+        let kind = Expr::Literal(Literal::Text(format!("{kind:?}")));
+        self.expect(Kind::Comma)?;
+        let style = self.expr()?;
+        let height = self.height();
+        self.close(height)?;
+        Ok(call("GET_FORMAT", vec![kind, style]))
+    }
+
+    fn values_of(&mut self) -> Result<Expr> {
+        self.open()?;
+        let name = self.column_name()?;
+        self.close(0)?;
+        Ok(Expr::Values(Box::new(name)))
+    }
+
+    fn default_of(&mut self) -> Result<Expr> {
+        self.open()?;
+        let name = self.column_name()?;
+        self.close(0)?;
+        Ok(Expr::DefaultOf(Box::new(name)))
+    }
+
+    fn row(&mut self) -> Result<Expr> {
+        self.open()?;
+        let mut members = self.exprs()?;
+        let height = self.height();
+        self.close(height)?;
+        match members.pop() {
+            Some(only) if members.is_empty() => Ok(only),
+            Some(last) => {
+                members.push(last);
+                Ok(Expr::Row(members))
+            }
+            None => Err(self.syntax_error()),
+        }
+    }
+
+    /// A unit of time as the text that functions take; `SQL_TSI_` may stand in front.
+    fn unit_text(&mut self) -> Result<Expr> {
+        let Some(unit) = self.unit() else {
+            return Err(self.syntax_error());
+        };
+        self.bump();
+        let name = UNITS.iter().find(|(_, other)| *other == unit);
+        let name = name.map_or("", |(name, _)| *name);
+        Ok(Expr::Literal(Literal::Text(name.to_owned())))
+    }
+
+    /// The unit of time here, not eaten.
+    pub(super) fn unit(&self) -> Option<IntervalUnit> {
+        if !matches!(self.kind(), Kind::Word(_) | Kind::Name) {
+            return None;
+        }
+        let name = self.bytes(self.token()).to_ascii_uppercase();
+        let name = name.strip_prefix(b"SQL_TSI_").unwrap_or(&name);
+        let unit = UNITS.iter().find(|(other, _)| other.as_bytes() == name);
+        unit.map(|(_, unit)| *unit)
+    }
+}
+
+/// The units of time, as SQL writes them.
+const UNITS: &[(&str, IntervalUnit)] = &[
+    ("MICROSECOND", IntervalUnit::Microsecond),
+    ("SECOND", IntervalUnit::Second),
+    ("MINUTE", IntervalUnit::Minute),
+    ("HOUR", IntervalUnit::Hour),
+    ("DAY", IntervalUnit::Day),
+    ("WEEK", IntervalUnit::Week),
+    ("MONTH", IntervalUnit::Month),
+    ("QUARTER", IntervalUnit::Quarter),
+    ("YEAR", IntervalUnit::Year),
+    ("SECOND_MICROSECOND", IntervalUnit::SecondMicrosecond),
+    ("MINUTE_MICROSECOND", IntervalUnit::MinuteMicrosecond),
+    ("MINUTE_SECOND", IntervalUnit::MinuteSecond),
+    ("HOUR_MICROSECOND", IntervalUnit::HourMicrosecond),
+    ("HOUR_SECOND", IntervalUnit::HourSecond),
+    ("HOUR_MINUTE", IntervalUnit::HourMinute),
+    ("DAY_MICROSECOND", IntervalUnit::DayMicrosecond),
+    ("DAY_SECOND", IntervalUnit::DaySecond),
+    ("DAY_MINUTE", IntervalUnit::DayMinute),
+    ("DAY_HOUR", IntervalUnit::DayHour),
+    ("YEAR_MONTH", IntervalUnit::YearMonth),
+];

@@ -1,0 +1,92 @@
+//! From the bytes of a statement to its [`Statement`]: MySQL's lexical rules and grammar.
+//!
+//! `lexer` makes tokens, [`Parser`] walks them by recursive descent, one method per rule of the
+//! grammar, spread over the files below by kind of statement. A parser of our own, since names of
+//! result columns, `near '…'` texts, `sql_mode`, MySQL's precedences and limits against hostile
+//! input all live here. Names are not looked up: that is `bind`.
+//!
+//! The text arrives as bytes, since `_binary'…'` literals carry bytes that are not UTF-8.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a rule of the grammar names the tokens it takes; all others are one syntax error"
+)]
+
+
+mod column_type;
+mod cursor;
+mod ddl;
+mod expr;
+mod function;
+mod index;
+mod lexer;
+mod literal;
+mod query;
+mod session;
+mod show;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod word;
+mod write;
+
+use super::ast::Statement;
+use super::context::Mode;
+use crate::error::{Code, Error, Result};
+
+/// Words and signs one statement may have: 12 bytes each while it is parsed, so 96 MiB at most.
+pub const TOKENS_MAX: usize = 8 << 20;
+
+/// How deep expressions and queries may nest in parentheses, calls and prefix operators. Keeps the
+/// parser and everything that later walks the tree within a thread's stack of 2 MiB.
+pub const NESTING_MAX: u32 = 100;
+
+/// How many operators may lie between the top of an expression and its deepest leaf; `a + b + …`
+/// grows by one per sign, while `AND`, `OR` and lists are flat. Keeps whatever walks the tree within
+/// a thread's stack of 2 MiB.
+pub const HEIGHT_MAX: u32 = 400;
+
+/// `?` one statement may have: the protocol counts them in 16 bits.
+pub const PARAMETERS_MAX: usize = 65_535;
+
+/// MySQL's error 1064: where in the text the language ended.
+pub fn syntax_error(near: &str, line: usize) -> Error {
+    Error::new(
+        Code::Parse,
+        format!(
+            "You have an error in your SQL syntax; check the manual that corresponds to your \
+             Meseta server version for the right syntax to use near '{near}' at line {line}"
+        ),
+    )
+}
+
+/// One parsed statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// What it says.
+    pub statement: Statement,
+    /// How many `?` it has.
+    pub parameters_count: usize,
+    /// Where its own text ends: before the `;` or at the end.
+    pub end_offset: usize,
+    /// Where the next statement begins; the length of the text when nothing but blanks and
+    /// comments follows.
+    pub rest_offset: usize,
+}
+
+/// Parses the first statement of `sql`. To run several, go on with `&sql[rest_offset..]` until
+/// `rest_offset == sql.len()`.
+///
+/// # Errors
+/// `EmptyQuery` for a text without statement, `Parse` for what is not of the language, `TooDeep`,
+/// `ParserCapacity` and `TooManyPlaceholders` for what passes a limit.
+pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
+    let (tokens, rest_offset) = lexer::Lexer::new(sql, mode).statement()?;
+    let mut parser = cursor::Parser::new(sql, mode, tokens);
+    let statement = parser.whole_statement()?;
+    Ok(Parsed {
+        statement,
+        parameters_count: parser.parameters_count(),
+        end_offset: parser.start_offset(),
+        rest_offset,
+    })
+}

@@ -1,0 +1,611 @@
+//! SELECT and what may stand around it.
+
+use super::cursor::Parser;
+use super::lexer::{Kind, Token};
+use super::literal;
+use super::word::Word;
+use crate::error::{Error, Result};
+use crate::sql::ast::{
+    Block, Cte, Expr, Hint, IndexHint, IndexHintKind, Join, JoinKind, Limit, Literal, Lock,
+    OrderItem, QueryBody, Select, SelectItem, SetOperator, TableFactor, TableName, TableRef,
+};
+
+/// Bytes of a result column's name that is made from the text of its expression. A client was
+/// broken by longer ones; MySQL cuts there too.
+const COLUMN_TEXT_BYTES_MAX: usize = 256;
+
+/// What stands between SELECT and its list.
+#[derive(Default)]
+struct Modifiers {
+    distinct: bool,
+    counts_rows: bool,
+}
+
+impl Parser<'_> {
+    /// Whether a query begins here.
+    pub(super) fn begins_query(&self) -> bool {
+        match self.word() {
+            Some(Word::SELECT | Word::WITH | Word::TABLE) => true,
+            Some(Word::VALUES) => self.word_ahead(1) == Some(Word::ROW),
+            _ => false,
+        }
+    }
+
+    /// Behind `(`: a query and its `)`.
+    pub(super) fn subquery_rest(&mut self) -> Result<Select> {
+        let select = self.select()?;
+        self.expect(Kind::CloseParen)?;
+        Ok(select)
+    }
+
+    /// A query expression.
+    pub(super) fn select(&mut self) -> Result<Select> {
+        self.scoped(|parser| {
+            let mut recursive = false;
+            let mut ctes = Vec::new();
+            if parser.eat_word(Word::WITH) {
+                recursive = parser.eat_word(Word::RECURSIVE);
+                ctes = parser.comma_list(Parser::cte)?;
+                if matches!(parser.word(), Some(Word::UPDATE | Word::DELETE)) {
+                    return Err(Error::unsupported("WITH before UPDATE and DELETE"));
+                }
+            }
+            let mut select = parser.set_operation(SetOperator::Union)?;
+            if !ctes.is_empty() {
+                select.ctes = ctes;
+                select.recursive = recursive;
+            }
+            parser.select_tail(&mut select)?;
+            Ok(select)
+        })
+    }
+
+    fn cte(&mut self) -> Result<Cte> {
+        let name = self.name()?;
+        let columns = self.optional_name_list()?;
+        self.expect_word(Word::AS)?;
+        self.expect(Kind::OpenParen)?;
+        let select = self.subquery_rest()?;
+        Ok(Cte {
+            name,
+            columns,
+            select,
+        })
+    }
+
+    /// `ORDER BY`, `LIMIT` and locks behind a body.
+    fn select_tail(&mut self, select: &mut Select) -> Result<()> {
+        let order_by = self.order_by()?;
+        let limit = self.limit()?;
+        if !order_by.is_empty() || limit.is_some() {
+            if !select.order_by.is_empty() || select.limit.is_some() {
+                return Err(Error::unsupported(
+                    "ORDER BY or LIMIT twice around one query",
+                ));
+            }
+            select.order_by = order_by;
+            select.limit = limit;
+        }
+        if let Some(lock) = self.lock()? {
+            select.lock = Some(lock);
+        }
+        if self.is_word(Word::INTO) {
+            self.skip_into();
+            select.into = true;
+        }
+        Ok(())
+    }
+
+    /// `a UNION b EXCEPT c`; INTERSECT binds more tightly.
+    fn set_operation(&mut self, least: SetOperator) -> Result<Select> {
+        let mut left = match least {
+            SetOperator::Union | SetOperator::Except => {
+                self.set_operation(SetOperator::Intersect)?
+            }
+            SetOperator::Intersect => self.query_term()?,
+        };
+        let words: &[Word] = match least {
+            SetOperator::Union | SetOperator::Except => &[Word::UNION, Word::EXCEPT],
+            SetOperator::Intersect => &[Word::INTERSECT],
+        };
+        while let Some(word) = self.eat_any(words) {
+            let operator = match word {
+                Word::UNION => SetOperator::Union,
+                Word::EXCEPT => SetOperator::Except,
+                _ => SetOperator::Intersect,
+            };
+            let all = self.eat_word(Word::ALL);
+            if !all {
+                self.eat_word(Word::DISTINCT);
+            }
+            let right = match operator {
+                SetOperator::Intersect => self.query_term()?,
+                SetOperator::Union | SetOperator::Except => {
+                    self.set_operation(SetOperator::Intersect)?
+                }
+            };
+            self.raise()?;
+            left = plain(QueryBody::SetOperation {
+                operator,
+                all,
+                sides: Box::new((left, right)),
+            });
+        }
+        Ok(left)
+    }
+
+    fn query_term(&mut self) -> Result<Select> {
+        if self.eat(Kind::OpenParen) {
+            return self.subquery_rest();
+        }
+        match self.word() {
+            Some(Word::SELECT) => self.block(),
+            Some(Word::TABLE) => {
+                self.bump();
+                Ok(plain(QueryBody::Table(self.table_name()?)))
+            }
+            Some(Word::VALUES) => {
+                self.bump();
+                let rows = self.comma_list(|parser| {
+                    parser.expect_word(Word::ROW)?;
+                    parser.paren_list(Parser::expr)
+                })?;
+                Ok(plain(QueryBody::Values(rows)))
+            }
+            _ => Err(self.syntax_error()),
+        }
+    }
+
+    /// At `SELECT`.
+    fn block(&mut self) -> Result<Select> {
+        self.bump();
+        let hints = self.hints();
+        let modifiers = self.modifiers();
+        let items = self.comma_list(Parser::select_item)?;
+        let mut into = self.is_word(Word::INTO);
+        if into {
+            self.skip_into();
+        }
+        let from = self.from()?;
+        let filter = self.condition(Word::WHERE)?;
+        let (group_by, rollup) = self.group_by()?;
+        let having = self.condition(Word::HAVING)?;
+        let window = self.window()?;
+        if self.is_word(Word::INTO) {
+            self.skip_into();
+            into = true;
+        }
+        let mut select = plain(QueryBody::Block(Box::new(Block {
+            hints,
+            distinct: modifiers.distinct,
+            counts_rows: modifiers.counts_rows,
+            items,
+            from,
+            filter,
+            group_by,
+            rollup,
+            having,
+            window,
+        })));
+        select.into = into;
+        Ok(select)
+    }
+
+    fn modifiers(&mut self) -> Modifiers {
+        let mut modifiers = Modifiers::default();
+        loop {
+            match self.word() {
+                Some(Word::DISTINCT | Word::DISTINCTROW) => modifiers.distinct = true,
+                Some(Word::SQL_CALC_FOUND_ROWS) => modifiers.counts_rows = true,
+                Some(
+                    Word::ALL
+                    | Word::HIGH_PRIORITY
+                    | Word::STRAIGHT_JOIN
+                    | Word::SQL_SMALL_RESULT
+                    | Word::SQL_BIG_RESULT
+                    | Word::SQL_BUFFER_RESULT
+                    | Word::SQL_NO_CACHE
+                    | Word::SQL_CACHE,
+                ) => {}
+                _ => return modifiers,
+            }
+            self.bump();
+        }
+    }
+
+    /// `FROM …`; empty for none and for `DUAL`.
+    fn from(&mut self) -> Result<Vec<TableRef>> {
+        if !self.eat_word(Word::FROM) || self.eat_word(Word::DUAL) {
+            return Ok(Vec::new());
+        }
+        self.table_refs()
+    }
+
+    /// `WHERE expr`, `HAVING expr`, if it is there.
+    pub(super) fn condition(&mut self, word: Word) -> Result<Option<Expr>> {
+        if self.eat_word(word) {
+            self.expr().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn group_by(&mut self) -> Result<(Vec<Expr>, bool)> {
+        if !self.eat_words(&[Word::GROUP, Word::BY]) {
+            return Ok((Vec::new(), false));
+        }
+        let keys = self.exprs()?;
+        Ok((keys, self.eat_words(&[Word::WITH, Word::ROLLUP])))
+    }
+
+    /// `WINDOW w AS (…), …`.
+    fn window(&mut self) -> Result<bool> {
+        if !self.eat_word(Word::WINDOW) {
+            return Ok(false);
+        }
+        self.comma_list(|parser| {
+            parser.name()?;
+            parser.expect_word(Word::AS)?;
+            parser.expect(Kind::OpenParen)?;
+            parser.skip_parens()
+        })?;
+        Ok(true)
+    }
+
+    fn select_item(&mut self) -> Result<SelectItem> {
+        if self.eat(Kind::Star) {
+            return Ok(SelectItem::Star);
+        }
+        if let Some(table) = self.table_star()? {
+            return Ok(SelectItem::TableStar(table));
+        }
+        let first = self.token();
+        let expr = self.expr()?;
+        let text = self.column_text(first, &expr);
+        let alias = if self.eat_word(Word::AS) || self.is_name() || self.is(Kind::Text) {
+            Some(self.alias()?)
+        } else {
+            None
+        };
+        Ok(SelectItem::Expr { expr, alias, text })
+    }
+
+    /// `t.*`, `d.t.*`.
+    fn table_star(&mut self) -> Result<Option<TableName>> {
+        let qualified = self.is_name() && self.kind_ahead(1) == Kind::Dot;
+        let stars = qualified
+            && (self.kind_ahead(2) == Kind::Star
+                || (self.kind_ahead(3) == Kind::Dot && self.kind_ahead(4) == Kind::Star));
+        if !stars {
+            return Ok(None);
+        }
+        let first = self.name()?;
+        self.bump();
+        if self.eat(Kind::Star) {
+            let (database, name) = (None, first);
+            return Ok(Some(TableName { database, name }));
+        }
+        let name = self.any_name()?;
+        self.bump();
+        self.bump();
+        let database = Some(first);
+        Ok(Some(TableName { database, name }))
+    }
+
+    /// The name of a result column without alias, as MySQL makes it: a column's own name, a text's
+    /// first piece, else the source from the first token to the last.
+    fn column_text(&self, first: Token, expr: &Expr) -> String {
+        let source = self.text_since(first.start);
+        let text = match expr {
+            Expr::Column(name) => return name.column.clone(),
+            Expr::Literal(Literal::Text(_)) if first.kind == Kind::Text => {
+                literal::unescaped(self.bytes(first), self.mode)
+            }
+            Expr::Literal(Literal::Null) => b"NULL".to_vec(),
+            _ => source.to_vec(),
+        };
+        let visible = text.iter().position(u8::is_ascii_graphic).unwrap_or(0);
+        let leading = text.get(..visible).unwrap_or_default();
+        let skipped = if leading.is_ascii() { visible } else { 0 };
+        let mut text =
+            String::from_utf8_lossy(text.get(skipped..).unwrap_or_default()).into_owned();
+        if COLUMN_TEXT_BYTES_MAX < text.len() {
+            text.truncate(text.floor_char_boundary(COLUMN_TEXT_BYTES_MAX));
+        }
+        text
+    }
+
+    // Tables.
+
+    /// One or more tables between commas.
+    pub(super) fn table_refs(&mut self) -> Result<Vec<TableRef>> {
+        self.comma_list(Parser::table_ref)
+    }
+
+    fn table_ref(&mut self) -> Result<TableRef> {
+        let factor = self.table_factor()?;
+        let mut joins = Vec::new();
+        while let Some(join) = self.join()? {
+            joins.push(join);
+        }
+        Ok(TableRef { factor, joins })
+    }
+
+    fn join(&mut self) -> Result<Option<Join>> {
+        let natural = self.eat_word(Word::NATURAL);
+        let kind = match self.word() {
+            Some(Word::LEFT) => JoinKind::Left,
+            Some(Word::RIGHT) => JoinKind::Right,
+            Some(Word::JOIN | Word::INNER | Word::CROSS | Word::STRAIGHT_JOIN) => JoinKind::Inner,
+            _ if natural => return Err(self.syntax_error()),
+            _ => return Ok(None),
+        };
+        if !self.eat_word(Word::STRAIGHT_JOIN) {
+            match kind {
+                JoinKind::Inner => {
+                    self.eat_any(&[Word::INNER, Word::CROSS]);
+                }
+                JoinKind::Left | JoinKind::Right => {
+                    self.bump();
+                    self.eat_word(Word::OUTER);
+                }
+            }
+            self.expect_word(Word::JOIN)?;
+        }
+        let right = self.table_factor()?;
+        let on = self.condition(Word::ON)?;
+        let using = if on.is_none() && self.eat_word(Word::USING) {
+            self.name_list()?
+        } else {
+            Vec::new()
+        };
+        Ok(Some(Join {
+            kind,
+            natural,
+            right,
+            on,
+            using,
+        }))
+    }
+
+    fn table_factor(&mut self) -> Result<TableFactor> {
+        self.nested(|parser| {
+            let lateral = parser.eat_word(Word::LATERAL);
+            if parser.eat(Kind::OpenParen) {
+                if parser.begins_query() {
+                    return parser.derived_table();
+                }
+                if lateral {
+                    return Err(parser.syntax_error());
+                }
+                let tables = parser.table_refs()?;
+                parser.expect(Kind::CloseParen)?;
+                return Ok(TableFactor::Nested(tables));
+            }
+            if parser.is_word(Word::JSON_TABLE) {
+                return Err(Error::unsupported("JSON_TABLE"));
+            }
+            let name = parser.table_name()?;
+            if parser.is_word(Word::PARTITION) {
+                return Err(Error::unsupported("PARTITION"));
+            }
+            let alias = parser.table_alias()?;
+            let mut index_hints = Vec::new();
+            while let Some(hint) = parser.index_hint()? {
+                index_hints.push(hint);
+            }
+            Ok(TableFactor::Table {
+                name,
+                alias,
+                index_hints,
+            })
+        })
+    }
+
+    fn derived_table(&mut self) -> Result<TableFactor> {
+        let select = Box::new(self.subquery_rest()?);
+        let alias = self.table_alias()?;
+        let columns = if alias.is_some() {
+            self.optional_name_list()?
+        } else {
+            Vec::new()
+        };
+        Ok(TableFactor::Derived {
+            select,
+            alias,
+            columns,
+        })
+    }
+
+    /// `[AS] alias`.
+    pub(super) fn table_alias(&mut self) -> Result<Option<String>> {
+        if self.eat_word(Word::AS) || self.is_name() {
+            self.name().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn index_hint(&mut self) -> Result<Option<IndexHint>> {
+        let index = matches!(self.word_ahead(1), Some(Word::INDEX | Word::KEY));
+        let kind = match self.word() {
+            Some(Word::USE) if index => IndexHintKind::Use,
+            Some(Word::FORCE) if index => IndexHintKind::Force,
+            Some(Word::IGNORE) if index => IndexHintKind::Ignore,
+            _ => return Ok(None),
+        };
+        self.bump();
+        self.bump();
+        if self.eat_word(Word::FOR) && !self.eat_word(Word::JOIN) {
+            if self.eat_any(&[Word::ORDER, Word::GROUP]).is_none() {
+                return Err(self.syntax_error());
+            }
+            self.expect_word(Word::BY)?;
+        }
+        self.expect(Kind::OpenParen)?;
+        let mut indexes = Vec::new();
+        while !self.is(Kind::CloseParen) {
+            indexes.push(if self.is_word(Word::PRIMARY) {
+                self.any_name()?
+            } else {
+                self.name()?
+            });
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::CloseParen)?;
+        Ok(Some(IndexHint { kind, indexes }))
+    }
+
+    // Tails.
+
+    /// `ORDER BY …`, if it is there.
+    pub(super) fn order_by(&mut self) -> Result<Vec<OrderItem>> {
+        if self.eat_words(&[Word::ORDER, Word::BY]) {
+            self.comma_list(Parser::order_item)
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    fn order_item(&mut self) -> Result<OrderItem> {
+        let expr = self.expr()?;
+        let descending = self.eat_word(Word::DESC);
+        if !descending {
+            self.eat_word(Word::ASC);
+        }
+        Ok(OrderItem { expr, descending })
+    }
+
+    /// `LIMIT …`, if it is there.
+    pub(super) fn limit(&mut self) -> Result<Option<Limit>> {
+        if !self.eat_word(Word::LIMIT) {
+            return Ok(None);
+        }
+        let first = self.limit_value()?;
+        if self.eat(Kind::Comma) {
+            return Ok(Some(Limit {
+                count: self.limit_value()?,
+                offset: Some(first),
+            }));
+        }
+        let offset = if self.eat_word(Word::OFFSET) {
+            Some(self.limit_value()?)
+        } else {
+            None
+        };
+        Ok(Some(Limit {
+            count: first,
+            offset,
+        }))
+    }
+
+    /// A whole number or a parameter.
+    pub(super) fn limit_value(&mut self) -> Result<Expr> {
+        match self.kind() {
+            Kind::Parameter => self.parameter().map(Expr::Parameter),
+            _ => Ok(Expr::Literal(Literal::Int(self.whole_number()?))),
+        }
+    }
+
+    fn lock(&mut self) -> Result<Option<Lock>> {
+        let lock = if self.eat_words(&[Word::LOCK, Word::IN, Word::SHARE, Word::MODE]) {
+            return Ok(Some(Lock::Share));
+        } else if self.eat_words(&[Word::FOR, Word::UPDATE]) {
+            Lock::Update
+        } else if self.eat_words(&[Word::FOR, Word::SHARE]) {
+            Lock::Share
+        } else {
+            return Ok(None);
+        };
+        if self.eat_word(Word::OF) {
+            self.comma_list(Parser::name)?;
+        }
+        if self.is_word(Word::NOWAIT) || self.are_words(&[Word::SKIP, Word::LOCKED]) {
+            return Err(Error::unsupported("NOWAIT and SKIP LOCKED"));
+        }
+        Ok(Some(lock))
+    }
+
+    /// At `INTO`: goes to what may follow its targets.
+    fn skip_into(&mut self) {
+        const FOLLOWERS: &[Word] = &[
+            Word::FROM,
+            Word::WHERE,
+            Word::FOR,
+            Word::LOCK,
+            Word::UNION,
+            Word::ORDER,
+        ];
+        self.bump();
+        while !matches!(self.kind(), Kind::End | Kind::Bad | Kind::CloseParen)
+            && !self.word().is_some_and(|word| FOLLOWERS.contains(&word))
+        {
+            self.bump();
+        }
+    }
+
+    // Hints.
+
+    /// The hints of all `/*+ … */` here. What is no hint is left out: hints are never errors.
+    pub(super) fn hints(&mut self) -> Vec<Hint> {
+        let mut hints = Vec::new();
+        while self.is(Kind::Hint) {
+            let token = self.bump();
+            let text = String::from_utf8_lossy(self.bytes(token)).into_owned();
+            let text = text
+                .get(3..text.len().saturating_sub(2))
+                .unwrap_or_default();
+            let mut rest = text.trim_start_matches(is_hint_gap);
+            while let Some((hint, behind)) = hint(rest) {
+                hints.push(hint);
+                rest = behind.trim_start_matches(is_hint_gap);
+            }
+        }
+        hints
+    }
+}
+
+fn is_hint_gap(c: char) -> bool {
+    c.is_whitespace() || c == ','
+}
+
+/// The hint at the start of `text`, and what is behind it.
+fn hint(text: &str) -> Option<(Hint, &str)> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '`' | '.');
+    let length = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    let (name, rest) = text.split_at_checked(length)?;
+    if name.is_empty() {
+        let mut chars = text.chars();
+        let stray = chars.next()?;
+        let (name, args) = (stray.to_string(), Vec::new());
+        return Some((Hint { name, args }, chars.as_str()));
+    }
+    let name = name.to_owned();
+    let Some(inside) = rest.trim_start().strip_prefix('(') else {
+        let args = Vec::new();
+        return Some((Hint { name, args }, rest));
+    };
+    let (inside, behind) = inside.split_once(')').unwrap_or((inside, ""));
+    let args = inside.split(',').map(|arg| {
+        arg.trim()
+            .trim_matches(|c| matches!(c, '\'' | '"' | '`'))
+            .to_owned()
+    });
+    let args = args.filter(|arg| !arg.is_empty()).collect();
+    Some((Hint { name, args }, behind))
+}
+
+/// A query of a body alone.
+fn plain(body: QueryBody) -> Select {
+    Select {
+        ctes: Vec::new(),
+        recursive: false,
+        body,
+        order_by: Vec::new(),
+        limit: None,
+        lock: None,
+        into: false,
+    }
+}

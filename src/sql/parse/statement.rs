@@ -1,0 +1,237 @@
+//! The first words of a statement choose its rule.
+
+use super::cursor::Parser;
+use super::lexer::Kind;
+use super::word::Word;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{Describe, Explain, ExplainFormat, Statement};
+
+/// Verbs that MySQL or Lindorm has and this server does not, with one more word where it says more.
+const UNSUPPORTED: &[&str] = &[
+    "ALTER",
+    "ANALYZE",
+    "BINLOG",
+    "CACHE",
+    "CALL",
+    "CHANGE",
+    "CHECK",
+    "CHECKSUM",
+    "CLONE",
+    "DECLARE",
+    "GET",
+    "GRANT",
+    "HANDLER",
+    "HELP",
+    "IMPORT",
+    "INSTALL",
+    "LOAD",
+    "OPTIMIZE",
+    "PURGE",
+    "RENAME",
+    "REPAIR",
+    "RESET",
+    "RESIGNAL",
+    "RESTART",
+    "REVOKE",
+    "SHUTDOWN",
+    "SIGNAL",
+    "STOP",
+    "UNINSTALL",
+    "XA",
+];
+
+impl Parser<'_> {
+    /// The whole statement.
+    ///
+    /// # Errors
+    /// `EmptyQuery` when there is none; `Parse`.
+    pub(super) fn whole_statement(&mut self) -> Result<Statement> {
+        if self.at_end() {
+            return Err(Error::new(Code::EmptyQuery, "Query was empty"));
+        }
+        let statement = self.statement()?;
+        if self.at_end() {
+            Ok(statement)
+        } else {
+            Err(self.syntax_error())
+        }
+    }
+
+    fn statement(&mut self) -> Result<Statement> {
+        let Some(word) = self.word() else {
+            if self.is(Kind::OpenParen) {
+                return self.select_statement();
+            }
+            return Err(self.syntax_error());
+        };
+        match word {
+            Word::SELECT | Word::WITH | Word::VALUES | Word::TABLE => self.select_statement(),
+            Word::INSERT | Word::REPLACE | Word::UPSERT => self.insert(),
+            Word::UPDATE => self.update(),
+            Word::DELETE => self.delete(),
+            Word::EXPLAIN | Word::DESCRIBE | Word::DESC => self.explain(),
+            Word::CREATE => self.create(),
+            Word::DROP => self.drop(),
+            Word::TRUNCATE => self.truncate(),
+            Word::SHOW => self.show(),
+            _ => self.session_statement(word),
+        }
+    }
+
+    fn session_statement(&mut self, word: Word) -> Result<Statement> {
+        match word {
+            Word::SET => self.set(),
+            Word::USE => self.use_database(),
+            Word::BEGIN => self.begin(),
+            Word::START => self.start(),
+            Word::COMMIT | Word::ROLLBACK => self.end_transaction(word),
+            Word::SAVEPOINT => self.savepoint(),
+            Word::RELEASE => self.release(),
+            Word::KILL => self.kill(),
+            Word::PREPARE => self.prepare(),
+            Word::EXECUTE => self.execute(),
+            Word::DEALLOCATE => self.deallocate(),
+            Word::DO => {
+                self.bump();
+                Ok(Statement::Do(self.exprs()?))
+            }
+            Word::FLUSH => Ok(self.flush()),
+            Word::LOCK | Word::UNLOCK => self.lock_tables(),
+            _ => self.unsupported_verb(),
+        }
+    }
+
+    fn select_statement(&mut self) -> Result<Statement> {
+        let select = self.select()?;
+        if matches!(
+            self.word(),
+            Some(Word::UPDATE | Word::DELETE | Word::INSERT)
+        ) {
+            return Ok(self.unsupported("WITH before UPDATE, DELETE and INSERT"));
+        }
+        Ok(Statement::Select(Box::new(select)))
+    }
+
+    fn unsupported_verb(&mut self) -> Result<Statement> {
+        let verb = self.verb(0);
+        if UNSUPPORTED.contains(&verb.as_str()) {
+            Ok(self.unsupported_phrase())
+        } else {
+            Err(self.syntax_error())
+        }
+    }
+
+    /// The word so many tokens ahead, upper case; empty when there is none.
+    fn verb(&self, ahead: usize) -> String {
+        let token = self.token_ahead(ahead);
+        match token.kind {
+            Kind::Word(_) | Kind::Name => {
+                String::from_utf8_lossy(self.bytes(token)).to_ascii_uppercase()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A statement named by its first two words, the second only if the grammar knows it.
+    pub(super) fn unsupported_phrase(&mut self) -> Statement {
+        let mut what = self.verb(0);
+        if let Some(word) = self.word_ahead(1) {
+            what = format!("{what} {word:?}");
+        }
+        self.unsupported(&what)
+    }
+
+    pub(super) fn unsupported(&mut self, what: &str) -> Statement {
+        self.skip_rest();
+        Statement::Unsupported {
+            what: what.to_owned(),
+        }
+    }
+
+    /// At `EXPLAIN`, `DESCRIBE` or `DESC`, which mean the same.
+    fn explain(&mut self) -> Result<Statement> {
+        self.bump();
+        let mut analyze = false;
+        let mut format = None;
+        loop {
+            match self.word() {
+                Some(Word::ANALYZE) => {
+                    self.bump();
+                    analyze = true;
+                }
+                Some(Word::FORMAT) if self.kind_ahead(1) == Kind::Equal => {
+                    self.bump();
+                    self.bump();
+                    format = Some(self.explain_format()?);
+                }
+                Some(Word::EXTENDED | Word::PARTITIONS) if self.word_ahead(1).is_some() => {
+                    self.bump();
+                }
+                _ => break,
+            }
+        }
+        if !self.explains() {
+            if analyze || format.is_some() {
+                return Err(self.syntax_error());
+            }
+            return self.describe();
+        }
+        // EXPLAIN ANALYZE speaks TREE unless told otherwise.
+        let default = if analyze {
+            ExplainFormat::Tree
+        } else {
+            ExplainFormat::Traditional
+        };
+        let statement = match self.word() {
+            Some(Word::FOR) => return Ok(self.unsupported("EXPLAIN FOR CONNECTION")),
+            _ => self.nested(Parser::statement)?,
+        };
+        Ok(Statement::Explain(Box::new(Explain {
+            format: format.unwrap_or(default),
+            analyze,
+            statement,
+        })))
+    }
+
+    fn explains(&self) -> bool {
+        let verbs = [
+            Word::SELECT,
+            Word::WITH,
+            Word::VALUES,
+            Word::TABLE,
+            Word::INSERT,
+            Word::REPLACE,
+            Word::UPSERT,
+            Word::UPDATE,
+            Word::DELETE,
+            Word::FOR,
+        ];
+        // `DESC upsert` may be about a table of that name.
+        let named = self.word() == Some(Word::UPSERT) && self.kind_ahead(1) == Kind::End;
+        !named
+            && (self.is(Kind::OpenParen) || self.word().is_some_and(|word| verbs.contains(&word)))
+    }
+
+    fn explain_format(&mut self) -> Result<ExplainFormat> {
+        let name = self.name_or_text()?;
+        match name.to_ascii_uppercase().as_str() {
+            "TRADITIONAL" | "DEFAULT" => Ok(ExplainFormat::Traditional),
+            "TREE" => Ok(ExplainFormat::Tree),
+            "JSON" => Ok(ExplainFormat::Json),
+            _ => Err(Error::new(
+                Code::UnknownExplainFormat,
+                format!("Unknown EXPLAIN format name: '{name}'"),
+            )),
+        }
+    }
+
+    fn describe(&mut self) -> Result<Statement> {
+        let table = self.table_name()?;
+        let column = if self.at_end() {
+            None
+        } else {
+            Some(self.name_or_text()?)
+        };
+        Ok(Statement::Describe(Describe { table, column }))
+    }
+}

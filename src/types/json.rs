@@ -1,0 +1,255 @@
+//! `JSON` texts: checked, brought into MySQL's normal form, compared.
+//!
+//! The normal form has object keys sorted by length and then by bytes, the last of equal keys, and
+//! `", "` and `": "` between parts (MySQL manual, "The JSON Data Type"). Paths are not here.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use serde_json::Value as Json;
+
+/// The most levels of arrays and objects, as in MySQL; the parser itself stops at 128.
+pub const DEPTH_MAX: usize = 100;
+
+/// Why a text is no JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidJson {
+    /// What is wrong.
+    pub reason: String,
+    /// Where, in bytes from the beginning of its line.
+    pub at: usize,
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// When it is not one JSON value, or nested deeper than [`DEPTH_MAX`].
+pub fn parse(text: &str) -> Result<Json, InvalidJson> {
+    let json: Json = serde_json::from_str(text).map_err(|error| InvalidJson {
+        reason: error.to_string(),
+        at: error.column(),
+    })?;
+    if DEPTH_MAX < depth(&json) {
+        let reason = format!("nested deeper than {DEPTH_MAX}");
+        return Err(InvalidJson { reason, at: 0 });
+    }
+    Ok(json)
+}
+
+/// The normal form of a text.
+///
+/// # Errors
+/// As [`parse`].
+pub fn normalize(text: &str) -> Result<String, InvalidJson> {
+    let mut out = String::with_capacity(text.len());
+    write_normal(&parse(text)?, &mut out);
+    Ok(out)
+}
+
+/// Appends the normal form.
+pub fn write_normal(json: &Json, out: &mut String) {
+    match json {
+        Json::Null => out.push_str("null"),
+        Json::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Json::Number(number) => write_number(number, out),
+        Json::String(text) => write_string(text, out),
+        Json::Array(items) => {
+            out.push('[');
+            for (idx, item) in items.iter().enumerate() {
+                if idx != 0 {
+                    out.push_str(", ");
+                }
+                write_normal(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(members) => {
+            out.push('{');
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by(|(a, _), (b, _)| (a.len(), *a).cmp(&(b.len(), *b)));
+            for (idx, (key, member)) in members.into_iter().enumerate() {
+                if idx != 0 {
+                    out.push_str(", ");
+                }
+                write_string(key, out);
+                out.push_str(": ");
+                write_normal(member, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Doubles keep a point or an exponent, so that `1.0` stays a double.
+fn write_number(number: &serde_json::Number, out: &mut String) {
+    let Some(double) = number.as_f64().filter(|_| number.is_f64()) else {
+        return out.push_str(&number.to_string());
+    };
+    let mut text = Vec::new();
+    super::value::text::write_f64(double, &mut text);
+    let text = String::from_utf8_lossy(&text);
+    out.push_str(&text);
+    if !text.contains(['.', 'e']) {
+        out.push_str(".0");
+    }
+}
+
+/// A string in quotes, escaped as MySQL shows it.
+pub fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if u32::from(control) < 0x20 => {
+                let code = u32::from(control);
+                let digit = |nibble: u32| char::from_digit(nibble, 16).unwrap_or('0');
+                out.push_str("\\u00");
+                out.extend([digit(code >> 4), digit(code & 15)]);
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+fn depth(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Json::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 1,
+    }
+}
+
+/// The order of two normalised texts (MySQL manual, "Comparison and Ordering of JSON Values").
+/// Where MySQL leaves objects unordered, by their text.
+pub fn compare(a: &str, b: &str) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    match (parse(a), parse(b)) {
+        (Ok(a), Ok(b)) => compare_json(&a, &b),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => a.cmp(b),
+    }
+}
+
+fn compare_json(a: &Json, b: &Json) -> Ordering {
+    match (a, b) {
+        (Json::Bool(a), Json::Bool(b)) => a.cmp(b),
+        (Json::String(a), Json::String(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Json::Number(a), Json::Number(b)) => as_value(a).total_cmp(&as_value(b)),
+        (Json::Array(a), Json::Array(b)) => {
+            let unequal = a.iter().zip(b).map(|(a, b)| compare_json(a, b));
+            let first = unequal.into_iter().find(|order| order.is_ne());
+            first.unwrap_or_else(|| a.len().cmp(&b.len()))
+        }
+        (Json::Object(_), Json::Object(_)) => normal(a).cmp(&normal(b)),
+        (a, b) => precedence(a).cmp(&precedence(b)),
+    }
+}
+
+fn normal(json: &Json) -> String {
+    let mut out = String::new();
+    write_normal(json, &mut out);
+    out
+}
+
+/// Higher is later.
+fn precedence(json: &Json) -> u8 {
+    match json {
+        Json::Null => 0,
+        Json::Number(_) => 1,
+        Json::String(_) => 2,
+        Json::Object(_) => 3,
+        Json::Array(_) => 4,
+        Json::Bool(_) => 5,
+    }
+}
+
+fn as_value(number: &serde_json::Number) -> super::Value<'static> {
+    if let Some(whole) = number.as_i64() {
+        super::Value::Int(whole)
+    } else if let Some(whole) = number.as_u64() {
+        super::Value::UInt(whole)
+    } else {
+        super::Value::Double(number.as_f64().unwrap_or(0.0))
+    }
+}
+
+/// Feeds a hash so that texts equal by [`compare`] feed the same.
+pub fn hash<H: Hasher>(text: &str, state: &mut H) {
+    match parse(text) {
+        Ok(json) => hash_json(&json, state),
+        Err(_) => text.hash(state),
+    }
+}
+
+fn hash_json<H: Hasher>(json: &Json, state: &mut H) {
+    precedence(json).hash(state);
+    match json {
+        Json::Null => {}
+        Json::Bool(truth) => truth.hash(state),
+        Json::Number(number) => as_value(number).hash_group(state),
+        Json::String(text) => text.hash(state),
+        Json::Array(items) => items.iter().for_each(|item| hash_json(item, state)),
+        Json::Object(_) => normal(json).hash(state),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_get_their_normal_form() {
+        let cases = [
+            (
+                r#"{"bb":1,"a":[1,2.0,1e30,true,null],"a":3}"#,
+                r#"{"a": 3, "bb": 1}"#,
+            ),
+            (
+                r#"[1,2.0,1e30,-0.5,"\u00e9\u0001\n"]"#,
+                "[1, 2.0, 1e30, -0.5, \"é\\u0001\\n\"]",
+            ),
+            (
+                "{\"c\":{},\"bb\":[],\"a\":\"\"}",
+                r#"{"a": "", "c": {}, "bb": []}"#,
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(normalize(text).unwrap(), expected);
+            assert_eq!(normalize(expected).unwrap(), expected);
+        }
+        for text in ["", "{", "[1,]", "nul", "1 2", "'a'"] {
+            assert!(normalize(text).is_err(), "{text}");
+        }
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(normalize(&deep(100)).is_ok());
+        assert!(normalize(&deep(101)).is_err());
+    }
+
+    #[test]
+    fn values_order_by_kind_and_then_by_value() {
+        let sorted = [
+            "null",
+            "1",
+            "1.5",
+            "2",
+            "\"a\"",
+            "{\"a\": 1}",
+            "[1]",
+            "[1, 0]",
+            "false",
+            "true",
+        ];
+        for pair in sorted.windows(2) {
+            assert_eq!(compare(pair[0], pair[1]), Ordering::Less, "{pair:?}");
+        }
+        assert_eq!(compare("1", "1.0"), Ordering::Equal);
+    }
+}
