@@ -90,12 +90,8 @@ pub fn load() -> Result<Request, String> {
 pub fn load_from(sources: &Sources<'_>) -> Result<Request, String> {
     let matches = match print::command().try_get_matches_from(&sources.arguments) {
         Ok(matches) => matches,
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                return Ok(Request::Print(error.to_string()));
-            }
-            _ => return Err(first_line(&error.to_string())),
-        },
+        Err(error) if is_answer(error.kind()) => return Ok(Request::Print(error.to_string())),
+        Err(error) => return Err(first_line(&error.to_string())),
     };
     if matches.get_flag(options::PRINT_CONFIG_SAMPLE) {
         return Ok(Request::Print(sample()));
@@ -136,6 +132,10 @@ pub fn load_from(sources: &Sources<'_>) -> Result<Request, String> {
     Values(values)
         .check()
         .map(|config| Request::Serve(Box::new(config)))
+}
+
+fn is_answer(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
 /// clap says more than one line; the first has the essence.
@@ -385,10 +385,11 @@ impl Config {
     pub fn welcome(&self, address: SocketAddr) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let (ip, port) = (address.ip(), address.port());
-        let host = match ip {
-            _ if !ip.is_unspecified() => ip.to_string(),
-            _ if ip.is_ipv4() => "127.0.0.1".to_owned(),
-            _ => "::1".to_owned(),
+        let loopback = if ip.is_ipv4() { "127.0.0.1" } else { "::1" };
+        let host = if ip.is_unspecified() {
+            loopback.to_owned()
+        } else {
+            ip.to_string()
         };
         let data = match &self.storage {
             Storage::Lsm(dir) => format!("data in {}", dir.display()),
@@ -400,7 +401,7 @@ impl Config {
             " -p"
         };
         let mut text = format!(
-            "Meseta {version} listens on {address}, {data}.\n\
+            "Meseta {version} is listening on {address} with {data}.\n\
              Connect:  mariadb -h {host} -P {port} -u root{password}\n"
         );
         for warning in self.warnings() {

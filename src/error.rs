@@ -212,6 +212,8 @@ codes! {
     TooManyPlaceholders = 1390 "HY000" "More parameters than the limit.";
     NumericOverflow = 1690 "22003" "The result of arithmetic is out of range.";
     InvalidRegexp = 3685 "HY000" "A regular expression that does not parse.";
+    WrongValueForFunction = 1411 "HY000" "A value that a function cannot read.";
+    InvalidLogarithm = 3020 "2201E" "The logarithm of a number that has none.";
     InvalidJson = 3140 "22032" "A text that is not JSON.";
     InvalidJsonPath = 3143 "42000" "A text that is not a JSON path.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
@@ -224,6 +226,9 @@ codes! {
     StorageFailure = 1030 "HY000" "The storage engine failed.";
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
+    WrongGroupKey = 1056 "42000" "GROUP BY something that contains an aggregate.";
+    ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
+    DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
     DuplicateEnumMember = 1291 "HY000" "Two members of one name in an ENUM.";
     ParserCapacity = 3170 "HY000" "A statement of more words than the limit.";
     IllegalDouble = 1367 "22007" "A number with an exponent beyond DOUBLE.";

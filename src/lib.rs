@@ -1,8 +1,47 @@
 //! Meseta: a SQL wide-table server that speaks the MySQL protocol.
 //!
-//! The rooms, in rank order; a room imports only from rooms above it in this list:
-//! [`error`], [`types`], [`codec`] and [`kv`], [`catalog`] and [`protocol`], `index`, [`sql`],
-//! [`plan`], [`exec`], [`session`], [`server`], [`config`], `main`.
+//! # The rooms
+//!
+//! In rank order; a file imports only from its own room and from rooms of lower rank (a test,
+//! `tidy`, holds this list).
+//!
+//! | rank | room | what it knows, and alone knows |
+//! |---|---|---|
+//! | 0 | [`error`] | errno, SQLSTATE and who must act |
+//! | 1 | [`types`] | values, their order, MySQL's conversions |
+//! | 2 | [`codec`] | how values become stored bytes (`codec/FORMAT.md`) |
+//! | 2 | [`kv`] | ordered bytes to bytes: the contract, and the engines behind it |
+//! | 3 | [`catalog`] | definitions of tables, their versions, their text |
+//! | 3 | [`protocol`] | packets; never sessions |
+//! | 5 | [`sql`] | text to syntax tree to bound statement; evaluation |
+//! | 6 | [`plan`] | predicate to spans to access path, with reasons; never data |
+//! | 7 | [`exec`] | runs what was planned; never chooses |
+//! | 9 | [`session`] | one connection's transaction, variables, prepared statements |
+//! | 10 | [`server`] | accepts, limits, stops |
+//! | 11 | [`config`] | one table of options |
+//!
+//! # The life of a SELECT
+//!
+//! `SELECT name FROM users WHERE tenant = 7 AND id IN (3, 5) AND age > 30`, key `(tenant, id)`.
+//!
+//! 1. [`server`] reads a packet, [`protocol`] makes a command of it.
+//! 2. [`session`] picks the definitions of now; `sql::parse` makes a tree, `sql::bind` turns names
+//!    into positions (1054 ends here).
+//! 3. `plan::derive` turns the predicate into spans `[/7/3]` and `[/7/5]` and the residual filter
+//!    `age > 30`; `plan::access` sees that both are full keys: a multi-get.
+//! 4. `exec::read` fetches the encoded rows of one snapshot, page by page; `exec::select`
+//!    evaluates the filter on the bytes, touching `age` alone.
+//! 5. [`protocol`] copies `name` from the row's bytes into the packet; the connection flushes per
+//!    page, so a slow client slows the scan and not the memory.
+//!
+//! # The life of an UPSERT
+//!
+//! 1. Parsed and bound as above; each value is converted to its column's type (`types::coerce`).
+//! 2. `exec::write` reads old rows only if something needs them; a write that gives every column
+//!    is blind. Rows that are read are locked first (`exec::locks`).
+//! 3. The statement's writes become one [`kv::WriteSet`] that says what must be unchanged; the
+//!    engine's committer checks it, writes it with others in one batch, syncs once, and answers.
+//! 4. A conflict starts an autocommit statement over from a newer snapshot; a transaction gets 1213.
 
 pub mod catalog;
 pub mod codec;
@@ -15,4 +54,5 @@ pub mod protocol;
 pub mod server;
 pub mod session;
 pub mod sql;
+mod tidy;
 pub mod types;

@@ -34,6 +34,7 @@ pub enum Found {
 
 impl Corrupt {
     /// The bytes end at `at`, and more must follow.
+    #[must_use]
     pub fn missing(at: usize) -> Corrupt {
         Corrupt {
             at,

@@ -268,8 +268,8 @@ fn check_labels(name: &str, labels: &[Box<str>]) -> Result<()> {
         let text = format!("Column '{name}' has {} labels, allowed are 1 to 65535", labels.len());
         return Err(Error::new(Code::WrongFieldSpec, text));
     }
-    let mut seen = HashSet::new();
-    match labels.iter().find(|label| !seen.insert(label.as_ref())) {
+    let mut seen: HashSet<&str> = HashSet::new();
+    match labels.iter().map(AsRef::as_ref).find(|label| !seen.insert(*label)) {
         None => Ok(()),
         Some(label) => {
             let text = format!("Column '{name}' has duplicated value '{label}' in ENUM");

@@ -135,11 +135,7 @@ impl Work {
                 Work::MultiGet(keys)
             }
             Access::PrefixScan(scan) => {
-                let range = |range: &crate::plan::access::KeyRange| KeyRange {
-                    start: range.start.clone(),
-                    until: range.until.clone(),
-                };
-                let ranges = scan.ranges.iter().map(range).collect();
+                let ranges = scan.ranges.iter().cloned().collect();
                 Work::Scan { current: None, ranges, reverse: plan.reverse }
             }
             Access::FullScan => Work::Scan {

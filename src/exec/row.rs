@@ -110,7 +110,7 @@ impl Row for ValuesRow<'_> {
     fn column(&self, column_idx: usize) -> Result<Value<'_>> {
         let value = self.0.get(column_idx);
         let value = value.ok_or_else(|| Error::internal(format!("value {column_idx} of a row")))?;
-        Ok(value.borrowed())
+        Ok(value.borrow())
     }
 }
 
@@ -125,9 +125,11 @@ pub struct PairRow<'a> {
 
 impl Row for PairRow<'_> {
     fn column(&self, column_idx: usize) -> Result<Value<'_>> {
-        match column_idx.checked_sub(self.old.len()) {
-            None => ValuesRow(self.old).column(column_idx),
-            Some(new_idx) => ValuesRow(self.new).column(new_idx),
-        }
+        let value = match column_idx.checked_sub(self.old.len()) {
+            None => self.old.get(column_idx),
+            Some(new_idx) => self.new.get(new_idx),
+        };
+        let value = value.ok_or_else(|| Error::internal(format!("value {column_idx} of a pair")))?;
+        Ok(value.borrow())
     }
 }

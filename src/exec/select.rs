@@ -21,7 +21,8 @@ use super::view::View;
 use crate::catalog::Table;
 use crate::codec::key::Direction;
 use crate::error::{Error, Result};
-use crate::plan::{self, Policy, Purpose, TablePlan};
+use crate::kv::Engine;
+use crate::plan::{self, Access, Policy, Purpose, TablePlan};
 use crate::sql::bound::{OrderBy, Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval, eval_condition};
@@ -49,8 +50,10 @@ impl Program {
 
 /// What a statement runs with.
 pub struct Env {
-    /// The state it reads.
-    pub view: View,
+    /// The engine.
+    pub engine: Arc<dyn Engine>,
+    /// What the open transaction sees; `None` in autocommit.
+    pub view: Option<View>,
     /// Clock, session, parameters.
     pub ctx: EvalContext,
     /// What full scans are permitted.
@@ -105,11 +108,28 @@ fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
 /// # Errors
 /// Refusals of dialect §2 and §3.
 pub fn plan(select: &Select, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(select, table, env, plan::plan_table)
+}
+
+/// As [`plan`], for EXPLAIN: a refused full scan is a plan too.
+///
+/// # Errors
+/// 1104 for too many keys.
+pub fn explain(select: &Select, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(select, table, env, plan::explain_table)
+}
+
+fn with_request(
+    select: &Select,
+    table: &Table,
+    env: &Env,
+    planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+) -> Result<TablePlan> {
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let single_group = select.having.is_some() && select.aggregation.is_none();
     let grouping = select.aggregation.as_ref().map(|aggregation| aggregation.keys.as_slice());
-    plan::plan_table(&plan::Request {
+    planner(&plan::Request {
         table,
         purpose: Purpose::Select,
         filter: select.filter.as_ref(),
@@ -138,6 +158,16 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
     SelectStream::new(program, env, plan, limits)
 }
 
+/// What an autocommit SELECT reads: one key needs no snapshot, anything else sees one state.
+fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
+    match plan.access {
+        Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
+        Access::MultiGet(_) | Access::PrefixScan(_) | Access::FullScan => {
+            View::At(engine.snapshot(), None)
+        }
+    }
+}
+
 /// A running SELECT.
 pub struct SelectStream {
     program: Arc<Program>,
@@ -150,6 +180,7 @@ pub struct SelectStream {
     window: Window,
     seen: Option<Seen>,
     bytes: Vec<u8>,
+    rows_read: u64,
 }
 
 /// Whether more rows may follow.
@@ -199,7 +230,10 @@ impl SelectStream {
             Phase::Collecting(Collector { groups, sorter })
         };
         let reader = match (&select.table, &plan) {
-            (Some(table), Some(plan)) => Some(Reader::new(env.view, table, plan)),
+            (Some(table), Some(plan)) => {
+                let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
+                Some(Reader::new(view, table, plan))
+            }
             (None, _) | (Some(_), None) => None,
         };
         let residual = match plan {
@@ -216,8 +250,14 @@ impl SelectStream {
             window: Window { skip_rows: limits.offset, left_rows: limits.limit },
             seen,
             bytes: Vec::new(),
+            rows_read: 0,
             program,
         })
+    }
+
+    /// Rows fetched from the engine so far.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read
     }
 
     async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
@@ -268,6 +308,7 @@ impl SelectStream {
                 break;
             }
         }
+        self.rows_read = reader.rows_read();
         self.reader = Some(reader);
         Ok(flow)
     }
@@ -286,6 +327,7 @@ impl SelectStream {
                     break;
                 }
                 collector.add_batch(&program, &reader, self)?;
+                self.rows_read = reader.rows_read();
             },
         }
         self.phase = Phase::Emitting(collector.finish(&program.select, self)?);

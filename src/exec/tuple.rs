@@ -40,10 +40,10 @@ pub fn encode<'a>(
 ///
 /// # Errors
 /// 1712 when the bytes are not what was written (a damaged spill file).
-pub fn decode<'e>(
-    mut bytes: &[u8],
-    exprs: impl Iterator<Item = &'e Expr>,
-) -> Result<Vec<Value<'_>>> {
+pub fn decode<'a>(
+    mut bytes: &'a [u8],
+    exprs: impl Iterator<Item = &'a Expr>,
+) -> Result<Vec<Value<'a>>> {
     let mut values = Vec::new();
     for expr in exprs {
         let (value, rest) = key::decode_part(bytes, &expr.ty, Direction::Asc)?;

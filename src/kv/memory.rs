@@ -212,9 +212,10 @@ impl State {
         };
         let range = (Bound::Included(scan.range.start.as_slice()), until);
         let rows = keys.range::<[u8], _>(range);
-        let mut rows: Box<dyn Iterator<Item = (&Key, &Versions)>> = match scan.options.reverse {
-            true => Box::new(rows.rev()),
-            false => Box::new(rows),
+        let mut rows: Box<dyn Iterator<Item = (&Key, &Versions)>> = if scan.options.reverse {
+            Box::new(rows.rev())
+        } else {
+            Box::new(rows)
         };
         let full = rows.try_for_each(|(key, versions)| {
             let Some(value) = value_at(versions, ts) else {

@@ -6,7 +6,6 @@ use super::command::Command;
 use super::handshake::{Hello, Login};
 use super::packet::PacketReader;
 use super::parameters::Parameters;
-use super::text::statement_text;
 
 /// The limit under which [`packets`] reads.
 const PACKET_BYTES_MAX: usize = 1 << 20;
@@ -71,10 +70,4 @@ pub fn login(payload: &[u8]) {
         let plugin = plugin.unwrap_or(Plugin::DEFAULT);
         let _proven = password.is_proven(plugin, &salt, &login.response);
     }
-}
-
-/// Makes text of a statement's bytes.
-pub fn text(payload: &[u8]) {
-    let _text = statement_text(payload, true);
-    let _plain = statement_text(payload, false);
 }

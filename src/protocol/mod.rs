@@ -5,8 +5,7 @@
 //! `session` gives the answers. It is the only room that knows what a packet looks like.
 //!
 //! In reading order: [`wire`] (integers and strings), [`packet`] (framing in both directions),
-//! [`capabilities`], [`auth`], [`handshake`], [`command`], [`parameters`] (of EXECUTE), [`text`]
-//! (the text of a statement), [`reply`] (OK, ERR, EOF), [`column`], [`row`], [`fuzz`].
+//! [`capabilities`], [`auth`], [`handshake`], [`command`], [`parameters`] (of EXECUTE), [`reply`] (OK, ERR, EOF), [`column`], [`row`], [`fuzz`].
 //!
 //! Source: MySQL Server Doxygen documentation, "Client/Server Protocol".
 
@@ -24,7 +23,6 @@ pub mod reply;
 pub mod row;
 #[cfg(test)]
 mod tests;
-pub mod text;
 pub mod wire;
 
 pub use auth::{Password, Plugin, Salt};

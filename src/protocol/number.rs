@@ -22,6 +22,16 @@ pub(super) fn put_text_i64(out: &mut Vec<u8>, number: i64) {
     put_digits(out, number.unsigned_abs(), number < 0);
 }
 
+/// The two digits of a number below 100.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "a remainder by 100, doubled, is below 199"
+)]
+pub(super) fn digit_pair(number: u8) -> [u8; 2] {
+    let at = usize::from(number % 100) * 2;
+    [PAIRS[at], PAIRS[at + 1]]
+}
+
 #[expect(
     clippy::indexing_slicing,
     reason = "`at` starts at DIGITS_MAX and a u64 with a sign has at most that many characters; \

@@ -6,6 +6,7 @@
 use super::{calendar, number, wire};
 use crate::error::{Error, Result};
 use crate::types::column_type::IntWidth;
+use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Value};
 
 /// Encodes the rows of one result.
@@ -55,11 +56,11 @@ impl RowEncoder {
         }
     }
 
-    /// Appends a row's payload. After an error the buffer holds a part of it.
+    /// Appends a row's payload, TIMESTAMPs in the given zone. After an error the buffer holds a part of it.
     ///
     /// # Errors
     /// An internal error when the values are not those of the columns.
-    pub fn encode(&self, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
+    pub fn encode(&self, values: &[Value<'_>], zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
         if values.len() != self.columns_count {
             let (values, columns) = (values.len(), self.columns_count);
             return Err(Error::internal(format!(
@@ -67,14 +68,14 @@ impl RowEncoder {
             )));
         }
         match &self.form {
-            Form::Text => values.iter().for_each(|value| put_text(out, value)),
-            Form::Binary(cells) => put_binary_row(out, cells, values)?,
+            Form::Text => values.iter().for_each(|value| put_text(out, value, zone)),
+            Form::Binary(cells) => put_binary_row(out, (cells, values), zone)?,
         }
         Ok(())
     }
 }
 
-fn put_text(out: &mut Vec<u8>, value: &Value<'_>) {
+fn put_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
     match value {
         Value::Null => out.push(wire::NULL_LENGTH),
         Value::Int(number) => number::put_text_i64(out, *number),
@@ -89,15 +90,15 @@ fn put_text(out: &mut Vec<u8>, value: &Value<'_>) {
         | Value::Time(_)
         | Value::Datetime(_)
         | Value::Timestamp(_)
-        | Value::Year(_) => put_short_text(out, value),
+        | Value::Year(_) => put_short_text(out, value, zone),
     }
 }
 
 /// Texts of numbers and dates are short: their length byte is written last.
-fn put_short_text(out: &mut Vec<u8>, value: &Value<'_>) {
+fn put_short_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
     let start = out.len();
     out.push(0);
-    calendar::put_value_text(out, value);
+    calendar::put_value_text(out, value, zone);
     let bytes = out.len() - start - 1;
     match u8::try_from(bytes) {
         Ok(short) if short <= wire::SHORT_LENGTH_MAX => {
@@ -114,7 +115,11 @@ fn put_short_text(out: &mut Vec<u8>, value: &Value<'_>) {
 }
 
 /// A zero byte, a bitmap of the NULLs that begins at bit 2, the values that are not NULL.
-fn put_binary_row(out: &mut Vec<u8>, cells: &[Cell], values: &[Value<'_>]) -> Result<()> {
+fn put_binary_row(
+    out: &mut Vec<u8>,
+    (cells, values): (&[Cell], &[Value<'_>]),
+    zone: &Zone,
+) -> Result<()> {
     out.push(0);
     let bitmap = out.len();
     out.resize(bitmap + (cells.len() + 2).div_ceil(8), 0);
@@ -123,7 +128,7 @@ fn put_binary_row(out: &mut Vec<u8>, cells: &[Cell], values: &[Value<'_>]) -> Re
             if let Some(bits) = out.get_mut(bitmap + (idx + 2) / 8) {
                 *bits |= 1 << ((idx + 2) % 8);
             }
-        } else if !cell.put(out, value) {
+        } else if !cell.put(out, value, zone) {
             return Err(mismatch(idx, *cell, value));
         }
     }
@@ -167,17 +172,18 @@ impl Cell {
     }
 
     /// Appends a value that is not NULL; `false` when it does not go with the column's type.
-    fn put(self, out: &mut Vec<u8>, value: &Value<'_>) -> bool {
+    fn put(self, out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) -> bool {
         match self {
             Cell::Int64 => put_int64(out, value),
             Cell::String => {
-                put_text(out, value);
+                put_text(out, value, zone);
                 true
             }
             Cell::Int8 | Cell::Int16 | Cell::Int32 => put_narrow_int(out, self, value),
             Cell::Float => put_float(out, value),
             Cell::Double => put_double(out, value),
-            Cell::Date | Cell::Moment => calendar::put_binary_moment(out, value),
+            Cell::Date => calendar::put_binary_date(out, value),
+            Cell::Moment => calendar::put_binary_datetime(out, value, zone),
             Cell::Time => calendar::put_binary_time(out, value),
         }
     }

@@ -14,11 +14,11 @@ use super::packet::{Desync, PART_BYTES_MAX, PacketReader, PacketWriter};
 use super::parameters::Parameters;
 use super::reply::{self, Outcome};
 use super::row::RowEncoder;
-use super::text::statement_text;
 use super::{fuzz, wire};
 use crate::error::{Code, Error};
 use crate::types::column_type::{IntWidth, LobSize};
-use crate::types::{ColumnType, ResultColumn, Value};
+use crate::types::temporal::zone::Zone;
+use crate::types::{ColumnType, Date, Datetime, Decimal, ResultColumn, Time, Timestamp, Value};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
@@ -443,11 +443,11 @@ fn text_rows() {
     ];
     let encoder = RowEncoder::text(values.len());
     let mut out = Vec::new();
-    encoder.encode(&values, &mut out).unwrap();
+    encoder.encode(&values, &Zone::UTC, &mut out).unwrap();
     let expected =
         unhex("fb 032d3432 143138343436373434303733373039353531363135 02c3a9 0200ff 03312e35");
     assert_eq!(hex(&out), hex(&expected));
-    assert!(encoder.encode(&values[1..], &mut out).is_err());
+    assert!(encoder.encode(&values[1..], &Zone::UTC, &mut out).is_err());
 }
 
 #[test]
@@ -474,38 +474,12 @@ fn binary_rows() {
     let values: Vec<Value<'_>> = cases.iter().map(|(_, value, _)| value.clone()).collect();
     let cells: String = cases.iter().map(|(_, _, hex)| *hex).collect();
     let mut out = Vec::new();
-    encoder.encode(&values, &mut out).unwrap();
+    encoder.encode(&values, &Zone::UTC, &mut out).unwrap();
     assert_eq!(hex(&out), format!("000800{cells}"));
 
     let tiny = [int(IntWidth::Tiny, false)];
-    let wrong = RowEncoder::binary(tiny.iter()).encode(&[Value::Int(300)], &mut out);
+    let wrong = RowEncoder::binary(tiny.iter()).encode(&[Value::Int(300)], &Zone::UTC, &mut out);
     assert_eq!(wrong.unwrap_err().code(), Code::Unknown);
-}
-
-#[test]
-fn binary_literals_that_are_not_utf8_become_hex() {
-    let cases: &[(&[u8], &str)] = &[
-        (b"SELECT 'a\xc3\xa9'", "SELECT 'aé'"),
-        (
-            b"INSERT INTO t VALUES (_binary'\xff\\0\\'''\\%', 'ok')",
-            "INSERT INTO t VALUES (X'FF0027275C25', 'ok')",
-        ),
-        (b"SELECT _BINARY \"\xfe\"", "SELECT X'FE'"),
-        (b"SELECT x_binary'\xfe'", "SELECT x_binaryX'FE'"),
-        (
-            b"/* ' */ -- '\n# '\n SELECT `'`, '\xff'",
-            "/* ' */ -- '\n# '\n SELECT `'`, X'FF'",
-        ),
-    ];
-    for (bytes, expected) in cases {
-        assert_eq!(statement_text(bytes, true).unwrap(), *expected);
-    }
-    assert_eq!(
-        statement_text(b"SELECT '\xff\\'", false).unwrap(),
-        "SELECT X'FF5C'"
-    );
-    let error = statement_text(b"SELECT \xff", true).unwrap_err();
-    assert_eq!(error.code(), Code::InvalidCharacterString);
 }
 
 #[test]
@@ -623,7 +597,6 @@ proptest! {
         fuzz::packets(&bytes, piece);
         fuzz::command(&bytes);
         fuzz::login(&bytes);
-        fuzz::text(&bytes);
         fuzz::execute_parameters(&bytes, count);
     }
 
@@ -662,4 +635,156 @@ fn a_first_answer_is_verified_or_asked_for_again() {
     assert_eq!(change(sha2, &[1; 32]), Verify(Plugin::CachingSha2));
     assert_eq!(change(native, &[1; 20]), Verify(Plugin::Native));
     assert_eq!(change(None, b""), Verify(Plugin::Native));
+}
+
+fn moment(text: (u16, u8, u8), micros_of_day: u64, fsp: u8) -> Value<'static> {
+    let date = Date::new(text.0, text.1, text.2).unwrap();
+    Value::Datetime(Datetime::new(date, micros_of_day, fsp).unwrap())
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
+fn binary_dates_and_times() {
+    let fsp = 6;
+    let hour = 3_600_000_000_u64;
+    let cases = [
+        (
+            ColumnType::Date,
+            Value::Date(Date::new(2024, 2, 29).unwrap()),
+            "04e807021d",
+        ),
+        (ColumnType::Date, Value::Date(Date::ZERO), "00"),
+        (
+            ColumnType::Datetime { fsp },
+            moment((2024, 2, 29), 0, 6),
+            "04e807021d",
+        ),
+        (
+            ColumnType::Datetime { fsp },
+            moment((2024, 2, 29), hour, 6),
+            "07e807021d010000",
+        ),
+        (
+            ColumnType::Datetime { fsp },
+            moment((2024, 2, 29), 1, 6),
+            "0be807021d00000001000000",
+        ),
+        (
+            ColumnType::Datetime { fsp: 0 },
+            moment((2024, 2, 29), 1, 0),
+            "04e807021d",
+        ),
+        (ColumnType::Datetime { fsp }, moment((0, 0, 0), 0, 6), "00"),
+        (ColumnType::Time { fsp }, Value::Time(Time::ZERO), "00"),
+        (
+            ColumnType::Time { fsp },
+            Value::Time(Time::from_micros(-25 * 3_600_000_000, 6).unwrap()),
+            "080101000000010000",
+        ),
+        (
+            ColumnType::Time { fsp },
+            Value::Time(Time::from_micros(1_500_000, 1).unwrap()),
+            "0c000000000000000120a10700",
+        ),
+        (
+            ColumnType::Timestamp { fsp: 0 },
+            Value::Timestamp(Timestamp::from_micros(86_400_000_000, 0).unwrap()),
+            "07b2070102010000",
+        ),
+        (
+            ColumnType::Decimal {
+                precision: 5,
+                scale: 2,
+            },
+            Value::Decimal(Decimal::parse("-12.50").unwrap()),
+            "062d31322e3530",
+        ),
+    ];
+    let zone = Zone::parse("+01:00").unwrap();
+    for (ty, value, expected) in cases {
+        let encoder = RowEncoder::binary(std::iter::once(&ty));
+        let mut out = Vec::new();
+        encoder.encode(&[value], &zone, &mut out).unwrap();
+        assert_eq!(hex(&out), format!("0000{expected}"));
+    }
+}
+
+#[test]
+fn execute_parameters_that_are_dates() {
+    let mut parameters = Parameters::new(6);
+    let body = unhex(
+        "00 01 0a00 0c00 0700 0b00 f600 0b00
+         04e807021d 07e807021d010203 0be807021d01020301000000 080101000000010000 042d312e35 00",
+    );
+    let values = parameters.decode(&body).unwrap();
+    let texts: Vec<_> = values
+        .iter()
+        .map(|value| value.to_text().into_owned())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "2024-02-29",
+            "2024-02-29 01:02:03",
+            "2024-02-29 01:02:03.000001",
+            "-25:00:00",
+            "-1.5",
+            "00:00:00"
+        ]
+    );
+    for (body, code) in [
+        ("00 01 0a00 04e807021e", Code::IncorrectTypeValue),
+        ("00 01 0c00 07e807021d180000", Code::IncorrectTypeValue),
+        ("00 01 0b00 0800ffffffff010000", Code::IncorrectTypeValue),
+        ("00 01 0c00 05e807021d18", Code::MalformedPacket),
+        ("00 01 f600 0178", Code::IncorrectValue),
+    ] {
+        let mut parameters = Parameters::new(1);
+        assert_eq!(
+            parameters.decode(&unhex(body)).unwrap_err().code(),
+            code,
+            "{body}"
+        );
+    }
+    let zero = Parameters::new(1)
+        .decode(&unhex("00 01 0c00 00"))
+        .unwrap()
+        .remove(0)
+        .to_text()
+        .into_owned();
+    assert_eq!(zero, "0000-00-00 00:00:00");
+}
+
+proptest! {
+    #[test]
+    fn dates_and_times_are_shown_as_types_shows_them(
+        packed in any::<u64>(),
+        micros in -Time::MICROS_MAX..=Time::MICROS_MAX,
+        at in 1_000_000_i64..2_000_000_000_000_000,
+        fsp in 0_u8..=6,
+        offset in -12_i32..=12,
+    ) {
+        let zone = Zone::parse(&format!("{offset:+03}:30")).unwrap();
+        let mut values = vec![
+            Value::Time(Time::from_micros(micros, fsp).unwrap()),
+            Value::Timestamp(Timestamp::from_micros(at, fsp).unwrap()),
+            Value::Year(u16::try_from(packed % 2156).unwrap()),
+            Value::Double(f64::from_bits(packed)),
+        ];
+        let parts = (packed % 10_000, packed / 10_000 % 13, packed / 130_000 % 32);
+        let parts = (u16::try_from(parts.0), u8::try_from(parts.1), u8::try_from(parts.2));
+        if let Some(date) = Date::new(parts.0.unwrap(), parts.1.unwrap(), parts.2.unwrap()) {
+            values.push(Value::Date(date));
+            let micros_of_day = packed % 86_400_000_000;
+            values.push(Value::Datetime(Datetime::new(date, micros_of_day, fsp).unwrap()));
+        }
+        for value in values {
+            let mut expected = vec![0];
+            value.write_text_in(&zone, &mut expected);
+            expected[0] = u8::try_from(expected.len() - 1).unwrap();
+            let mut out = Vec::new();
+            RowEncoder::text(1).encode(&[value], &zone, &mut out).unwrap();
+            prop_assert_eq!(out, expected);
+        }
+    }
 }

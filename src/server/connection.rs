@@ -47,7 +47,11 @@ pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: Soc
         }
         Err(gone) => gone,
     };
-    tracing::debug!(id, %address, %gone, "connection ended");
+    if matches!(gone, Gone::Refused(_) | Gone::Desync(_)) {
+        tracing::info!(id, %address, %gone, "connection ended");
+    } else {
+        tracing::debug!(id, %address, %gone, "connection ended");
+    }
 }
 
 struct Connection {
@@ -101,7 +105,7 @@ impl Connection {
         let login = match entered.unwrap_or_else(|_| Err(timed_out())) {
             Ok(login) => login,
             Err(gone) => {
-                wire.last_words(&gone).await;
+                wire.last_words(&gone);
                 return Err(gone);
             }
         };
@@ -134,11 +138,10 @@ impl Connection {
         if let Some(database) = &login.database
             && let Err(error) = talk.session.use_database(database)
         {
-            talk.wire.error(&error);
-            talk.wire.flush().await?;
-            return Err(Gone::Refused(error));
+            return Err(talk.wire.refuse(error).await);
         }
         talk.refresh();
+        talk.database_may_differ();
         talk.ok();
         talk.end_command();
         self.reader
@@ -160,7 +163,7 @@ impl Connection {
             }
         };
         self.talk.wire.out.set_sequence(0);
-        self.talk.wire.last_words(&gone).await;
+        self.talk.wire.last_words(&gone);
         gone
     }
 
@@ -244,8 +247,7 @@ impl Talk {
     }
 
     fn end_command(&self) {
-        self.registration
-            .end(self.state.wait_timeout, self.session.database().as_deref());
+        self.registration.end(self.state.wait_timeout);
     }
 
     fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {
@@ -273,16 +275,19 @@ impl Talk {
         match command {
             Command::Quit => return Ok(Next::Quit),
             Command::ChangeUser(body) => return Ok(self.begin_change_user(body)),
-            Command::Query(text) => self.query(text).await?,
-            Command::InitDb(name) => self.init_db(name).await,
-            Command::FieldList { table, wildcard } => self.field_list(table, wildcard).await,
+            Command::Query(text) => {
+                self.query(text).await?;
+                self.database_may_differ();
+            }
+            Command::InitDb(name) => self.init_db(name),
+            Command::FieldList { table, wildcard } => self.field_list(table, wildcard),
             Command::Statistics => self.statistics(),
             Command::ProcessInfo => self.query(b"SHOW PROCESSLIST").await?,
             Command::ProcessKill(id) => self.query(format!("KILL {id}").as_bytes()).await?,
             Command::Ping => self.ok(),
-            Command::ResetConnection => self.reset_connection().await,
+            Command::ResetConnection => self.reset_connection(),
             Command::SetMultiStatements(allowed) => self.set_multi_statements(allowed),
-            Command::StmtPrepare(text) => self.prepare(text).await,
+            Command::StmtPrepare(text) => self.prepare(text),
             Command::StmtExecute(execute) => self.execute(execute).await?,
             Command::StmtSendLongData {
                 id,

@@ -34,18 +34,16 @@ const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// # Errors
 /// When the address cannot be taken, in words for the operator.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => format!(
-                "cannot listen on {address}: the port is taken; stop the other server or choose \
-             another port with --listen"
-            ),
-            io::ErrorKind::PermissionDenied => {
-                format!("cannot listen on {address}: permission denied; choose a port above 1023")
-            }
-            _ => format!("cannot listen on {address}: {error}"),
-        })
+    TcpListener::bind(address).await.map_err(|error| {
+        let why = if error.kind() == io::ErrorKind::AddrInUse {
+            "the port is taken; stop the other server or choose another port with --listen".into()
+        } else if error.kind() == io::ErrorKind::PermissionDenied {
+            "permission denied; choose a port above 1023 with --listen".into()
+        } else {
+            error.to_string()
+        };
+        format!("cannot listen on {address}: {why}")
+    })
 }
 
 /// What the server must know beside its data.

@@ -36,7 +36,7 @@ impl Guest<'_> {
                 self.wire.capabilities = hello.capabilities;
                 Ok(hello)
             }
-            Err(error) => self.refuse(error).await,
+            Err(error) => Err(self.wire.refuse(error).await),
         }
     }
 
@@ -54,7 +54,7 @@ impl Guest<'_> {
         let password = accounts.password(&login.user, self.address);
         if !password.is_proven(plugin, self.salt, &response) {
             let error = self.access_denied(&login.user, &response);
-            return self.refuse(error).await;
+            return Err(self.wire.refuse(error).await);
         }
         if plugin == Plugin::CachingSha2 && auth::is_given(&response) {
             self.wire.out.packet(handshake::put_fast_auth_success);
@@ -80,7 +80,8 @@ impl Guest<'_> {
                 let Some(payload) = payload else {
                     let bytes_max = self.reader.packet_bytes_max();
                     let text = format!("Bad handshake: a packet of more than {bytes_max} bytes");
-                    return self.refuse(Error::new(Code::HandshakeFailed, text)).await;
+                    let error = Error::new(Code::HandshakeFailed, text);
+                    return Err(self.wire.refuse(error).await);
                 };
                 return Ok(payload);
             }
@@ -97,13 +98,6 @@ impl Guest<'_> {
         };
         let text = format!("Access denied for user '{user}'@'{host}' (using password: {given})");
         Error::new(Code::AccessDenied, text)
-    }
-
-    /// Says no and ends the connection.
-    pub(super) async fn refuse<T>(&mut self, error: Error) -> Result<T, Gone> {
-        self.wire.error(&error);
-        self.wire.flush().await?;
-        Err(Gone::Refused(error))
     }
 }
 

@@ -19,10 +19,8 @@ use crate::protocol::parameters::Parameters;
 use crate::protocol::reply;
 use crate::protocol::row::RowEncoder;
 use crate::session::{Prepared, Reply, ResultSet};
+use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
-
-/// Prepared statements of one connection, MySQL's default for the whole server.
-const STATEMENTS_MAX: usize = 16_382;
 
 /// Open cursors of one connection: each holds a snapshot and up to a page of rows.
 const CURSORS_MAX: usize = 32;
@@ -114,8 +112,8 @@ fn unknown(id: u32, command: &str) -> Error {
 
 impl Talk {
     /// COM_STMT_PREPARE.
-    pub(super) async fn prepare(&mut self, bytes: &[u8]) {
-        let prepared = self.try_prepare(bytes).await;
+    pub(super) fn prepare(&mut self, text: &[u8]) {
+        let prepared = self.try_prepare(text);
         self.refresh();
         match prepared {
             Ok(prepared) => self.send_prepared(&prepared),
@@ -123,17 +121,10 @@ impl Talk {
         }
     }
 
-    async fn try_prepare(&mut self, bytes: &[u8]) -> Result<Prepared> {
-        if STATEMENTS_MAX <= self.statements.by_id.len() {
-            let text = format!(
-                "Can't create more than max_prepared_stmt_count statements \
-                 (current value: {STATEMENTS_MAX})"
-            );
-            return Err(Error::new(Code::TooManyStatements, text));
-        }
-        let prepared = self.session.prepare(bytes)?;
+    fn try_prepare(&mut self, text: &[u8]) -> Result<Prepared> {
+        let prepared = self.session.prepare(text)?;
         let statement = Statement {
-            text: bytes.get(..TEXT_BYTES_MAX).unwrap_or(bytes).into(),
+            text: text.get(..TEXT_BYTES_MAX).unwrap_or(text).into(),
             parameters: Parameters::new(prepared.parameters_count),
             shape: None,
             cursor: None,
@@ -194,7 +185,11 @@ impl Talk {
     }
 
     async fn binary_rows(&mut self, id: u32, set: ResultSet) -> std::result::Result<(), Gone> {
-        let ResultSet { columns, mut rows } = set;
+        let ResultSet {
+            columns,
+            zone,
+            mut rows,
+        } = set;
         let kept = self
             .statements
             .by_id
@@ -202,7 +197,7 @@ impl Talk {
             .and_then(|kept| kept.shape.take());
         let shape = put_shape(&mut self.wire, columns, (kept, self.state.json_as));
         self.wire.end_of_columns(self.state.status);
-        let streamed = rows::stream(&mut self.wire, &shape.encoder, rows.as_mut()).await?;
+        let streamed = rows::stream(&mut self.wire, (&shape.encoder, &zone), rows.as_mut()).await?;
         drop(rows);
         self.end_rows(streamed, false);
         if let Some(statement) = self.statements.by_id.get_mut(&id) {
@@ -219,7 +214,11 @@ impl Talk {
             self.wire.error(&Error::new(Code::TooManyStatements, text));
             return;
         }
-        let ResultSet { columns, rows } = set;
+        let ResultSet {
+            columns,
+            zone,
+            rows,
+        } = set;
         let encoder = RowEncoder::binary(columns.iter().map(|column| &column.ty));
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         self.wire
@@ -227,7 +226,7 @@ impl Talk {
         if let Ok(statement) = self.statements.find(id, "EXECUTE") {
             statement.cursor = Some(Cursor {
                 rows,
-                waiting: WaitingRows::new(encoder),
+                waiting: WaitingRows::new(encoder, zone),
                 end: None,
             });
         }
@@ -268,8 +267,8 @@ impl Talk {
             let rows_count = cursor.waiting.rows_seen;
             drop(cursor);
             self.session.end_rows(rows_count);
+            self.refresh();
         }
-        self.refresh();
     }
 
     /// COM_STMT_RESET.
@@ -361,6 +360,7 @@ impl Cursor {
 /// A page of encoded rows that were not yet asked for.
 struct WaitingRows {
     encoder: RowEncoder,
+    zone: Zone,
     bytes: Vec<u8>,
     /// Where each waiting row ends.
     ends: VecDeque<usize>,
@@ -369,9 +369,10 @@ struct WaitingRows {
 }
 
 impl WaitingRows {
-    fn new(encoder: RowEncoder) -> WaitingRows {
+    fn new(encoder: RowEncoder, zone: Zone) -> WaitingRows {
         WaitingRows {
             encoder,
+            zone,
             bytes: Vec::new(),
             ends: VecDeque::new(),
             start: 0,
@@ -400,7 +401,7 @@ impl WaitingRows {
 impl RowSink for WaitingRows {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
         let start = self.bytes.len();
-        if let Err(error) = self.encoder.encode(values, &mut self.bytes) {
+        if let Err(error) = self.encoder.encode(values, &self.zone, &mut self.bytes) {
             self.bytes.truncate(start);
             return Err(error);
         }

@@ -13,8 +13,8 @@ use crate::session::{Answer, Done, Reply, ResultSet};
 
 impl Talk {
     /// Runs the statements of a query one after the other, until one fails.
-    pub(super) async fn query(&mut self, bytes: &[u8]) -> std::result::Result<(), Gone> {
-        let mut rest = bytes;
+    pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<(), Gone> {
+        let mut rest = text;
         loop {
             let answered = self.session.query(rest).await;
             self.refresh();
@@ -41,6 +41,11 @@ impl Talk {
         }
     }
 
+    /// Tells SHOW PROCESSLIST which database is current.
+    pub(super) fn database_may_differ(&self) {
+        self.registration.set_database(self.session.database());
+    }
+
     /// An OK with news.
     pub(super) fn done(&mut self, done: &Done, more: bool) {
         self.wire.ok(&Outcome {
@@ -54,12 +59,16 @@ impl Talk {
 
     /// Streams a result as text; `false` when it ended with an error.
     async fn text_rows(&mut self, set: ResultSet, more: bool) -> std::result::Result<bool, Gone> {
-        let ResultSet { columns, mut rows } = set;
+        let ResultSet {
+            columns,
+            zone,
+            mut rows,
+        } = set;
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         let status = self.state.status.with_if(Status::MORE_RESULTS, more);
         self.wire.end_of_columns(status);
         let encoder = RowEncoder::text(columns.len());
-        let streamed = rows::stream(&mut self.wire, &encoder, rows.as_mut()).await?;
+        let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await?;
         drop(rows);
         Ok(self.end_rows(streamed, more))
     }
@@ -82,17 +91,18 @@ impl Talk {
     }
 
     /// COM_INIT_DB.
-    pub(super) async fn init_db(&mut self, name: &[u8]) {
+    pub(super) fn init_db(&mut self, name: &[u8]) {
         let changed = match name_text(name) {
             Ok(name) => self.session.use_database(name),
             Err(error) => Err(error),
         };
         self.refresh();
+        self.database_may_differ();
         self.ok_or_error(changed);
     }
 
     /// COM_FIELD_LIST: definitions without count and without rows.
-    pub(super) async fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
+    pub(super) fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
         let listed = match (name_text(table), name_text(wildcard)) {
             (Ok(table), Ok(wildcard)) => self.session.list_fields(table, wildcard),
             (Err(error), _) | (_, Err(error)) => Err(error),
@@ -133,10 +143,11 @@ impl Talk {
     }
 
     /// COM_RESET_CONNECTION.
-    pub(super) async fn reset_connection(&mut self) {
+    pub(super) fn reset_connection(&mut self) {
         self.statements.clear();
         let reset = self.session.reset();
         self.refresh();
+        self.database_may_differ();
         self.ok_or_error(reset);
     }
 

@@ -3,6 +3,8 @@
 //! Hot: [`PacketSink::row`] runs per row and encodes straight into the output buffer. After each
 //! page the buffer is sent, waiting for the client if it is slow: memory stays at one page.
 
+use tokio::task::yield_now;
+
 use super::wire::{Gone, Wire};
 use crate::error::Result;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
@@ -10,6 +12,7 @@ use crate::protocol::column::{self, JsonAs};
 use crate::protocol::packet::PacketWriter;
 use crate::protocol::row::RowEncoder;
 use crate::protocol::wire::put_lenenc;
+use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
 
 /// How a result ended.
@@ -24,13 +27,15 @@ pub(super) struct Streamed {
 struct PacketSink<'a> {
     out: &'a mut PacketWriter,
     encoder: &'a RowEncoder,
+    zone: &'a Zone,
     rows_count: u64,
 }
 
 impl RowSink for PacketSink<'_> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let encoder = self.encoder;
-        self.out.try_packet(|out| encoder.encode(values, out))?;
+        let (encoder, zone) = (self.encoder, self.zone);
+        self.out
+            .try_packet(|out| encoder.encode(values, zone, out))?;
         self.rows_count += 1;
         Ok(())
     }
@@ -48,7 +53,7 @@ pub(super) fn put_definitions(out: &mut PacketWriter, columns: &[ResultColumn], 
 /// Sends all rows; what ends them is left to be sent.
 pub(super) async fn stream(
     wire: &mut Wire,
-    encoder: &RowEncoder,
+    (encoder, zone): (&RowEncoder, &Zone),
     rows: &mut dyn RowStream,
 ) -> std::result::Result<Streamed, Gone> {
     let mut rows_count = 0;
@@ -56,6 +61,7 @@ pub(super) async fn stream(
         let mut sink = PacketSink {
             out: &mut wire.out,
             encoder,
+            zone,
             rows_count,
         };
         let page = rows.next_page(&mut sink).await;
@@ -63,6 +69,8 @@ pub(super) async fn stream(
         let end = match page {
             Ok(PageEnd::More) => {
                 wire.flush().await?;
+                // A scan whose client keeps up never waits; let others run on this thread.
+                yield_now().await;
                 continue;
             }
             Ok(PageEnd::Last { warnings_count }) => Ok(warnings_count),

@@ -147,6 +147,15 @@ impl Wire {
         self.out.packet(|out| reply::put_error(out, error));
     }
 
+    /// Tells the client no; the connection is to end.
+    pub(super) async fn refuse(&mut self, error: Error) -> Gone {
+        self.error(&error);
+        match self.flush().await {
+            Ok(()) => Gone::Refused(error),
+            Err(gone) => gone,
+        }
+    }
+
     /// Appends the packet between columns and rows, which newer clients do without.
     pub(super) fn end_of_columns(&mut self, status: Status) {
         if !self.capabilities.has(Capabilities::DEPRECATE_EOF) {
@@ -166,25 +175,34 @@ impl Wire {
             .packet(|out| reply::put_end(out, capabilities, &outcome));
     }
 
-    /// Tells the client why its connection ends, where it can be told.
-    pub(super) async fn last_words(&mut self, gone: &Gone) {
-        let error = match gone {
-            Gone::Closed | Gone::Failed(_) | Gone::Refused(_) => return,
-            Gone::Desync(Desync::OutOfOrder) => {
-                Error::new(Code::NetPacketsOutOfOrder, "Got packets out of order")
-            }
-            Gone::Desync(Desync::Endless) => Error::new(
+    /// Tells the client why its connection ends, where it can be told without waiting.
+    pub(super) fn last_words(&mut self, gone: &Gone) {
+        if let Some(error) = gone.last_words() {
+            self.error(&error);
+            let _ = self.socket.try_write(self.out.bytes());
+        }
+    }
+}
+
+impl Gone {
+    fn last_words(&self) -> Option<Error> {
+        match self {
+            Gone::Desync(Desync::OutOfOrder) => Some(Error::new(
+                Code::NetPacketsOutOfOrder,
+                "Got packets out of order",
+            )),
+            Gone::Desync(Desync::Endless) => Some(Error::new(
                 Code::PacketTooLarge,
                 "Got a packet bigger than 'max_allowed_packet' bytes",
-            ),
-            Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => return,
+            )),
             Gone::Stopped(stop @ (Stop::Drain | Stop::IdleTooLong | Stop::ShuttingDown)) => {
-                stop.error()
+                Some(stop.error())
             }
-        };
-        self.error(&error);
-        let rest = self.out.bytes();
-        let _ = self.socket.try_write(rest);
+            Gone::Closed
+            | Gone::Failed(_)
+            | Gone::Refused(_)
+            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => None,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::exec::row::ValuesRow;
 use crate::sql::ast::{ColumnName, Expr, Literal, ShowFilter};
 use crate::sql::bind::{self, Names};
 use crate::sql::eval::eval_condition;
+use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, ResultColumn, Value};
 
 /// A small table in memory.
@@ -73,7 +74,8 @@ impl Listing {
     /// The listing as an answer.
     pub(super) fn into_reply(self) -> Reply {
         let columns: Arc<[ResultColumn]> = self.result_columns().into();
-        Reply::Rows(ResultSet { columns, rows: Box::new(ReadyRows::new(self.rows)) })
+        let rows = Box::new(ReadyRows::new(self.rows));
+        Reply::Rows(ResultSet { columns, zone: Zone::UTC, rows })
     }
 
     /// Keeps `offset` and `count` rows: LIMIT.

@@ -101,7 +101,8 @@ impl Session {
         };
         let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
         if rest.is_some() && !self.client.multi_statements {
-            let near = String::from_utf8_lossy(sql.get(parsed.rest_offset..).unwrap_or_default());
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            let near = String::from_utf8_lossy(rest);
             return Err(self.failed(parse::syntax_error(&near, 1)));
         }
         if 0 < parsed.parameters_count {
@@ -210,7 +211,7 @@ impl Session {
     /// What a statement that begins now may look at.
     fn context(&self, parameters: Vec<Value<'static>>) -> EvalContext {
         EvalContext {
-            now: Timestamp::now(),
+            now: now(),
             zone: self.settings.zone.clone(),
             mode: self.settings.mode,
             parameters,
@@ -219,4 +220,11 @@ impl Session {
             strict_write: false,
         }
     }
+}
+
+/// The wall clock, in microseconds.
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let micros = i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(micros, 6).unwrap_or(Timestamp::ZERO)
 }

@@ -275,6 +275,11 @@ impl Registration {
         user.clone_into(&mut doing.user);
     }
 
+    /// Another database may be current.
+    pub fn set_database(&self, database: Option<String>) {
+        self.process.doing.lock().database = database;
+    }
+
     /// A command begins. Hot: no allocation in steady state.
     pub fn begin(&self, command: &'static str, text: &[u8]) {
         self.process.questions.fetch_add(1, Ordering::Relaxed);
@@ -294,7 +299,7 @@ impl Registration {
     }
 
     /// The command has ended; the connection may be idle for `wait_timeout`.
-    pub fn end(&self, wait_timeout: Duration, database: Option<&str>) {
+    pub fn end(&self, wait_timeout: Duration) {
         self.process
             .wait_timeout_ms
             .store(millis(wait_timeout), Ordering::Relaxed);
@@ -305,9 +310,6 @@ impl Registration {
         doing.command = "Sleep";
         doing.state = "";
         doing.is_running = false;
-        if doing.database.as_deref() != database {
-            doing.database = database.map(str::to_owned);
-        }
         if TEXT_BYTES_IDLE_MAX < doing.text.capacity() {
             doing.text = String::new();
         }
@@ -353,7 +355,8 @@ mod tests {
             (first.id(), "root", "Query")
         );
         assert_eq!(row.text.as_deref(), Some("SELECT \u{fffd}"));
-        first.end(Duration::from_secs(1), Some("d"));
+        first.set_database(Some("d".to_owned()));
+        first.end(Duration::from_secs(1));
         let row = processes.list().remove(0);
         assert_eq!((row.text, row.database.as_deref()), (None, Some("d")));
         processes.kill(second.id(), Kill::Connection).unwrap();
@@ -376,7 +379,7 @@ mod tests {
         let fine = processes.register(String::new(), Box::new(Gone(false)));
         lost.begin("Query", b"");
         fine.begin("Query", b"");
-        idle.end(Duration::ZERO, None);
+        idle.end(Duration::ZERO);
         for registration in [&lost, &idle, &fine] {
             registration.process.since_ms.store(0, Ordering::Relaxed);
         }

@@ -7,6 +7,7 @@ use crate::exec::rows::RowStream;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
 use crate::types::ResultColumn;
+use crate::types::temporal::zone::Zone;
 
 /// The answer to the first statement of a query.
 pub struct Answer {
@@ -42,6 +43,8 @@ pub struct ResultSet {
     /// The columns. The same `Arc` for each execution of a prepared statement lets the
     /// connection send their definitions again without encoding them again.
     pub columns: Arc<[ResultColumn]>,
+    /// The zone in which TIMESTAMPs are shown.
+    pub zone: Zone,
     /// The rows.
     pub rows: Box<dyn RowStream>,
 }

@@ -125,7 +125,8 @@ impl Session {
         }
         let env = self.select_env(parameters);
         let stream = select::open(Arc::clone(program), env)?;
-        Ok(Reply::Rows(ResultSet { columns, rows: Box::new(stream) }))
+        let zone = self.settings.zone.clone();
+        Ok(Reply::Rows(ResultSet { columns, zone, rows: Box::new(stream) }))
     }
 
     /// What a SELECT that begins now runs with.

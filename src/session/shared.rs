@@ -65,7 +65,7 @@ impl Shared {
     ///
     /// # Errors
     /// One line for the operator.
-    pub async fn open(options: OpenOptions) -> std::result::Result<Arc<Shared>, String> {
+    pub async fn open(options: OpenOptions) -> Result<Arc<Shared>, String> {
         let (engine, spill_dir) = open_engine(&options).await?;
         let shared = Shared::over(engine, spill_dir, &options).await;
         shared.map(Arc::new).map_err(|error| error.message().to_owned())
@@ -111,11 +111,13 @@ async fn open_engine(
         Storage::Lsm(dir) => dir.clone(),
     };
     let mut lsm_options = lsm::Options::new(&dir);
-    lsm_options.durable = options.durable;
+    if !options.durable {
+        lsm_options.durability = lsm::Durability::Async;
+    }
     if let Some(bytes) = options.cache_bytes {
         lsm_options.cache_bytes = bytes;
     }
-    let opened = tokio::task::spawn_blocking(move || Lsm::open(lsm_options)).await;
+    let opened = tokio::task::spawn_blocking(move || Lsm::open(&lsm_options)).await;
     let engine = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     Ok((Arc::new(engine), Some(dir)))
 }
@@ -133,6 +135,5 @@ fn install(globals: &Globals, options: &OpenOptions) -> Result<(), Error> {
         let dir = dir.display().to_string();
         globals.install("datadir", Value::Text(Cow::Owned(dir)))?;
     }
-    let zone = crate::types::temporal::Zone::system_name();
-    globals.install("system_time_zone", Value::Text(Cow::Owned(zone)))
+    Ok(())
 }

@@ -25,7 +25,7 @@ impl<'a> Cursor<'a> {
         self.rest
     }
 
-    /// What stored bytes must be XORed with.
+    /// What turns stored bytes into plain ones, by exclusive or.
     pub(super) fn mask(&self) -> u8 {
         self.mask
     }

@@ -91,8 +91,12 @@ pub(super) fn time_bytes(micros: i64) -> [u8; TIME_BYTES] {
 }
 
 /// The microseconds of [`time_bytes`].
-pub(super) fn time_of([a, b, c, d, e, f]: [u8; TIME_BYTES]) -> i64 {
-    i64::from_be_bytes([0, 0, a, b, c, d, e, f]).wrapping_sub(TIME_OFFSET)
+pub(super) fn time_of(payload: [u8; TIME_BYTES]) -> i64 {
+    let mut bytes = [0; WORD_BYTES];
+    if let Some(low) = bytes.last_chunk_mut() {
+        *low = payload;
+    }
+    i64::from_be_bytes(bytes).wrapping_sub(TIME_OFFSET)
 }
 
 /// Microseconds with the sign bit inverted.

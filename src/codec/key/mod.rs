@@ -7,7 +7,7 @@
 //! - **prefix-freedom**: no encoding of a type begins with another one of it, so that parts stand
 //!   side by side without separator, and what begins with the parts of a prefix has these parts.
 //!
-//! Each part begins with a tag ([`tag`]) that says its family and, for numbers, its length. Every
+//! Each part begins with a tag that says its family and, for numbers, its length. Every
 //! encoding is canonical: one value, one row of bytes. Not here: whole keys (`keyspace`).
 //!
 //! The same bytes serve as sort keys and group keys, so that types which no key column may have
@@ -45,7 +45,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// What every stored byte is XORed with.
+    /// What turns plain bytes into stored ones and back, by exclusive or.
     fn mask(self) -> u8 {
         match self {
             Direction::Asc => 0x00,
@@ -127,7 +127,7 @@ fn decode_value<'a>(
     ty: &'a ColumnType,
 ) -> Result<Value<'a>, Corrupt> {
     let family = Family::of(ty);
-    family.check(tag)?;
+    family.check(tag, cursor.mask())?;
     let value = match ty {
         ColumnType::Null => None,
         ColumnType::Boolean
@@ -196,7 +196,7 @@ pub fn skip_part<'a>(
         return Ok(cursor.rest());
     }
     let family = Family::of(ty);
-    family.check(tag)?;
+    family.check(tag, cursor.mask())?;
     match family {
         Family::Nothing => {}
         Family::Integer => cursor.skip(compact::payload_bytes(tag, tag::INTEGER))?,
@@ -214,6 +214,7 @@ pub fn skip_part<'a>(
 
 /// The least row of bytes above all that begin with `prefix`; `None` when there is none, which
 /// is so for the empty prefix and never for one that parts were appended to.
+#[must_use]
 pub fn prefix_successor(mut prefix: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = prefix.pop() {
         if let Some(next) = last.checked_add(1) {

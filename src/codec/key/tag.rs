@@ -120,12 +120,12 @@ impl Family {
         }
     }
 
-    /// That `tag` begins a value of this family.
-    pub(super) fn check(self, tag: u8) -> Result<(), Corrupt> {
+    /// That `tag` begins a value of this family; `mask` is what it was stored with.
+    pub(super) fn check(self, tag: u8, mask: u8) -> Result<(), Corrupt> {
         if self.tags().contains(&tag) {
             return Ok(());
         }
-        Err(Corrupt::byte(0, tag, self.tag_name()))
+        Err(Corrupt::byte(0, tag ^ mask, self.tag_name()))
     }
 
     const fn tag_name(self) -> &'static str {

@@ -94,6 +94,7 @@ const TABLE: u8 = 0x02;
 
 impl SystemKey {
     /// The stored key.
+    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         match self {
             SystemKey::Database(name) => {

@@ -31,6 +31,7 @@ struct Named {
 
 impl RowBuilder {
     /// An empty row.
+    #[must_use]
     pub fn new() -> RowBuilder {
         RowBuilder::default()
     }
@@ -59,7 +60,7 @@ impl RowBuilder {
         self.nulls.push(id);
     }
 
-    /// Gives a column the bytes it has in another row: see [`super::RowView::iter`].
+    /// Gives a column the bytes it has in another row: see [`super::RowView::columns`].
     pub fn set_stored(&mut self, id: ColumnId, stored: Option<&[u8]>) {
         let Some(bytes) = stored else {
             return self.set_null(id);

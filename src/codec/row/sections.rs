@@ -33,15 +33,19 @@ pub(super) struct Sections<'a> {
     pub(super) expiry_ms: Option<u64>,
     pub(super) timestamps: Option<Timestamps<'a>>,
     pub(super) dynamic: Dynamic<'a>,
+    /// Where the sections begin in the row.
+    at: usize,
 }
 
-/// Splits the bytes behind the values; all of them must be used.
-#[cold]
-pub(super) fn parse(bytes: &[u8], flags: u8) -> Result<Sections<'_>, Corrupt> {
-    let mut sections = Sections::default();
+/// Splits the bytes behind the values, which begin at `at` in the row; all of them must be used.
+pub(super) fn parse(bytes: &[u8], flags: u8, at: usize) -> Result<Sections<'_>, Corrupt> {
+    let mut sections = Sections {
+        at,
+        ..Sections::default()
+    };
     let mut reader = Reader {
         rest: bytes,
-        bytes_count: bytes.len(),
+        until: at.saturating_add(bytes.len()),
     };
     if flags & flag::EXPIRY != 0 {
         sections.expiry_ms = Some(reader.u64()?);
@@ -62,8 +66,9 @@ pub(super) fn parse(bytes: &[u8], flags: u8) -> Result<Sections<'_>, Corrupt> {
             Some(end) => super::view::bytes_count(*end),
             None => 0,
         };
+        let at = reader.at();
         let entries = reader.take(entries_bytes)?;
-        sections.dynamic = Dynamic { ends, entries };
+        sections.dynamic = Dynamic { ends, entries, at };
     }
     if reader.rest.is_empty() {
         return Ok(sections);
@@ -78,7 +83,7 @@ impl Sections<'_> {
         for column in self.dynamic.iter() {
             let name = column?.name;
             if before.is_some_and(|before| name <= before) {
-                return Err(Corrupt::bad(0, "names out of order"));
+                return Err(Corrupt::bad(self.dynamic.at, "names out of order"));
             }
             before = Some(name);
         }
@@ -102,7 +107,7 @@ impl Sections<'_> {
         if is_sorted && is_named {
             return Ok(());
         }
-        Err(Corrupt::bad(0, "timestamps out of order"))
+        Err(Corrupt::bad(self.at, "timestamps out of order"))
     }
 }
 
@@ -149,6 +154,24 @@ fn dynamic_position([a, b, ..]: &[u8; Timestamps::DYNAMIC_BYTES]) -> u16 {
 pub(super) struct Dynamic<'a> {
     ends: &'a [u8],
     entries: &'a [u8],
+    /// Where the entries begin in the row.
+    at: usize,
+}
+
+/// A dynamic column as it is stored.
+#[derive(Debug, Clone, Copy)]
+struct Entry<'a> {
+    name: &'a [u8],
+    /// Tag and value.
+    typed: &'a [u8],
+    /// Where the tag is in the row.
+    typed_at: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn value(&self) -> Result<Value<'a>, Corrupt> {
+        decode_tagged(self.typed).map_err(|corrupt| corrupt.shifted(self.typed_at))
+    }
 }
 
 impl<'a> Dynamic<'a> {
@@ -158,7 +181,7 @@ impl<'a> Dynamic<'a> {
 
     pub(super) fn get(&self, name: &str) -> Result<Option<Value<'a>>, Corrupt> {
         match self.find(name)? {
-            Some((_, typed)) => Ok(Some(decode_tagged(typed)?)),
+            Some((_, entry)) => Ok(Some(entry.value()?)),
             None => Ok(None),
         }
     }
@@ -173,44 +196,48 @@ impl<'a> Dynamic<'a> {
     ) -> impl Iterator<Item = Result<DynamicColumn<'a>, Corrupt>> + use<'a> {
         let columns = *self;
         (0..self.count()).map(move |position| {
-            let (name, typed) = columns.entry(position)?;
-            let name = value::utf8(name).ok_or_else(|| Corrupt::bad(0, "a name not in UTF-8"))?;
-            let value = decode_tagged(typed)?;
+            let entry = columns.entry(position)?;
+            let name = value::utf8(entry.name);
+            let name = name.ok_or_else(|| Corrupt::bad(columns.at, "a name that is not UTF-8"))?;
+            let value = entry.value()?;
             Ok(DynamicColumn { name, value })
         })
     }
 
-    /// Position, and tag and value, of the column of that name: names are sorted.
-    fn find(&self, wanted: &str) -> Result<Option<(usize, &'a [u8])>, Corrupt> {
+    /// The column of that name and its position: names are sorted.
+    fn find(&self, wanted: &str) -> Result<Option<(usize, Entry<'a>)>, Corrupt> {
         let (mut start, mut until) = (0, self.count());
         while start < until {
             let middle = start.midpoint(until);
-            let (name, typed) = self.entry(middle)?;
-            match name.cmp(wanted.as_bytes()) {
+            let entry = self.entry(middle)?;
+            match entry.name.cmp(wanted.as_bytes()) {
                 Ordering::Less => start = middle + 1,
                 Ordering::Greater => until = middle,
-                Ordering::Equal => return Ok(Some((middle, typed))),
+                Ordering::Equal => return Ok(Some((middle, entry))),
             }
         }
         Ok(None)
     }
 
-    /// The name, and tag and value, at a position.
-    fn entry(&self, position: usize) -> Result<(&'a [u8], &'a [u8]), Corrupt> {
+    /// The column at a position.
+    fn entry(&self, position: usize) -> Result<Entry<'a>, Corrupt> {
         let ends = self.ends.as_chunks::<4>().0;
         let end = ends.get(position).map(|end| super::view::bytes_count(*end));
         let start = match position.checked_sub(1) {
             Some(before) => ends.get(before).map(|end| super::view::bytes_count(*end)),
             None => Some(0),
         };
-        let bytes = start
-            .zip(end)
-            .and_then(|(start, end)| self.entries.get(start..end));
-        let parts = bytes.and_then(|bytes| {
-            let (length, rest) = bytes.split_first_chunk::<2>()?;
-            rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))
+        let parts = start.zip(end).and_then(|(start, end)| {
+            let (length, rest) = self.entries.get(start..end)?.split_first_chunk::<2>()?;
+            let (name, typed) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+            let typed_at = self.at.saturating_add(end - typed.len());
+            Some(Entry {
+                name,
+                typed,
+                typed_at,
+            })
         });
-        parts.ok_or_else(|| Corrupt::bad(0, "a dynamic column that ends before it begins"))
+        parts.ok_or_else(|| Corrupt::bad(self.at, "a dynamic column that ends before it begins"))
     }
 }
 
@@ -315,17 +342,18 @@ fn with_fsp<T>(payload: &[u8], decode: impl Fn(&[u8], u8) -> Option<T>) -> Optio
 /// Takes bytes apart from the front.
 struct Reader<'a> {
     rest: &'a [u8],
-    bytes_count: usize,
+    /// Where the rest ends in the row.
+    until: usize,
 }
 
 impl<'a> Reader<'a> {
     fn at(&self) -> usize {
-        self.bytes_count - self.rest.len()
+        self.until.saturating_sub(self.rest.len())
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
         let Some((head, rest)) = self.rest.split_at_checked(count) else {
-            return Err(Corrupt::missing(self.bytes_count));
+            return Err(Corrupt::missing(self.until));
         };
         self.rest = rest;
         Ok(head)
@@ -333,7 +361,7 @@ impl<'a> Reader<'a> {
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
-            return Err(Corrupt::missing(self.bytes_count));
+            return Err(Corrupt::missing(self.until));
         };
         self.rest = rest;
         Ok(*head)

@@ -33,9 +33,8 @@ pub struct RowView<'a> {
     /// As many as ids; two bytes each in the small form, four in the large one.
     ends: &'a [u8],
     values: &'a [u8],
-    sections: Sections<'a>,
-    /// Where the values begin, for telling damage.
-    values_at: usize,
+    /// Checked by [`sections::parse`], and split again by whoever asks: few do.
+    sections: &'a [u8],
 }
 
 impl<'a> RowView<'a> {
@@ -83,6 +82,21 @@ impl<'a> RowView<'a> {
         parts.finish(flags, values_bytes)
     }
 
+    /// Where the values begin in the row.
+    fn values_at(&self) -> usize {
+        let head = if self.is_large() {
+            LARGE_HEAD_BYTES
+        } else {
+            SMALL_HEAD_BYTES
+        };
+        head + self.ids.len() + self.nulls.len() + self.ends.len()
+    }
+
+    fn sections(&self) -> Result<Sections<'a>, Corrupt> {
+        let at = self.values_at().saturating_add(self.values.len());
+        sections::parse(self.sections, self.flags, at)
+    }
+
     fn is_large(&self) -> bool {
         self.flags & flag::LARGE != 0
     }
@@ -111,7 +125,13 @@ impl<'a> RowView<'a> {
                 .binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes))
                 .ok();
         }
-        ids.binary_search(&u8::try_from(id).ok()?).ok()
+        let id = u8::try_from(id).ok()?;
+        // Ids of a table without dropped columns follow each other: then the place is known.
+        let guess = usize::from(id.checked_sub(*ids.first()?)?);
+        if ids.get(guess) == Some(&id) {
+            return Some(guess);
+        }
+        ids.binary_search(&id).ok()
     }
 
     /// Where the value at a position begins in the row, and its bytes.
@@ -121,11 +141,11 @@ impl<'a> RowView<'a> {
             None => Some(0),
         };
         let range = start.zip(self.end(position));
-        let (start, end) = range.ok_or_else(|| Corrupt::missing(self.values_at))?;
+        let (start, end) = range.ok_or_else(|| Corrupt::missing(self.values_at()))?;
         match self.values.get(start..end) {
-            Some(bytes) => Ok((self.values_at.saturating_add(start), bytes)),
+            Some(bytes) => Ok((self.values_at().saturating_add(start), bytes)),
             None => Err(Corrupt::bad(
-                self.values_at,
+                self.values_at(),
                 "a value that ends before it begins",
             )),
         }
@@ -146,13 +166,15 @@ impl<'a> RowView<'a> {
     }
 
     /// How many columns the row has, those that are `NULL` included and dynamic ones not.
+    #[must_use]
     pub fn columns_count(&self) -> usize {
         let id_bytes = if self.is_large() { 4 } else { 1 };
         (self.ids.len() + self.nulls.len()) / id_bytes
     }
 
     /// The columns of the row in order of their ids, as stored: see [`decode_value`].
-    pub fn iter(&self) -> Columns<'a> {
+    #[must_use]
+    pub fn columns(&self) -> Columns<'a> {
         Columns {
             row: *self,
             present: 0,
@@ -173,21 +195,31 @@ impl<'a> RowView<'a> {
     }
 
     /// When the row expires, in milliseconds since 1970; `None` when it does not.
+    #[must_use]
     pub fn expiry_ms(&self) -> Option<u64> {
-        self.sections.expiry_ms
+        // The expiry is the first section, so that rows of a table with TTL are judged cheaply.
+        let is_there = self.flags & flag::EXPIRY != 0;
+        let bytes = self.sections.first_chunk().filter(|_| is_there)?;
+        Some(u64::from_le_bytes(*bytes))
     }
 
     /// When the row was written, in milliseconds since 1970, as far as no cell says otherwise;
     /// `None` when the row keeps no timestamps.
-    pub fn timestamp_ms(&self) -> Option<u64> {
-        self.sections.timestamps.map(|timestamps| timestamps.row_ms)
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the sections cannot be read.
+    pub fn timestamp_ms(&self) -> Result<Option<u64>, Corrupt> {
+        let timestamps = self.sections()?.timestamps;
+        Ok(timestamps.map(|timestamps| timestamps.row_ms))
     }
 
     /// When a column was written, in milliseconds since 1970.
-    pub fn cell_timestamp_ms(&self, id: ColumnId) -> Option<u64> {
-        self.sections
-            .timestamps
-            .map(|timestamps| timestamps.of_column(id))
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the sections cannot be read.
+    pub fn cell_timestamp_ms(&self, id: ColumnId) -> Result<Option<u64>, Corrupt> {
+        let timestamps = self.sections()?.timestamps;
+        Ok(timestamps.map(|timestamps| timestamps.of_column(id)))
     }
 
     /// When a dynamic column was written, in milliseconds since 1970.
@@ -195,10 +227,11 @@ impl<'a> RowView<'a> {
     /// # Errors
     /// [`Corrupt`] when the names cannot be read.
     pub fn dynamic_timestamp_ms(&self, name: &str) -> Result<Option<u64>, Corrupt> {
-        let Some(timestamps) = self.sections.timestamps else {
+        let sections = self.sections()?;
+        let Some(timestamps) = sections.timestamps else {
             return Ok(None);
         };
-        let position = self.sections.dynamic.position(name)?;
+        let position = sections.dynamic.position(name)?;
         Ok(position.map(|position| timestamps.of_dynamic(position)))
     }
 
@@ -207,14 +240,17 @@ impl<'a> RowView<'a> {
     /// # Errors
     /// [`Corrupt`] when the section cannot be read.
     pub fn dynamic(&self, name: &str) -> Result<Option<Value<'a>>, Corrupt> {
-        self.sections.dynamic.get(name)
+        self.sections()?.dynamic.get(name)
     }
 
     /// The dynamic columns in order of their names.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the sections cannot be read; each item has its own.
     pub fn dynamic_columns(
         &self,
-    ) -> impl Iterator<Item = Result<DynamicColumn<'a>, Corrupt>> + use<'a> {
-        self.sections.dynamic.iter()
+    ) -> Result<impl Iterator<Item = Result<DynamicColumn<'a>, Corrupt>> + use<'a>, Corrupt> {
+        Ok(self.sections()?.dynamic.iter())
     }
 
     /// Checks all that [`RowView::parse`] leaves out: ids sorted and in one list only, ends that
@@ -223,10 +259,10 @@ impl<'a> RowView<'a> {
     /// # Errors
     /// [`Corrupt`] at the first damage.
     pub fn verify(&self) -> Result<(), Corrupt> {
-        for column in self.iter() {
+        for column in self.columns() {
             column?;
         }
-        self.sections.verify()
+        self.sections()?.verify()
     }
 }
 
@@ -266,21 +302,18 @@ impl<'a> Parts<'a> {
             ));
         };
         let sections_at = self.values_at.saturating_add(values_bytes);
-        let sections = if flags & flag::SECTIONS != 0 {
-            sections::parse(rest, flags).map_err(|corrupt| corrupt.shifted(sections_at))?
-        } else if rest.is_empty() {
-            Sections::default()
-        } else {
+        if flags & flag::SECTIONS != 0 {
+            sections::parse(rest, flags, sections_at)?;
+        } else if !rest.is_empty() {
             return Err(Corrupt::bad(sections_at, "bytes behind the end of a row"));
-        };
+        }
         Ok(RowView {
             flags,
             ids: self.ids,
             nulls: self.nulls,
             ends: self.ends,
             values,
-            sections,
-            values_at: self.values_at,
+            sections: rest,
         })
     }
 }
@@ -290,7 +323,7 @@ pub(super) fn bytes_count(bytes: [u8; 4]) -> usize {
     usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
 }
 
-/// The columns of a row in order of their ids: see [`RowView::iter`].
+/// The columns of a row in order of their ids: see [`RowView::columns`].
 #[derive(Debug, Clone)]
 pub struct Columns<'a> {
     row: RowView<'a>,
@@ -316,7 +349,7 @@ impl<'a> Iterator for Columns<'a> {
         let id = if is_present { present } else { null }?;
         if u64::from(id) < self.least_id {
             self.stop();
-            return Some(Err(Corrupt::bad(self.row.values_at, "ids out of order")));
+            return Some(Err(Corrupt::bad(self.row.values_at(), "ids out of order")));
         }
         self.least_id = u64::from(id) + 1;
         if !is_present {

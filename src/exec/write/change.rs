@@ -73,8 +73,25 @@ impl<'a> Target<'a> {
     /// # Errors
     /// 1175 when only a full scan would find them.
     pub fn plan(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
+        self.with_request(ctx, policy, plan::plan_table)
+    }
+
+    /// As [`Target::plan`], for EXPLAIN: a refused full scan is a plan too.
+    ///
+    /// # Errors
+    /// 1104 for too many keys.
+    pub fn explain(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
+        self.with_request(ctx, policy, plan::explain_table)
+    }
+
+    fn with_request(
+        &self,
+        ctx: &EvalContext,
+        policy: &plan::Policy,
+        planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+    ) -> Result<TablePlan> {
         let limits = row_limits(self.limit, None, ctx)?;
-        plan::plan_table(&plan::Request {
+        planner(&plan::Request {
             table: self.table,
             purpose: self.purpose,
             filter: self.filter,
@@ -253,7 +270,8 @@ impl Finder<'_> {
             let mut key = Vec::new();
             for OrderBy { expr, descending } in self.target.order_by {
                 let direction = if *descending { Direction::Desc } else { Direction::Asc };
-                let value = eval(expr, &ValuesRow(&row.values), &self.env.ctx)?;
+                let values = ValuesRow(&row.values);
+                let value = eval(expr, &values, &self.env.ctx)?;
                 tuple::push(&mut key, &value, &expr.ty, direction)?;
             }
             keyed.push((key, row));

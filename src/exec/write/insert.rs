@@ -54,7 +54,7 @@ impl Inserter<'_> {
         let mut counts = Counts::default();
         let rows = self.proposed_rows(&mut counts)?;
         let rows_count = rows.len();
-        if self.is_blind() {
+        if is_blind(self.insert, self.env) {
             self.lock_if_contended(&rows).await?;
             for row in rows {
                 self.insert_blindly(row)?;
@@ -67,15 +67,6 @@ impl Inserter<'_> {
             }
         }
         Ok(self.outcome(&counts, rows_count))
-    }
-
-    /// Whether no old row is needed.
-    fn is_blind(&self) -> bool {
-        match self.insert.kind {
-            InsertKind::Insert => self.env.autocommit && self.insert.on_duplicate.is_empty(),
-            InsertKind::Upsert => names_every_column(self.insert),
-            InsertKind::InsertIgnore | InsertKind::Replace => false,
-        }
     }
 
     fn outcome(&self, counts: &Counts, rows_count: usize) -> Outcome {
@@ -298,8 +289,17 @@ fn sorted_keys(rows: &[Proposed]) -> Vec<&Key> {
     keys
 }
 
+/// Whether no old row is needed.
+pub fn is_blind(insert: &Insert, env: &Env) -> bool {
+    match insert.kind {
+        InsertKind::Insert => env.autocommit && insert.on_duplicate.is_empty(),
+        InsertKind::Upsert => names_every_column(insert),
+        InsertKind::InsertIgnore | InsertKind::Replace => false,
+    }
+}
+
 /// Whether every column of the table is given a value, so that nothing old can remain.
-pub fn names_every_column(insert: &Insert) -> bool {
+fn names_every_column(insert: &Insert) -> bool {
     let columns_count = insert.table.columns.len();
     (0..columns_count).all(|column_idx| insert.columns.contains(&column_idx))
 }

@@ -9,7 +9,8 @@ use crate::codec::row::RowBuilder;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::{EvalContext, WarningLevel};
 use crate::types::coerce::{self, StoreMode};
-use crate::types::{ColumnType, Value};
+use crate::types::temporal::DateRules;
+use crate::types::{ColumnType, Decimal, Value};
 
 /// Bytes of an encoded key (dialect §1).
 pub const KEY_BYTES_MAX: usize = 30 * 1024;
@@ -40,22 +41,28 @@ impl Stored<'_> {
             return self.null_for(column);
         }
         let mode = StoreMode {
-            strict: !self.lenient,
-            no_zero_date: self.ctx.mode.no_zero_date,
-            no_zero_in_date: self.ctx.mode.no_zero_in_date,
+            is_strict: !self.lenient,
+            dates: DateRules {
+                no_zero_date: self.ctx.mode.no_zero_date,
+                no_zero_in_date: self.ctx.mode.no_zero_in_date,
+            },
             zone: &self.ctx.zone,
             now: self.ctx.now,
+            ..StoreMode::STRICT
         };
+        let row_number = u64::try_from(self.row_number).unwrap_or(u64::MAX);
         match coerce::coerce(value, &column.ty, &mode) {
             Ok(stored) => {
-                if let Some(problem) = stored.problem {
-                    let error = problem.into_error(&column.name, self.row_number);
-                    let text = error.message().to_owned();
-                    self.ctx.warnings.add(WarningLevel::Warning, error.code(), || text);
+                if let Some(adjustment) = stored.adjustment {
+                    let is_note = adjustment.is_note;
+                    let level = if is_note { WarningLevel::Note } else { WarningLevel::Warning };
+                    let problem = adjustment.problem;
+                    let text = || problem.message(&column.name, row_number);
+                    self.ctx.warnings.add(level, problem.code(), text);
                 }
                 Ok(stored.value.into_owned())
             }
-            Err(problem) => Err(problem.into_error(&column.name, self.row_number)),
+            Err(problem) => Err(problem.into_error(&column.name, row_number)),
         }
     }
 
@@ -105,7 +112,9 @@ fn implicit_default(ty: &ColumnType) -> Value<'static> {
         ColumnType::Int { unsigned: true, .. } => Value::UInt(0),
         ColumnType::Float => Value::Float(0.0),
         ColumnType::Double => Value::Double(0.0),
-        ColumnType::Decimal { scale, .. } => Value::Decimal(crate::types::Decimal::new(0, *scale)),
+        ColumnType::Decimal { scale, .. } => {
+            Decimal::new(0, *scale).map_or(Value::Null, Value::Decimal)
+        }
         ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {
             Value::Text(Cow::Borrowed(""))
         }
@@ -119,8 +128,15 @@ fn implicit_default(ty: &ColumnType) -> Value<'static> {
         | ColumnType::Datetime { .. }
         | ColumnType::Timestamp { .. }
         | ColumnType::Year
-        | ColumnType::Enum(_) => coerce::zero_of(ty),
+        => lenient(Value::Int(0), ty),
+        ColumnType::Enum(_) => lenient(Value::Int(1), ty),
     }
+}
+
+/// A number as a value of a type, zero dates allowed.
+fn lenient(number: Value<'static>, ty: &ColumnType) -> Value<'static> {
+    let mode = StoreMode { is_strict: false, dates: DateRules::LENIENT, ..StoreMode::STRICT };
+    coerce::coerce(number, ty, &mode).map_or(Value::Null, |coerced| coerced.value)
 }
 
 /// Whether a value given to an AUTO_INCREMENT column asks for a new id.

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
 
+use tokio::sync::oneshot;
+
 use super::journal::{MARKER_KEY, Marker};
 use super::options::Durability;
 use super::queue::{Commit, Outcome, Request};
@@ -61,7 +63,7 @@ struct Run {
 struct Group {
     items: HashMap<Slice, Option<Slice>>,
     bytes: usize,
-    members: Vec<tokio::sync::oneshot::Sender<Outcome>>,
+    members: Vec<oneshot::Sender<Outcome>>,
 }
 
 impl Committer {
@@ -112,7 +114,7 @@ impl Committer {
                     Request::Sync(answer) => {
                         let _ = answer.send(self.sync());
                     }
-                    Request::Close(answer) => return self.close(answer),
+                    Request::Close(answer) => return self.close(answer, waiting),
                 }
             }
             self.sync_when_due();
@@ -169,9 +171,9 @@ impl Committer {
                 }
             }
         }
-        for (space, key) in &writes.must_be_absent {
-            if self.exists(*space, key, commit.absent_at, group)? {
-                let (space, key) = (*space, key.clone());
+        for place in &writes.must_be_absent {
+            if self.exists(place, commit.absent_at, group)? {
+                let (space, key) = place.clone();
                 return Err(CommitError::AlreadyExists { space, key });
             }
         }
@@ -196,18 +198,18 @@ impl Committer {
 
     fn exists(
         &mut self,
-        space: Space,
-        key: &Key,
+        place: &(Space, Key),
         absent_at: Option<Ts>,
         group: &Group,
     ) -> Result<bool> {
-        let hash = self.hash(space, key);
+        let (space, key) = place;
+        let hash = self.hash(*space, key);
         if absent_at.is_some_and(|ts| !self.recent.is_changed_since(hash, ts)) {
             return Ok(false);
         }
         match group.items.get(self.physical.as_slice()) {
             Some(written) => Ok(written.is_some()),
-            None => self.base.contains(space, key),
+            None => self.base.contains(*space, key),
         }
     }
 
@@ -262,7 +264,13 @@ impl Committer {
                 self.publish(spaces);
                 Ok(self.base.ts)
             }
-            Err(cause) => Err(self.fail("writing a commit", &cause)),
+            // It failed before, and nothing was written now.
+            Err(fjall::Error::Poisoned) => Err(self
+                .fail("writing a commit", &fjall::Error::Poisoned)
+                .into()),
+            Err(cause) => Err(CommitError::Undetermined {
+                cause: self.fail("writing a commit", &cause).to_string(),
+            }),
         }
     }
 
@@ -275,15 +283,10 @@ impl Committer {
     }
 
     /// After a failure nothing is certain any more.
-    fn fail(&self, doing: &str, cause: &fjall::Error) -> CommitError {
+    fn fail(&self, doing: &str, cause: &fjall::Error) -> Error {
         let cause = fault::error(doing, cause);
         self.shared.set_read_only(&cause);
-        match cause {
-            Error::ReadOnly { .. } => CommitError::Failed(cause),
-            other => CommitError::Undetermined {
-                cause: other.to_string(),
-            },
-        }
+        cause
     }
 
     /// Shows the present state to readers.
@@ -345,13 +348,7 @@ impl Committer {
         }
         batch.insert(&self.data, key, value);
         let written = batch.commit();
-        written.map_err(|cause| match self.fail("writing a space record", &cause) {
-            CommitError::Failed(cause) => cause,
-            other => Error::Io {
-                doing: "writing a space record".to_owned(),
-                cause: other.to_string(),
-            },
-        })?;
+        written.map_err(|cause| self.fail("writing a space record", &cause))?;
         self.note_synced();
         Ok(())
     }
@@ -361,9 +358,7 @@ impl Committer {
             return Err(cause);
         }
         if let Err(cause) = self.db.persist(PersistMode::SyncData) {
-            let cause = fault::error("syncing the journal", &cause);
-            self.shared.set_read_only(&cause);
-            return Err(cause);
+            return Err(self.fail("syncing the journal", &cause));
         }
         self.note_synced();
         Ok(())
@@ -399,9 +394,11 @@ impl Committer {
         }
     }
 
-    fn close(mut self, answer: tokio::sync::oneshot::Sender<Result<()>>) {
+    fn close(mut self, answer: oneshot::Sender<Result<()>>, waiting: VecDeque<Request>) {
         let synced = self.sync();
-        self.shared.queue.close();
+        for late in waiting.into_iter().chain(self.shared.queue.close()) {
+            late.refuse(Error::Closed);
+        }
         self.shared.reclaim.close();
         self.shared.hide();
         let shared = Arc::clone(&self.shared);

@@ -266,6 +266,11 @@ fn batch(bytes: &[u8], at: usize) -> std::result::Result<Batch, Damage> {
     Ok(Batch { seqno, end, marker })
 }
 
+enum Item {
+    Marker(Marker),
+    Other,
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -306,16 +311,18 @@ impl<'a> Reader<'a> {
         let items_at = self.at;
         let mut marker = None;
         for _ in 0..items_count {
-            marker = self.item()?.or(marker);
+            if let Item::Marker(found) = self.item()? {
+                marker = Some(found);
+            }
         }
         let items = self.bytes.get(items_at..self.at)?;
         Some((seqno, items, marker))
     }
 
-    fn item(&mut self) -> Option<Option<Marker>> {
+    fn item(&mut self) -> Option<Item> {
         match self.u8()? {
             TAG_ITEM => {}
-            TAG_CLEAR => return self.u64().map(|_keyspace| None),
+            TAG_CLEAR => return self.u64().map(|_keyspace| Item::Other),
             _ => return None,
         }
         if VALUE_TYPE_MAX < self.u8()? || COMPRESSION_MAX < self.u8()? {
@@ -327,8 +334,8 @@ impl<'a> Reader<'a> {
         let stored_len = self.u32()?;
         let key = self.take(usize::from(key_len))?;
         let stored = self.take(usize::try_from(stored_len).ok()?)?;
-        let is_marker = key == MARKER_KEY;
-        Some(is_marker.then(|| Marker::decode(stored)).flatten())
+        let marker = Marker::decode(stored).filter(|_| key == MARKER_KEY);
+        Some(marker.map_or(Item::Other, Item::Marker))
     }
 
     fn end(&mut self) -> Option<u64> {

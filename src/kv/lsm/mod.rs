@@ -267,7 +267,9 @@ impl Drop for Watch {
                 cause: "the committer's thread panicked".to_owned(),
             });
         }
-        self.0.queue.close();
+        for late in self.0.queue.close() {
+            late.refuse(self.0.silence());
+        }
     }
 }
 

@@ -240,7 +240,8 @@ async fn replay(kind: Kind, script: &str) -> String {
             printed += &runner.run(command).await;
         }
         if !printed.is_empty() {
-            out += &format!("----\n{printed}");
+            out += "----\n";
+            out += &printed;
         }
     }
     runner.snapshots.clear();

@@ -1,18 +1,108 @@
-//! Stub.
-#![expect(missing_docs, reason = "stub")]
+//! From names to positions and types: [`ast`](super::ast) statements on rows become
+//! [`bound`](super::bound) ones.
+//!
+//! Errors about names end here (1054, 1052, 1146, 1305, …), as do those about grouping. What the
+//! grammar has and this server does not is refused here with error 1235. Types of operators come
+//! from [`eval::typing`](super::eval::typing), those of functions from their registry.
+
+mod call;
+mod expr;
+mod from;
+mod group;
+mod hints;
+mod literal;
+mod order;
+mod output;
+mod same;
+mod scope;
+mod select;
+#[cfg(test)]
+mod tests;
+mod write;
+
 use std::sync::Arc;
-use super::{ast, bound, context, expr::Expr};
+
+use super::ast;
+use super::bound;
+use super::context::{Mode, SessionFacts};
+use super::expr::Expr;
 use crate::catalog::{Definitions, Table};
-use crate::error::{Error, Result};
-pub struct Names<'a> {
-    pub definitions: &'a Definitions,
-    pub database: Option<&'a str>,
-    pub mode: context::Mode,
-    pub facts: &'a dyn context::SessionFacts,
+use crate::error::Result;
+use scope::{Clause, Scope, Source};
+
+/// Finds definitions by name.
+pub trait FindTable {
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// 1049 or 1146.
+    fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>>;
 }
-pub fn select(_: &ast::Select, _: &Names<'_>) -> Result<bound::Select> { Err(Error::internal("stub")) }
-pub fn insert(_: &ast::Insert, _: &Names<'_>) -> Result<bound::Insert> { Err(Error::internal("stub")) }
-pub fn update(_: &ast::Update, _: &Names<'_>) -> Result<bound::Update> { Err(Error::internal("stub")) }
-pub fn delete(_: &ast::Delete, _: &Names<'_>) -> Result<bound::Delete> { Err(Error::internal("stub")) }
-pub fn constant(_: &ast::Expr, _: &Names<'_>) -> Result<Expr> { Err(Error::internal("stub")) }
-pub fn condition(_: &ast::Expr, _: &Arc<Table>, _: &Names<'_>) -> Result<Expr> { Err(Error::internal("stub")) }
+
+impl FindTable for Definitions {
+    fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
+        self.table(database, name).map(Arc::clone)
+    }
+}
+
+/// What names mean while a statement is bound.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The definitions.
+    pub definitions: &'a dyn FindTable,
+    /// The current database.
+    pub database: Option<&'a str>,
+    /// The session's `sql_mode`.
+    pub mode: Mode,
+    /// The session: types of variables.
+    pub facts: &'a dyn SessionFacts,
+}
+
+/// Binds a query.
+///
+/// # Errors
+/// Unknown names, wrong grouping, what is not offered yet.
+pub fn select(select: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
+    select::select(select, names)
+}
+
+/// Binds an INSERT, REPLACE or UPSERT.
+///
+/// # Errors
+/// Unknown names, wrong numbers of values, what is not offered yet.
+pub fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<bound::Insert> {
+    write::insert(insert, names)
+}
+
+/// Binds an UPDATE.
+///
+/// # Errors
+/// Unknown names, assignments to key columns, what is not offered yet.
+pub fn update(update: &ast::Update, names: &Names<'_>) -> Result<bound::Update> {
+    write::update(update, names)
+}
+
+/// Binds a DELETE.
+///
+/// # Errors
+/// Unknown names, what is not offered yet.
+pub fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<bound::Delete> {
+    write::delete(delete, names)
+}
+
+/// Binds an expression without columns: a value of SET, an argument of DO or KILL.
+///
+/// # Errors
+/// Names of columns, aggregates, what is not offered yet.
+pub fn constant(expr: &ast::Expr, names: &Names<'_>) -> Result<Expr> {
+    Scope::new(*names, None, Clause::FieldList).value(expr)
+}
+
+/// Binds a condition over the columns of one table that goes by its own name: `SHOW … WHERE`.
+///
+/// # Errors
+/// Unknown names, aggregates, what is not offered yet.
+pub fn condition(expr: &ast::Expr, table: &Arc<Table>, names: &Names<'_>) -> Result<Expr> {
+    let source = Source::new(Arc::clone(table), None);
+    Scope::new(*names, Some(source), Clause::Where).value(expr)
+}

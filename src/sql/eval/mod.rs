@@ -26,7 +26,6 @@ pub(crate) mod fit;
 pub mod fold;
 pub(crate) mod like;
 pub(crate) mod moment;
-mod number_text;
 pub mod print;
 pub(crate) mod regexp;
 pub(crate) mod shift;
@@ -97,7 +96,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn value(self, expr: &'a Expr) -> Result<Value<'a>> {
         match &expr.kind {
             ExprKind::Column(column_idx) => self.row.column(*column_idx),
-            ExprKind::Literal(value) => Ok(convert::borrowed(value)),
+            ExprKind::Literal(value) => Ok(value.borrow()),
             ExprKind::Parameter(idx) => self.parameter(*idx),
             ExprKind::UserVariable(name) => Ok(self.ctx.facts.user_variable(name)),
             ExprKind::SystemVariable { scope, name } => {
@@ -176,7 +175,7 @@ impl<'a> Scope<'a> {
 
     fn parameter(self, idx: usize) -> Result<Value<'a>> {
         let value = self.ctx.parameters.get(idx);
-        value.map(convert::borrowed).ok_or_else(|| {
+        value.map(Value::borrow).ok_or_else(|| {
             Error::new(Code::WrongArguments, "Incorrect arguments to EXECUTE")
         })
     }

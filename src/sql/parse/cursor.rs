@@ -442,14 +442,6 @@ impl<'a> Parser<'a> {
         let (before, rest) = self.sql.split_at_checked(start).unwrap_or((self.sql, &[]));
         let newlines = before.iter().filter(|byte| **byte == b'\n').count();
         let near = String::from_utf8_lossy(rest.get(..NEAR_BYTES_MAX).unwrap_or(rest));
-        Error::new(
-            Code::Parse,
-            format!(
-                "You have an error in your SQL syntax; check the manual that corresponds to your \
-                 Meseta server version for the right syntax to use near '{}' at line {}",
-                near.trim_end_matches(char::REPLACEMENT_CHARACTER),
-                newlines + 1
-            ),
-        )
+        super::syntax_error(near.trim_end_matches(char::REPLACEMENT_CHARACTER), newlines + 1)
     }
 }

@@ -534,7 +534,7 @@ impl Parser<'_> {
     fn case(&mut self) -> Result<Expr> {
         self.bump();
         let mut height = 0;
-        let mut member = |parser: &mut Self| {
+        let mut member = |parser: &mut Self| -> Result<Expr> {
             let expr = parser.expr()?;
             height = height.max(parser.height());
             Ok(expr)

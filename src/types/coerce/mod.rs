@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::column_type::ColumnType;
-use super::temporal::{DateRules, Zone};
+use super::temporal::{DateRules, Timestamp, Zone};
 use super::value::Value;
 use crate::error::{Code, Error};
 
@@ -34,6 +34,8 @@ pub struct StoreMode<'z> {
     pub dates: DateRules,
     /// The session's `time_zone`.
     pub zone: &'z Zone,
+    /// When the statement began: its date is that of a `TIME` stored in a `DATETIME`.
+    pub now: Timestamp,
     /// `max_value_bytes`.
     pub value_bytes_max: usize,
 }
@@ -44,6 +46,7 @@ impl StoreMode<'static> {
         is_strict: true,
         dates: DateRules::STRICT,
         zone: &Zone::UTC,
+        now: Timestamp::ZERO,
         value_bytes_max: VALUE_BYTES_MAX_DEFAULT,
     };
 }

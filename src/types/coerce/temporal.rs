@@ -38,7 +38,11 @@ fn read(value: &Value<'_>, mode: &StoreMode<'_>) -> Option<Reading> {
             let number = value.to_decimal().value;
             Datetime::from_decimal(number, mode.dates).map(|(datetime, _)| whole(datetime))
         }
-        Value::Null | Value::Time(_) => None,
+        Value::Time(time) => {
+            let today = mode.zone.to_datetime(mode.now).date();
+            Datetime::from_date_time(today, *time).map(whole)
+        }
+        Value::Null => None,
     }
 }
 
@@ -142,7 +146,7 @@ pub(super) fn to_timestamp(value: &Value<'_>, fsp: u8, mode: &StoreMode<'_>) -> 
             let allowed = !at.is_zero() || !mode.dates.no_zero_date;
             allowed.then_some((*at, false))
         }
-        Value::Date(_) | Value::Datetime(_) => local(value, fsp, mode),
+        Value::Date(_) | Value::Datetime(_) | Value::Time(_) => local(value, fsp, mode),
         Value::Text(text) | Value::Json(text) => from_text(text.trim_matches('"'), fsp, mode),
         Value::Bytes(bytes) => std::str::from_utf8(bytes)
             .ok()
@@ -156,7 +160,7 @@ pub(super) fn to_timestamp(value: &Value<'_>, fsp: u8, mode: &StoreMode<'_>) -> 
                 from_millis(number).map(|at| (at, false))
             }
         }
-        Value::Null | Value::Time(_) | Value::Year(_) => None,
+        Value::Null | Value::Year(_) => None,
     };
     let incorrect = || incorrect_time(value, "datetime", mode);
     let rounded = read.and_then(|(at, is_truncated)| Some((at.round(fsp)?, is_truncated)));

@@ -289,6 +289,22 @@ fn timestamps() {
 }
 
 #[test]
+fn times_become_datetimes_of_today() {
+    let now = Timestamp::from_micros(1_700_000_000_000_000, 0).unwrap();
+    let mode = StoreMode {
+        now,
+        ..StoreMode::STRICT
+    };
+    let noon = coerce(text("12:00:00"), &ColumnType::Time { fsp: 0 }, &mode)
+        .unwrap()
+        .value;
+    let stored = coerce(noon, &ColumnType::Datetime { fsp: 0 }, &mode)
+        .unwrap()
+        .value;
+    assert_eq!(stored.to_text(), "2023-11-14 12:00:00");
+}
+
+#[test]
 fn enums_and_json() {
     let labels = ["a", "b", "3"].map(Box::from);
     check(

@@ -1,0 +1,241 @@
+//! EXPLAIN: the same walk as the statement, stopped after the access path is chosen. `plan` formats.
+//!
+//! EXPLAIN ANALYZE of a SELECT goes on, throws its rows away and tells what it took; writes are
+//! not run.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::compile::Compiled;
+use super::listing::Listing;
+use super::{Reply, ResultSet, Session};
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::exec::ready::ReadyRows;
+use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::exec::select::{self, Env, RowLimits, SelectStream};
+use crate::exec::write::change::Target;
+use crate::exec::write::{Write, insert};
+use crate::kv::KeyRange;
+use crate::plan::explain::{
+    Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written,
+};
+use crate::plan::{self, Access, TablePlan};
+use crate::sql::ast::{Explain, ExplainFormat};
+use crate::sql::bound::{Insert, InsertKind, Select};
+use crate::types::temporal::zone::Zone;
+use crate::types::{ColumnType, Value};
+
+impl Session {
+    pub(super) async fn explain(
+        &mut self,
+        explain: &Explain,
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        let format = match explain.format {
+            ExplainFormat::Traditional if explain.analyze => Format::Tree,
+            ExplainFormat::Traditional => Format::Traditional,
+            ExplainFormat::Tree => Format::Tree,
+            ExplainFormat::Json => Format::Json,
+        };
+        match self.compile(&explain.statement)? {
+            Compiled::Select(program, _) => {
+                let env = self.select_env(parameters);
+                let measured = match explain.analyze {
+                    true => Some(self.measure(&program, &env).await?),
+                    false => None,
+                };
+                self.explain_select(&program.select, &env, (format, measured))
+            }
+            Compiled::Write(_) if explain.analyze => {
+                Err(Error::unsupported("EXPLAIN ANALYZE of a statement that writes"))
+            }
+            Compiled::Write(program) => {
+                let env = self.write_env(parameters);
+                match &program.write {
+                    Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
+                    Write::Update(update) => {
+                        let target = Target::of_update(update);
+                        self.explain_change(target, Kind::Update, (&env, format))
+                    }
+                    Write::Delete(delete) => {
+                        let target = Target::of_delete(delete);
+                        self.explain_change(target, Kind::Delete, (&env, format))
+                    }
+                }
+            }
+            Compiled::Listing(listing) => Ok(Listing::clone(&listing).into_reply()),
+        }
+    }
+
+    fn explain_select(
+        &self,
+        select: &Select,
+        env: &Env,
+        (format, measured): (Format, Option<Measured>),
+    ) -> Result<Reply> {
+        let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
+        let planned = match &select.table {
+            Some(table) => Some((table, select::explain(select, table, env)?)),
+            None => None,
+        };
+        let source = planned.as_ref().map(|(table, plan)| Source {
+            table,
+            alias: &select.alias,
+            plan,
+            rows_estimate: self.estimate(table, plan),
+        });
+        let plan = planned.as_ref().map(|(_, plan)| plan);
+        let explained = Explained {
+            statement: Kind::Select,
+            source,
+            write: None,
+            steps: steps(select, plan, limits),
+            zone: &env.ctx.zone,
+            measured,
+        };
+        Ok(reply(plan::explain(&explained, format)))
+    }
+
+    fn explain_change(
+        &self,
+        target: Target<'_>,
+        statement: Kind,
+        (env, format): (&crate::exec::write::Env, Format),
+    ) -> Result<Reply> {
+        let plan = target.explain(&env.ctx, &env.policy)?;
+        let limits = select::row_limits(target.limit, None, &env.ctx)?;
+        let mut steps = Vec::new();
+        if !target.order_by.is_empty() && !plan.ordered {
+            steps.push(Step::Sort { keys: target.order_by, rows_kept: limits.limit });
+        }
+        if limits.limit.is_some() {
+            steps.push(Step::Limit { limit: limits.limit, offset: 0 });
+        }
+        let explained = Explained {
+            statement,
+            source: Some(Source {
+                table: target.table,
+                alias: &target.table.name,
+                plan: &plan,
+                rows_estimate: self.estimate(target.table, &plan),
+            }),
+            write: Some(Written { table: target.table, reads_old: true, rows_count: None }),
+            steps,
+            zone: &env.ctx.zone,
+            measured: None,
+        };
+        Ok(reply(plan::explain(&explained, format)))
+    }
+
+    /// About how many rows an access reads, from the engine.
+    fn estimate(&self, table: &Table, plan: &TablePlan) -> Option<u64> {
+        let space = crate::exec::write::space(table);
+        if !self.shared.engine.capabilities().estimates {
+            return None;
+        }
+        let rows = |range: &KeyRange| self.shared.engine.estimate(space, range).rows;
+        match &plan.access {
+            Access::Nothing => Some(0),
+            Access::PointGet(_) => Some(1),
+            Access::MultiGet(get) => u64::try_from(get.keys.len()).ok(),
+            Access::PrefixScan(scan) => Some(scan.ranges.iter().map(rows).sum()),
+            Access::FullScan => Some(rows(&KeyRange::all())),
+        }
+    }
+
+    /// Runs a SELECT and throws its rows away.
+    async fn measure(&mut self, program: &Arc<select::Program>, env: &Env) -> Result<Measured> {
+        let mut run = self.select_env(env.ctx.parameters.clone());
+        run.view.clone_from(&env.view);
+        let began = Instant::now();
+        let mut stream: SelectStream = select::open(Arc::clone(program), run)?;
+        let mut counted = Counted(0);
+        while stream.next_page(&mut counted).await? == PageEnd::More {}
+        Ok(Measured {
+            rows_read: stream.rows_read(),
+            rows_returned: counted.0,
+            micros: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+/// Counts rows and drops them.
+struct Counted(u64);
+
+impl RowSink for Counted {
+    fn row(&mut self, _values: &[Value<'_>]) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+/// What happens to the rows of a SELECT after the residual filter.
+fn steps<'a>(select: &'a Select, plan: Option<&TablePlan>, limits: RowLimits) -> Vec<Step<'a>> {
+    let mut steps = Vec::new();
+    if let Some(aggregation) = &select.aggregation {
+        steps.push(Step::Aggregate {
+            keys: &aggregation.keys,
+            aggregates: &aggregation.aggregates,
+            in_order: false,
+        });
+    }
+    steps.extend(select.having.as_ref().map(Step::Having));
+    if select.distinct {
+        steps.push(Step::Distinct);
+    }
+    if !select.order_by.is_empty() && !plan.is_some_and(|plan| plan.ordered) {
+        let rows_kept = limits.limit.map(|limit| limit.saturating_add(limits.offset));
+        steps.push(Step::Sort { keys: &select.order_by, rows_kept });
+    }
+    if limits.limit.is_some() || limits.offset != 0 {
+        steps.push(Step::Limit { limit: limits.limit, offset: limits.offset });
+    }
+    steps
+}
+
+fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format) -> Reply {
+    let statement = match insert.kind {
+        InsertKind::Insert | InsertKind::InsertIgnore => Kind::Insert,
+        InsertKind::Replace => Kind::Replace,
+        InsertKind::Upsert => Kind::Upsert,
+    };
+    let explained = Explained {
+        statement,
+        source: None,
+        write: Some(Written {
+            table: &insert.table,
+            reads_old: !insert::is_blind(insert, env),
+            rows_count: u64::try_from(insert.rows.len()).ok(),
+        }),
+        steps: Vec::new(),
+        zone: &env.ctx.zone,
+        measured: None,
+    };
+    reply(plan::explain(&explained, format))
+}
+
+/// A rendered plan as an answer; numbers where the columns are numbers.
+fn reply(explanation: Explanation) -> Reply {
+    let Explanation { columns, rows } = explanation;
+    let rows = rows.into_iter().map(|row| {
+        let values = row.into_iter().zip(&columns);
+        values.map(|(text, column)| value_of(text, &column.ty)).collect()
+    });
+    let rows = rows.collect();
+    let rows = Box::new(ReadyRows::new(rows));
+    Reply::Rows(ResultSet { columns: columns.into(), zone: Zone::UTC, rows })
+}
+
+fn value_of(text: Option<String>, ty: &ColumnType) -> Value<'static> {
+    let Some(text) = text else { return Value::Null };
+    match text.parse::<i64>() {
+        Ok(number) if ty.is_integer() && ty.is_unsigned() => Value::UInt(number.unsigned_abs()),
+        Ok(number) if ty.is_integer() => Value::Int(number),
+        Ok(_) | Err(_) => match (text.parse::<f64>(), ty) {
+            (Ok(number), ColumnType::Double) => Value::Double(number),
+            (Ok(_) | Err(_), _) => Value::Text(Cow::Owned(text)),
+        },
+    }
+}

@@ -1,0 +1,217 @@
+//! Calls: functions of the registry, aggregates, and what needs the table's definition.
+
+use super::expr::known_call;
+use super::literal;
+use super::same::same;
+use super::scope::{AggregateRule, Scope};
+use crate::catalog::{Column, ColumnDefault};
+use crate::error::{Code, Error, Result};
+use crate::sql::ast;
+use crate::sql::bound::{Aggregate, AggregateKind};
+use crate::sql::eval::typing;
+use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::functions;
+use crate::types::{ColumnType, Value};
+
+/// Names of aggregates that MySQL has and this server does not.
+const AGGREGATES_UNSUPPORTED: &[&str] = &[
+    "BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "STD", "STDDEV", "STDDEV_POP",
+    "STDDEV_SAMP", "VARIANCE", "VAR_POP", "VAR_SAMP",
+];
+
+impl Scope<'_> {
+    pub(super) fn call(&mut self, call: &ast::Call) -> Result<Expr> {
+        if call.over {
+            return Err(Error::unsupported("window functions"));
+        }
+        if let Some(kind) = aggregate_kind(&call.name) {
+            return self.aggregate(call, kind);
+        }
+        if AGGREGATES_UNSUPPORTED.iter().any(|name| name.eq_ignore_ascii_case(&call.name)) {
+            return Err(Error::unsupported(call.name.to_ascii_uppercase()));
+        }
+        if call.star || call.distinct {
+            return Err(Error::new(
+                Code::Parse,
+                format!(
+                    "You have an error in your SQL syntax: {} is no aggregate, so '*' and DISTINCT \
+                     cannot be its arguments",
+                    call.name
+                ),
+            ));
+        }
+        let args = self.values(&call.args)?;
+        let Some(function) = functions::find(&call.name) else {
+            return Err(self.unknown_function(&call.name));
+        };
+        if !function.accepts(args.len()) {
+            return Err(Error::new(
+                Code::WrongParameterCount,
+                format!(
+                    "Incorrect parameter count in the call to native function '{}'",
+                    call.name
+                ),
+            ));
+        }
+        known_call(function.name, args)
+    }
+
+    fn unknown_function(&self, name: &str) -> Error {
+        let database = match self.names.database {
+            Some(database) if !name.contains('.') => format!("{database}."),
+            Some(_) | None => String::new(),
+        };
+        let nearest = functions::nearest(name);
+        let help = if nearest.is_empty() {
+            String::new()
+        } else {
+            format!("; the nearest name is {nearest}")
+        };
+        Error::new(
+            Code::FunctionMissing,
+            format!("FUNCTION {database}{name} does not exist{help}"),
+        )
+    }
+
+    // Aggregates.
+
+    /// An aggregate: a column behind those of the table.
+    fn aggregate(&mut self, call: &ast::Call, kind: AggregateKind) -> Result<Expr> {
+        if self.aggregate_rule != AggregateRule::Allowed {
+            return Err(Error::new(
+                Code::InvalidGroupFunction,
+                "Invalid use of group function",
+            ));
+        }
+        check_aggregate(call, kind)?;
+        self.aggregate_rule = AggregateRule::Inside;
+        let args = self.values(&call.args);
+        self.aggregate_rule = AggregateRule::Allowed;
+        let mut args = args?;
+        if kind == AggregateKind::GroupConcat && 1 < args.len() {
+            args = vec![known_call("CONCAT", args)?];
+        }
+        let distinct = call.distinct && !matches!(kind, AggregateKind::Min | AggregateKind::Max);
+        let ty = typing::aggregate_type(kind, &args);
+        let nullable = kind != AggregateKind::Count;
+        let aggregate = Aggregate {
+            kind,
+            args,
+            distinct,
+            ty: ty.clone(),
+        };
+        let position = self.aggregate_position(aggregate);
+        Ok(Expr {
+            kind: ExprKind::Column(self.columns_count() + position),
+            ty,
+            nullable,
+        })
+    }
+
+    /// The position of an aggregate among those collected; each is computed once.
+    fn aggregate_position(&mut self, aggregate: Aggregate) -> usize {
+        let equal = |other: &Aggregate| {
+            other.kind == aggregate.kind
+                && other.distinct == aggregate.distinct
+                && other.args.len() == aggregate.args.len()
+                && other.args.iter().zip(&aggregate.args).all(|(a, b)| same(a, b))
+        };
+        let found = self.aggregates.iter().position(equal);
+        found.unwrap_or_else(|| {
+            self.aggregates.push(aggregate);
+            self.aggregates.len() - 1
+        })
+    }
+
+    // Columns by way of their table.
+
+    /// `VALUES(c)`: the proposed row's column; outside `ON DUPLICATE KEY UPDATE` it is `NULL`.
+    pub(super) fn proposed_value(&mut self, name: &ast::ColumnName) -> Result<Expr> {
+        let source = self.source.as_ref();
+        let idx = source.and_then(|source| source.column_idx(&name.column));
+        let (Some(source), Some(idx)) = (source, idx) else {
+            return Err(self.unknown(&name.to_string()));
+        };
+        if self.proposed.is_none() {
+            return Ok(literal::null());
+        }
+        let column = source.column(idx, source.table.columns.len());
+        column.ok_or_else(|| self.unknown(&name.to_string()))
+    }
+
+    /// `DEFAULT(c)`.
+    pub(super) fn default_of(&mut self, name: &ast::ColumnName) -> Result<Expr> {
+        let column = self.source.as_ref().and_then(|source| {
+            let idx = source.column_idx(&name.column)?;
+            source.table.columns.get(idx)
+        });
+        match column {
+            Some(column) => default_value(column),
+            None => Err(self.unknown(&name.to_string())),
+        }
+    }
+}
+
+/// The default of a column as an expression.
+///
+/// # Errors
+/// 1364 when there is none.
+pub(super) fn default_value(column: &Column) -> Result<Expr> {
+    match &column.default {
+        ColumnDefault::Constant(constant) => {
+            Ok(literal::value(constant.clone(), column.ty.clone()))
+        }
+        ColumnDefault::Now => {
+            let fsp = literal::value(Value::Int(i64::from(column.ty.fsp())), ColumnType::BIGINT);
+            known_call("NOW", vec![fsp])
+        }
+        ColumnDefault::None if column.nullable => Ok(literal::null()),
+        ColumnDefault::None => Err(Error::new(
+            Code::NoDefault,
+            format!("Field '{}' doesn't have a default value", column.name),
+        )),
+    }
+}
+
+fn aggregate_kind(name: &str) -> Option<AggregateKind> {
+    const KINDS: &[(&str, AggregateKind)] = &[
+        ("COUNT", AggregateKind::Count),
+        ("SUM", AggregateKind::Sum),
+        ("MIN", AggregateKind::Min),
+        ("MAX", AggregateKind::Max),
+        ("AVG", AggregateKind::Avg),
+        ("GROUP_CONCAT", AggregateKind::GroupConcat),
+        ("ANY_VALUE", AggregateKind::AnyValue),
+    ];
+    let found = KINDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+    found.map(|(_, kind)| *kind)
+}
+
+/// # Errors
+/// 1582 for a wrong number of arguments, 1235 for what GROUP_CONCAT cannot do yet.
+fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
+    if !call.order_by.is_empty() {
+        return Err(Error::unsupported("ORDER BY in GROUP_CONCAT"));
+    }
+    if call.separator.is_some() {
+        return Err(Error::unsupported("SEPARATOR in GROUP_CONCAT"));
+    }
+    let fits = match kind {
+        AggregateKind::Count if call.star => true,
+        AggregateKind::Count if call.distinct => !call.args.is_empty(),
+        AggregateKind::GroupConcat => !call.args.is_empty(),
+        AggregateKind::Count
+        | AggregateKind::Sum
+        | AggregateKind::Min
+        | AggregateKind::Max
+        | AggregateKind::Avg
+        | AggregateKind::AnyValue => call.args.len() == 1,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::WrongParameterCount,
+        format!("Incorrect parameter count in the call to native function '{}'", call.name),
+    ))
+}

@@ -1,0 +1,514 @@
+//! Expressions.
+
+use super::literal;
+use super::scope::{AggregateRule, Scope};
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{self, QueryBody, SelectItem};
+use crate::sql::eval::typing;
+use crate::sql::expr::{
+    BinaryOp, CastType, CompareOp, Expr, ExprKind, IntervalUnit, UnaryOp, VariableScope,
+};
+use crate::sql::functions;
+use crate::types::{ColumnType, Value};
+
+impl Scope<'_> {
+    /// An expression with one value.
+    ///
+    /// # Errors
+    /// 1054, 1305 and others of names; 1241 for a row.
+    pub(super) fn value(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        match expr {
+            ast::Expr::Row(_) => Err(operand_columns(1)),
+            _ => self.operand(expr),
+        }
+    }
+
+    /// An expression that may be a row.
+    fn operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        match expr {
+            ast::Expr::Literal(constant) => literal::literal(constant, self.names.mode),
+            ast::Expr::Column(name) => self.column(name),
+            ast::Expr::Parameter(position) => Ok(self.parameter(*position, ColumnType::VARCHAR)),
+            ast::Expr::UserVariable(name) => Ok(self.user_variable(name)),
+            ast::Expr::SystemVariable(scope, name) => self.system_variable(*scope, name),
+            ast::Expr::Assign(..) => {
+                Err(Error::unsupported("assignment of user variables inside expressions"))
+            }
+            ast::Expr::Call(call) => self.call(call),
+            ast::Expr::Row(members) => self.row(members),
+            ast::Expr::Subquery(select) => self.subquery(select),
+            ast::Expr::Exists(_) | ast::Expr::InSelect { .. } => {
+                Err(Error::unsupported("subqueries"))
+            }
+            ast::Expr::Values(name) => self.proposed_value(name),
+            ast::Expr::DefaultOf(name) => self.default_of(name),
+            ast::Expr::Unsupported(what) => Err(Error::unsupported(what)),
+            _ => self.operator(expr),
+        }
+    }
+
+    fn operator(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        match expr {
+            ast::Expr::Unary(op, a) => self.unary(*op, a),
+            ast::Expr::Binary(op, both) => self.binary(*op, both),
+            ast::Expr::Compare(op, both) => self.compare(*op, both),
+            ast::Expr::And(members) => self.logic(members, ExprKind::And),
+            ast::Expr::Or(members) => self.logic(members, ExprKind::Or),
+            ast::Expr::Xor(both) => {
+                let (a, b) = (self.value(&both.0)?, self.value(&both.1)?);
+                let nullable = a.nullable || b.nullable;
+                Ok(truth(ExprKind::Xor(Box::new(a), Box::new(b)), nullable))
+            }
+            ast::Expr::Not(a) => {
+                let a = self.value(a)?;
+                let nullable = a.nullable;
+                Ok(truth(ExprKind::Not(Box::new(a)), nullable))
+            }
+            ast::Expr::Cast(a, target) => self.cast(a, target),
+            ast::Expr::ConvertUsing(a, charset) => self.convert_using(a, charset),
+            ast::Expr::Collate(a, collation) => self.collate(a, collation),
+            ast::Expr::DateShift {
+                operands,
+                unit,
+                negated,
+            } => self.date_shift(operands, *unit, *negated),
+            ast::Expr::Case {
+                operand,
+                branches,
+                otherwise,
+            } => self.case(operand.as_deref(), branches, otherwise.as_deref()),
+            _ => self.predicate(expr),
+        }
+    }
+
+    fn predicate(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        match expr {
+            ast::Expr::IsNull { expr, negated } => {
+                let (expr, negated) = (Box::new(self.value(expr)?), *negated);
+                Ok(truth(ExprKind::IsNull { expr, negated }, false))
+            }
+            ast::Expr::IsTruth {
+                expr,
+                truth: wanted,
+                negated,
+            } => {
+                let (truth_wanted, negated) = (*wanted, *negated);
+                let kind = ExprKind::IsTruth {
+                    expr: Box::new(self.value(expr)?),
+                    truth: truth_wanted,
+                    negated,
+                };
+                Ok(truth(kind, false))
+            }
+            ast::Expr::InList {
+                expr,
+                list,
+                negated,
+            } => self.in_list(expr, list, *negated),
+            ast::Expr::Between {
+                expr,
+                bounds,
+                negated,
+            } => self.between(expr, bounds, *negated),
+            ast::Expr::Like {
+                operands,
+                escape,
+                negated,
+            } => self.like(operands, escape.as_deref(), *negated),
+            ast::Expr::Regexp { operands, negated } => {
+                let (expr, pattern) = (self.value(&operands.0)?, self.value(&operands.1)?);
+                let kind = ExprKind::Regexp {
+                    expr: Box::new(expr),
+                    pattern: Box::new(pattern),
+                    negated: *negated,
+                };
+                Ok(truth(kind, true))
+            }
+            _ => Err(Error::internal("an expression that no rule binds")),
+        }
+    }
+
+    pub(super) fn values(&mut self, exprs: &[ast::Expr]) -> Result<Vec<Expr>> {
+        exprs.iter().map(|expr| self.value(expr)).collect()
+    }
+
+    fn row(&mut self, members: &[ast::Expr]) -> Result<Expr> {
+        let members = self.values(members)?;
+        Ok(Expr {
+            nullable: members.iter().any(|member| member.nullable),
+            kind: ExprKind::Row(members),
+            ty: ColumnType::Null,
+        })
+    }
+
+    // Variables.
+
+    fn user_variable(&self, name: &str) -> Expr {
+        Expr {
+            ty: type_of(&self.names.facts.user_variable(name)),
+            kind: ExprKind::UserVariable(name.to_owned()),
+            nullable: true,
+        }
+    }
+
+    fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Expr> {
+        let current = self.names.facts.system_variable(scope, name)?;
+        Ok(Expr {
+            ty: type_of(&current),
+            kind: ExprKind::SystemVariable {
+                scope,
+                name: name.to_owned(),
+            },
+            nullable: true,
+        })
+    }
+
+    // Operators.
+
+    fn unary(&mut self, op: UnaryOp, a: &ast::Expr) -> Result<Expr> {
+        let a = literal::as_number(self.value(a)?);
+        Ok(match op {
+            UnaryOp::Negate => literal::negated(a),
+            UnaryOp::BitNot => Expr {
+                ty: typing::unary_type(op, &a),
+                nullable: a.nullable,
+                kind: ExprKind::Unary(op, Box::new(a)),
+            },
+        })
+    }
+
+    fn binary(&mut self, op: BinaryOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
+        let mut a = literal::as_number(self.value(&both.0)?);
+        let mut b = literal::as_number(self.value(&both.1)?);
+        take_type(&mut a, &b);
+        take_type(&mut b, &a);
+        let divides =
+            matches!(op, BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo);
+        Ok(Expr {
+            ty: typing::binary_type(op, &a, &b),
+            nullable: divides || a.nullable || b.nullable,
+            kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        })
+    }
+
+    fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
+        let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
+        same_width(&a, &b)?;
+        (a, b) = comparable(a, b);
+        let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
+        Ok(truth(ExprKind::Compare(op, Box::new(a), Box::new(b)), nullable))
+    }
+
+    fn logic(&mut self, members: &[ast::Expr], kind: fn(Vec<Expr>) -> ExprKind) -> Result<Expr> {
+        let members = self.values(members)?;
+        let nullable = members.iter().any(|member| member.nullable);
+        Ok(truth(kind(members), nullable))
+    }
+
+    fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Expr> {
+        let mut expr = self.operand(expr)?;
+        let mut members = Vec::with_capacity(list.len());
+        for member in list {
+            let member = self.operand(member)?;
+            same_width(&expr, &member)?;
+            let (left, member) = comparable(expr, member);
+            expr = left;
+            members.push(member);
+        }
+        let nullable = expr.nullable || members.iter().any(|member| member.nullable);
+        let kind = ExprKind::InList {
+            expr: Box::new(expr),
+            list: members,
+            negated,
+        };
+        Ok(truth(kind, nullable))
+    }
+
+    fn between(
+        &mut self,
+        expr: &ast::Expr,
+        bounds: &(ast::Expr, ast::Expr),
+        negated: bool,
+    ) -> Result<Expr> {
+        let expr = self.value(expr)?;
+        let (low, high) = (self.value(&bounds.0)?, self.value(&bounds.1)?);
+        let (expr, low) = comparable(expr, low);
+        let (expr, high) = comparable(expr, high);
+        let nullable = expr.nullable || low.nullable || high.nullable;
+        let kind = ExprKind::Between {
+            expr: Box::new(expr),
+            low: Box::new(low),
+            high: Box::new(high),
+            negated,
+        };
+        Ok(truth(kind, nullable))
+    }
+
+    fn like(
+        &mut self,
+        operands: &(ast::Expr, ast::Expr),
+        escape: Option<&ast::Expr>,
+        negated: bool,
+    ) -> Result<Expr> {
+        let escape = match escape {
+            Some(escape) => escape_character(escape)?,
+            None if self.names.mode.no_backslash_escapes => None,
+            None => Some('\\'),
+        };
+        let (expr, pattern) = (self.value(&operands.0)?, self.value(&operands.1)?);
+        let nullable = expr.nullable || pattern.nullable;
+        let kind = ExprKind::Like {
+            expr: Box::new(expr),
+            pattern: Box::new(pattern),
+            escape,
+            negated,
+        };
+        Ok(truth(kind, nullable))
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+    ) -> Result<Expr> {
+        let operand = operand.map(|operand| self.value(operand)).transpose()?;
+        let branches: Result<Vec<(Expr, Expr)>> = branches
+            .iter()
+            .map(|(condition, result)| Ok((self.value(condition)?, self.value(result)?)))
+            .collect();
+        let branches = branches?;
+        let otherwise = otherwise.map(|otherwise| self.value(otherwise)).transpose()?;
+        let results = branches.iter().map(|(_, result)| result).chain(&otherwise);
+        Ok(Expr {
+            ty: typing::common_type(results.clone().map(|result| &result.ty)),
+            nullable: otherwise.is_none() || results.clone().any(|result| result.nullable),
+            kind: ExprKind::Case {
+                operand: operand.map(Box::new),
+                branches,
+                otherwise: otherwise.map(Box::new),
+            },
+        })
+    }
+
+    fn cast(&mut self, a: &ast::Expr, target: &CastType) -> Result<Expr> {
+        let a = self.value(a)?;
+        let a = match target {
+            CastType::Char(_) | CastType::Binary(_) | CastType::Json => a,
+            CastType::Signed
+            | CastType::Unsigned
+            | CastType::Decimal { .. }
+            | CastType::Float
+            | CastType::Double
+            | CastType::Date
+            | CastType::Time(_)
+            | CastType::Datetime(_)
+            | CastType::Year => literal::as_number(a),
+        };
+        Ok(cast(a, target.clone()))
+    }
+
+    fn convert_using(&mut self, a: &ast::Expr, charset: &str) -> Result<Expr> {
+        let a = self.value(a)?;
+        match charset {
+            "utf8mb4" | "utf8" | "utf8mb3" => Ok(cast(a, CastType::Char(None))),
+            "binary" => Ok(cast(a, CastType::Binary(None))),
+            _ => Err(Error::new(
+                Code::UnknownCharset,
+                format!("Unknown character set: '{charset}'; the one here is utf8mb4"),
+            )),
+        }
+    }
+
+    /// All comparisons are by bytes, so only a collation that says so is granted.
+    fn collate(&mut self, a: &ast::Expr, collation: &str) -> Result<Expr> {
+        let a = self.value(a)?;
+        let utf8 = collation.starts_with("utf8");
+        if collation == "binary" || (utf8 && collation.ends_with("_bin")) {
+            return Ok(a);
+        }
+        Err(Error::new(
+            Code::UnknownCollation,
+            format!("Unknown collation: '{collation}'; the one here is utf8mb4_bin"),
+        ))
+    }
+
+    fn date_shift(
+        &mut self,
+        operands: &(ast::Expr, ast::Expr),
+        unit: IntervalUnit,
+        negated: bool,
+    ) -> Result<Expr> {
+        let (date, amount) = (self.value(&operands.0)?, self.value(&operands.1)?);
+        Ok(Expr {
+            ty: typing::date_shift_type(&date, &amount, unit),
+            nullable: true,
+            kind: ExprKind::DateShift {
+                date: Box::new(date),
+                amount: Box::new(amount),
+                unit,
+                negated,
+            },
+        })
+    }
+
+    // Subqueries.
+
+    /// `(SELECT expression)` without a table is the expression.
+    fn subquery(&mut self, select: &ast::Select) -> Result<Expr> {
+        let QueryBody::Block(block) = &select.body else {
+            return Err(Error::unsupported("subqueries"));
+        };
+        let plain = block.from.is_empty()
+            && block.filter.is_none()
+            && block.group_by.is_empty()
+            && block.having.is_none()
+            && select.limit.is_none()
+            && select.ctes.is_empty()
+            && !select.into;
+        let [SelectItem::Expr { expr, .. }] = block.items.as_slice() else {
+            return Err(if plain { operand_columns(1) } else { Error::unsupported("subqueries") });
+        };
+        if !plain {
+            return Err(Error::unsupported("subqueries"));
+        }
+        let outer = std::mem::replace(&mut self.aggregate_rule, AggregateRule::Forbidden);
+        let value = self.value(expr);
+        self.aggregate_rule = outer;
+        value
+    }
+}
+
+/// A condition: 1, 0 or `NULL`.
+pub(super) fn truth(kind: ExprKind, nullable: bool) -> Expr {
+    Expr {
+        kind,
+        ty: typing::condition_type(),
+        nullable,
+    }
+}
+
+/// `CAST(a AS target)`.
+fn cast(a: Expr, target: CastType) -> Expr {
+    let may_fail = match target {
+        CastType::Date | CastType::Time(_) | CastType::Datetime(_) | CastType::Year => true,
+        CastType::Signed
+        | CastType::Unsigned
+        | CastType::Char(_)
+        | CastType::Binary(_)
+        | CastType::Decimal { .. }
+        | CastType::Float
+        | CastType::Double
+        | CastType::Json => false,
+    };
+    Expr {
+        ty: typing::cast_type(&target),
+        nullable: may_fail || a.nullable,
+        kind: ExprKind::Cast(Box::new(a), target),
+    }
+}
+
+/// A call of a function that is known to be there.
+///
+/// # Errors
+/// An internal one when it is not.
+pub(super) fn known_call(name: &str, args: Vec<Expr>) -> Result<Expr> {
+    let Some(function) = functions::find(name) else {
+        return Err(Error::internal(format!("the function {name} is missing")));
+    };
+    Ok(Expr {
+        ty: (function.result_type)(&args),
+        nullable: function.is_nullable(&args),
+        kind: ExprKind::Call(function, args),
+    })
+}
+
+/// The type of a value that is only known while the statement runs.
+fn type_of(value: &Value<'_>) -> ColumnType {
+    match value {
+        Value::Int(_) => ColumnType::BIGINT,
+        Value::UInt(_) => ColumnType::BIGINT_UNSIGNED,
+        Value::Float(_) => ColumnType::Float,
+        Value::Double(_) => ColumnType::Double,
+        Value::Decimal(number) => ColumnType::Decimal {
+            precision: number.precision().max(number.scale()).max(1),
+            scale: number.scale(),
+        },
+        Value::Bytes(_) => ColumnType::Varbinary { bytes_max: None },
+        Value::Date(_) => ColumnType::Date,
+        Value::Time(time) => ColumnType::Time { fsp: time.fsp() },
+        Value::Datetime(datetime) => ColumnType::Datetime {
+            fsp: datetime.fsp(),
+        },
+        Value::Timestamp(timestamp) => ColumnType::Timestamp {
+            fsp: timestamp.fsp(),
+        },
+        Value::Year(_) => ColumnType::Year,
+        Value::Json(_) => ColumnType::Json,
+        Value::Null | Value::Text(_) | Value::Enum(_) => ColumnType::VARCHAR,
+    }
+}
+
+/// A parameter takes the type of what it meets.
+fn take_type(a: &mut Expr, b: &Expr) {
+    if matches!(a.kind, ExprKind::Parameter(_)) && !matches!(b.kind, ExprKind::Parameter(_)) {
+        a.ty = b.ty.clone();
+    }
+}
+
+/// Both sides of a comparison: parameters get types, hexadecimal literals become numbers beside
+/// numbers.
+fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
+    if let (ExprKind::Row(left), ExprKind::Row(right)) = (&mut a.kind, &mut b.kind) {
+        let (lefts, rights) = (std::mem::take(left), std::mem::take(right));
+        let pairs = lefts.into_iter().zip(rights).map(|(a, b)| comparable(a, b));
+        (*left, *right) = pairs.unzip();
+        return (a, b);
+    }
+    take_type(&mut a, &b);
+    take_type(&mut b, &a);
+    if a.ty.is_numeric() {
+        b = literal::as_number(b);
+    } else if b.ty.is_numeric() {
+        a = literal::as_number(a);
+    }
+    (a, b)
+}
+
+/// # Errors
+/// 1241 when one side is a row and the other none, or one of another length.
+fn same_width(a: &Expr, b: &Expr) -> Result<()> {
+    match (row_width(a), row_width(b)) {
+        (width, other) if width == other => Ok(()),
+        (width, _) => Err(operand_columns(width)),
+    }
+}
+
+fn row_width(expr: &Expr) -> usize {
+    match &expr.kind {
+        ExprKind::Row(members) => members.len(),
+        _ => 1,
+    }
+}
+
+fn operand_columns(count: usize) -> Error {
+    Error::new(
+        Code::OperandColumns,
+        format!("Operand should contain {count} column(s)"),
+    )
+}
+
+/// What stands after `ESCAPE`: one character, or none.
+fn escape_character(escape: &ast::Expr) -> Result<Option<char>> {
+    if let ast::Expr::Literal(ast::Literal::Text(text)) = escape {
+        let mut chars = text.chars();
+        let first = chars.next();
+        if chars.next().is_none() {
+            return Ok(first);
+        }
+    }
+    Err(Error::new(
+        Code::WrongArguments,
+        "Incorrect arguments to ESCAPE",
+    ))
+}

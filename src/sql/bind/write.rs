@@ -1,0 +1,329 @@
+//! INSERT and its kin, UPDATE, DELETE.
+
+use std::sync::Arc;
+
+use super::call::default_value;
+use super::literal;
+use super::same::same;
+use super::scope::{Clause, Proposed, Scope, Source};
+use super::{Names, from, hints, order};
+use crate::catalog::{ColumnDefault, Table};
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{
+    self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate, QueryBody, SelectItem,
+};
+use crate::sql::bound::{Delete, Insert, InsertKind, InsertValue, Update};
+use crate::sql::expr::{Expr, ExprKind};
+
+// INSERT.
+
+pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> {
+    let table = from::find(&insert.table, names)?;
+    // Hints that would change what is written are refused; there is no plan for others to change.
+    hints::hints(&insert.hints, &table.name)?;
+    let source = Source::new(Arc::clone(&table), None);
+    let kind = insert_kind(insert, names);
+    let mut columns = insert_columns(insert, &source, names)?;
+    if kind == InsertKind::Upsert {
+        check_keys_named(&table, &columns)?;
+    }
+    let mut scope = Scope::new(*names, None, Clause::FieldList);
+    let rows = match &insert.rows {
+        InsertRows::Values(rows) => insert_rows(rows, &mut columns, (&table, &mut scope))?,
+        InsertRows::Select(select) => vec![select_row(select, columns.len(), &mut scope)?],
+    };
+    let mut parameters_count = scope.parameters_count;
+    let on_duplicate = match &insert.on_duplicate {
+        OnDuplicate::Update(assignments) => {
+            let mut scope = Scope::new(*names, Some(source), Clause::FieldList);
+            scope.parameters_count = parameters_count;
+            scope.proposed = Some(Proposed::new(insert.alias.as_ref(), &columns)?);
+            let assignments = on_duplicate(assignments, &mut scope)?;
+            parameters_count = scope.parameters_count;
+            assignments
+        }
+        OnDuplicate::Error | OnDuplicate::Ignore => Vec::new(),
+    };
+    Ok(Insert {
+        table,
+        kind,
+        columns,
+        rows,
+        on_duplicate,
+        parameters_count,
+    })
+}
+
+fn insert_kind(insert: &ast::Insert, names: &Names<'_>) -> InsertKind {
+    let updates = matches!(insert.on_duplicate, OnDuplicate::Update(_));
+    let ignores = insert.ignore || insert.on_duplicate == OnDuplicate::Ignore;
+    match insert.verb {
+        InsertVerb::Replace => InsertKind::Replace,
+        InsertVerb::Upsert => InsertKind::Upsert,
+        InsertVerb::Insert if ignores => InsertKind::InsertIgnore,
+        InsertVerb::Insert if names.mode.lindorm && !updates => InsertKind::Upsert,
+        InsertVerb::Insert => InsertKind::Insert,
+    }
+}
+
+/// The positions that each row gives values for.
+fn insert_columns(
+    insert: &ast::Insert,
+    source: &Source,
+    names: &Names<'_>,
+) -> Result<Vec<usize>> {
+    let Some(given) = &insert.columns else {
+        let all = source.table.columns.iter().enumerate();
+        return Ok(all.filter(|(_, column)| !column.hidden).map(|(idx, _)| idx).collect());
+    };
+    let mut columns = Vec::with_capacity(given.len());
+    for name in given {
+        let Some(idx) = source.column_idx(name) else {
+            return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
+        };
+        if columns.contains(&idx) {
+            return Err(Error::new(
+                Code::ColumnSpecifiedTwice,
+                format!("Column '{name}' specified twice"),
+            ));
+        }
+        columns.push(idx);
+    }
+    Ok(columns)
+}
+
+/// # Errors
+/// 1364 when an UPSERT leaves a key column out that nothing else fills.
+fn check_keys_named(table: &Table, columns: &[usize]) -> Result<()> {
+    for part in &table.key {
+        let Some(column) = table.columns.get(part.column_idx) else {
+            continue;
+        };
+        let filled = column.hidden
+            || column.auto_increment
+            || columns.contains(&part.column_idx)
+            || !matches!(column.default, ColumnDefault::None);
+        if !filled {
+            return Err(Error::new(
+                Code::NoDefault,
+                format!(
+                    "Field '{}' doesn't have a default value: UPSERT must name every column of the \
+                     primary key",
+                    column.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn insert_rows(
+    rows: &[Vec<ast::InsertValue>],
+    columns: &mut Vec<usize>,
+    (table, scope): (&Table, &mut Scope<'_>),
+) -> Result<Vec<Vec<InsertValue>>> {
+    if rows.iter().all(Vec::is_empty) {
+        // `VALUES ()`: every column gets its default.
+        columns.clear();
+    }
+    let numeric: Vec<bool> = columns
+        .iter()
+        .map(|idx| table.columns.get(*idx).is_some_and(|column| column.ty.is_numeric()))
+        .collect();
+    let mut bound = Vec::with_capacity(rows.len());
+    for (idx, row) in rows.iter().enumerate() {
+        if row.len() != columns.len() {
+            return Err(wrong_count(idx + 1));
+        }
+        let values = row.iter().zip(&numeric).map(|(value, numeric)| match value {
+            ast::InsertValue::Default => Ok(InsertValue::Default),
+            ast::InsertValue::Expr(expr) => {
+                let expr = row_value(expr, table, scope)?;
+                let expr = if *numeric { literal::as_number(expr) } else { expr };
+                Ok(InsertValue::Expr(expr))
+            }
+        });
+        bound.push(values.collect::<Result<Vec<InsertValue>>>()?);
+    }
+    Ok(bound)
+}
+
+/// A value of a row. MySQL lets it read columns to its left; that is not offered.
+fn row_value(expr: &ast::Expr, table: &Table, scope: &mut Scope<'_>) -> Result<Expr> {
+    scope.value(expr).map_err(|error| match expr {
+        ast::Expr::Column(name) if table.column_idx(&name.column).is_some() => {
+            Error::unsupported(format!("the column {name} as a value of the same row"))
+        }
+        _ => error,
+    })
+}
+
+fn wrong_count(row: usize) -> Error {
+    Error::new(
+        Code::WrongValueCount,
+        format!("Column count doesn't match value count at row {row}"),
+    )
+}
+
+/// `INSERT … SELECT` of constants is one row; others are not offered yet.
+fn select_row(
+    select: &ast::Select,
+    columns_count: usize,
+    scope: &mut Scope<'_>,
+) -> Result<Vec<InsertValue>> {
+    let QueryBody::Block(block) = &select.body else {
+        return Err(Error::unsupported("INSERT … SELECT"));
+    };
+    let constant = block.from.is_empty()
+        && block.filter.is_none()
+        && block.group_by.is_empty()
+        && block.having.is_none()
+        && select.limit.is_none()
+        && select.ctes.is_empty();
+    if !constant {
+        return Err(Error::unsupported("INSERT … SELECT"));
+    }
+    if block.items.len() != columns_count {
+        return Err(wrong_count(1));
+    }
+    let value = |item: &SelectItem| match item {
+        SelectItem::Expr { expr, .. } => scope.value(expr).map(InsertValue::Expr),
+        SelectItem::Star | SelectItem::TableStar(_) => {
+            Err(Error::new(Code::NoTablesUsed, "No tables used"))
+        }
+    };
+    block.items.iter().map(value).collect()
+}
+
+/// `ON DUPLICATE KEY UPDATE`. A key column may be set to what it is, and to nothing else.
+fn on_duplicate(assignments: &[Assignment], scope: &mut Scope<'_>) -> Result<Vec<(usize, Expr)>> {
+    let mut bound = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        let idx = assigned_column(&assignment.column, scope)?;
+        let value = match assigned_value(assignment, idx, scope)? {
+            InsertValue::Expr(value) => value,
+            InsertValue::Default => column_default(idx, scope)?,
+        };
+        let Some(source) = &scope.source else {
+            return Err(Error::internal("ON DUPLICATE KEY UPDATE without a table"));
+        };
+        if source.table.key_position(idx).is_some() {
+            let count = source.table.columns.len();
+            if matches!(value.kind, ExprKind::Column(other) if other % count == idx) {
+                continue;
+            }
+            return Err(key_assigned(source, idx));
+        }
+        bound.push((idx, value));
+    }
+    Ok(bound)
+}
+
+fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
+    let column = scope.source.as_ref().and_then(|source| source.table.columns.get(idx));
+    column.map_or_else(|| Ok(literal::null()), default_value)
+}
+
+// Assignments.
+
+/// The position of an assigned column.
+fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
+    let found = scope.source.as_ref().and_then(|source| {
+        let idx = source.column_idx(&name.column)?;
+        source.is_named(name.database.as_deref(), name.table.as_deref()).then_some(idx)
+    });
+    found.ok_or_else(|| scope.unknown(&name.to_string()))
+}
+
+fn assigned_value(
+    assignment: &Assignment,
+    idx: usize,
+    scope: &mut Scope<'_>,
+) -> Result<InsertValue> {
+    let value = match &assignment.value {
+        ast::InsertValue::Default => return Ok(InsertValue::Default),
+        ast::InsertValue::Expr(value) => scope.value(value)?,
+    };
+    let columns = scope.source.as_ref().map(|source| &source.table.columns);
+    let numeric = columns
+        .and_then(|columns| columns.get(idx))
+        .is_some_and(|column| column.ty.is_numeric());
+    Ok(InsertValue::Expr(if numeric { literal::as_number(value) } else { value }))
+}
+
+fn key_assigned(source: &Source, idx: usize) -> Error {
+    let name = source.table.columns.get(idx).map_or("?", |column| column.name.as_str());
+    Error::unsupported(format!(
+        "assignment to {name}, a column of the primary key; DELETE the row and INSERT another"
+    ))
+}
+
+// UPDATE and DELETE.
+
+pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> {
+    let from = match from::table(&update.tables, names) {
+        Ok(Some(from)) => from,
+        Ok(None) => return Err(Error::internal("UPDATE without a table")),
+        Err(error) if error.code() == Code::NotSupportedYet => {
+            return Err(Error::unsupported("UPDATE of several tables"));
+        }
+        Err(error) => return Err(error),
+    };
+    hints::check_index_hints(from.index_hints, &from.source.alias)?;
+    let hints = hints::hints(&update.hints, &from.source.alias)?;
+    let mut scope = Scope::new(*names, Some(from.source.clone()), Clause::FieldList);
+    let mut assignments = Vec::with_capacity(update.assignments.len());
+    for assignment in &update.assignments {
+        let idx = assigned_column(&assignment.column, &scope)?;
+        let value = assigned_value(assignment, idx, &mut scope)?;
+        if from.source.table.key_position(idx).is_some() && !is_itself(&value, idx, &from.source) {
+            return Err(key_assigned(&from.source, idx));
+        }
+        assignments.push((idx, value));
+    }
+    assignments.retain(|(idx, _)| from.source.table.key_position(*idx).is_none());
+    scope.clause = Clause::Where;
+    let filter = update.filter.as_ref().map(|filter| scope.value(filter)).transpose()?;
+    let order_by = scope.write_order(&update.order_by)?;
+    let limit = update.limit.as_ref();
+    let limit = limit.map(|limit| order::limit(limit, &mut scope)).transpose()?;
+    Ok(Update {
+        table: from.source.table,
+        alias: from.source.alias,
+        hints,
+        ignore: update.ignore,
+        assignments,
+        filter,
+        order_by,
+        limit,
+        parameters_count: scope.parameters_count,
+    })
+}
+
+/// Whether the value is the column it is assigned to.
+fn is_itself(value: &InsertValue, idx: usize, source: &Source) -> bool {
+    match (value, source.column(idx, 0)) {
+        (InsertValue::Expr(value), Some(column)) => same(value, &column),
+        (InsertValue::Expr(_) | InsertValue::Default, _) => false,
+    }
+}
+
+pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> {
+    let source = Source::new(from::find(&delete.table, names)?, delete.alias.as_deref());
+    let hints = hints::hints(&delete.hints, &source.alias)?;
+    let (table, alias) = (Arc::clone(&source.table), source.alias.clone());
+    let mut scope = Scope::new(*names, Some(source), Clause::Where);
+    let filter = delete.filter.as_ref().map(|filter| scope.value(filter)).transpose()?;
+    let order_by = scope.write_order(&delete.order_by)?;
+    let limit = delete.limit.as_ref();
+    let limit = limit.map(|limit| order::limit(limit, &mut scope)).transpose()?;
+    Ok(Delete {
+        table,
+        alias,
+        hints,
+        filter,
+        order_by,
+        limit,
+        parameters_count: scope.parameters_count,
+    })
+}
