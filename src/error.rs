@@ -229,6 +229,7 @@ codes! {
     WrongGroupKey = 1056 "42000" "GROUP BY something that contains an aggregate.";
     ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
     DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
+    InvalidOnUpdate = 1294 "HY000" "ON UPDATE on a column that cannot hold the time.";
     DuplicateEnumMember = 1291 "HY000" "Two members of one name in an ENUM.";
     ParserCapacity = 3170 "HY000" "A statement of more words than the limit.";
     IllegalDouble = 1367 "22007" "A number with an exponent beyond DOUBLE.";

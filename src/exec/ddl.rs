@@ -208,7 +208,7 @@ fn define_column(column: &ast::ColumnDef, column_idx: usize, ctx: &EvalContext) 
     };
     if column.on_update_now && !takes_now(&column.ty) {
         let text = format!("Invalid ON UPDATE clause for '{}' column", column.name);
-        return Err(Error::new(Code::InvalidDefault, text));
+        return Err(Error::new(Code::InvalidOnUpdate, text));
     }
     if let Some(default) = &column.default {
         defined.default = define_default(&defined, default, ctx)?;

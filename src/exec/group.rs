@@ -23,14 +23,28 @@ pub struct Groups {
     key: Vec<u8>,
 }
 
-struct Group {
+/// One group.
+pub struct Group {
     keys: Vec<Value<'static>>,
     accumulators: Vec<Accumulator>,
 }
 
 impl Group {
-    fn new(keys: Vec<Value<'static>>, aggregates: &[Aggregate]) -> Group {
-        Group { keys, accumulators: aggregates.iter().map(Accumulator::new).collect() }
+    fn new(keys: Vec<Value<'static>>, aggregates: &[Aggregate], ctx: &EvalContext) -> Group {
+        let accumulators = aggregates.iter().map(|aggregate| Accumulator::new(aggregate, ctx));
+        Group { keys, accumulators: accumulators.collect() }
+    }
+
+    /// The aggregated row: keys, then aggregates.
+    ///
+    /// # Errors
+    /// 1690 when an average overflows.
+    pub fn finish(self, ctx: &EvalContext) -> Result<Vec<Value<'static>>> {
+        let mut row = self.keys;
+        for accumulator in self.accumulators {
+            row.push(accumulator.finish(ctx)?);
+        }
+        Ok(row)
     }
 
     fn bytes(&self) -> usize {
@@ -40,11 +54,11 @@ impl Group {
 
 impl Groups {
     /// No groups yet. Without keys there is always one.
-    pub fn new(aggregation: &Aggregation, budget: Budget) -> Groups {
+    pub fn new(aggregation: &Aggregation, budget: Budget, ctx: &EvalContext) -> Groups {
         let mut groups =
             Groups { by_key: HashMap::new(), groups: Vec::new(), budget, key: Vec::new() };
         if aggregation.keys.is_empty() {
-            groups.groups.push(Group::new(Vec::new(), &aggregation.aggregates));
+            groups.groups.push(Group::new(Vec::new(), &aggregation.aggregates, ctx));
         }
         groups
     }
@@ -63,12 +77,13 @@ impl Groups {
         let Some(group) = self.groups.get_mut(group_idx) else { return Ok(()) };
         let before = group.bytes();
         for (aggregate, accumulator) in aggregation.aggregates.iter().zip(&mut group.accumulators) {
-            match aggregate.args.as_slice() {
-                [] => accumulator.update(&[], ctx)?,
-                [arg] => accumulator.update(&[eval(arg, row, ctx)?], ctx)?,
-                args => {
+            match (aggregate.args.as_slice(), aggregate.order_by.as_slice()) {
+                ([], _) => accumulator.update(&[], ctx)?,
+                ([arg], []) => accumulator.update(&[eval(arg, row, ctx)?], ctx)?,
+                (args, order_by) => {
+                    let keys = order_by.iter().map(|key| &key.expr);
                     let values: Result<Vec<_>> =
-                        args.iter().map(|arg| eval(arg, row, ctx)).collect();
+                        args.iter().chain(keys).map(|expr| eval(expr, row, ctx)).collect();
                     accumulator.update(&values?, ctx)?;
                 }
             }
@@ -96,7 +111,7 @@ impl Groups {
             return Ok(*group_idx);
         }
         let keys = keys.into_iter().map(Value::into_owned).collect();
-        let group = Group::new(keys, &aggregation.aggregates);
+        let group = Group::new(keys, &aggregation.aggregates, ctx);
         self.budget.take(self.key.len() * 2 + group.bytes() + GROUP_OVERHEAD_BYTES)?;
         let group_idx = self.groups.len();
         self.by_key.insert(self.key.as_slice().into(), group_idx);
@@ -104,15 +119,9 @@ impl Groups {
         Ok(group_idx)
     }
 
-    /// The aggregated rows: keys, then aggregates; groups in order of arrival.
-    pub fn finish(self) -> impl Iterator<Item = Result<Vec<Value<'static>>>> + Send {
-        self.groups.into_iter().map(|group| {
-            let mut row = group.keys;
-            for accumulator in group.accumulators {
-                row.push(accumulator.finish()?);
-            }
-            Ok(row)
-        })
+    /// The groups in order of arrival.
+    pub fn into_groups(self) -> impl Iterator<Item = Group> + Send {
+        self.groups.into_iter()
     }
 }
 

@@ -226,7 +226,7 @@ impl SelectStream {
             let rows_wanted = limits.limit.and_then(|limit| limit.checked_add(limits.offset));
             let sorter = Sorter::new(rows_wanted, budget("sort"), env.spill_dir.clone());
             let groups = select.aggregation.as_ref();
-            let groups = groups.map(|aggregation| Groups::new(aggregation, budget("group by")));
+            let groups = groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
             Phase::Collecting(Collector { groups, sorter })
         };
         let reader = match (&select.table, &plan) {
@@ -511,8 +511,9 @@ impl Collector {
 
     fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
         if let Some(groups) = self.groups.take() {
-            for row in groups.finish() {
-                self.add_output(select, &ValuesRow(&row?), stream)?;
+            for group in groups.into_groups() {
+                let row = group.finish(&stream.ctx)?;
+                self.add_output(select, &ValuesRow(&row), stream)?;
             }
         }
         self.sorter.finish()

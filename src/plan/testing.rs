@@ -410,6 +410,8 @@ pub(crate) fn aggregates(items: &[ast::SelectItem], table: &Table) -> Vec<Aggreg
             kind,
             args: list(&call.args, table),
             distinct: call.distinct,
+            order_by: Vec::new(),
+            separator: None,
             ty: ColumnType::BIGINT,
         });
     }

@@ -119,7 +119,7 @@ impl Session {
     fn failed(&mut self, error: Error) -> Error {
         let text = error.message().to_owned();
         self.warnings.add(WarningLevel::Error, error.code(), || text);
-        self.state.set_warnings_count(self.warnings.count());
+        self.state.failed(self.warnings.count());
         if error.code() == Code::Deadlock {
             self.transaction = None;
         }

@@ -1,16 +1,18 @@
 //! One statement, from its syntax tree to its reply.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::compile::Compiled;
 use super::listing::Listing;
 use super::{Done, Reply, ResultSet, Session};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::Purpose;
 use crate::sql::ast::{Kill, Statement};
-use crate::sql::context::Warnings;
+use crate::sql::bound::Hints;
+use crate::sql::context::{WarningLevel, Warnings};
 use crate::types::{ResultColumn, Value};
 
 impl Session {
@@ -124,6 +126,7 @@ impl Session {
             self.lock_selected(&program.select, &parameters).await?;
         }
         let env = self.select_env(parameters);
+        self.heed(&program.select.hints);
         let stream = select::open(Arc::clone(program), env)?;
         let zone = self.settings.zone.clone();
         Ok(Reply::Rows(ResultSet { columns, zone, rows: Box::new(stream) }))
@@ -189,6 +192,11 @@ impl Session {
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let env = self.write_env(parameters);
+        match &program.write {
+            write::Write::Update(update) => self.heed(&update.hints),
+            write::Write::Delete(delete) => self.heed(&delete.hints),
+            write::Write::Insert(_) => {}
+        }
         let outcome = match self.current_transaction() {
             Some(transaction) => write::run(program, &env, transaction).await?,
             None => {
@@ -208,11 +216,22 @@ impl Session {
         }))
     }
 
+    /// Warns of hints that nobody knows, and sets the time limit that one of them may give.
+    fn heed(&self, hints: &Hints) {
+        for name in &hints.unknown {
+            let text = || format!("Optimizer hint {name} is not known here; it has no effect");
+            self.warnings.add(WarningLevel::Warning, Code::Parse, text);
+        }
+        if let Some(timeout_ms) = hints.timeout_ms {
+            self.cancel.set_time_limit(Duration::from_millis(timeout_ms));
+        }
+    }
+
     fn kill(&mut self, kill: &Kill) -> Result<()> {
         let id = self.constant(&kill.id)?.to_text().into_owned();
         let unknown = || {
             let text = format!("Unknown thread id: {id}");
-            Error::new(crate::error::Code::NoSuchThread, text)
+            Error::new(Code::NoSuchThread, text)
         };
         let number = id.parse().map_err(|_| unknown())?;
         let what = if kill.query {

@@ -31,6 +31,7 @@ struct Kept {
     row_count: i64,
     found_rows: u64,
     warnings_count: u16,
+    errors_count: u16,
 }
 
 impl State {
@@ -47,6 +48,7 @@ impl State {
                 row_count: -1,
                 found_rows: 0,
                 warnings_count: 0,
+                errors_count: 0,
             }),
         }
     }
@@ -100,9 +102,18 @@ impl State {
         kept.row_count = -1;
     }
 
-    /// How many warnings the last statement left: `@@warning_count`.
+    /// How many warnings the last statement left: `@@warning_count`. It was no error.
     pub fn set_warnings_count(&self, warnings_count: u16) {
-        self.kept.lock().warnings_count = warnings_count;
+        let mut kept = self.kept.lock();
+        kept.warnings_count = warnings_count;
+        kept.errors_count = 0;
+    }
+
+    /// The last statement failed, and left so many warnings with its error: `@@error_count`.
+    pub fn failed(&self, warnings_count: u16) {
+        let mut kept = self.kept.lock();
+        kept.warnings_count = warnings_count;
+        kept.errors_count = 1;
     }
 
     /// Forgets all but the current database: COM_RESET_CONNECTION.
@@ -114,6 +125,7 @@ impl State {
         kept.row_count = -1;
         kept.found_rows = 0;
         kept.warnings_count = 0;
+        kept.errors_count = 0;
     }
 }
 
@@ -122,6 +134,7 @@ impl SessionFacts for State {
         let kept = self.kept.lock();
         match name {
             "warning_count" => Ok(Value::Int(i64::from(kept.warnings_count))),
+            "error_count" => Ok(Value::Int(i64::from(kept.errors_count))),
             "last_insert_id" | "identity" => Ok(Value::UInt(kept.last_insert_id)),
             other => kept.locals.get(scope, other),
         }

@@ -109,17 +109,18 @@ impl Locals {
     pub fn set(&mut self, name: &str, value: Option<Value<'static>>) -> Result<()> {
         let idx = position(name)?;
         let variable = entry(idx)?;
+        if variable.is_read_only() {
+            return Err(variable.read_only());
+        }
         if variable.reach == Reach::GlobalOnly {
             let text = format!(
                 "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
                 variable.name
             );
-            let code = if variable.is_read_only() { Code::VariableReadOnly } else { Code::GlobalVariable };
-            return Err(Error::new(code, text));
+            return Err(Error::new(Code::GlobalVariable, text));
         }
         let value = match value {
             Some(value) => Some(variable.checked(Some(value))?),
-            None if variable.is_read_only() => return Err(variable.read_only()),
             None => None,
         };
         self.changed.retain(|(changed_idx, _)| *changed_idx != idx);

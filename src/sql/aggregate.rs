@@ -7,6 +7,8 @@
 //! Hot: [`Accumulator::update`] runs once per row and aggregate. Source: MySQL manual, "Aggregate
 //! Function Descriptions".
 
+mod joined;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -15,14 +17,10 @@ use super::bound::{Aggregate, AggregateKind};
 use super::context::EvalContext;
 use super::eval::convert::{self, Number};
 use super::eval::{arithmetic, compare};
+use joined::Joined;
 use crate::error::{Code, Error, Result};
 use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Decimal, Value};
-
-/// Bytes of the longest text of `GROUP_CONCAT`: MySQL's `group_concat_max_len`.
-pub const GROUP_CONCAT_BYTES_MAX: usize = 1024;
-/// What stands between the values of `GROUP_CONCAT`.
-const GROUP_CONCAT_SEPARATOR: &[u8] = b",";
 
 /// The state of one aggregate over one group.
 #[derive(Debug)]
@@ -47,7 +45,7 @@ enum State {
     /// The least value, or the greatest.
     Extreme { best: Option<Value<'static>>, wanted: Ordering },
     First(Option<Value<'static>>),
-    Joined { text: Option<Vec<u8>>, is_cut: bool },
+    Joined(Joined),
 }
 
 /// A sum of the kind that its type asks for.
@@ -63,7 +61,7 @@ enum Sum {
 
 impl Accumulator {
     /// The state before the first row.
-    pub fn new(aggregate: &Aggregate) -> Accumulator {
+    pub fn new(aggregate: &Aggregate, ctx: &EvalContext) -> Accumulator {
         let sum = Sum::Empty { exact: aggregate.ty != ColumnType::Double };
         let (state, may_repeat) = match aggregate.kind {
             AggregateKind::Count => (State::Count(0), true),
@@ -72,18 +70,23 @@ impl Accumulator {
             AggregateKind::Min => (State::Extreme { best: None, wanted: Ordering::Less }, false),
             AggregateKind::Max => (State::Extreme { best: None, wanted: Ordering::Greater }, false),
             AggregateKind::AnyValue => (State::First(None), false),
-            AggregateKind::GroupConcat => (State::Joined { text: None, is_cut: false }, true),
+            AggregateKind::GroupConcat => (State::Joined(Joined::new(aggregate, ctx)), true),
         };
         let seen = (aggregate.distinct && may_repeat).then(Seen::default);
         Accumulator { state, seen, ty: aggregate.ty.clone() }
     }
 
-    /// Takes in the values of the aggregate's arguments for one row; none for `COUNT(*)`.
+    /// Takes in the values of the aggregate's arguments for one row, then those of its `ORDER BY`;
+    /// none for `COUNT(*)`.
     ///
     /// # Errors
     /// 1690 when a sum overflows; 1292 for a bad text in a strict write.
     pub fn update(&mut self, values: &[Value<'_>], ctx: &EvalContext) -> Result<()> {
         let takes_null = matches!(self.state, State::First(_));
+        let (values, keys) = match &self.state {
+            State::Joined(joined) => joined.split(values),
+            _ => (values, &[][..]),
+        };
         if !takes_null && values.iter().any(Value::is_null) {
             return Ok(());
         }
@@ -114,7 +117,7 @@ impl Accumulator {
                     *kept = Some(first(values).clone().into_owned());
                 }
             }
-            State::Joined { text, is_cut } => *is_cut |= join(text, values, ctx),
+            State::Joined(joined) => joined.add(values, keys, ctx),
         }
         Ok(())
     }
@@ -123,7 +126,7 @@ impl Accumulator {
     ///
     /// # Errors
     /// 1690 when an average overflows.
-    pub fn finish(self) -> Result<Value<'static>> {
+    pub fn finish(self, ctx: &EvalContext) -> Result<Value<'static>> {
         Ok(match self.state {
             State::Count(count) => Value::Int(count),
             State::Sum(sum) => sum.value(),
@@ -131,7 +134,7 @@ impl Accumulator {
             State::Extreme { best: value, .. } | State::First(value) => {
                 value.unwrap_or(Value::Null)
             }
-            State::Joined { text, .. } => match (text, &self.ty) {
+            State::Joined(joined) => match (joined.finish(ctx), &self.ty) {
                 (None, _) => Value::Null,
                 (Some(bytes), ColumnType::Blob(_)) => Value::Bytes(Cow::Owned(bytes)),
                 (Some(bytes), _) => {
@@ -148,7 +151,7 @@ impl Accumulator {
             State::Extreme { best: value, .. } | State::First(value) => {
                 value.as_ref().map_or(0, Value::memory_bytes)
             }
-            State::Joined { text, .. } => text.as_ref().map_or(0, Vec::len),
+            State::Joined(joined) => joined.bytes(),
         };
         size_of::<Accumulator>() + held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
     }
@@ -225,33 +228,4 @@ fn average(sum: Sum, count: i64) -> Result<Value<'static>> {
         Value::Double(sum) => Ok(Value::Double(sum / count as f64)),
         other => Ok(other),
     }
-}
-
-/// Appends a row's values; whether something had to be cut off, which is warned about once.
-fn join(text: &mut Option<Vec<u8>>, values: &[Value<'_>], ctx: &EvalContext) -> bool {
-    let is_first = text.is_none();
-    let out = text.get_or_insert_with(Vec::new);
-    if GROUP_CONCAT_BYTES_MAX <= out.len() {
-        return true;
-    }
-    if !is_first {
-        out.extend_from_slice(GROUP_CONCAT_SEPARATOR);
-    }
-    for value in values {
-        out.extend_from_slice(&convert::bytes(value, ctx));
-    }
-    if out.len() <= GROUP_CONCAT_BYTES_MAX {
-        return false;
-    }
-    out.truncate(GROUP_CONCAT_BYTES_MAX);
-    // Not in the middle of a character.
-    if let Err(bad) = std::str::from_utf8(out) {
-        if bad.error_len().is_none() {
-            out.truncate(bad.valid_up_to());
-        }
-    }
-    convert::warn(ctx, Code::DataTruncated, || {
-        format!("GROUP_CONCAT() was cut at {GROUP_CONCAT_BYTES_MAX} bytes")
-    });
-    true
 }

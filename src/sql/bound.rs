@@ -76,6 +76,10 @@ pub struct Aggregate {
     pub args: Vec<Expr>,
     /// Whether `DISTINCT`.
     pub distinct: bool,
+    /// `ORDER BY` inside `GROUP_CONCAT`, over the table's row.
+    pub order_by: Vec<OrderBy>,
+    /// `SEPARATOR` of `GROUP_CONCAT`; a comma when there is none.
+    pub separator: Option<String>,
     /// The type of the result.
     pub ty: crate::types::ColumnType,
 }

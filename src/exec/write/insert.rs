@@ -216,7 +216,13 @@ impl Inserter<'_> {
             InsertKind::Insert if self.insert.on_duplicate.is_empty() => {
                 Err(duplicate_entry(self.table(), &row.key))
             }
-            InsertKind::Insert => {
+            InsertKind::InsertIgnore if self.insert.on_duplicate.is_empty() => {
+                let error = duplicate_entry(self.table(), &row.key);
+                let text = error.message().to_owned();
+                self.env.ctx.warnings.add(WarningLevel::Warning, error.code(), || text);
+                Ok(())
+            }
+            InsertKind::Insert | InsertKind::InsertIgnore => {
                 let new = self.updated(old, &row.values)?;
                 let changed = !row::same(&new, old);
                 counts.affected += match (changed, self.env.found_rows) {
@@ -225,12 +231,6 @@ impl Inserter<'_> {
                     (false, false) => 0,
                 };
                 if changed { self.put(&row.key, &new) } else { Ok(()) }
-            }
-            InsertKind::InsertIgnore => {
-                let error = duplicate_entry(self.table(), &row.key);
-                let text = error.message().to_owned();
-                self.env.ctx.warnings.add(WarningLevel::Warning, error.code(), || text);
-                Ok(())
             }
             InsertKind::Replace => {
                 counts.affected += if row::same(&row.values, old) { 1 } else { 2 };

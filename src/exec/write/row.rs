@@ -15,7 +15,8 @@ use crate::types::{ColumnType, Decimal, Value};
 /// Bytes of an encoded key (dialect §1).
 pub const KEY_BYTES_MAX: usize = 30 * 1024;
 
-/// Bytes of one key column (dialect §1, `max_key_column_bytes`).
+/// Bytes of the value of one key column (dialect §1, `max_key_column_bytes`), whatever its encoding
+/// adds.
 pub const KEY_COLUMN_BYTES_MAX: usize = 2 * 1024;
 
 /// Bytes of an encoded row (dialect §1).
@@ -82,6 +83,11 @@ impl Stored<'_> {
         Ok(implicit_default(&column.ty))
     }
 
+    /// The present, cut (not rounded, or it would lie in the future) to the column's digits.
+    fn now_for(&self, column: &Column) -> Result<Value<'static>> {
+        self.coerce(Value::Timestamp(self.ctx.now.truncate(column.ty.fsp())), column)
+    }
+
     /// The value of a column that the statement does not name, or names `DEFAULT`.
     ///
     /// # Errors
@@ -89,8 +95,12 @@ impl Stored<'_> {
     pub fn default_of(&self, column: &Column) -> Result<Value<'static>> {
         match &column.default {
             ColumnDefault::Constant(value) => Ok(value.clone()),
-            ColumnDefault::Now => self.coerce(Value::Timestamp(self.ctx.now), column),
+            ColumnDefault::Now => self.now_for(column),
             ColumnDefault::None if column.nullable => Ok(Value::Null),
+            // MySQL manual, "Data Type Default Values": the first member, in every mode.
+            ColumnDefault::None if matches!(column.ty, ColumnType::Enum(_)) => {
+                Ok(implicit_default(&column.ty))
+            }
             ColumnDefault::None => {
                 let text = format!("Field '{}' doesn't have a default value", column.name);
                 if !self.lenient {
@@ -185,9 +195,8 @@ pub fn key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
         else {
             return Err(Error::internal(format!("a key part of {} has no value", table.name)));
         };
-        let before = key.len();
         keyspace::push_key_part(&mut key, value, &column.ty, part.direction)?;
-        let bytes = key.len() - before;
+        let bytes = value.as_bytes().map_or(0, <[u8]>::len);
         if KEY_COLUMN_BYTES_MAX < bytes {
             let text = format!(
                 "Specified key was too long: column '{}' is {bytes} bytes, max key length is \
@@ -248,7 +257,7 @@ pub fn touch(
     let at = Stored { ctx, row_number: 1, lenient: false };
     for ((column, new), old) in table.columns.iter().zip(new).zip(old) {
         if column.on_update_now && new.total_cmp(old).is_eq() {
-            *new = at.coerce(Value::Timestamp(ctx.now), column)?;
+            *new = at.now_for(column)?;
         }
     }
     Ok(())

@@ -87,6 +87,10 @@ impl<'a> Scope<'a> {
         } else {
             self.list(&aggregate.args)
         };
-        format!("{name}({distinct}{args})")
+        let order = match aggregate.order_by.as_slice() {
+            [] => String::new(),
+            keys => format!(" ORDER BY {}", self.order(keys)),
+        };
+        format!("{name}({distinct}{args}{order})")
     }
 }

@@ -113,6 +113,7 @@ variables! {
     "default_storage_engine" Both ReadOnlyText, "Meseta", "The only storage engine.";
     "default_tmp_storage_engine" Both ReadOnlyText, "Meseta", "The only storage engine.";
     "div_precision_increment" Both OnlyWord(&["4"]), "4", "Digits that division adds.";
+    "error_count" SessionOnly ReadOnlyInt, "0", "Errors of the last statement.";
     "event_scheduler" GlobalOnly ReadOnlyText, "OFF", "There are no events.";
     "explicit_defaults_for_timestamp" Both OnlyBool(true), "ON", "TIMESTAMP columns have no hidden default.";
     "foreign_key_checks" Both Bool, "ON", "There are no foreign keys.";

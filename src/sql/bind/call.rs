@@ -7,7 +7,7 @@ use super::scope::{AggregateRule, Scope};
 use crate::catalog::{Column, ColumnDefault};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
-use crate::sql::bound::{Aggregate, AggregateKind};
+use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
 use crate::sql::eval::typing;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::sql::functions;
@@ -53,6 +53,7 @@ impl Scope<'_> {
                 ),
             ));
         }
+        check_fraction(function.name, &args)?;
         known_call(function.name, args)
     }
 
@@ -86,7 +87,9 @@ impl Scope<'_> {
         check_aggregate(call, kind)?;
         self.aggregate_rule = AggregateRule::Inside;
         let args = self.values(&call.args);
+        let order_by = args.as_ref().map(|args| self.aggregate_order(&call.order_by, args));
         self.aggregate_rule = AggregateRule::Allowed;
+        let order_by = order_by.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut args = args?;
         if kind == AggregateKind::GroupConcat && 1 < args.len() {
             args = vec![known_call("CONCAT", args)?];
@@ -98,6 +101,8 @@ impl Scope<'_> {
             kind,
             args,
             distinct,
+            order_by,
+            separator: call.separator.clone(),
             ty: ty.clone(),
         };
         let position = self.aggregate_position(aggregate);
@@ -108,6 +113,25 @@ impl Scope<'_> {
         })
     }
 
+    /// `ORDER BY` inside `GROUP_CONCAT`; a whole number stands for the argument of that position.
+    fn aggregate_order(&mut self, items: &[ast::OrderItem], args: &[Expr]) -> Result<Vec<OrderBy>> {
+        let mut order_by = Vec::with_capacity(items.len());
+        for item in items {
+            let expr = match &item.expr {
+                ast::Expr::Literal(ast::Literal::Int(position)) => {
+                    let idx = usize::try_from(*position).ok().and_then(|at| at.checked_sub(1));
+                    idx.and_then(|idx| args.get(idx)).cloned().ok_or_else(|| {
+                        let text = format!("Unknown column '{position}' in 'order clause'");
+                        Error::new(Code::UnknownColumn, text)
+                    })?
+                }
+                expr => self.value(expr)?,
+            };
+            order_by.push(OrderBy { expr, descending: item.descending });
+        }
+        Ok(order_by)
+    }
+
     /// The position of an aggregate among those collected; each is computed once.
     fn aggregate_position(&mut self, aggregate: Aggregate) -> usize {
         let equal = |other: &Aggregate| {
@@ -115,6 +139,9 @@ impl Scope<'_> {
                 && other.distinct == aggregate.distinct
                 && other.args.len() == aggregate.args.len()
                 && other.args.iter().zip(&aggregate.args).all(|(a, b)| same(a, b))
+                && other.separator == aggregate.separator
+                && other.order_by.is_empty()
+                && aggregate.order_by.is_empty()
         };
         let found = self.aggregates.iter().position(equal);
         found.unwrap_or_else(|| {
@@ -149,6 +176,23 @@ impl Scope<'_> {
             Some(column) => default_value(column),
             None => Err(self.unknown(&name.to_string())),
         }
+    }
+}
+
+/// # Errors
+/// 1426 for `NOW(7)` and the like.
+fn check_fraction(name: &str, args: &[Expr]) -> Result<()> {
+    const CLOCKS: [&str; 9] = [
+        "NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE", "CURTIME",
+        "CURRENT_TIME", "UTC_TIME", "UTC_TIMESTAMP",
+    ];
+    match args.first().map(|arg| &arg.kind) {
+        Some(ExprKind::Literal(Value::Int(digits @ 7..))) if CLOCKS.contains(&name) => {
+            let name = name.to_ascii_lowercase();
+            let text = format!("Too-big precision {digits} specified for '{name}'. Maximum is 6.");
+            Err(Error::new(Code::TooBigPrecision, text))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -188,14 +232,8 @@ fn aggregate_kind(name: &str) -> Option<AggregateKind> {
 }
 
 /// # Errors
-/// 1582 for a wrong number of arguments, 1235 for what GROUP_CONCAT cannot do yet.
+/// 1582 for a wrong number of arguments.
 fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
-    if !call.order_by.is_empty() {
-        return Err(Error::unsupported("ORDER BY in GROUP_CONCAT"));
-    }
-    if call.separator.is_some() {
-        return Err(Error::unsupported("SEPARATOR in GROUP_CONCAT"));
-    }
     let fits = match kind {
         AggregateKind::Count if call.star => true,
         AggregateKind::Count if call.distinct => !call.args.is_empty(),

@@ -146,6 +146,8 @@ impl Grouping {
                 kind: AggregateKind::AnyValue,
                 args: vec![expr.clone()],
                 distinct: false,
+                order_by: Vec::new(),
+                separator: None,
                 ty: expr.ty.clone(),
             });
             self.aggregates.len() - 1

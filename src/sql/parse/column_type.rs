@@ -211,7 +211,7 @@ impl Parser<'_> {
             self.bump();
             return Ok(Some(0));
         }
-        self.fsp().map(Some)
+        self.fsp("now").map(Some)
     }
 
     // Types.
@@ -258,9 +258,9 @@ impl Parser<'_> {
             },
             Word::LONG => self.long_type()?,
             Word::DATE => ColumnType::Date,
-            Word::TIME => ColumnType::Time { fsp: self.fsp()? },
-            Word::DATETIME => ColumnType::Datetime { fsp: self.fsp()? },
-            Word::TIMESTAMP => ColumnType::Timestamp { fsp: self.fsp()? },
+            Word::TIME => ColumnType::Time { fsp: self.fsp(column)? },
+            Word::DATETIME => ColumnType::Datetime { fsp: self.fsp(column)? },
+            Word::TIMESTAMP => ColumnType::Timestamp { fsp: self.fsp(column)? },
             Word::YEAR => {
                 self.length::<u64>()?;
                 ColumnType::Year

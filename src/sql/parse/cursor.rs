@@ -257,7 +257,7 @@ impl<'a> Parser<'a> {
             _ => return Err(self.syntax_error()),
         };
         let name = literal::utf8(name)?;
-        if name.is_empty() || name.contains('\0') {
+        if name.contains('\0') || (name.is_empty() && token.kind != Kind::Quoted) {
             return Err(self.syntax_error());
         }
         self.bump();

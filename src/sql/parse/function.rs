@@ -65,6 +65,13 @@ pub(super) const DECIMAL_SCALE_MAX: u8 = 30;
 /// Most digits of a second's fraction.
 pub(super) const FSP_MAX: u8 = 6;
 
+/// Whether it is the grammar that gives the function its one argument: of an aggregate, MySQL calls
+/// another number of arguments a syntax error.
+fn takes_one(name: &str) -> bool {
+    const AGGREGATES: [&str; 5] = ["COUNT", "SUM", "MIN", "MAX", "AVG"];
+    AGGREGATES.iter().any(|aggregate| aggregate.eq_ignore_ascii_case(name))
+}
+
 impl Parser<'_> {
     /// Whether the name here, before `(`, is that of a function.
     pub(super) fn may_be_called(&self) -> bool {
@@ -136,7 +143,7 @@ impl Parser<'_> {
             if parser.is(Kind::Star) && parser.kind_ahead(1) == Kind::CloseParen {
                 parser.bump();
                 call.star = true;
-            } else if !parser.is(Kind::CloseParen) {
+            } else if !parser.is(Kind::CloseParen) || takes_one(&call.name) {
                 parser.arguments(&mut call)?;
             }
             parser.expect(Kind::CloseParen)?;
@@ -151,7 +158,10 @@ impl Parser<'_> {
         if !call.distinct {
             self.eat_word(Word::ALL);
         }
-        call.args = self.exprs()?;
+        call.args = match takes_one(&call.name) && !call.distinct {
+            true => vec![self.expr()?],
+            false => self.exprs()?,
+        };
         if call.name.eq_ignore_ascii_case("GROUP_CONCAT") {
             let height = self.height();
             call.order_by = self.order_by()?;
@@ -262,8 +272,8 @@ impl Parser<'_> {
                 CastType::Double
             }
             Word::DATE => CastType::Date,
-            Word::TIME => CastType::Time(self.fsp()?),
-            Word::DATETIME => CastType::Datetime(self.fsp()?),
+            Word::TIME => CastType::Time(self.fsp("CAST")?),
+            Word::DATETIME => CastType::Datetime(self.fsp("CAST")?),
             Word::YEAR => CastType::Year,
             Word::JSON => CastType::Json,
             _ => return Err(self.syntax_error_at(at)),
@@ -295,16 +305,16 @@ impl Parser<'_> {
         Ok(Some(length))
     }
 
-    /// `(f)`: digits of a second's fraction.
-    pub(super) fn fsp(&mut self) -> Result<u8> {
+    /// `(f)`: digits of a second's fraction of what is called `of`.
+    pub(super) fn fsp(&mut self, of: &str) -> Result<u8> {
         let fsp = self.length::<u64>()?.unwrap_or(0);
         u8::try_from(fsp)
             .ok()
             .filter(|fsp| *fsp <= FSP_MAX)
             .ok_or_else(|| {
                 Error::new(
-                    Code::TooBigFraction,
-                    format!("Too-big precision {fsp} specified for a time. Maximum is {FSP_MAX}."),
+                    Code::TooBigPrecision,
+                    format!("Too-big precision {fsp} specified for '{of}'. Maximum is {FSP_MAX}."),
                 )
             })
     }

@@ -7,6 +7,12 @@ use crate::error::Result;
 use crate::sql::ast::{Show, ShowFilter, Statement, TableName};
 use crate::sql::expr::VariableScope;
 
+/// What MySQL or Lindorm can show and this server has nothing to say to.
+const UNSUPPORTED: &[&str] = &[
+    "BINARY", "BINLOG", "CLUSTER", "CREATE", "ENGINE", "HOSTS", "INNODB", "MASTER", "PARSE_TREE",
+    "RELAYLOG", "REPLICA", "REPLICAS", "ROUTINE", "SLAVE", "USER_STATISTICS",
+];
+
 impl Parser<'_> {
     /// At `SHOW`.
     pub(super) fn show(&mut self) -> Result<Statement> {
@@ -17,7 +23,7 @@ impl Parser<'_> {
         let full = self.eat_word(Word::FULL) || full;
         match self.show_what(full)? {
             Some(show) => Ok(Statement::Show(show)),
-            None if self.word().is_some() || self.is(Kind::Name) => {
+            None if UNSUPPORTED.contains(&self.verb(0).as_str()) => {
                 self.reset(mark);
                 Ok(self.unsupported_show())
             }

@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// The word so many tokens ahead, upper case; empty when there is none.
-    fn verb(&self, ahead: usize) -> String {
+    pub(super) fn verb(&self, ahead: usize) -> String {
         let token = self.token_ahead(ahead);
         match token.kind {
             Kind::Word(_) | Kind::Name => {

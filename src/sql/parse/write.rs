@@ -224,9 +224,13 @@ impl Parser<'_> {
         })))
     }
 
+    /// `t1, t2.* FROM …`, and `FROM t1, t2 USING …` behind its first table.
     fn several_tables(&mut self) -> Result<Statement> {
-        if self.at_end() {
-            return Err(self.syntax_error());
+        while !self.is_word(Word::FROM) && !self.is_word(Word::USING) {
+            if !self.is_name() && !matches!(self.kind(), Kind::Comma | Kind::Dot | Kind::Star) {
+                return Err(self.syntax_error());
+            }
+            self.bump();
         }
         self.skip_rest();
         Ok(Statement::Unsupported {

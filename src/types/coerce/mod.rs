@@ -192,7 +192,7 @@ pub fn coerce<'a>(
             number::to_decimal(&value, (*precision, *scale), mode)
         }
         ColumnType::Year => number::to_year(&value, mode),
-        ColumnType::Char { chars_max } => text::to_chars(value, Some(*chars_max), mode),
+        ColumnType::Char { chars_max } => text::to_fixed_chars(value, *chars_max, mode),
         ColumnType::Varchar { chars_max } => text::to_chars(value, *chars_max, mode),
         ColumnType::Text(size) => text::to_text_lob(value, *size, mode),
         ColumnType::Binary { bytes } => text::to_binary(value, *bytes, mode),

@@ -101,6 +101,22 @@ fn shortened(text: Cow<'_, str>, len: usize) -> Cow<'_, str> {
     }
 }
 
+/// `CHAR`: spaces at the end are no part of the value, however many they are.
+pub(super) fn to_fixed_chars<'a>(
+    value: Value<'a>,
+    chars_max: u32,
+    mode: &StoreMode<'_>,
+) -> Coerced<'a> {
+    let trimmed = match value {
+        Value::Text(text) => {
+            let len = text.trim_end_matches(' ').len();
+            Value::Text(shortened(text, len))
+        }
+        other => other,
+    };
+    to_chars(trimmed, Some(chars_max), mode)
+}
+
 /// `CHAR` and `VARCHAR`: at most so many characters; more spaces than fit are cut off with a note.
 pub(super) fn to_chars<'a>(
     value: Value<'a>,
