@@ -3,6 +3,8 @@
 //! EXPLAIN ANALYZE of a SELECT goes on, throws its rows away and tells what it took; writes are
 //! not run.
 
+mod probe;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,18 +12,16 @@ use std::time::Instant;
 use super::compile::Compiled;
 use super::listing::Listing;
 use super::{Reply, ResultSet, Session};
-use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::{self, Env, RowLimits, SelectStream};
 use crate::exec::write::change::Target;
 use crate::exec::write::{Write, insert};
-use crate::kv::KeyRange;
 use crate::plan::explain::{
     Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written,
 };
-use crate::plan::{self, Access, TablePlan};
+use crate::plan::{self, TablePlan};
 use crate::sql::ast::{Explain, ExplainFormat};
 use crate::sql::bound::{Insert, InsertKind, Select};
 use crate::types::temporal::zone::Zone;
@@ -46,7 +46,7 @@ impl Session {
                     true => Some(self.measure(&program, &env).await?),
                     false => None,
                 };
-                self.explain_select(&program.select, &env, (format, measured))
+                self.explain_select(&program.select, &env, (format, measured)).await
             }
             Compiled::Write(_) if explain.analyze => {
                 Err(Error::unsupported("EXPLAIN ANALYZE of a statement that writes"))
@@ -57,11 +57,11 @@ impl Session {
                     Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
                     Write::Update(update) => {
                         let target = Target::of_update(update);
-                        self.explain_change(target, Kind::Update, (&env, format))
+                        self.explain_change(target, Kind::Update, (&env, format)).await
                     }
                     Write::Delete(delete) => {
                         let target = Target::of_delete(delete);
-                        self.explain_change(target, Kind::Delete, (&env, format))
+                        self.explain_change(target, Kind::Delete, (&env, format)).await
                     }
                 }
             }
@@ -69,8 +69,8 @@ impl Session {
         }
     }
 
-    fn explain_select(
-        &self,
+    async fn explain_select(
+        &mut self,
         select: &Select,
         env: &Env,
         (format, measured): (Format, Option<Measured>),
@@ -80,11 +80,17 @@ impl Session {
             Some(table) => Some((table, select::explain(select, table, env)?)),
             None => None,
         };
+        let rows_estimate = match &planned {
+            Some((table, plan)) => {
+                probe::rows(&self.shared.engine, env.view.clone(), (table, plan)).await?
+            }
+            None => None,
+        };
         let source = planned.as_ref().map(|(table, plan)| Source {
             table,
             alias: &select.alias,
             plan,
-            rows_estimate: self.estimate(table, plan),
+            rows_estimate,
         });
         let plan = planned.as_ref().map(|(_, plan)| plan);
         let explained = Explained {
@@ -98,13 +104,15 @@ impl Session {
         Ok(reply(plan::explain(&explained, format)))
     }
 
-    fn explain_change(
-        &self,
+    async fn explain_change(
+        &mut self,
         target: Target<'_>,
         statement: Kind,
         (env, format): (&crate::exec::write::Env, Format),
     ) -> Result<Reply> {
         let plan = target.explain(&env.ctx, &env.policy)?;
+        let view = self.current_transaction().map(crate::exec::transaction::Transaction::view);
+        let rows_estimate = probe::rows(&self.shared.engine, view, (target.table, &plan)).await?;
         let limits = select::row_limits(target.limit, None, &env.ctx)?;
         let mut steps = Vec::new();
         if !target.order_by.is_empty() && !plan.ordered {
@@ -119,7 +127,7 @@ impl Session {
                 table: target.table,
                 alias: &target.table.name,
                 plan: &plan,
-                rows_estimate: self.estimate(target.table, &plan),
+                rows_estimate,
             }),
             write: Some(Written { table: target.table, reads_old: true, rows_count: None }),
             steps,
@@ -127,22 +135,6 @@ impl Session {
             measured: None,
         };
         Ok(reply(plan::explain(&explained, format)))
-    }
-
-    /// About how many rows an access reads, from the engine.
-    fn estimate(&self, table: &Table, plan: &TablePlan) -> Option<u64> {
-        let space = crate::exec::write::space(table);
-        if !self.shared.engine.capabilities().estimates {
-            return None;
-        }
-        let rows = |range: &KeyRange| self.shared.engine.estimate(space, range).rows;
-        match &plan.access {
-            Access::Nothing => Some(0),
-            Access::PointGet(_) => Some(1),
-            Access::MultiGet(get) => u64::try_from(get.keys.len()).ok(),
-            Access::PrefixScan(scan) => Some(scan.ranges.iter().map(rows).sum()),
-            Access::FullScan => Some(rows(&KeyRange::all())),
-        }
     }
 
     /// Runs a SELECT and throws its rows away.
