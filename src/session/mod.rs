@@ -102,10 +102,11 @@ impl Session {
         let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
         if rest.is_some() && !self.client.multi_statements {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
-            return Err(self.failed(parse::syntax_error(rest, 1)));
+            let near = String::from_utf8_lossy(rest);
+            return Err(self.failed(parse::syntax_error(&near, 1)));
         }
         if 0 < parsed.parameters_count {
-            return Err(self.failed(parse::syntax_error(b"?", 1)));
+            return Err(self.failed(parse::syntax_error("?", 1)));
         }
         let result = self.run(&parsed.statement, Vec::new()).await;
         match result {

@@ -26,7 +26,7 @@ use super::ast;
 use super::bound;
 use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
-use crate::catalog::Table;
+use crate::catalog::{Definitions, Table};
 use crate::error::Result;
 use scope::{Clause, Scope, Source};
 
@@ -37,6 +37,12 @@ pub trait FindTable {
     /// # Errors
     /// 1049 or 1146.
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>>;
+}
+
+impl FindTable for Definitions {
+    fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
+        self.table(database, name).map(Arc::clone)
+    }
 }
 
 /// What names mean while a statement is bound.

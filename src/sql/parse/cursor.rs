@@ -441,19 +441,7 @@ impl<'a> Parser<'a> {
         let start = usize::try_from(token.start).unwrap_or(0);
         let (before, rest) = self.sql.split_at_checked(start).unwrap_or((self.sql, &[]));
         let newlines = before.iter().filter(|byte| **byte == b'\n').count();
-        syntax_error(rest, newlines + 1)
+        let near = String::from_utf8_lossy(rest.get(..NEAR_BYTES_MAX).unwrap_or(rest));
+        super::syntax_error(near.trim_end_matches(char::REPLACEMENT_CHARACTER), newlines + 1)
     }
-}
-
-/// MySQL's error 1064 for the text that begins with `rest`.
-pub fn syntax_error(rest: &[u8], line: usize) -> Error {
-    let near = String::from_utf8_lossy(rest.get(..NEAR_BYTES_MAX).unwrap_or(rest));
-    Error::new(
-        Code::Parse,
-        format!(
-            "You have an error in your SQL syntax; check the manual that corresponds to your \
-             Meseta server version for the right syntax to use near '{}' at line {line}",
-            near.trim_end_matches(char::REPLACEMENT_CHARACTER),
-        ),
-    )
 }

@@ -11,7 +11,6 @@
     reason = "a rule of the grammar names the tokens it takes; all others are one syntax error"
 )]
 
-pub use cursor::syntax_error;
 
 mod column_type;
 mod cursor;
@@ -32,7 +31,7 @@ mod write;
 
 use super::ast::Statement;
 use super::context::Mode;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// Words and signs one statement may have: 12 bytes each while it is parsed, so 96 MiB at most.
 pub const TOKENS_MAX: usize = 8 << 20;
@@ -48,6 +47,17 @@ pub const HEIGHT_MAX: u32 = 400;
 
 /// `?` one statement may have: the protocol counts them in 16 bits.
 pub const PARAMETERS_MAX: usize = 65_535;
+
+/// MySQL's error 1064: where in the text the language ended.
+pub fn syntax_error(near: &str, line: usize) -> Error {
+    Error::new(
+        Code::Parse,
+        format!(
+            "You have an error in your SQL syntax; check the manual that corresponds to your \
+             Meseta server version for the right syntax to use near '{near}' at line {line}"
+        ),
+    )
+}
 
 /// One parsed statement.
 #[derive(Debug, Clone, PartialEq)]
