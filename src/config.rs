@@ -401,7 +401,7 @@ impl Config {
             " -p"
         };
         let mut text = format!(
-            "Meseta {version} listens on {address}, {data}.\n\
+            "Meseta {version} is listening on {address} with {data}.\n\
              Connect:  mariadb -h {host} -P {port} -u root{password}\n"
         );
         for warning in self.warnings() {

@@ -212,6 +212,8 @@ codes! {
     TooManyPlaceholders = 1390 "HY000" "More parameters than the limit.";
     NumericOverflow = 1690 "22003" "The result of arithmetic is out of range.";
     InvalidRegexp = 3685 "HY000" "A regular expression that does not parse.";
+    WrongValueForFunction = 1411 "HY000" "A value that a function cannot read.";
+    InvalidLogarithm = 3020 "2201E" "The logarithm of a number that has none.";
     InvalidJson = 3140 "22032" "A text that is not JSON.";
     InvalidJsonPath = 3143 "42000" "A text that is not a JSON path.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";

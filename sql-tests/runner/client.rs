@@ -247,6 +247,11 @@ impl Client {
         Ok(true)
     }
 
+    /// The bare connection, for a caller that goes on in its own way between two exchanges.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
     /// Whether rows end in an OK packet rather than in EOF.
     pub(crate) fn deprecates_eof(&self) -> bool {
         self.deprecate_eof

@@ -9,8 +9,8 @@
 //! this seam: a scan arrives in [`Page`]s and says where the next one begins.
 //!
 //! - [`memory`]: the reference model, simple enough to be obviously right;
-//! - `lsm`: the embedded engine, durable, with group commit;
-//! - `testing`: wrappers that record, compare and break any engine, and the contract suite.
+//! - [`lsm`]: the embedded engine, durable, with group commit;
+//! - [`testing`]: wrappers that record, compare and break any engine, and the contract suite.
 //!
 //! What a call promises is written at the traits [`Engine`] and [`Snapshot`].
 

@@ -37,6 +37,11 @@ impl Interval {
         high: Bound<Value<'static>>,
         ty: &ColumnType,
     ) -> Option<Interval> {
+        if let (Bound::Included(a), Bound::Included(b)) = (&low, &high) {
+            if values::compare(a, b).is_eq() {
+                return Some(Interval::Point(a.clone()));
+            }
+        }
         let low = values::lower_bound(low, ty)?;
         let high = values::upper_bound(high, ty)?;
         let order = match (&low, &high) {

@@ -501,7 +501,7 @@ fn blocks(text: &str) -> Vec<Block> {
 
 fn is_directive(line: &str) -> bool {
     let first = line.split(' ').next().unwrap_or_default();
-    line.starts_with('#') || matches!(first, "table" | "zone" | "parameters" | "policy")
+    line.starts_with('#') || matches!(first, "table" | "zone" | "policy" | "formats")
 }
 
 /// The value of the last directive of that name.

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use super::values;
 use crate::catalog::Table;
 use crate::sql::expr::{BinaryOp, CastType, CompareOp, Expr, ExprKind, UnaryOp, VariableScope};
+use crate::types::Value;
 use crate::types::temporal::Zone;
 
 mod words;
@@ -91,6 +92,7 @@ impl Writer<'_> {
         match kind {
             ExprKind::Literal(value) => {
                 let text = values::literal(value, self.names.zone);
+                self.text.push_str(type_word(value));
                 self.text.push_str(&text);
             }
             ExprKind::Column(idx) => {
@@ -297,6 +299,26 @@ impl Writer<'_> {
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
         // Writing to a String cannot fail.
         let _ = self.text.write_fmt(text);
+    }
+}
+
+/// What stands before a literal that would else be a text.
+fn type_word(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Date(_) => "DATE ",
+        Value::Time(_) => "TIME ",
+        Value::Datetime(_) | Value::Timestamp(_) => "TIMESTAMP ",
+        Value::Null
+        | Value::Int(_)
+        | Value::UInt(_)
+        | Value::Float(_)
+        | Value::Double(_)
+        | Value::Decimal(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Year(_)
+        | Value::Json(_)
+        | Value::Enum(_) => "",
     }
 }
 

@@ -101,7 +101,8 @@ impl Session {
         };
         let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
         if rest.is_some() && !self.client.multi_statements {
-            let near = String::from_utf8_lossy(sql.get(parsed.rest_offset..).unwrap_or_default());
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            let near = String::from_utf8_lossy(rest);
             return Err(self.failed(parse::syntax_error(&near, 1)));
         }
         if 0 < parsed.parameters_count {

@@ -16,7 +16,7 @@ use crate::types::{ResultColumn, Value};
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
-pub const STATEMENTS_MAX: usize = 16_382;
+pub(super) const STATEMENTS_MAX: usize = 16_382;
 
 /// A parsed statement and, if it is one on rows, its program.
 pub(super) struct PreparedStatement {
@@ -72,8 +72,8 @@ impl Session {
         }
         let parsed = parse::parse_first(sql, self.settings.mode)?;
         if parsed.rest_offset < sql.len() {
-            let near = String::from_utf8_lossy(sql.get(parsed.rest_offset..).unwrap_or_default());
-            return Err(parse::syntax_error(&near, 1));
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
         let definitions = self.shared.catalog.current();
         let compiled = self.compile_if_rows(&parsed.statement)?;

@@ -37,8 +37,7 @@ fn push_part(out: &mut String, value: &Value<'_>) {
         Value::Null => out.push_str("NULL"),
         Value::Int(number) => push(out, number),
         Value::UInt(number) => push(out, number),
-        Value::Float(number) => push_float(out, f64::from(*number), number),
-        Value::Double(number) => push_float(out, *number, number),
+        Value::Float(_) | Value::Double(_) => out.push_str(&value.to_text()),
         Value::Decimal(number) => push(out, number),
         Value::Text(text) | Value::Json(text) => push_quoted(out, text),
         Value::Bytes(bytes) => push_hex(out, bytes),
@@ -54,20 +53,6 @@ fn push_part(out: &mut String, value: &Value<'_>) {
 fn push(out: &mut String, number: &impl std::fmt::Display) {
     // Writing to a string cannot fail.
     let _ = write!(out, "{number}");
-}
-
-/// Plain digits where they are few, an exponent where they would be many.
-fn push_float<N>(out: &mut String, size: f64, number: &N)
-where
-    N: std::fmt::Display + std::fmt::LowerExp,
-{
-    let is_plain = size == 0.0 || (1e-5..1e15).contains(&size.abs());
-    if is_plain || !size.is_finite() {
-        push(out, number);
-    } else {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{number:e}");
-    }
 }
 
 /// A string literal of the dialect; control bytes that have no escape of their own are shown

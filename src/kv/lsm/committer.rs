@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
+use tokio::sync::oneshot;
 
 use super::journal::{MARKER_KEY, Marker};
 use super::options::Durability;
@@ -61,7 +62,7 @@ struct Run {
 struct Group {
     items: HashMap<Slice, Option<Slice>>,
     bytes: usize,
-    members: Vec<tokio::sync::oneshot::Sender<Outcome>>,
+    members: Vec<oneshot::Sender<Outcome>>,
 }
 
 impl Committer {
@@ -112,7 +113,7 @@ impl Committer {
                     Request::Sync(answer) => {
                         let _ = answer.send(self.sync());
                     }
-                    Request::Close(answer) => return self.close(answer),
+                    Request::Close(answer) => return self.close(answer, waiting),
                 }
             }
             self.sync_when_due();
@@ -392,9 +393,11 @@ impl Committer {
         }
     }
 
-    fn close(mut self, answer: tokio::sync::oneshot::Sender<Result<()>>) {
+    fn close(mut self, answer: oneshot::Sender<Result<()>>, waiting: VecDeque<Request>) {
         let synced = self.sync();
-        self.shared.queue.close();
+        for late in waiting.into_iter().chain(self.shared.queue.close()) {
+            late.refuse(Error::Closed);
+        }
         self.shared.reclaim.close();
         self.shared.hide();
         let shared = Arc::clone(&self.shared);

@@ -267,7 +267,9 @@ impl Drop for Watch {
                 cause: "the committer's thread panicked".to_owned(),
             });
         }
-        self.0.queue.close();
+        for late in self.0.queue.close() {
+            late.refuse(self.0.silence());
+        }
     }
 }
 
@@ -441,5 +443,7 @@ fn first_present(base: &Base, keys: &[(Space, Key)]) -> Result<Option<(Space, Ke
     Ok(None)
 }
 
+#[cfg(test)]
+mod crash;
 #[cfg(test)]
 mod tests;

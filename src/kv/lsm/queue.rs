@@ -30,6 +30,20 @@ pub(super) enum Request {
     Close(oneshot::Sender<Result<()>>),
 }
 
+impl Request {
+    /// Tells the caller that nothing was done, and why.
+    pub(super) fn refuse(self, cause: Error) {
+        // A caller that is gone does not mind.
+        match self {
+            Request::Commit(commit) => drop(commit.answer.send(Err(cause.into()))),
+            Request::CreateSpace(_, answer)
+            | Request::DropSpace(_, answer)
+            | Request::Sync(answer)
+            | Request::Close(answer) => drop(answer.send(Err(cause))),
+        }
+    }
+}
+
 /// The waiting line. Its length is bounded by the callers' permits.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -72,11 +86,10 @@ impl Queue {
         std::mem::take(&mut line.waiting)
     }
 
-    /// Refuses everything from now on, and forgets what waits: its callers learn that nobody
-    /// answers.
-    pub(super) fn close(&self) {
+    /// Refuses everything from now on, and gives back what still waits.
+    pub(super) fn close(&self) -> Vec<Request> {
         let mut line = self.line.lock();
         line.is_closed = true;
-        line.waiting.clear();
+        std::mem::take(&mut line.waiting)
     }
 }

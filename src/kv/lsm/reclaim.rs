@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Keyspace};
 use parking_lot::Mutex;
@@ -25,6 +25,10 @@ const TOMBSTONES_MIN: u64 = 50_000;
 /// Files beyond this are not rewritten for their deleted keys without being asked: it would take
 /// the disk for longer than a minute. The ordinary compaction gets to them in its own time.
 const REWRITTEN_BYTES_MAX: u64 = 2 << 30;
+
+/// How long closing waits for the job at hand, and how often it looks.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+const CLOSE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Something to reclaim.
 pub(super) enum Job {
@@ -68,12 +72,16 @@ impl Reclaim {
         }
     }
 
-    /// Ends the thread after the job it is at.
+    /// Ends the thread after the job it is at. A job that takes long is left to itself: the end
+    /// of the process may cut it anywhere.
     pub(super) fn close(&self) {
-        let line = self.line.lock().take();
-        if let Some((sender, thread)) = line {
-            drop(sender);
-            let _ = thread.join();
+        let Some((sender, thread)) = self.line.lock().take() else {
+            return;
+        };
+        drop(sender);
+        let until = Instant::now() + CLOSE_PATIENCE;
+        while !thread.is_finished() && Instant::now() < until {
+            thread::sleep(CLOSE_INTERVAL);
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::catalog::Column;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{self, fold};
 use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow};
+use crate::types::value::number::parse_f64;
 use crate::types::{ColumnType, Value};
 
 /// Members of NOT IN that become gaps between spans. More of them bound nothing worth reading.
@@ -359,7 +360,11 @@ impl Scope<'_> {
         negated: bool,
         condition: &'e Expr,
     ) -> Alternatives<'e> {
-        if mixes_text_and_numbers(low, high) || self.reads_texts_as_numbers(expr, (low, high)) {
+        let texts_are_numbers = self.is_numeric(expr) && (is_text(low) || is_text(high));
+        if texts_are_numbers {
+            return self.between_numbers((expr, low, high), negated, condition);
+        }
+        if mixes_text_and_numbers(low, high) {
             return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
         }
         if negated {
@@ -372,14 +377,44 @@ impl Scope<'_> {
         self.all_of([above, below].into_iter(), condition)
     }
 
-    /// Unlike `=`, BETWEEN compares an integer column with texts as doubles.
-    fn reads_texts_as_numbers(self, expr: &Expr, (low, high): (&Expr, &Expr)) -> bool {
+    fn is_numeric(self, expr: &Expr) -> bool {
         let ExprKind::Column(idx) = expr.kind else {
             return false;
         };
         let column = self.columns.get(idx);
-        let is_integer = column.is_some_and(|column| values::int_range(&column.ty).is_some());
-        is_integer && (is_text(low) || is_text(high))
+        column.is_some_and(|column| {
+            values::int_range(&column.ty).is_some()
+                || matches!(
+                    column.ty,
+                    ColumnType::Decimal { .. }
+                        | ColumnType::Float
+                        | ColumnType::Double
+                        | ColumnType::Year
+                )
+        })
+    }
+
+    /// Unlike `=`, BETWEEN reads texts beside a numeric column as doubles.
+    fn between_numbers<'e>(
+        self,
+        (expr, low, high): (&'e Expr, &'e Expr, &'e Expr),
+        negated: bool,
+        condition: &'e Expr,
+    ) -> Alternatives<'e> {
+        let (ExprKind::Column(idx), Some(low), Some(high)) =
+            (&expr.kind, as_number(low), as_number(high))
+        else {
+            return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
+        };
+        let bound = |op, value: &Value<'static>| self.compare_column(op, (*idx, value), condition);
+        if negated {
+            let below = bound(CompareOp::Less, &low);
+            let above = bound(CompareOp::Greater, &high);
+            return self.any_of([below, above].into_iter(), condition);
+        }
+        let above = bound(CompareOp::GreaterOrEqual, &low);
+        let below = bound(CompareOp::LessOrEqual, &high);
+        self.all_of([above, below].into_iter(), condition)
     }
 
     fn like<'e>(
@@ -546,6 +581,18 @@ impl Scope<'_> {
 /// BETWEEN has one kind of comparison for both bounds.
 fn mixes_text_and_numbers(low: &Expr, high: &Expr) -> bool {
     (is_text(low) && is_number(high)) || (is_number(low) && is_text(high))
+}
+
+/// A literal, read as a double when it is a text that is a number.
+fn as_number(expr: &Expr) -> Option<Value<'static>> {
+    match &expr.kind {
+        ExprKind::Literal(Value::Text(text)) => {
+            let parsed = parse_f64(text.as_bytes());
+            (!parsed.is_truncated).then_some(Value::Double(parsed.value))
+        }
+        ExprKind::Literal(value) => Some(value.clone()),
+        _ => None,
+    }
 }
 
 fn is_text(expr: &Expr) -> bool {

@@ -213,3 +213,6 @@ impl Source<'_> {
     }
 }
 
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 
 use super::super::context::EvalContext;
 use super::super::expr::CastType;
-use super::super::functions::json;
+use super::super::functions::{self, json};
 use super::convert::{self, Number};
 use super::{fit, moment};
 use crate::error::{Code, Result};
+use crate::types::value::number::{parse_decimal, parse_i128};
 use crate::types::{Decimal, Value};
 
 /// `CAST(value AS target)`.
@@ -57,7 +58,7 @@ fn clamped(number: Number, limits: (i128, i128), ctx: &EvalContext) -> Result<i1
     let kept = whole.clamp(limits.0, limits.1);
     if kept != whole {
         let (kind, shown) = match number {
-            Number::Double(number) => ("INTEGER", super::number_text::double(number)),
+            Number::Double(number) => ("INTEGER", Value::Double(number).to_text().into_owned()),
             Number::Decimal(number) => ("DECIMAL", number.to_string()),
             Number::Int(_) | Number::UInt(_) => ("INTEGER", whole.to_string()),
         };
@@ -68,9 +69,9 @@ fn clamped(number: Number, limits: (i128, i128), ctx: &EvalContext) -> Result<i1
 
 /// A text as a whole number: from the limits of `i64` to those of `u64`.
 fn whole_of_text(text: &str, ctx: &EvalContext) -> Result<i128> {
-    let (number, is_whole) = convert::integer_prefix(text);
-    let kept = number.clamp(i128::from(i64::MIN), i128::from(u64::MAX));
-    if !is_whole || kept != number {
+    let parsed = parse_i128(text.as_bytes());
+    let kept = parsed.value.clamp(i128::from(i64::MIN), i128::from(u64::MAX));
+    if parsed.is_truncated || kept != parsed.value {
         convert::truncated(ctx, "INTEGER", text)?;
     }
     Ok(kept)
@@ -164,7 +165,9 @@ fn binary<'a>(value: Value<'a>, bytes_len: Option<u32>, ctx: &EvalContext) -> Re
         let kind = format!("BINARY({len})");
         convert::truncated(ctx, &kind, &String::from_utf8_lossy(&bytes))?;
     }
-    super::super::functions::check_bytes(len)?;
+    if !functions::fits(Some(len), "cast_as_binary", ctx) {
+        return Ok(Value::Null);
+    }
     let mut bytes = bytes.into_owned();
     bytes.resize(len, 0);
     Ok(Value::Bytes(Cow::Owned(bytes)))
@@ -175,14 +178,11 @@ fn decimal(value: &Value<'_>, digits: (u8, u8), ctx: &EvalContext) -> Result<Dec
     let (precision, scale) = digits;
     let (number, is_negative) = match value {
         Value::Text(_) | Value::Bytes(_) => {
-            let text = convert::text(value, ctx);
-            let body = text.trim_ascii_start();
-            let (number, rest) = Decimal::parse_prefix(body);
-            if !rest.trim_ascii_end().is_empty() || body.is_empty() {
-                convert::truncated(ctx, "DECIMAL", &text)?;
+            let parsed = parse_decimal(&convert::bytes(value, ctx));
+            if parsed.is_truncated {
+                convert::truncated(ctx, "DECIMAL", &convert::text(value, ctx))?;
             }
-            let is_number = rest.len() < body.len();
-            (number.or((!is_number).then_some(Decimal::ZERO)), body.starts_with('-'))
+            (Some(parsed.value), parsed.value.is_negative())
         }
         other => {
             let number = convert::number(other, ctx)?.unwrap_or(Number::Int(0));

@@ -6,10 +6,9 @@
 use std::borrow::Cow;
 
 use super::super::context::{EvalContext, WarningLevel};
-use super::number_text;
 use crate::error::{Code, Error, Result};
-use crate::types::value::EnumValue;
-use crate::types::{Decimal, Value};
+use crate::types::value::number::{parse_f64, parse_i128, round_f64};
+use crate::types::{Datetime, Decimal, Parsed, Value};
 
 /// Characters of a bad value that a message shows.
 const SHOWN_CHARS_MAX: usize = 128;
@@ -55,7 +54,7 @@ impl Number {
             Number::Int(number) => i128::from(number),
             Number::UInt(number) => i128::from(number),
             Number::Decimal(number) => number.to_i128(),
-            Number::Double(number) => whole_of(number.round_ties_even()),
+            Number::Double(number) => round_f64(number),
         }
     }
 
@@ -68,12 +67,6 @@ impl Number {
             Number::Double(number) => number == 0.0,
         }
     }
-}
-
-/// The whole part of a double; the limits of `i128` where it lies beyond.
-#[expect(clippy::cast_possible_truncation, reason = "a float cast saturates, which is wanted")]
-pub(crate) fn whole_of(number: f64) -> i128 {
-    number as i128
 }
 
 /// Adds a warning to the statement, or fails it where a strict write forbids the loss.
@@ -105,54 +98,6 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The value without copying what it owns.
-pub(crate) fn borrowed<'v>(value: &'v Value<'_>) -> Value<'v> {
-    match value {
-        Value::Null => Value::Null,
-        Value::Int(number) => Value::Int(*number),
-        Value::UInt(number) => Value::UInt(*number),
-        Value::Float(number) => Value::Float(*number),
-        Value::Double(number) => Value::Double(*number),
-        Value::Decimal(number) => Value::Decimal(*number),
-        Value::Text(text) => Value::Text(Cow::Borrowed(text)),
-        Value::Bytes(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
-        Value::Date(date) => Value::Date(*date),
-        Value::Time(time) => Value::Time(*time),
-        Value::Datetime(at) => Value::Datetime(*at),
-        Value::Timestamp(at) => Value::Timestamp(*at),
-        Value::Year(year) => Value::Year(*year),
-        Value::Json(text) => Value::Json(Cow::Borrowed(text)),
-        Value::Enum(member) => Value::Enum(EnumValue {
-            index: member.index,
-            label: Cow::Borrowed(&member.label),
-        }),
-    }
-}
-
-/// The value with what it borrows copied.
-pub(crate) fn owned(value: Value<'_>) -> Value<'static> {
-    match value {
-        Value::Null => Value::Null,
-        Value::Int(number) => Value::Int(number),
-        Value::UInt(number) => Value::UInt(number),
-        Value::Float(number) => Value::Float(number),
-        Value::Double(number) => Value::Double(number),
-        Value::Decimal(number) => Value::Decimal(number),
-        Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
-        Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
-        Value::Date(date) => Value::Date(date),
-        Value::Time(time) => Value::Time(time),
-        Value::Datetime(at) => Value::Datetime(at),
-        Value::Timestamp(at) => Value::Timestamp(at),
-        Value::Year(year) => Value::Year(year),
-        Value::Json(text) => Value::Json(Cow::Owned(text.into_owned())),
-        Value::Enum(member) => Value::Enum(EnumValue {
-            index: member.index,
-            label: Cow::Owned(member.label.into_owned()),
-        }),
-    }
-}
-
 /// The value as a number; `None` for `NULL`.
 ///
 /// # Errors
@@ -165,8 +110,8 @@ pub(crate) fn number(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<Numb
         Value::Float(number) => Number::Double(f64::from(*number)),
         Value::Double(number) => Number::Double(*number),
         Value::Decimal(number) => Number::Decimal(*number),
-        Value::Text(text) => Number::Double(double_of_text(text, ctx)?),
-        Value::Bytes(bytes) => Number::Double(double_of_text(&String::from_utf8_lossy(bytes), ctx)?),
+        Value::Text(text) => Number::Double(double_of_text(text.as_bytes(), ctx)?),
+        Value::Bytes(bytes) => Number::Double(double_of_text(bytes, ctx)?),
         Value::Json(text) => return json_number(text, ctx).map(Some),
         Value::Enum(member) => Number::Int(i64::from(member.index)),
         Value::Year(year) => Number::Int(i64::from(*year)),
@@ -178,7 +123,7 @@ pub(crate) fn number(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<Numb
     }))
 }
 
-fn datetime_number(at: crate::types::Datetime) -> Number {
+fn datetime_number(at: Datetime) -> Number {
     if at.fsp() == 0 {
         Number::UInt(at.to_number())
     } else {
@@ -196,7 +141,7 @@ fn json_number(text: &str, ctx: &EvalContext) -> Result<Number> {
         return Ok(Number::Int(number));
     }
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    double_of_text(text, ctx).map(Number::Double)
+    double_of_text(text.as_bytes(), ctx).map(Number::Double)
 }
 
 /// The value as a double; `None` for `NULL`.
@@ -211,70 +156,12 @@ pub(crate) fn double(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<f64>
 }
 
 /// The number a text begins with, 0 when it begins with none.
-fn double_of_text(text: &str, ctx: &EvalContext) -> Result<f64> {
-    let (number, is_whole) = double_prefix(text);
-    if !is_whole {
-        truncated(ctx, "DOUBLE", text)?;
+fn double_of_text(text: &[u8], ctx: &EvalContext) -> Result<f64> {
+    let Parsed { value, is_truncated } = parse_f64(text);
+    if is_truncated {
+        truncated(ctx, "DOUBLE", &String::from_utf8_lossy(text))?;
     }
-    if number.is_infinite() {
-        truncated(ctx, "DOUBLE", text)?;
-        return Ok(f64::MAX.copysign(number));
-    }
-    Ok(number)
-}
-
-/// The number a text begins with, and whether nothing but blanks stands around it.
-pub(crate) fn double_prefix(text: &str) -> (f64, bool) {
-    let body = text.trim_ascii_start();
-    let len = number_len(body.as_bytes());
-    let (digits, rest) = body.split_at_checked(len).unwrap_or((body, ""));
-    let number = digits.parse::<f64>();
-    let is_whole = number.is_ok() && rest.bytes().all(|byte| byte.is_ascii_whitespace());
-    (number.unwrap_or(0.0), is_whole)
-}
-
-/// Bytes of `[sign] digits [. digits] [e [sign] digits]` at the start; 0 when there is no digit.
-fn number_len(bytes: &[u8]) -> usize {
-    let digits_from = |at: usize| {
-        let rest = bytes.get(at..).unwrap_or_default();
-        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    };
-    let is_sign = |at: usize| matches!(bytes.get(at), Some(b'+' | b'-'));
-    let start = usize::from(is_sign(0));
-    let whole = digits_from(start);
-    let mut end = start + whole;
-    let mut fraction = 0;
-    if bytes.get(end) == Some(&b'.') {
-        fraction = digits_from(end + 1);
-        end += 1 + fraction;
-    }
-    if whole + fraction == 0 {
-        return 0;
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(is_sign(end + 1));
-        let exponent = digits_from(end + 1 + sign);
-        if 0 < exponent {
-            end += 1 + sign + exponent;
-        }
-    }
-    end
-}
-
-/// The integer a text begins with, and whether nothing but blanks stands around it. The limits
-/// of `i128` where it lies beyond.
-pub(crate) fn integer_prefix(text: &str) -> (i128, bool) {
-    let body = text.trim_ascii();
-    let (is_negative, digits) = match body.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, body.strip_prefix('+').unwrap_or(body)),
-    };
-    let len = digits.bytes().take_while(u8::is_ascii_digit).count();
-    let number = digits.bytes().take(len).fold(0i128, |number, digit| {
-        number.saturating_mul(10).saturating_add(i128::from(digit - b'0'))
-    });
-    let is_whole = 0 < len && len == digits.len();
-    (if is_negative { -number } else { number }, is_whole)
+    Ok(value)
 }
 
 /// The value rounded to a whole number; a text counts up to its first non-digit. `None` for
@@ -283,17 +170,15 @@ pub(crate) fn integer_prefix(text: &str) -> (i128, bool) {
 /// # Errors
 /// As [`number`].
 pub(crate) fn integer(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<i128>> {
-    let of_text = |text: &str| {
-        let (number, is_whole) = integer_prefix(text);
-        if !is_whole {
-            truncated(ctx, "INTEGER", text)?;
-        }
-        Ok(Some(number))
-    };
     match value {
         Value::Int(number) => Ok(Some(i128::from(*number))),
-        Value::Text(text) => of_text(text),
-        Value::Bytes(bytes) => of_text(&String::from_utf8_lossy(bytes)),
+        Value::Text(_) | Value::Bytes(_) => {
+            let parsed = parse_i128(&bytes(value, ctx));
+            if parsed.is_truncated {
+                truncated(ctx, "INTEGER", &text(value, ctx))?;
+            }
+            Ok(Some(parsed.value))
+        }
         other => Ok(number(other, ctx)?.map(Number::to_i128)),
     }
 }
@@ -368,23 +253,12 @@ pub(crate) fn into_text<'a>(value: Value<'a>, ctx: &EvalContext) -> Cow<'a, str>
 
 /// The text of what is no string.
 fn plain_text(value: &Value<'_>, ctx: &EvalContext) -> String {
-    match value {
-        Value::Null
-        | Value::Text(_)
-        | Value::Bytes(_)
-        | Value::Json(_)
-        | Value::Enum(_) => String::new(),
-        Value::Int(number) => number.to_string(),
-        Value::UInt(number) => number.to_string(),
-        Value::Float(number) => number_text::float(*number),
-        Value::Double(number) => number_text::double(*number),
-        Value::Decimal(number) => number.to_string(),
-        Value::Date(date) => date.to_string(),
-        Value::Time(time) => time.to_string(),
-        Value::Datetime(at) => at.to_string(),
-        Value::Timestamp(at) => ctx.zone.to_datetime(*at).to_string(),
-        Value::Year(year) => format!("{year:04}"),
+    if value.is_null() {
+        return String::new();
     }
+    let mut out = Vec::new();
+    value.write_text_in(&ctx.zone, &mut out);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// The bytes of a value's text; `NULL` gives none.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::super::context::{EvalContext, Warnings};
 use super::super::expr::{Expr, ExprKind, NoRow};
-use super::convert;
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 
@@ -243,6 +242,6 @@ fn quiet_value(expr: &Expr, ctx: &EvalContext) -> Option<Value<'static>> {
         warnings: Arc::clone(&warnings),
         strict_write: ctx.strict_write,
     };
-    let value = super::eval_exact(expr, &NoRow, &quiet).ok().map(convert::owned);
+    let value = super::eval_exact(expr, &NoRow, &quiet).ok().map(Value::into_owned);
     value.filter(|_| warnings.count() == 0)
 }

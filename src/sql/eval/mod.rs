@@ -26,7 +26,6 @@ pub(crate) mod fit;
 pub mod fold;
 pub(crate) mod like;
 pub(crate) mod moment;
-mod number_text;
 pub mod print;
 pub(crate) mod regexp;
 pub(crate) mod shift;
@@ -43,7 +42,7 @@ use super::context::EvalContext;
 use super::expr::{Expr, ExprKind, Row};
 use super::functions::{Body, Call};
 use crate::error::{Code, Error, Result};
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// The value of `expr` over `row`, as a client is shown it: its variant and scale fit `expr.ty`.
 ///
@@ -52,8 +51,12 @@ use crate::types::Value;
 /// the row's columns gives.
 pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
     let value = Scope { row, ctx }.value(expr)?;
-    match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Column(_) => Ok(value),
+    match (&expr.kind, &value, &expr.ty) {
+        // An average in an aggregated row has digits to spare, as a folded quotient has.
+        (_, Value::Decimal(number), ColumnType::Decimal { scale, .. }) => {
+            Ok(Value::Decimal(fit::scaled(*number, *scale)))
+        }
+        (ExprKind::Literal(_) | ExprKind::Column(_), _, _) => Ok(value),
         _ => fit::shown(value, &expr.ty, ctx),
     }
 }
@@ -97,7 +100,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn value(self, expr: &'a Expr) -> Result<Value<'a>> {
         match &expr.kind {
             ExprKind::Column(column_idx) => self.row.column(*column_idx),
-            ExprKind::Literal(value) => Ok(convert::borrowed(value)),
+            ExprKind::Literal(value) => Ok(value.borrow()),
             ExprKind::Parameter(idx) => self.parameter(*idx),
             ExprKind::UserVariable(name) => Ok(self.ctx.facts.user_variable(name)),
             ExprKind::SystemVariable { scope, name } => {
@@ -176,7 +179,7 @@ impl<'a> Scope<'a> {
 
     fn parameter(self, idx: usize) -> Result<Value<'a>> {
         let value = self.ctx.parameters.get(idx);
-        value.map(convert::borrowed).ok_or_else(|| {
+        value.map(Value::borrow).ok_or_else(|| {
             Error::new(Code::WrongArguments, "Incorrect arguments to EXECUTE")
         })
     }

@@ -23,15 +23,16 @@ pub fn text_with(expr: &Expr, names: &dyn Fn(usize) -> String) -> String {
 /// The text of a value as a literal.
 pub fn literal(value: &Value<'_>) -> String {
     match value {
-        Value::Null => "NULL".to_owned(),
-        Value::Int(number) => number.to_string(),
-        Value::UInt(number) => number.to_string(),
-        Value::Float(number) => super::number_text::float(*number),
-        Value::Double(number) => {
-            let text = super::number_text::double(*number);
+        Value::Null
+        | Value::Int(_)
+        | Value::UInt(_)
+        | Value::Float(_)
+        | Value::Decimal(_)
+        | Value::Year(_) => value.to_text().into_owned(),
+        Value::Double(_) => {
+            let text = value.to_text().into_owned();
             if text.contains('e') { text } else { text + "e0" }
         }
-        Value::Decimal(number) => number.to_string(),
         Value::Text(text) | Value::Json(text) => quoted(text),
         Value::Enum(member) => quoted(&member.label),
         Value::Bytes(bytes) => {
@@ -41,7 +42,6 @@ pub fn literal(value: &Value<'_>) -> String {
         Value::Time(time) => format!("TIME'{time}'"),
         Value::Datetime(at) => format!("TIMESTAMP'{at}'"),
         Value::Timestamp(at) => format!("TIMESTAMP'{at}'"),
-        Value::Year(year) => year.to_string(),
     }
 }
 
@@ -141,14 +141,14 @@ impl Printer<'_> {
             return;
         };
         self.word("(case");
-        for operand in operand {
+        if let Some(operand) = operand {
             self.wrapped(" ", operand, "");
         }
         for (condition, result) in branches {
             self.wrapped(" when ", condition, "");
             self.wrapped(" then ", result, "");
         }
-        for otherwise in otherwise {
+        if let Some(otherwise) = otherwise {
             self.wrapped(" else ", otherwise, "");
         }
         self.word(" end)");

@@ -76,7 +76,8 @@ impl Shift {
         })
     }
 
-    fn negated(self) -> Option<Shift> {
+    /// The way back; `None` past what 64 bits hold.
+    pub(crate) fn negated(self) -> Option<Shift> {
         Some(Shift {
             months: self.months.checked_neg()?,
             days: self.days.checked_neg()?,
@@ -226,6 +227,11 @@ pub(crate) fn unit_of_name(name: &str) -> Option<IntervalUnit> {
     let upper = name.trim().to_ascii_uppercase();
     let plain = upper.strip_prefix("SQL_TSI_").unwrap_or(&upper);
     UNITS.iter().find(|(known, _)| *known == plain).map(|(_, unit)| *unit)
+}
+
+/// Error 1525 for a unit that is none.
+pub(crate) fn unknown_unit(name: &str) -> Error {
+    Error::new(Code::DurationOverflow, format!("Incorrect unit value: '{name}'"))
 }
 
 /// The name of the unit.

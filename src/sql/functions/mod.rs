@@ -17,17 +17,19 @@
 //!   CURRENT_DATE, NOW()…         calls, with or without parentheses
 //! ```
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use super::context::EvalContext;
 use super::eval::fold::Stability;
-use super::expr::{Expr, Row};
-use crate::error::Result;
+use super::eval::{convert, print};
+use super::expr::{Expr, ExprKind, Row};
+use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 
 /// Declares one static table of [`Function`]s, a line per name:
-/// `"NAME" args.. type nullability stability => body, "doc";`
+/// `"NAME" least..most type, nullability, stability, Kind(body), "doc";`
 macro_rules! functions {
     ($(#[$meta:meta])* $table:ident: $($name:literal $min:literal..$max:tt $ty:path, $null:ident, $stable:ident, $kind:ident($body:path), $doc:literal;)*) => {
         $(#[$meta])*
@@ -47,6 +49,26 @@ macro_rules! functions {
     (@max many) => { None };
     (@max $max:literal) => { Some($max) };
 }
+
+mod calendar;
+mod clock;
+mod code;
+mod control;
+mod date_format;
+mod date_math;
+mod date_parse;
+mod digest;
+mod info;
+pub(crate) mod json;
+mod json_path;
+mod math;
+mod numeric;
+mod result;
+mod search;
+mod text;
+
+#[cfg(test)]
+mod tests;
 
 /// One function of the registry.
 #[derive(Debug)]
@@ -124,9 +146,101 @@ pub struct Call<'a> {
     pub ctx: &'a EvalContext,
 }
 
+/// Bytes of the longest text that a function makes: `max_allowed_packet`.
+pub const RESULT_BYTES_MAX: usize = 64 << 20;
+
+/// Whether a result of so many bytes may be made; if not, warning 1301 says so.
+pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> bool {
+    let fits = bytes.is_some_and(|bytes| bytes <= RESULT_BYTES_MAX);
+    if !fits {
+        convert::warn(ctx, Code::PacketOverflowed, || {
+            let name = name.to_ascii_lowercase();
+            format!(
+                "Result of {name}() was larger than max_allowed_packet ({RESULT_BYTES_MAX}) - \
+                 truncated"
+            )
+        });
+    }
+    fits
+}
+
+impl<'a> Call<'a> {
+    /// The argument at `idx`; `NULL` when it was not given.
+    fn arg<'v>(values: &'v [Value<'a>], idx: usize) -> &'v Value<'a> {
+        values.get(idx).unwrap_or(&Value::Null)
+    }
+
+    /// The text of the argument at `idx`; empty when it was not given.
+    fn text<'v>(&self, values: &'v [Value<'a>], idx: usize) -> Cow<'v, str> {
+        values.get(idx).map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
+    }
+
+    /// The argument at `idx` as a count or position; 0 when it was not given.
+    fn count(&self, values: &[Value<'a>], idx: usize) -> Result<i64> {
+        values.get(idx).map_or(Ok(0), |value| convert::count(value, self.ctx))
+    }
+
+    /// As [`Call::count`]; `default` when it was not given.
+    fn count_or(&self, values: &[Value<'a>], idx: usize, default: i64) -> Result<i64> {
+        values.get(idx).map_or(Ok(default), |value| convert::count(value, self.ctx))
+    }
+
+    /// The argument at `idx` as a double; 0 when it was not given.
+    fn double(&self, values: &[Value<'a>], idx: usize) -> Result<f64> {
+        let value = values.get(idx).unwrap_or(&Value::Null);
+        Ok(convert::double(value, self.ctx)?.unwrap_or(0.0))
+    }
+
+    /// Whether a result of so many bytes may be made.
+    fn fits(&self, bytes: Option<usize>) -> bool {
+        fits(bytes, self.function.name, self.ctx)
+    }
+
+    /// The text of the call, for errors.
+    fn shown(&self) -> String {
+        let expr = Expr {
+            kind: ExprKind::Call(self.function, self.args.to_vec()),
+            ty: self.ty.clone(),
+            nullable: true,
+        };
+        print::text(&expr)
+    }
+
+    /// Error 1690.
+    fn out_of_range(&self, kind: &str) -> Error {
+        let text = format!("{kind} value is out of range in '{}'", self.shown());
+        Error::new(Code::NumericOverflow, text)
+    }
+}
+
+/// A computed text.
+fn of_text<'a>(text: impl Into<String>) -> Value<'a> {
+    Value::Text(Cow::Owned(text.into()))
+}
+
+/// A number of characters, bytes or members.
+fn of_count<'a>(count: usize) -> Value<'a> {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
 /// Every function, ordered by name.
 static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
-    let tables: &[&'static [Function]] = &[];
+    let tables = [
+        calendar::TABLE,
+        clock::TABLE,
+        code::TABLE,
+        control::TABLE,
+        date_format::TABLE,
+        date_math::TABLE,
+        date_parse::TABLE,
+        digest::TABLE,
+        info::TABLE,
+        json::TABLE,
+        math::TABLE,
+        numeric::TABLE,
+        search::TABLE,
+        text::TABLE,
+    ];
     let mut all: Vec<&'static Function> = tables.iter().flat_map(|table| table.iter()).collect();
     all.sort_by_key(|function| function.name);
     all

@@ -1,0 +1,94 @@
+//! Makes and fills the tables of the benches.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use crate::client::{Client, EndForm};
+use crate::{DATABASE, Options, Outcome};
+
+/// Rows of one INSERT while filling.
+const FILL_ROWS: u64 = 1000;
+
+/// `points`: an integer key and 100 bytes of text.
+pub(crate) fn points(options: &Options) -> Outcome<String> {
+    let table =
+        "CREATE TABLE points (id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL)";
+    filled(options, ("points", table), |sql, id| {
+        let _ = write!(
+            sql,
+            "({id},{},'{:0100}')",
+            id % 1000,
+            id.wrapping_mul(2_654_435_761)
+        );
+    })
+}
+
+/// `scan`: one prefix that holds all rows, 100 bytes of values in each.
+pub(crate) fn scan(options: &Options) -> Outcome<String> {
+    let table =
+        "CREATE TABLE scan (k INT, id BIGINT, payload VARCHAR(120) NOT NULL, PRIMARY KEY (k, id))";
+    filled(options, ("scan", table), |sql, id| {
+        let _ = write!(sql, "(1,{id},'{:088}')", id.wrapping_mul(2_654_435_761));
+    })
+}
+
+/// `writes`: as `points`, empty.
+pub(crate) fn nothing(options: &Options) -> Outcome<String> {
+    let table =
+        "CREATE TABLE writes (id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL)";
+    let mut client = connect(options)?;
+    make(&mut client, "writes", table)?;
+    Ok("{}".to_owned())
+}
+
+fn connect(options: &Options) -> Outcome<Client> {
+    let mut client =
+        Client::connect(&options.address, "", EndForm::Ok).map_err(|e| e.to_string())?;
+    for sql in [
+        format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"),
+        format!("USE {DATABASE}"),
+    ] {
+        client.execute(&sql).map_err(|e| format!("{sql}: {e}"))?;
+    }
+    Ok(client)
+}
+
+fn make(client: &mut Client, name: &str, create: &str) -> Outcome<()> {
+    for sql in [&format!("DROP TABLE IF EXISTS {name}"), create] {
+        client.execute(sql).map_err(|e| format!("{sql}: {e}"))?;
+    }
+    Ok(())
+}
+
+fn filled(
+    options: &Options,
+    table: (&str, &str),
+    row: impl Fn(&mut String, u64),
+) -> Outcome<String> {
+    let (name, create) = table;
+    let mut client = connect(options)?;
+    make(&mut client, name, create)?;
+    let start = Instant::now();
+    let mut sql = String::new();
+    let mut id = 0;
+    while id < options.rows {
+        sql.clear();
+        let _ = write!(sql, "INSERT INTO {name} VALUES ");
+        let until = options.rows.min(id + FILL_ROWS);
+        for at in id..until {
+            if id < at {
+                sql.push(',');
+            }
+            row(&mut sql, at);
+        }
+        client
+            .execute(&sql)
+            .map_err(|e| format!("filling {name}: {e}"))?;
+        id = until;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(format!(
+        "{{\"rows\": {}, \"seconds\": {seconds:.3}}}",
+        options.rows
+    ))
+}

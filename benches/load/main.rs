@@ -1,0 +1,149 @@
+//! The load generator of `scripts/bench`: one kind of work against one server, one line of JSON.
+//!
+//! It speaks the protocol itself, on one thread, so that little of the shared cores goes to it.
+//! It judges nothing: `scripts/bench` starts the servers, repeats the runs and makes the table.
+//!
+//! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [rows=N]`, where WORK is
+//! one of the names in [`Work::parse`].
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::little_endian_bytes,
+    reason = "a bench program: it speaks the protocol and stops at the first surprise"
+)]
+
+#[allow(dead_code, reason = "shared with the slt runner")]
+#[path = "../../sql-tests/runner/client.rs"]
+mod client;
+mod fill;
+mod process;
+mod statement;
+mod traffic;
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use process::ProcessWatch;
+
+/// What went wrong, as a text.
+type Outcome<T> = Result<T, String>;
+
+/// The database all benches work in.
+const DATABASE: &str = "bench";
+/// Keys of one multi-get, rows of one multi-row INSERT.
+const BATCH_ROWS: u32 = 100;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("load: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome<String> {
+    let options = Options::from_args()?;
+    match options.work {
+        Work::FillPoints => fill::points(&options),
+        Work::FillScan => fill::scan(&options),
+        Work::FillNothing => fill::nothing(&options),
+        Work::Point | Work::MultiGet | Work::Insert | Work::InsertMany => {
+            traffic::closed_loop(&options)
+        }
+        Work::Scan => traffic::scan(&options),
+    }
+}
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Makes and fills the table for `point` and `multi-get`.
+    FillPoints,
+    /// Makes and fills the table for `scan`.
+    FillScan,
+    /// Makes the empty table for `insert` and `insert-many`.
+    FillNothing,
+    /// Prepared point SELECT by the full key.
+    Point,
+    /// Prepared SELECT of [`BATCH_ROWS`] keys in one IN.
+    MultiGet,
+    /// One SELECT of a whole prefix, text protocol.
+    Scan,
+    /// Prepared single-row INSERT.
+    Insert,
+    /// Prepared INSERT of [`BATCH_ROWS`] rows.
+    InsertMany,
+}
+
+impl Work {
+    fn parse(name: &str) -> Option<Work> {
+        Some(match name {
+            "fill-points" => Work::FillPoints,
+            "fill-scan" => Work::FillScan,
+            "fill-nothing" => Work::FillNothing,
+            "point" => Work::Point,
+            "multi-get" => Work::MultiGet,
+            "scan" => Work::Scan,
+            "insert" => Work::Insert,
+            "insert-many" => Work::InsertMany,
+            _ => return None,
+        })
+    }
+}
+
+/// The command line.
+#[derive(Debug)]
+struct Options {
+    work: Work,
+    address: String,
+    /// The server's process, for its CPU time and memory.
+    pid: u32,
+    connections: u32,
+    duration: Duration,
+    /// Rows that lie in the table, or that are to be put there.
+    rows: u64,
+}
+
+impl Options {
+    fn from_args() -> Outcome<Options> {
+        let mut words = std::env::args()
+            .skip(1)
+            .filter(|word| !word.starts_with("--"));
+        let name = words.next().ok_or("which work? see the head of the file")?;
+        let work = Work::parse(&name).ok_or_else(|| format!("no work is called {name}"))?;
+        let pairs: HashMap<String, String> = words
+            .filter_map(|word| {
+                let (key, value) = word.split_once('=')?;
+                Some((key.to_owned(), value.to_owned()))
+            })
+            .collect();
+        let number = |key: &str, default: u32| -> Outcome<u32> {
+            pairs.get(key).map_or(Ok(default), |text| {
+                text.parse().map_err(|_| format!("{key}={text}?"))
+            })
+        };
+        Ok(Options {
+            work,
+            address: pairs
+                .get("address")
+                .cloned()
+                .unwrap_or_else(|| "127.0.0.1:3306".to_owned()),
+            pid: number("pid", std::process::id())?,
+            connections: number("connections", 1)?,
+            duration: Duration::from_secs(u64::from(number("seconds", 5)?)),
+            rows: u64::from(number("rows", 1_000_000)?),
+        })
+    }
+
+    fn watch(&self) -> ProcessWatch {
+        ProcessWatch::new(self.pid)
+    }
+}

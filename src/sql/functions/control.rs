@@ -1,0 +1,98 @@
+//! Functions that choose among their arguments, and evaluate no more of them than they must.
+
+use super::super::eval::{compare, convert, fit};
+use super::{Call, of_count, result};
+use crate::error::Result;
+use crate::types::Value;
+
+functions! {
+    /// Choice.
+    TABLE:
+    "IF" 3..3 result::common_tail, Always, Constant, Lazy(choose), "The second argument when the first is true, else the third.";
+    "IFNULL" 2..2 result::common, AllArguments, Constant, Lazy(coalesce), "The first argument unless it is NULL, else the second.";
+    "NULLIF" 2..2 result::first, Always, Constant, Lazy(null_if), "NULL when both arguments are equal, else the first.";
+    "COALESCE" 1..many result::common, AllArguments, Constant, Lazy(coalesce), "The first argument that is not NULL.";
+    "ISNULL" 1..1 result::int, Never, Constant, Eager(is_null), "1 when the argument is NULL, else 0.";
+    "INTERVAL" 2..many result::int, Never, Constant, Eager(interval), "How many of the sorted arguments after the first are not above the first.";
+    "GREATEST" 2..many result::common, AnyArgument, Constant, Strict(greatest), "The largest argument.";
+    "LEAST" 2..many result::common, AnyArgument, Constant, Strict(least), "The smallest argument.";
+}
+
+fn choose<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    let [condition, then, otherwise] = call.args else {
+        return Ok(Value::Null);
+    };
+    let holds = call.scope().condition(condition)? == Some(true);
+    let chosen = if holds { then } else { otherwise };
+    fit::fit(call.scope().value(chosen)?, call.ty, call.ctx)
+}
+
+fn coalesce<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    for arg in call.args {
+        let value = call.scope().value(arg)?;
+        if !value.is_null() {
+            return fit::fit(value, call.ty, call.ctx);
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn null_if<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    let [a, b] = call.args else {
+        return Ok(Value::Null);
+    };
+    let value = call.scope().value(a)?;
+    if value.is_null() {
+        return Ok(value);
+    }
+    let other = call.scope().value(b)?;
+    match compare::is_equal(&value, &other, call.ctx)? {
+        Some(true) => Ok(Value::Null),
+        Some(false) | None => Ok(value),
+    }
+}
+
+fn is_null<'a>(values: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::boolean(Call::arg(values, 0).is_null()))
+}
+
+fn interval<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let Some(wanted) = convert::number(Call::arg(values, 0), call.ctx)? else {
+        return Ok(Value::Int(-1));
+    };
+    let mut passed = 0;
+    for value in values.iter().skip(1) {
+        let number = convert::number(value, call.ctx)?;
+        let is_above =
+            number.is_some_and(|number| compare::order_numbers(wanted, number).is_lt());
+        if is_above {
+            break;
+        }
+        passed += 1;
+    }
+    Ok(of_count(passed))
+}
+
+fn greatest<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    extreme(values, call, true)
+}
+
+fn least<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    extreme(values, call, false)
+}
+
+fn extreme<'a>(values: &[Value<'a>], call: &Call<'a>, largest: bool) -> Result<Value<'a>> {
+    let mut best: Option<Value<'a>> = None;
+    for value in values {
+        let value = fit::fit(value.clone(), call.ty, call.ctx)?;
+        let is_better = match &best {
+            None => true,
+            Some(best) => compare::order(&value, best, call.ctx)?
+                .is_some_and(|order| if largest { order.is_gt() } else { order.is_lt() }),
+        };
+        if is_better {
+            best = Some(value);
+        }
+    }
+    Ok(best.unwrap_or(Value::Null))
+}

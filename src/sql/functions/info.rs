@@ -1,0 +1,77 @@
+//! Functions that tell about the session and about expressions.
+
+use super::super::eval::typing::is_text;
+use super::super::expr::ExprKind;
+use super::{Call, of_text, result};
+use crate::error::Result;
+use crate::types::{ColumnType, Value};
+
+functions! {
+    /// The session.
+    TABLE:
+    "VERSION" 0..0 result::text, Never, Statement, Eager(version), "The version of the server.";
+    "DATABASE" 0..0 result::text, Always, Statement, Eager(database), "The current database.";
+    "SCHEMA" 0..0 result::text, Always, Statement, Eager(database), "The current database.";
+    "USER" 0..0 result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
+    "CURRENT_USER" 0..0 result::text, Never, Statement, Eager(user), "The account that was matched.";
+    "SESSION_USER" 0..0 result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
+    "SYSTEM_USER" 0..0 result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
+    "CONNECTION_ID" 0..0 result::unsigned, Never, Statement, Eager(connection_id), "The number of the connection.";
+    "LAST_INSERT_ID" 0..0 result::unsigned, Never, Statement, Eager(last_insert_id), "The first number that the last INSERT generated.";
+    "ROW_COUNT" 0..0 result::int, Never, Statement, Eager(row_count), "How many rows the last statement changed.";
+    "FOUND_ROWS" 0..0 result::unsigned, Never, Statement, Eager(found_rows), "How many rows the last SELECT had.";
+    "CHARSET" 1..1 result::text, Never, Constant, Lazy(charset), "The character set of the argument.";
+    "COLLATION" 1..1 result::text, Never, Constant, Lazy(collation), "The collation of the argument.";
+    "COERCIBILITY" 1..1 result::int, Never, Constant, Lazy(coercibility), "How readily the argument's collation gives way: 0 never to 6 always.";
+}
+
+fn version<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::text(call.ctx.facts.version()))
+}
+
+fn database<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(call.ctx.facts.database().map_or(Value::Null, of_text))
+}
+
+fn user<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(of_text(call.ctx.facts.user()))
+}
+
+fn connection_id<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::UInt(call.ctx.facts.connection_id()))
+}
+
+fn last_insert_id<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::UInt(call.ctx.facts.last_insert_id()))
+}
+
+fn row_count<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::Int(call.ctx.facts.row_count()))
+}
+
+fn found_rows<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::UInt(call.ctx.facts.found_rows()))
+}
+
+fn is_text_arg(call: &Call<'_>) -> bool {
+    call.args.first().is_some_and(|arg| is_text(&arg.ty) || arg.ty == ColumnType::Json)
+}
+
+fn charset<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::text(if is_text_arg(call) { "utf8mb4" } else { "binary" }))
+}
+
+fn collation<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::text(if is_text_arg(call) { "utf8mb4_bin" } else { "binary" }))
+}
+
+fn coercibility<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    let level = match call.args.first().map(|arg| (&arg.kind, &arg.ty)) {
+        None | Some((_, ColumnType::Null)) => 6,
+        Some((ExprKind::Column(_), _)) => 2,
+        Some((ExprKind::SystemVariable { .. }, _)) => 3,
+        Some(_) if is_text_arg(call) => 4,
+        Some(_) => 5,
+    };
+    Ok(Value::Int(level))
+}

@@ -1,0 +1,207 @@
+//! Functions of `JSON`, and casts to it. Values are normalised texts: see `types/json`.
+
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
+
+use super::super::context::EvalContext;
+use super::super::eval::convert;
+use super::json_path::Path;
+use super::{Call, of_count, of_text, result};
+use crate::error::{Code, Error, Result};
+use crate::types::Value;
+use crate::types::json::{normalize, parse, write_normal, write_string};
+
+functions! {
+    /// JSON.
+    TABLE:
+    "JSON_VALID" 1..1 result::int, AnyArgument, Constant, Strict(valid), "1 when the text is JSON, else 0.";
+    "JSON_EXTRACT" 2..many result::json, Always, Constant, Strict(extract), "What the paths find in the document.";
+    "JSON_UNQUOTE" 1..1 result::text, Always, Constant, Strict(unquote), "The text of a JSON string, else the JSON itself.";
+    "JSON_QUOTE" 1..1 result::text, AnyArgument, Constant, Strict(quote), "The text as a JSON string.";
+    "JSON_TYPE" 1..1 result::text, Always, Constant, Strict(type_name), "The name of the JSON value's type.";
+    "JSON_LENGTH" 1..2 result::int, Always, Constant, Strict(length), "How many members the document, or what a path finds in it, has.";
+    "JSON_KEYS" 1..2 result::json, Always, Constant, Strict(keys), "The names of the object's members.";
+    "JSON_ARRAY" 0..many result::json, Never, Constant, Eager(array), "An array of the arguments.";
+    "JSON_OBJECT" 0..many result::json, Never, Constant, Eager(object), "An object of names and values by turns.";
+}
+
+/// The document in the argument at `idx`.
+fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<Json> {
+    let text = call.text(values, idx);
+    parse(&text).map_err(|bad| {
+        let name = call.function.name.to_ascii_lowercase();
+        invalid(&format!("argument {} to function {name}", idx + 1), &bad)
+    })
+}
+
+fn invalid(place: &str, bad: &crate::types::json::InvalidJson) -> Error {
+    let (reason, at) = (&bad.reason, bad.at);
+    let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
+    Error::new(Code::InvalidJsonArgument, text)
+}
+
+fn of_json<'a>(json: &Json) -> Value<'a> {
+    let mut text = String::new();
+    write_normal(json, &mut text);
+    Value::Json(Cow::Owned(text))
+}
+
+/// `CAST(value AS JSON)`: texts are read, other values become JSON scalars.
+///
+/// # Errors
+/// 3141 for a text that is not JSON.
+pub(crate) fn cast<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>> {
+    match &value {
+        Value::Json(_) | Value::Null => Ok(value),
+        Value::Text(text) => {
+            let normal = normalize(text);
+            let normal =
+                normal.map_err(|bad| invalid("argument 1 to function cast_as_json", &bad))?;
+            Ok(Value::Json(Cow::Owned(normal)))
+        }
+        other => Ok(Value::Json(Cow::Owned(text_of(other, ctx)))),
+    }
+}
+
+/// The JSON text that holds an SQL value: a number, `null`, or a string.
+pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Json(text) => text.clone().into_owned(),
+        Value::Int(_)
+        | Value::UInt(_)
+        | Value::Float(_)
+        | Value::Double(_)
+        | Value::Decimal(_)
+        | Value::Year(_) => convert::text(value, ctx).into_owned(),
+        Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Date(_)
+        | Value::Time(_)
+        | Value::Datetime(_)
+        | Value::Timestamp(_)
+        | Value::Enum(_) => {
+            let mut text = String::new();
+            write_string(&convert::text(value, ctx), &mut text);
+            text
+        }
+    }
+}
+
+fn valid<'a>(values: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::boolean(match Call::arg(values, 0) {
+        Value::Json(_) => true,
+        Value::Text(text) => parse(text).is_ok(),
+        _ => false,
+    }))
+}
+
+fn extract<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let document = document(values, 0, call)?;
+    let mut found = Vec::new();
+    let mut is_plural = 2 < values.len();
+    for idx in 1..values.len() {
+        let path = Path::parse(&call.text(values, idx))?;
+        is_plural |= path.is_plural();
+        found.extend(path.find(&document));
+    }
+    Ok(match found.as_slice() {
+        [] => Value::Null,
+        [only] if !is_plural => of_json(only),
+        several => of_json(&Json::Array(several.iter().map(|&json| json.clone()).collect())),
+    })
+}
+
+fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let text = call.text(values, 0);
+    let is_quoted = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
+    if !is_quoted {
+        return Ok(of_text(text));
+    }
+    let unquoted = serde_json::from_str::<String>(&text);
+    unquoted.map(of_text).map_err(|error| {
+        let place = "argument 1 to function json_unquote";
+        let bad = crate::types::json::InvalidJson { reason: error.to_string(), at: error.column() };
+        invalid(place, &bad)
+    })
+}
+
+fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let mut text = String::new();
+    write_string(&call.text(values, 0), &mut text);
+    Ok(of_text(text))
+}
+
+fn type_name<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::text(match document(values, 0, call)? {
+        Json::Null => "NULL",
+        Json::Bool(_) => "BOOLEAN",
+        Json::Number(number) if number.is_i64() => "INTEGER",
+        Json::Number(number) if number.is_u64() => "UNSIGNED INTEGER",
+        Json::Number(_) => "DOUBLE",
+        Json::String(_) => "STRING",
+        Json::Array(_) => "ARRAY",
+        Json::Object(_) => "OBJECT",
+    }))
+}
+
+/// What the path in the second argument finds; the document itself without one.
+fn at_path<'j>(
+    document: &'j Json,
+    values: &[Value<'_>],
+    call: &Call<'_>,
+) -> Result<Option<&'j Json>> {
+    if values.len() < 2 {
+        return Ok(Some(document));
+    }
+    Ok(Path::parse(&call.text(values, 1))?.find(document).first().copied())
+}
+
+fn length<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let document = document(values, 0, call)?;
+    Ok(match at_path(&document, values, call)? {
+        None => Value::Null,
+        Some(Json::Array(cells)) => of_count(cells.len()),
+        Some(Json::Object(members)) => of_count(members.len()),
+        Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_)) => Value::Int(1),
+    })
+}
+
+fn keys<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let document = document(values, 0, call)?;
+    let Some(Json::Object(members)) = at_path(&document, values, call)? else {
+        return Ok(Value::Null);
+    };
+    let mut names: Vec<&String> = members.keys().collect();
+    names.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    Ok(of_json(&Json::Array(names.into_iter().map(|name| Json::String(name.clone())).collect())))
+}
+
+fn array<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let cells: Vec<String> = values.iter().map(|value| text_of(value, call.ctx)).collect();
+    Ok(Value::Json(Cow::Owned(format!("[{}]", cells.join(", ")))))
+}
+
+fn object<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    if !values.len().is_multiple_of(2) {
+        let text = "Incorrect parameter count in the call to native function 'json_object'";
+        return Err(Error::new(Code::WrongParameterCount, text));
+    }
+    let mut members = Vec::new();
+    for (idx, pair) in values.chunks(2).enumerate() {
+        let [name, value] = pair else {
+            continue;
+        };
+        if name.is_null() {
+            let text = format!("JSON documents may not contain NULL member names, pair {}", idx + 1);
+            return Err(Error::new(Code::InvalidJsonArgument, text));
+        }
+        let mut member = String::new();
+        write_string(&convert::text(name, call.ctx), &mut member);
+        members.push(format!("{member}: {}", text_of(value, call.ctx)));
+    }
+    let text = format!("{{{}}}", members.join(", "));
+    let normal = normalize(&text).map_err(|bad| invalid("function json_object", &bad))?;
+    Ok(Value::Json(Cow::Owned(normal)))
+}

@@ -1,0 +1,166 @@
+//! Functions that keep the kind of their number: sign, rounding, remainder.
+//!
+//! Source: MySQL manual, "Mathematical Functions", "Precision Math".
+
+use super::super::eval::convert::{self, Number};
+use super::super::eval::{arithmetic, fit};
+use super::super::expr::{BinaryOp, Expr};
+use super::{Call, result};
+use crate::error::Result;
+use crate::types::{ColumnType, Decimal, Value};
+
+functions! {
+    /// Sign and rounding.
+    TABLE:
+    "ABS" 1..1 result::number, AnyArgument, Constant, Strict(abs), "The number without its sign.";
+    "SIGN" 1..1 result::int, AnyArgument, Constant, Strict(sign), "-1, 0 or 1, as the number is below, equal to or above zero.";
+    "MOD" 2..2 modulo_type, Always, Constant, Strict(modulo), "The remainder of a division.";
+    "CEIL" 1..1 result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
+    "CEILING" 1..1 result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
+    "FLOOR" 1..1 result::whole, AnyArgument, Constant, Strict(floor), "The largest whole number that is not above the number.";
+    "ROUND" 1..2 result::rounded, AnyArgument, Constant, Strict(round), "The number rounded to so many digits after the point.";
+    "TRUNCATE" 2..2 result::rounded, AnyArgument, Constant, Strict(truncate), "The number cut off after so many digits after the point.";
+}
+
+/// Digits after (or, negative, before) the point beyond which rounding changes nothing.
+const ROUND_DIGITS_MAX: i64 = 400;
+
+/// The number of the first argument, as the kind of number that the result is.
+fn number<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Number> {
+    let number = convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(Number::Int(0));
+    Ok(match call.ty {
+        ColumnType::Double => Number::Double(number.to_f64()),
+        _ => number,
+    })
+}
+
+/// The number in the variant of the result's type.
+fn result_of<'a>(number: Number, call: &Call<'a>) -> Result<Value<'a>> {
+    let value = match number {
+        Number::Int(number) => Value::Int(number),
+        Number::UInt(number) => Value::UInt(number),
+        Number::Decimal(number) => Value::Decimal(number),
+        Number::Double(number) => Value::Double(number),
+    };
+    fit::fit(value, call.ty, call.ctx)
+}
+
+/// A whole number as 64 bits with or without sign; error 1690 where neither holds it.
+fn whole(number: i128, call: &Call<'_>) -> Result<Number> {
+    i64::try_from(number)
+        .map(Number::Int)
+        .or_else(|_| u64::try_from(number).map(Number::UInt))
+        .map_err(|_| call.out_of_range("BIGINT"))
+}
+
+fn abs<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let positive = match number(values, call)? {
+        Number::Int(number) => {
+            let positive = number.checked_abs();
+            Number::Int(positive.ok_or_else(|| call.out_of_range("BIGINT"))?)
+        }
+        Number::UInt(number) => Number::UInt(number),
+        Number::Decimal(number) => Number::Decimal(number.abs()),
+        Number::Double(number) => Number::Double(number.abs()),
+    };
+    result_of(positive, call)
+}
+
+fn sign<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let number = convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(Number::Int(0));
+    Ok(Value::Int(if number.is_zero() {
+        0
+    } else if number.to_f64() < 0.0 {
+        -1
+    } else {
+        1
+    }))
+}
+
+fn modulo_type(args: &[Expr]) -> ColumnType {
+    match args {
+        [a, b] => super::super::eval::typing::binary_type(BinaryOp::Modulo, a, b),
+        _ => ColumnType::Double,
+    }
+}
+
+fn modulo<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let (a, b) = (Call::arg(values, 0), Call::arg(values, 1));
+    let pair = convert::number(a, call.ctx)?.zip(convert::number(b, call.ctx)?);
+    let Some((a, b)) = pair else {
+        return Ok(Value::Null);
+    };
+    if b.is_zero() {
+        arithmetic::division_by_zero(call.ctx)?;
+        return Ok(Value::Null);
+    }
+    let rest = match call.ty {
+        ColumnType::Double => Some(Number::Double(a.to_f64() % b.to_f64())),
+        ColumnType::Decimal { .. } => {
+            let rest = a.to_decimal().zip(b.to_decimal()).and_then(|(a, b)| a.checked_rem(b));
+            rest.map(Number::Decimal)
+        }
+        _ => a.to_i128().checked_rem(b.to_i128()).map(|rest| whole(rest, call)).transpose()?,
+    };
+    result_of(rest.ok_or_else(|| call.out_of_range("DECIMAL"))?, call)
+}
+
+fn ceil<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    to_whole(values, call, (Decimal::ceil, f64::ceil))
+}
+
+fn floor<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    to_whole(values, call, (Decimal::floor, f64::floor))
+}
+
+fn to_whole<'a>(
+    values: &[Value<'a>],
+    call: &Call<'a>,
+    rules: (fn(Decimal) -> Decimal, fn(f64) -> f64),
+) -> Result<Value<'a>> {
+    let number = match number(values, call)? {
+        Number::Decimal(number) => Number::Decimal(rules.0(number)),
+        Number::Double(number) => Number::Double(rules.1(number)),
+        whole @ (Number::Int(_) | Number::UInt(_)) => whole,
+    };
+    result_of(number, call)
+}
+
+fn round<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    to_digits(values, call, &Rule { exact: Decimal::round, double: f64::round_ties_even })
+}
+
+fn truncate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    to_digits(values, call, &Rule { exact: Decimal::trunc, double: f64::trunc })
+}
+
+/// How digits are dropped.
+struct Rule {
+    exact: fn(Decimal, i32) -> Decimal,
+    double: fn(f64) -> f64,
+}
+
+fn to_digits<'a>(values: &[Value<'a>], call: &Call<'a>, rule: &Rule) -> Result<Value<'a>> {
+    let digits = call.count(values, 1)?.clamp(-ROUND_DIGITS_MAX, ROUND_DIGITS_MAX);
+    let digits = i32::try_from(digits).unwrap_or(0);
+    let number = match number(values, call)? {
+        Number::Decimal(number) => Number::Decimal((rule.exact)(number, digits)),
+        Number::Double(number) => Number::Double(double_to_digits(number, digits, rule.double)),
+        integer if 0 <= digits => integer,
+        integer => {
+            let exact = Decimal::new(integer.to_i128(), 0).unwrap_or(Decimal::ZERO);
+            whole((rule.exact)(exact, digits).to_i128(), call)?
+        }
+    };
+    result_of(number, call)
+}
+
+/// As MySQL computes it: scaled, made whole, scaled back.
+fn double_to_digits(number: f64, digits: i32, rule: fn(f64) -> f64) -> f64 {
+    let power = 10f64.powi(digits.abs());
+    let rounded = if digits < 0 { rule(number / power) * power } else { rule(number * power) / power };
+    if 0 <= digits && !(number * power).is_finite() {
+        return number;
+    }
+    if rounded.is_finite() { rounded } else { 0.0 }
+}
