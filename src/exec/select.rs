@@ -91,6 +91,7 @@ pub fn row_limits(
     Ok(RowLimits { limit, offset })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is a number of rows")]
 fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
     match eval(expr, &NoRow, ctx)? {
         Value::UInt(rows) => Ok(rows),

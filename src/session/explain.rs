@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::compile::Compiled;
-use super::listing::Listing;
 use super::{Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
@@ -42,9 +41,10 @@ impl Session {
         match self.compile(&explain.statement)? {
             Compiled::Select(program, _) => {
                 let env = self.select_env(parameters);
-                let measured = match explain.analyze {
-                    true => Some(self.measure(&program, &env).await?),
-                    false => None,
+                let measured = if explain.analyze {
+                    Some(self.measure(&program, &env).await?)
+                } else {
+                    None
                 };
                 self.explain_select(&program.select, &env, (format, measured))
             }
@@ -65,7 +65,6 @@ impl Session {
                     }
                 }
             }
-            Compiled::Listing(listing) => Ok(Listing::clone(&listing).into_reply()),
         }
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::compile::Compiled;
-use super::listing::Listing;
 use super::{Done, Reply, ResultSet, Session};
 use crate::error::{Error, Result};
 use crate::exec::write::change::Target;
@@ -15,6 +14,7 @@ use crate::types::{ResultColumn, Value};
 
 impl Session {
     /// Runs a statement.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the match it hands on to is exhaustive")]
     pub(super) async fn run(
         &mut self,
         statement: &Statement,
@@ -110,7 +110,6 @@ impl Session {
                 self.run_select(program, Arc::clone(columns), parameters).await
             }
             Compiled::Write(program) => self.run_write(program, parameters).await,
-            Compiled::Listing(listing) => Ok(Listing::clone(listing).into_reply()),
         }
     }
 

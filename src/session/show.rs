@@ -12,6 +12,7 @@ use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
 impl Session {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the match it hands on to is exhaustive")]
     pub(super) fn show(&mut self, show: &Show) -> Result<Reply> {
         let listing = match show {
             Show::Warnings(limit) => self.show_warnings(limit.as_ref(), |_| true)?,

@@ -105,7 +105,7 @@ impl State {
         self.kept.lock().warnings_count = warnings_count;
     }
 
-    /// Forgets all but the current database: COM_RESET_CONNECTION.
+    /// Forgets all but the current database: `COM_RESET_CONNECTION`.
     pub fn reset(&self) {
         let mut kept = self.kept.lock();
         kept.locals.reset();

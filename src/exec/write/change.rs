@@ -114,13 +114,11 @@ struct Found {
 
 pub(super) async fn update(
     update: &Update,
-    layout: &Layout,
-    env: &Env,
-    transaction: &mut Transaction,
+    mut finder: Finder<'_>,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let mut finder = Finder { target: Target::of_update(update), layout, env, transaction };
     let found = finder.find().await?;
+    let env = finder.env;
     let table = &update.table;
     let mut changed = 0_u64;
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
@@ -171,12 +169,9 @@ fn updated(
 
 pub(super) async fn delete(
     delete: &Delete,
-    layout: &Layout,
-    env: &Env,
-    transaction: &mut Transaction,
+    mut finder: Finder<'_>,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let mut finder = Finder { target: Target::of_delete(delete), layout, env, transaction };
     let found = finder.find().await?;
     let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
     for Found { key, .. } in found {
@@ -187,11 +182,11 @@ pub(super) async fn delete(
 }
 
 /// Finds and locks the rows of a statement.
-struct Finder<'a> {
-    target: Target<'a>,
-    layout: &'a Layout,
-    env: &'a Env,
-    transaction: &'a mut Transaction,
+pub(super) struct Finder<'a> {
+    pub(super) target: Target<'a>,
+    pub(super) layout: &'a Layout,
+    pub(super) env: &'a Env,
+    pub(super) transaction: &'a mut Transaction,
 }
 
 impl Finder<'_> {

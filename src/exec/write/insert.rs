@@ -199,7 +199,7 @@ impl Inserter<'_> {
             return self.put(&row.key, &row.values);
         };
         let old = StoredRow::parse(&self.insert.table, self.layout, &row.key, &old)?.to_values()?;
-        self.meet(row, &old, counts)
+        self.meet(&row, &old, counts)
     }
 
     /// A key that this transaction itself deleted is in the snapshot still: then it must be
@@ -210,7 +210,7 @@ impl Inserter<'_> {
     }
 
     /// Decides what a proposed row does to the row it meets.
-    fn meet(&mut self, row: Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
+    fn meet(&mut self, row: &Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
         counts.duplicates += 1;
         match self.insert.kind {
             InsertKind::Insert if self.insert.on_duplicate.is_empty() => {

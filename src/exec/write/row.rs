@@ -139,7 +139,7 @@ fn lenient(number: Value<'static>, ty: &ColumnType) -> Value<'static> {
     coerce::coerce(number, ty, &mode).map_or(Value::Null, |coerced| coerced.value)
 }
 
-/// Whether a value given to an AUTO_INCREMENT column asks for a new id.
+/// Whether a value given to an `AUTO_INCREMENT` column asks for a new id.
 pub fn asks_for_id(column: &Column, value: &Value<'_>, ctx: &EvalContext) -> bool {
     if !column.auto_increment {
         return false;
