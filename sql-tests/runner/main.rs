@@ -8,6 +8,7 @@
 //! | `MESETA_SLT_TARGET=host:port` | run against this MariaDB or MySQL instead |
 //! | `MESETA_SLT_FULL=1` | the whole corpus instead of a part of each `random/expr` file |
 //! | `MESETA_SLT_REWRITE=1` | write what was found into our own files, to be read by a person |
+//! | `MESETA_SLT_TOLD=n` | how many failed records of a file are told |
 //! | `MESETA_SLT_CORPUS=file` | the corpus archive, if not at its usual place |
 
 #![allow(
