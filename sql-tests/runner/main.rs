@@ -160,7 +160,7 @@ impl House {
             database,
             labels: match self.target {
                 Some(_) => &["mysql", "mariadb"],
-                None => &["mysql", "meseta"],
+                None => &["mysql", "meseta", engine],
             },
             out_of_scope: match (suite, &self.target) {
                 (Suite::Corpus, None) => &self.list,
