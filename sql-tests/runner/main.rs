@@ -114,8 +114,10 @@ impl House {
             root,
             scratch,
             target: std::env::var("MESETA_SLT_TARGET").ok(),
-            binary: std::env::var_os("MESETA_SLT_BINARY")
-                .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_meseta")), PathBuf::from),
+            binary: std::env::var_os("MESETA_SLT_BINARY").map_or_else(
+                || PathBuf::from(env!("CARGO_BIN_EXE_meseta")),
+                PathBuf::from,
+            ),
             full: is_set("MESETA_SLT_FULL"),
             rewrite: is_set("MESETA_SLT_REWRITE"),
             list,
