@@ -4,6 +4,10 @@
 //! Errors about names end here (1054, 1052, 1146, 1305, …), as do those about grouping. What the
 //! grammar has and this server does not is refused here with error 1235. Types of operators come
 //! from [`eval::typing`](super::eval::typing), those of functions from their registry.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a rule of binding names the kinds it is about; all others get one answer"
+)]
 
 mod call;
 mod expr;
@@ -11,6 +15,7 @@ mod from;
 mod group;
 mod hints;
 mod literal;
+mod operands;
 mod order;
 mod output;
 mod same;

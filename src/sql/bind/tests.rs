@@ -33,7 +33,11 @@ impl SessionFacts for Facts {
     }
 
     fn user_variable(&self, name: &str) -> Value<'static> {
-        if name == "n" { Value::Int(7) } else { Value::Null }
+        if name == "n" {
+            Value::Int(7)
+        } else {
+            Value::Null
+        }
     }
 
     fn database(&self) -> Option<String> {
@@ -272,10 +276,18 @@ fn show_hints(hints: &Hints, text: &mut String) {
 }
 
 fn show_select(select: &Select, text: &mut String) {
-    let table = select.table.as_ref().map_or("nothing", |table| table.name.as_str());
+    let table = select
+        .table
+        .as_ref()
+        .map_or("nothing", |table| table.name.as_str());
     let distinct = if select.distinct { " distinct" } else { "" };
     let locks = if select.for_update { " for update" } else { "" };
-    writeln!(text, "select{distinct} from {table} as {:?}{locks}", select.alias).unwrap();
+    writeln!(
+        text,
+        "select{distinct} from {table} as {:?}{locks}",
+        select.alias
+    )
+    .unwrap();
     show_hints(&select.hints, text);
     line("filter", select.filter.as_ref(), text);
     if let Some(aggregation) = &select.aggregation {
@@ -300,7 +312,10 @@ fn show_select(select: &Select, text: &mut String) {
         let column = &output.column;
         let origin = match column.org_name.as_str() {
             "" => String::new(),
-            name => format!(" = {}.{}({}).{name}", column.database, column.table, column.org_table),
+            name => format!(
+                " = {}.{}({}).{name}",
+                column.database, column.table, column.org_table
+            ),
         };
         let chars = match column.display_chars {
             0 => String::new(),
@@ -328,19 +343,35 @@ fn value_text(value: &InsertValue) -> String {
 }
 
 fn show_insert(insert: &Insert, text: &mut String) {
-    writeln!(text, "{:?} {} {:?}", insert.kind, insert.table.name, insert.columns).unwrap();
+    writeln!(
+        text,
+        "{:?} {} {:?}",
+        insert.kind, insert.table.name, insert.columns
+    )
+    .unwrap();
     for row in &insert.rows {
         let values: Vec<String> = row.iter().map(value_text).collect();
         writeln!(text, "row: {}", values.join(", ")).unwrap();
     }
     for (column_idx, value) in &insert.on_duplicate {
-        writeln!(text, "on duplicate ${}: {}", column_idx + 1, print::text(value)).unwrap();
+        writeln!(
+            text,
+            "on duplicate ${}: {}",
+            column_idx + 1,
+            print::text(value)
+        )
+        .unwrap();
     }
 }
 
 fn show_update(update: &Update, text: &mut String) {
     let ignore = if update.ignore { " ignore" } else { "" };
-    writeln!(text, "update{ignore} {} as {}", update.table.name, update.alias).unwrap();
+    writeln!(
+        text,
+        "update{ignore} {} as {}",
+        update.table.name, update.alias
+    )
+    .unwrap();
     show_hints(&update.hints, text);
     for (column_idx, value) in &update.assignments {
         writeln!(text, "set ${}: {}", column_idx + 1, value_text(value)).unwrap();
