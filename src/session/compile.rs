@@ -53,6 +53,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         let write = match statement {
             Statement::Select(select) => {
@@ -79,6 +80,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         bind::constant(expr, &names)
     }

@@ -181,8 +181,10 @@ impl Scope<'_> {
     fn binary(&mut self, op: BinaryOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
         let mut a = literal::as_number(self.value(&both.0)?);
         let mut b = literal::as_number(self.value(&both.1)?);
-        take_type(&mut a, &b);
-        take_type(&mut b, &a);
+        if self.names.parameters.is_empty() {
+            take_type(&mut a, &b);
+            take_type(&mut b, &a);
+        }
         let divides = matches!(
             op,
             BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo

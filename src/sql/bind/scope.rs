@@ -169,12 +169,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The n-th parameter.
+    /// The n-th parameter, of the given type while its value's is not known.
     pub(super) fn parameter(&mut self, position: usize, ty: ColumnType) -> Expr {
         self.parameters_count = self.parameters_count.max(position + 1);
         Expr {
             kind: ExprKind::Parameter(position),
-            ty,
+            ty: self.names.parameters.get(position).cloned().unwrap_or(ty),
             nullable: true,
         }
     }

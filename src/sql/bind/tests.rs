@@ -199,6 +199,7 @@ fn names(file: &str) -> Names<'static> {
         database: (file != "nowhere").then_some("d"),
         mode,
         facts: &Facts,
+        parameters: &[],
     }
 }
 
@@ -389,5 +390,63 @@ fn the_deepest_expressions_bind_within_a_small_stack() {
     let grouped = format!("SELECT a{} FROM t GROUP BY a", " + 1".repeat(395));
     for sql in [nested, chain, grouped] {
         bound(&sql, names("")).unwrap();
+    }
+}
+
+#[test]
+fn known_types_of_parameters_decide_types() {
+    let decimal = ColumnType::Decimal {
+        precision: 3,
+        scale: 2,
+    };
+    let types = [decimal, ColumnType::BIGINT];
+    let known = Names {
+        parameters: &types,
+        ..names("")
+    };
+    let text = bound("SELECT id + ?, ? FROM t WHERE a = 1", known).unwrap();
+    assert!(text.contains("($1 + ?)  [decimal(22,2)]"), "{text}");
+    assert!(text.contains("output `?`: ?  [bigint]"), "{text}");
+}
+
+#[test]
+fn only_computed_types_depend_on_parameters() {
+    let depends = |sql: &str| {
+        let names = names("");
+        let statement = parse_first(sql.as_bytes(), names.mode).unwrap().statement;
+        match statement {
+            Statement::Select(select) => {
+                super::select_depends_on_parameters(&super::select(&select, &names).unwrap())
+            }
+            Statement::Insert(insert) => {
+                super::insert_depends_on_parameters(&super::insert(&insert, &names).unwrap())
+            }
+            Statement::Update(update) => {
+                super::update_depends_on_parameters(&super::update(&update, &names).unwrap())
+            }
+            Statement::Delete(delete) => {
+                super::delete_depends_on_parameters(&super::delete(&delete, &names).unwrap())
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    for sql in [
+        "SELECT a FROM t WHERE id = ? AND b IN (?, ?) AND c BETWEEN ? AND ? LIMIT ?",
+        "SELECT CAST(? AS SIGNED)",
+        "INSERT INTO t (a, b) VALUES (?, ?)",
+        "UPDATE t SET a = ? WHERE id = ?",
+        "DELETE FROM t WHERE id = ? LIMIT ?",
+    ] {
+        assert!(!depends(sql), "{sql}");
+    }
+    for sql in [
+        "SELECT ?",
+        "SELECT a + ? FROM t",
+        "SELECT a FROM t WHERE a = ? + 1",
+        "INSERT INTO t (a) VALUES (? * 2)",
+        "UPDATE t SET a = a + ?",
+        "DELETE FROM t WHERE a = ABS(?)",
+    ] {
+        assert!(depends(sql), "{sql}");
     }
 }
