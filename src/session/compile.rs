@@ -50,6 +50,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         let write = match statement {
             Statement::Select(select) => {
@@ -76,6 +77,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         bind::constant(expr, &names)
     }

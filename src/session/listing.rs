@@ -128,6 +128,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         let bound = bind::condition(&condition, &Arc::new(listing.as_table()), &names)?;
         let ctx = self.context(Vec::new());

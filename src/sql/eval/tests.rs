@@ -91,7 +91,13 @@ fn bound(text: &str) -> Result<bound::Select> {
     let Statement::Select(select) = parsed.statement else {
         panic!("{sql}: no SELECT");
     };
-    let names = Names { definitions: &Nobody, database: None, mode: DEFAULT_MODE, facts: &Nobody };
+    let names = Names {
+        definitions: &Nobody,
+        database: None,
+        mode: DEFAULT_MODE,
+        facts: &Nobody,
+        parameters: &[],
+    };
     bind::select(&select, &names)
 }
 
