@@ -14,6 +14,7 @@ use crate::types::Value;
 functions! {
     /// Checksums, identifiers, addresses.
     TABLE:
+    "MD5" 1..1 result::text, AnyArgument, Constant, Strict(md5), "The MD5 checksum in hexadecimal digits.";
     "SHA1" 1..1 result::text, AnyArgument, Constant, Strict(sha1), "The SHA-1 checksum in hexadecimal digits.";
     "SHA" 1..1 result::text, AnyArgument, Constant, Strict(sha1), "The SHA-1 checksum in hexadecimal digits.";
     "SHA2" 2..2 result::text, Always, Constant, Strict(sha2), "The SHA-2 checksum of 224, 256, 384 or 512 bits in hexadecimal digits.";
@@ -21,6 +22,11 @@ functions! {
     "UUID" 0..0 result::text, Never, Row, Eager(uuid), "A new universally unique identifier.";
     "INET_ATON" 1..1 result::unsigned, Always, Constant, Strict(inet_aton), "The number of an IPv4 address.";
     "INET_NTOA" 1..1 result::text, Always, Constant, Strict(inet_ntoa), "The IPv4 address of a number.";
+}
+
+fn md5<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let bytes = convert::bytes(Call::arg(values, 0), call.ctx);
+    Ok(of_text(code::hex_of(&md5::Md5::digest(&*bytes))))
 }
 
 fn sha1<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
