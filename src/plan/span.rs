@@ -206,3 +206,6 @@ fn is_normal(spans: &[Span], key: KeyParts<'_>) -> bool {
         a.until.compare(&b.start, key) == Ordering::Less
     })
 }
+
+#[cfg(test)]
+mod tests;
