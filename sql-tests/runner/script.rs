@@ -17,7 +17,7 @@ use sqllogictest::{
 use crate::client::{Answer, Client, EndForm, Failure, Rows};
 use crate::scope::OutOfScope;
 
-/// How many failed records of a file are told in full.
+/// How many failed records of a file are told in full, unless `MESETA_SLT_TOLD` says otherwise.
 const FAILURES_TOLD_MAX: usize = 12;
 
 /// Where and how a file runs.
@@ -45,7 +45,11 @@ impl Outcome {
     /// The text for a failed file.
     pub(crate) fn report(&self) -> String {
         let mut text = String::new();
-        for failure in self.failures.iter().take(FAILURES_TOLD_MAX) {
+        let told_max = std::env::var("MESETA_SLT_TOLD")
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(FAILURES_TOLD_MAX);
+        for failure in self.failures.iter().take(told_max) {
             let _ = writeln!(text, "{failure}");
         }
         let _ = write!(
@@ -351,7 +355,11 @@ impl Run<'_> {
             let digest = hex(&hash.finalize());
             return vec![format!("{} values hashing to {digest}", values.len())];
         }
-        if self.valuewise || columns_count < 2 {
+        if columns_count < 2 {
+            let lines = values.iter().flat_map(|value| value.split('\n'));
+            return lines.map(str::to_owned).collect();
+        }
+        if self.valuewise {
             return values;
         }
         values
@@ -426,8 +434,10 @@ fn written(bytes: &[u8], ty: &DefaultColumnType) -> String {
         DefaultColumnType::FloatingPoint => text
             .parse::<f64>()
             .map_or_else(|_| text.to_owned(), |number| format!("{number:.3}")),
+        // What `?` announces is read by people, over several lines: plans.
+        DefaultColumnType::Any => text.to_owned(),
         // A value of several lines, or one that only a hex dump would show, stays on one line.
-        DefaultColumnType::Integer | DefaultColumnType::Text | DefaultColumnType::Any => text
+        DefaultColumnType::Integer | DefaultColumnType::Text => text
             .replace('\\', "\\\\")
             .replace('\n', "\\n")
             .replace('\0', "\\0"),

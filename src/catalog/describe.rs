@@ -65,7 +65,10 @@ fn default_text(column: &Column) -> Option<String> {
     match &column.default {
         ColumnDefault::Now => Some(now_text(&column.ty)),
         ColumnDefault::Constant(Value::Bytes(bytes)) => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let mut digits = String::with_capacity(2 * bytes.len());
+            for byte in bytes.iter() {
+                let _ = write!(digits, "{byte:02x}");
+            }
             Some(format!("x'{digits}'"))
         }
         ColumnDefault::Constant(value) if !value.is_null() => Some(string_literal(&value.to_text())),

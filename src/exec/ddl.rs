@@ -57,10 +57,12 @@ pub fn check_identifier(name: &str, code: Code) -> Result<()> {
         return Err(Error::new(Code::IdentifierTooLong, text));
     }
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
-        let kind = match code {
-            Code::WrongDatabaseName => "database",
-            Code::WrongTableName => "table",
-            _ => "column",
+        let kind = if code == Code::WrongDatabaseName {
+            "database"
+        } else if code == Code::WrongTableName {
+            "table"
+        } else {
+            "column"
         };
         return Err(Error::new(code, format!("Incorrect {kind} name '{name}'")));
     }
@@ -221,6 +223,7 @@ fn takes_now(ty: &ColumnType) -> bool {
 }
 
 /// Limits that the grammar does not know.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other types have no limit of their own")]
 fn check_type(column: &ast::ColumnDef) -> Result<()> {
     let name = &column.name;
     match &column.ty {
@@ -376,6 +379,7 @@ fn define_key(
     Ok(())
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other types can be in a key")]
 fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]) -> Result<()> {
     let (Some(column), Some(declared)) = (table.columns.get(column_idx), columns.get(column_idx))
     else {
@@ -431,7 +435,7 @@ fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
     Ok(())
 }
 
-/// AUTO_INCREMENT: one column, of the key, of 8 bytes, since its ids are spread (dialect §5).
+/// `AUTO_INCREMENT`: one column, of the key, of 8 bytes, since its ids are spread (dialect §5).
 fn check_auto_increment(table: &Table) -> Result<()> {
     let mut columns = table.columns.iter().enumerate().filter(|(_, column)| column.auto_increment);
     let Some((column_idx, column)) = columns.next() else { return Ok(()) };

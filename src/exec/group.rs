@@ -18,7 +18,7 @@ const GROUP_OVERHEAD_BYTES: usize = 96;
 /// The groups of one statement.
 pub struct Groups {
     by_key: HashMap<Box<[u8]>, usize>,
-    groups: Vec<Group>,
+    in_arrival: Vec<Group>,
     budget: Budget,
     key: Vec<u8>,
 }
@@ -56,9 +56,10 @@ impl Groups {
     /// No groups yet. Without keys there is always one.
     pub fn new(aggregation: &Aggregation, budget: Budget, ctx: &EvalContext) -> Groups {
         let mut groups =
-            Groups { by_key: HashMap::new(), groups: Vec::new(), budget, key: Vec::new() };
+            Groups { by_key: HashMap::new(), in_arrival: Vec::new(), budget, key: Vec::new() };
         if aggregation.keys.is_empty() {
-            groups.groups.push(Group::new(Vec::new(), &aggregation.aggregates, ctx));
+            let group = Group::new(Vec::new(), &aggregation.aggregates, ctx);
+            groups.in_arrival.push(group);
         }
         groups
     }
@@ -74,7 +75,7 @@ impl Groups {
         ctx: &EvalContext,
     ) -> Result<()> {
         let group_idx = self.group_of(aggregation, row, ctx)?;
-        let Some(group) = self.groups.get_mut(group_idx) else { return Ok(()) };
+        let Some(group) = self.in_arrival.get_mut(group_idx) else { return Ok(()) };
         let before = group.bytes();
         for (aggregate, accumulator) in aggregation.aggregates.iter().zip(&mut group.accumulators) {
             match (aggregate.args.as_slice(), aggregate.order_by.as_slice()) {
@@ -113,15 +114,15 @@ impl Groups {
         let keys = keys.into_iter().map(Value::into_owned).collect();
         let group = Group::new(keys, &aggregation.aggregates, ctx);
         self.budget.take(self.key.len() * 2 + group.bytes() + GROUP_OVERHEAD_BYTES)?;
-        let group_idx = self.groups.len();
+        let group_idx = self.in_arrival.len();
         self.by_key.insert(self.key.as_slice().into(), group_idx);
-        self.groups.push(group);
+        self.in_arrival.push(group);
         Ok(group_idx)
     }
 
     /// The groups in order of arrival.
     pub fn into_groups(self) -> impl Iterator<Item = Group> + Send {
-        self.groups.into_iter()
+        self.in_arrival.into_iter()
     }
 }
 

@@ -91,6 +91,7 @@ pub fn row_limits(
     Ok(RowLimits { limit, offset })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is a number of rows")]
 fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
     match eval(expr, &NoRow, ctx)? {
         Value::UInt(rows) => Ok(rows),
@@ -127,7 +128,7 @@ fn with_request(
 ) -> Result<TablePlan> {
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
-    let single_group = select.having.is_some() && select.aggregation.is_none();
+    let wants_all = select.distinct || (select.having.is_some() && select.aggregation.is_none());
     let grouping = select.aggregation.as_ref().map(|aggregation| aggregation.keys.as_slice());
     planner(&plan::Request {
         table,
@@ -135,8 +136,9 @@ fn with_request(
         filter: select.filter.as_ref(),
         grouping,
         order_by: &select.order_by,
-        limit: limits.limit.filter(|_| !single_group && !select.distinct),
+        limit: limits.limit.filter(|_| !wants_all),
         offset: limits.offset,
+        wants_all,
         hints: &select.hints,
         ctx: &env.ctx,
         policy: &env.policy,
@@ -327,6 +329,7 @@ impl SelectStream {
                     break;
                 }
                 collector.add_batch(&program, &reader, self)?;
+                tokio::task::yield_now().await;
                 self.rows_read = reader.rows_read();
             },
         }

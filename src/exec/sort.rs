@@ -280,10 +280,8 @@ fn read_bytes(input: &mut impl Read) -> std::io::Result<Box<[u8]>> {
 }
 
 fn spill_failed(doing: &str, cause: &std::io::Error) -> Error {
-    let code = match cause.kind() {
-        std::io::ErrorKind::StorageFull => Code::DiskFull,
-        _ => Code::StorageFailure,
-    };
+    let is_full = cause.kind() == std::io::ErrorKind::StorageFull;
+    let code = if is_full { Code::DiskFull } else { Code::StorageFailure };
     Error::new(code, format!("sort: {doing} its temporary file failed: {cause}"))
 }
 
@@ -291,12 +289,12 @@ fn spill_failed(doing: &str, cause: &std::io::Error) -> Error {
 mod tests {
     use super::*;
 
-    fn sorted(mut sorter: Sorter, rows: &[(u8, u8)]) -> Vec<u8> {
+    fn outputs_of(mut sorter: Sorter, rows: &[(u8, u8)]) -> Vec<u8> {
         for (key, output) in rows {
             sorter.push(&[*key], &[*output]).unwrap();
         }
-        let mut sorted = sorter.finish().unwrap();
-        std::iter::from_fn(|| sorted.next_outputs().unwrap()).map(|outputs| outputs[0]).collect()
+        let mut in_order = sorter.finish().unwrap();
+        std::iter::from_fn(|| in_order.next_outputs().unwrap()).map(|outputs| outputs[0]).collect()
     }
 
     #[test]
@@ -307,11 +305,11 @@ mod tests {
         let wanted: Vec<u8> = wanted.into_iter().map(|row| row.1).collect();
         let dir = tempfile::tempdir().unwrap();
         let memory = Sorter::new(None, Budget::new("sort", 1 << 20), None);
-        assert_eq!(sorted(memory, &rows), wanted);
+        assert_eq!(outputs_of(memory, &rows), wanted);
         let disk = Sorter::new(None, Budget::new("sort", 700), Some(dir.path().into()));
-        assert_eq!(sorted(disk, &rows), wanted);
+        assert_eq!(outputs_of(disk, &rows), wanted);
         let top = Sorter::new(Some(15), Budget::new("sort", 1 << 20), None);
-        assert_eq!(sorted(top, &rows), wanted[..15]);
+        assert_eq!(outputs_of(top, &rows), wanted[..15]);
     }
 
     #[test]

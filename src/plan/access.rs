@@ -75,6 +75,8 @@ pub struct Request<'a> {
     pub limit: Option<u64>,
     /// `OFFSET`, evaluated.
     pub offset: u64,
+    /// Whether all rows are wanted whatever the LIMIT says: DISTINCT, HAVING without groups.
+    pub wants_all: bool,
     /// The hints of the statement.
     pub hints: &'a Hints,
     /// Parameters, clock and session.
@@ -387,4 +389,3 @@ impl TablePlan {
         }
     }
 }
-

@@ -38,6 +38,7 @@ impl Refusal {
         let is_plain = request.filter.is_none()
             && request.grouping.is_none()
             && request.order_by.is_empty()
+            && !request.wants_all
             && request.purpose == Purpose::Select;
         Refusal {
             purpose: request.purpose,
@@ -85,7 +86,14 @@ impl Refusal {
                 f,
                 "no condition on \"{column}\", the first column of the primary key ({key})"
             ),
-            other => write!(f, "primary key ({key}): {other}"),
+            Reason::Contradiction
+            | Reason::NoRowsWanted
+            | Reason::OneKey
+            | Reason::Keys { .. }
+            | Reason::Bounded { .. }
+            | Reason::NotNeeded
+            | Reason::Permitted(_)
+            | Reason::Refused => write!(f, "primary key ({key}): {}", self.reason),
         }
     }
 

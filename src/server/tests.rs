@@ -338,7 +338,7 @@ async fn cursors_give_rows_in_portions() {
 async fn a_user_changes_on_the_same_connection() {
     let server = Running::start("secret", 10).await;
     let mut client = Client::root(server.address, FLAGS).await;
-    let change = b"\x11root\0\0db\0\xff\0caching_sha2_password\0";
+    let change = b"\x11root\0\0default\0\xff\0caching_sha2_password\0";
     client.command(change).await;
     let switch = client.receive().await;
     let salt = Salt::fixed(switch[23..43].try_into().unwrap());
@@ -373,8 +373,10 @@ async fn connections_are_limited_and_too_long_packets_told() {
     server.stop().await;
 }
 
-/// 300 rows of 1 MB: no socket's buffers hold that.
-const LARGE_RESULT: &str = "SELECT REPEAT('x', 1000000) FROM `default`.seq";
+/// A row of 1 MB for each number: no socket's buffers hold 300 of them.
+fn large_result() -> String {
+    format!("SELECT '{}' FROM `default`.seq", "x".repeat(1_000_000))
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scan_whose_client_stalls_can_be_killed() {
@@ -382,7 +384,7 @@ async fn a_scan_whose_client_stalls_can_be_killed() {
     let mut first = Client::root(server.address, FLAGS).await;
     let mut other = Client::root(server.address, FLAGS).await;
     first.make_seq(300).await;
-    first.query(LARGE_RESULT).await;
+    first.query(&large_result()).await;
     // The first row has come, so the statement runs.
     first.packets(4).await;
     other.query("KILL QUERY 1").await;
@@ -397,7 +399,7 @@ async fn a_scan_whose_client_stalls_can_be_killed() {
     assert_eq!(end, "ERR 1317");
     assert!(rows_count < 300, "{rows_count}");
 
-    first.query(LARGE_RESULT).await;
+    first.query(&large_result()).await;
     first.packets(4).await;
     other.query("KILL 1").await;
     assert_eq!(other.packets(1).await, ["OK 02"]);
@@ -412,7 +414,7 @@ async fn stopping_ends_connections_at_rest_and_those_that_stall() {
     let mut idle = Client::root(server.address, FLAGS).await;
     let mut lost = Client::root(server.address, FLAGS).await;
     idle.make_seq(300).await;
-    lost.query(LARGE_RESULT).await;
+    lost.query(&large_result()).await;
     lost.packets(4).await;
     drop(lost);
     let before = std::time::Instant::now();

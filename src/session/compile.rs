@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::listing::Listing;
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{select, write};
@@ -20,8 +19,6 @@ pub(super) enum Compiled {
     Select(Arc<select::Program>, Arc<[ResultColumn]>),
     /// A write.
     Write(Arc<write::Program>),
-    /// Rows that are there already.
-    Listing(Arc<Listing>),
 }
 
 impl Compiled {
@@ -30,7 +27,6 @@ impl Compiled {
         match self {
             Compiled::Select(_, columns) => Arc::clone(columns),
             Compiled::Write(_) => Arc::new([]),
-            Compiled::Listing(listing) => listing.result_columns().into(),
         }
     }
 }
@@ -45,6 +41,7 @@ impl Session {
     }
 
     /// Binds a statement if it is one on rows.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others are not on rows")]
     pub(super) fn compile_if_rows(&mut self, statement: &Statement) -> Result<Option<Compiled>> {
         let definitions = self.shared.catalog.current();
         let database = self.state.database();
@@ -53,6 +50,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         let write = match statement {
             Statement::Select(select) => {
@@ -79,6 +77,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         bind::constant(expr, &names)
     }

@@ -24,7 +24,7 @@ impl Session {
             }
             other => other?,
         }
-        self.changed(1)
+        Ok(self.changed(1))
     }
 
     pub(super) async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<Reply> {
@@ -40,14 +40,14 @@ impl Session {
         if self.state.database().as_deref() == Some(name) {
             self.state.set_database(None);
         }
-        self.changed(u64::try_from(dropped).unwrap_or(u64::MAX))
+        Ok(self.changed(u64::try_from(dropped).unwrap_or(u64::MAX)))
     }
 
-    fn changed(&mut self, affected_rows: u64) -> Result<Reply> {
+    fn changed(&mut self, affected_rows: u64) -> Reply {
         self.state.wrote(affected_rows, 0);
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ok(Reply::Done(Done { affected_rows, warnings_count, ..Done::default() }))
+        Reply::Done(Done { affected_rows, warnings_count, ..Done::default() })
     }
 
     /// Turns an error into a note: `IF EXISTS`, `IF NOT EXISTS`.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::compile::Compiled;
-use super::listing::Listing;
 use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
 use crate::exec::ready::ReadyRows;
@@ -25,7 +24,7 @@ use crate::plan::{self, TablePlan};
 use crate::sql::ast::{Explain, ExplainFormat};
 use crate::sql::bound::{Insert, InsertKind, Select};
 use crate::types::temporal::zone::Zone;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Decimal, Value};
 
 impl Session {
     pub(super) async fn explain(
@@ -42,9 +41,10 @@ impl Session {
         match self.compile(&explain.statement)? {
             Compiled::Select(program, _) => {
                 let env = self.select_env(parameters);
-                let measured = match explain.analyze {
-                    true => Some(self.measure(&program, &env).await?),
-                    false => None,
+                let measured = if explain.analyze {
+                    Some(self.measure(&program, &env).await?)
+                } else {
+                    None
                 };
                 self.explain_select(&program.select, &env, (format, measured)).await
             }
@@ -65,7 +65,6 @@ impl Session {
                     }
                 }
             }
-            Compiled::Listing(listing) => Ok(Listing::clone(&listing).into_reply()),
         }
     }
 
@@ -225,9 +224,9 @@ fn value_of(text: Option<String>, ty: &ColumnType) -> Value<'static> {
     match text.parse::<i64>() {
         Ok(number) if ty.is_integer() && ty.is_unsigned() => Value::UInt(number.unsigned_abs()),
         Ok(number) if ty.is_integer() => Value::Int(number),
-        Ok(_) | Err(_) => match (text.parse::<f64>(), ty) {
-            (Ok(number), ColumnType::Double) => Value::Double(number),
-            (Ok(_) | Err(_), _) => Value::Text(Cow::Owned(text)),
+        Ok(_) | Err(_) => match (Decimal::parse(&text), ty) {
+            (Some(number), ColumnType::Decimal { .. }) => Value::Decimal(number),
+            (Some(_) | None, _) => Value::Text(Cow::Owned(text)),
         },
     }
 }

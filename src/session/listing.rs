@@ -10,7 +10,7 @@ use crate::codec::row::ColumnId;
 use crate::error::Result;
 use crate::exec::ready::ReadyRows;
 use crate::exec::row::ValuesRow;
-use crate::sql::ast::{ColumnName, Expr, Literal, ShowFilter};
+use crate::sql::ast::{Call, ColumnName, Expr, Literal, ShowFilter};
 use crate::sql::bind::{self, Names};
 use crate::sql::eval::eval_condition;
 use crate::types::temporal::zone::Zone;
@@ -110,6 +110,20 @@ impl Listing {
 }
 
 impl Session {
+    /// As [`Session::filtered`], but `LIKE` looks past upper and lower case, as MySQL does for names
+    /// of variables, columns, collations.
+    pub(super) fn filtered_in_any_case(
+        &mut self,
+        listing: Listing,
+        filter: Option<&ShowFilter>,
+    ) -> Result<Listing> {
+        let Some(ShowFilter::Like(pattern)) = filter else {
+            return self.filtered(listing, filter);
+        };
+        let condition = like(lower(first_column(&listing)), &pattern.to_lowercase());
+        self.filtered(listing, Some(&ShowFilter::Where(condition)))
+    }
+
     /// Applies `LIKE` or `WHERE` to a listing.
     pub(super) fn filtered(
         &mut self,
@@ -119,7 +133,7 @@ impl Session {
         let Some(filter) = filter else { return Ok(listing) };
         let condition = match filter {
             ShowFilter::Where(condition) => condition.clone(),
-            ShowFilter::Like(pattern) => like_first_column(&listing, pattern),
+            ShowFilter::Like(pattern) => like(first_column(&listing), pattern),
         };
         let definitions = self.shared.catalog.current();
         let database = crate::sql::context::SessionFacts::database(self.state.as_ref());
@@ -128,6 +142,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         let bound = bind::condition(&condition, &Arc::new(listing.as_table()), &names)?;
         let ctx = self.context(Vec::new());
@@ -142,12 +157,27 @@ impl Session {
     }
 }
 
-fn like_first_column(listing: &Listing, pattern: &str) -> Expr {
+fn first_column(listing: &Listing) -> Expr {
     let column = listing.columns.first().map(|(name, _)| name.clone()).unwrap_or_default();
-    let column = ColumnName { database: None, table: None, column };
+    Expr::Column(Box::new(ColumnName { database: None, table: None, column }))
+}
+
+fn lower(expr: Expr) -> Expr {
+    Expr::Call(Box::new(Call {
+        name: "LOWER".to_owned(),
+        args: vec![expr],
+        distinct: false,
+        star: false,
+        order_by: Vec::new(),
+        separator: None,
+        over: false,
+    }))
+}
+
+fn like(left: Expr, pattern: &str) -> Expr {
     let pattern = Expr::Literal(Literal::Text(pattern.to_owned()));
     Expr::Like {
-        operands: Box::new((Expr::Column(Box::new(column)), pattern)),
+        operands: Box::new((left, pattern)),
         escape: None,
         negated: false,
     }

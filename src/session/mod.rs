@@ -150,7 +150,7 @@ impl Session {
         self.state.database()
     }
 
-    /// The columns of a table whose names are like `wildcard` (empty: all): COM_FIELD_LIST.
+    /// The columns of a table whose names are like `wildcard` (empty: all): `COM_FIELD_LIST`.
     ///
     /// # Errors
     /// 1146 when there is no such table.

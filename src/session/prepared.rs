@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::context::{SessionFacts, Warnings};
 use crate::sql::parse;
-use crate::types::{ResultColumn, Value};
+use crate::types::Value;
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
@@ -37,19 +37,12 @@ impl Session {
             Ok(statement) => statement,
             Err(error) => return Err(self.failed(error)),
         };
-        let columns = match &statement.compiled {
-            Some(compiled) => compiled.columns(),
-            None => self.columns_of(&statement.statement),
-        };
+        // SHOW and EXPLAIN tell their columns when they are run.
+        let columns = statement.compiled.as_ref().map_or_else(|| Arc::new([]) as _, Compiled::columns);
         let parameters_count = u16::try_from(statement.parameters_count).unwrap_or(u16::MAX);
         let id = self.new_statement_id();
         self.statements.insert(id, Arc::new(statement));
         Ok(Prepared { id, parameters_count, columns })
-    }
-
-    /// The columns of a statement that is not one on rows; SHOW and EXPLAIN tell them when run.
-    fn columns_of(&mut self, _statement: &Statement) -> Arc<[ResultColumn]> {
-        Arc::new([])
     }
 
     fn new_statement_id(&mut self) -> u32 {

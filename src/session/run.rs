@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compile::Compiled;
-use super::listing::Listing;
 use super::{Done, Reply, ResultSet, Session};
 use crate::error::{Code, Error, Result};
 use crate::exec::write::change::Target;
@@ -17,6 +16,7 @@ use crate::types::{ResultColumn, Value};
 
 impl Session {
     /// Runs a statement.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the match it hands on to is exhaustive")]
     pub(super) async fn run(
         &mut self,
         statement: &Statement,
@@ -70,7 +70,13 @@ impl Session {
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
             Statement::Flush | Statement::UnlockTables => {}
-            Statement::LockTables => self.commit_open().await?,
+            Statement::LockTables => {
+                self.commit_open().await?;
+                self.warnings.add(WarningLevel::Warning, Code::FeatureIgnored, || {
+                    "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT                      holds several together"
+                        .to_owned()
+                });
+            }
             Statement::CreateIndex(_) => return Err(Error::unsupported("CREATE INDEX")),
             Statement::DropIndex(_) => return Err(Error::unsupported("DROP INDEX")),
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
@@ -112,7 +118,6 @@ impl Session {
                 self.run_select(program, Arc::clone(columns), parameters).await
             }
             Compiled::Write(program) => self.run_write(program, parameters).await,
-            Compiled::Listing(listing) => Ok(Listing::clone(listing).into_reply()),
         }
     }
 

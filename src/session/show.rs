@@ -12,6 +12,7 @@ use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
 impl Session {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the match it hands on to is exhaustive")]
     pub(super) fn show(&mut self, show: &Show) -> Result<Reply> {
         let listing = match show {
             Show::Warnings(limit) => self.show_warnings(limit.as_ref(), |_| true)?,
@@ -28,7 +29,7 @@ impl Session {
             }
             Show::Columns { full, table, filter } => {
                 let table = self.named_table(table)?;
-                self.filtered(schema::columns(&table, *full), filter.as_ref())?
+                self.filtered_in_any_case(schema::columns(&table, *full), filter.as_ref())?
             }
             Show::Index { table, filter } => {
                 let table = self.named_table(table)?;
@@ -58,16 +59,16 @@ impl Session {
         match show {
             Show::Variables { scope, filter } => {
                 let listing = server::variables(self.state.variables(*scope));
-                self.filtered(listing, lower(filter.as_ref()).as_ref())
+                self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
                 let listing = server::status(self.shared.processes());
-                self.filtered(listing, filter.as_ref())
+                self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Processlist { full } => Ok(server::processlist(self.shared.processes(), *full)),
             Show::Engines => Ok(server::engines()),
-            Show::Charset(filter) => self.filtered(server::charsets(), filter.as_ref()),
-            Show::Collation(filter) => self.filtered(server::collations(), filter.as_ref()),
+            Show::Charset(filter) => self.filtered_in_any_case(server::charsets(), filter.as_ref()),
+            Show::Collation(filter) => self.filtered_in_any_case(server::collations(), filter.as_ref()),
             Show::Grants => Ok(server::grants(&self.client.user)),
             Show::Plugins => Ok(server::plugins()),
             Show::Privileges => Ok(server::privileges()),
@@ -94,7 +95,8 @@ impl Session {
     pub(super) fn describe(&mut self, describe: &Describe) -> Result<Reply> {
         let table = self.named_table(&describe.table)?;
         let filter = describe.column.clone().map(ShowFilter::Like);
-        Ok(self.filtered(schema::columns(&table, false), filter.as_ref())?.into_reply())
+        let columns = schema::columns(&table, false);
+        Ok(self.filtered_in_any_case(columns, filter.as_ref())?.into_reply())
     }
 
     fn show_warnings(
@@ -141,12 +143,4 @@ impl Session {
         listing.push(vec![Value::Int(i64::try_from(count).unwrap_or(i64::MAX))]);
         listing
     }
-}
-
-/// Names of variables are lower case; patterns are compared without case, as in MySQL.
-fn lower(filter: Option<&ShowFilter>) -> Option<ShowFilter> {
-    filter.map(|filter| match filter {
-        ShowFilter::Like(pattern) => ShowFilter::Like(pattern.to_lowercase()),
-        ShowFilter::Where(condition) => ShowFilter::Where(condition.clone()),
-    })
 }

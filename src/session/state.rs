@@ -116,7 +116,7 @@ impl State {
         kept.errors_count = 1;
     }
 
-    /// Forgets all but the current database: COM_RESET_CONNECTION.
+    /// Forgets all but the current database: `COM_RESET_CONNECTION`.
     pub fn reset(&self) {
         let mut kept = self.kept.lock();
         kept.locals.reset();

@@ -151,7 +151,7 @@ impl Locals {
         rows
     }
 
-    /// Forgets what the session changed: COM_RESET_CONNECTION.
+    /// Forgets what the session changed: `COM_RESET_CONNECTION`.
     pub fn reset(&mut self) {
         self.changed.clear();
     }

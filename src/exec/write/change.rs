@@ -99,6 +99,7 @@ impl<'a> Target<'a> {
             order_by: self.order_by,
             limit: limits.limit,
             offset: 0,
+            wants_all: false,
             hints: self.hints,
             ctx,
             policy,
@@ -114,13 +115,11 @@ struct Found {
 
 pub(super) async fn update(
     update: &Update,
-    layout: &Layout,
-    env: &Env,
-    transaction: &mut Transaction,
+    mut finder: Finder<'_>,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let mut finder = Finder { target: Target::of_update(update), layout, env, transaction };
     let found = finder.find().await?;
+    let env = finder.env;
     let table = &update.table;
     let mut changed = 0_u64;
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
@@ -171,12 +170,9 @@ fn updated(
 
 pub(super) async fn delete(
     delete: &Delete,
-    layout: &Layout,
-    env: &Env,
-    transaction: &mut Transaction,
+    mut finder: Finder<'_>,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let mut finder = Finder { target: Target::of_delete(delete), layout, env, transaction };
     let found = finder.find().await?;
     let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
     for Found { key, .. } in found {
@@ -187,11 +183,11 @@ pub(super) async fn delete(
 }
 
 /// Finds and locks the rows of a statement.
-struct Finder<'a> {
-    target: Target<'a>,
-    layout: &'a Layout,
-    env: &'a Env,
-    transaction: &'a mut Transaction,
+pub(super) struct Finder<'a> {
+    pub(super) target: Target<'a>,
+    pub(super) layout: &'a Layout,
+    pub(super) env: &'a Env,
+    pub(super) transaction: &'a mut Transaction,
 }
 
 impl Finder<'_> {
@@ -207,6 +203,7 @@ impl Finder<'_> {
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             self.take_batch(&reader, plan.residual.as_ref(), &mut found, &mut budget)?;
+            tokio::task::yield_now().await;
         }
         if !sorted {
             self.sort(&mut found)?;
@@ -219,12 +216,12 @@ impl Finder<'_> {
     }
 
     async fn lock_known_keys(&mut self, plan: &TablePlan) -> Result<()> {
-        let space = space(self.target.table);
+        let (space, cancel) = (space(self.target.table), &self.env.cancel);
         match &plan.access {
-            Access::PointGet(get) => self.transaction.lock(space, &get.key).await,
+            Access::PointGet(get) => self.transaction.lock(space, &get.key, cancel).await,
             Access::MultiGet(get) => {
                 for key in &get.keys {
-                    self.transaction.lock(space, key).await?;
+                    self.transaction.lock(space, key, cancel).await?;
                 }
                 Ok(())
             }
@@ -236,7 +233,7 @@ impl Finder<'_> {
         let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
         keys.sort_unstable();
         for key in keys {
-            self.transaction.lock(space(self.target.table), key).await?;
+            self.transaction.lock(space(self.target.table), key, &self.env.cancel).await?;
         }
         Ok(())
     }

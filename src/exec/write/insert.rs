@@ -152,7 +152,7 @@ impl Inserter<'_> {
         }
         let space = space(&self.insert.table);
         for key in sorted_keys(rows) {
-            self.transaction.lock(space, key).await?;
+            self.transaction.lock(space, key, &self.env.cancel).await?;
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Inserter<'_> {
     async fn old_rows(&mut self, rows: &[Proposed]) -> Result<Vec<Option<Bytes>>> {
         let space = space(&self.insert.table);
         for key in sorted_keys(rows) {
-            self.transaction.lock(space, key).await?;
+            self.transaction.lock(space, key, &self.env.cancel).await?;
         }
         let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
         Ok(self.transaction.view().multi_get(space, &keys).await?)
@@ -199,7 +199,7 @@ impl Inserter<'_> {
             return self.put(&row.key, &row.values);
         };
         let old = StoredRow::parse(&self.insert.table, self.layout, &row.key, &old)?.to_values()?;
-        self.meet(row, &old, counts)
+        self.meet(&row, &old, counts)
     }
 
     /// A key that this transaction itself deleted is in the snapshot still: then it must be
@@ -210,7 +210,7 @@ impl Inserter<'_> {
     }
 
     /// Decides what a proposed row does to the row it meets.
-    fn meet(&mut self, row: Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
+    fn meet(&mut self, row: &Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
         counts.duplicates += 1;
         match self.insert.kind {
             InsertKind::Insert if self.insert.on_duplicate.is_empty() => {

@@ -142,14 +142,21 @@ async fn gather(
     transaction: &mut Transaction,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
+    let layout = &program.layout;
     match &program.write {
         Write::Insert(insert) => {
-            insert::Inserter { insert, layout: &program.layout, env, transaction, writes }
-                .run()
-                .await
+            insert::Inserter { insert, layout, env, transaction, writes }.run().await
         }
-        Write::Update(update) => change::update(update, &program.layout, env, transaction, writes).await,
-        Write::Delete(delete) => change::delete(delete, &program.layout, env, transaction, writes).await,
+        Write::Update(update) => {
+            let target = change::Target::of_update(update);
+            let finder = change::Finder { target, layout, env, transaction };
+            change::update(update, finder, writes).await
+        }
+        Write::Delete(delete) => {
+            let target = change::Target::of_delete(delete);
+            let finder = change::Finder { target, layout, env, transaction };
+            change::delete(delete, finder, writes).await
+        }
     }
 }
 

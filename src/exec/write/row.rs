@@ -8,7 +8,7 @@ use crate::codec::keyspace;
 use crate::codec::row::RowBuilder;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::{EvalContext, WarningLevel};
-use crate::types::coerce::{self, StoreMode};
+use crate::types::coerce::{self, Problem, StoreMode};
 use crate::types::temporal::DateRules;
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -57,7 +57,11 @@ impl Stored<'_> {
                 if let Some(adjustment) = stored.adjustment {
                     let is_note = adjustment.is_note;
                     let level = if is_note { WarningLevel::Note } else { WarningLevel::Warning };
-                    let problem = adjustment.problem;
+                    // What was cut off is truncation, 1265, as in MySQL.
+                    let problem = match adjustment.problem {
+                        Problem::TooLong => Problem::Truncated,
+                        other => other,
+                    };
                     let text = || problem.message(&column.name, row_number);
                     self.ctx.warnings.add(level, problem.code(), text);
                 }
@@ -149,7 +153,7 @@ fn lenient(number: Value<'static>, ty: &ColumnType) -> Value<'static> {
     coerce::coerce(number, ty, &mode).map_or(Value::Null, |coerced| coerced.value)
 }
 
-/// Whether a value given to an AUTO_INCREMENT column asks for a new id.
+/// Whether a value given to an `AUTO_INCREMENT` column asks for a new id.
 pub fn asks_for_id(column: &Column, value: &Value<'_>, ctx: &EvalContext) -> bool {
     if !column.auto_increment {
         return false;

@@ -11,6 +11,11 @@ use crate::types::{ColumnType, ResultColumn};
 
 /// Bytes of the longest character.
 const CHAR_BYTES: u32 = 4;
+/// A percentage, shown as MySQL shows it: `100.00`.
+const FILTERED: ColumnType = ColumnType::Decimal {
+    precision: 5,
+    scale: 2,
+};
 /// Bytes of the length of a text of varying length.
 const LENGTH_BYTES: u32 = 2;
 
@@ -29,7 +34,7 @@ pub(super) fn columns() -> Vec<ResultColumn> {
         column("key_len", text(4096), true),
         column("ref", text(4096), true),
         column("rows", ColumnType::BIGINT_UNSIGNED, true),
-        column("filtered", ColumnType::Double, true),
+        column("filtered", FILTERED, true),
         column("Extra", text(255), true),
     ]
 }

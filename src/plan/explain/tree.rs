@@ -111,7 +111,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
     let mut ending = Vec::new();
     for step in &explained.steps {
         match step {
-            Step::Aggregate { keys, .. } if keys.is_empty() => {
+            Step::Aggregate { keys: [], .. } => {
                 ending.push("aggregates them into one row".to_owned());
             }
             Step::Aggregate { keys, .. } => {
@@ -124,6 +124,8 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
         scope.pass(step);
     }
     let last = match explained.statement {
+        Statement::Update if is_one(source) => "updates it",
+        Statement::Delete if is_one(source) => "deletes it",
         Statement::Update => "updates them",
         Statement::Delete => "deletes them",
         Statement::Select | Statement::Insert | Statement::Replace | Statement::Upsert => {
@@ -149,6 +151,11 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
     ending.join("; ")
 }
 
+/// Whether at most one row is read.
+fn is_one(source: &Source<'_>) -> bool {
+    matches!(source.plan.access, Access::PointGet(_))
+}
+
 fn write_sentence(write: &Write<'_>) -> String {
     let rows = match write.rows_count {
         Some(1) => "1 row".to_owned(),
@@ -164,7 +171,11 @@ fn write_sentence(write: &Write<'_>) -> String {
 }
 
 fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<Vec<String>>) {
-    let reverse = if source.plan.reverse { ", backwards" } else { "" };
+    let reverse = if source.plan.reverse {
+        ", backwards"
+    } else {
+        ""
+    };
     let name = source.alias;
     let mut lines = Vec::new();
     match &source.plan.access {

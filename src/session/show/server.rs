@@ -11,6 +11,7 @@ use crate::types::{ColumnType, Value};
 /// Characters of a statement that `SHOW PROCESSLIST` without FULL prints.
 const INFO_CHARS_MAX: usize = 100;
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other value is shown as its text")]
 /// `SHOW VARIABLES`: switches are shown as ON and OFF.
 pub(super) fn variables(values: Vec<(&'static str, Value<'static>)>) -> Listing {
     let mut listing = Listing::of_texts(&["Variable_name", "Value"]);

@@ -192,7 +192,7 @@ variables! {
 
 /// The values a server starts with, in the order of [`ALL`].
 pub fn defaults() -> Vec<Value<'static>> {
-    ALL.iter().map(|variable| variable.parsed_default()).collect()
+    ALL.iter().map(Variable::parsed_default).collect()
 }
 
 impl Variable {

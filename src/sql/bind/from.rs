@@ -15,6 +15,9 @@ pub(super) struct From<'a> {
     pub(super) index_hints: &'a [IndexHint],
 }
 
+/// Databases that MySQL has and this server knows by name only.
+const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
 /// The only table of a list; `None` for an empty list.
 ///
 /// # Errors
@@ -67,10 +70,19 @@ fn check_aliases(table: &TableRef) -> Result<()> {
 /// The table of that name in the named or the current database.
 ///
 /// # Errors
-/// 1046, 1049, 1146.
+/// 1046, 1049, 1146; 1235 for a table of the system.
 pub(super) fn find(name: &TableName, names: &Names<'_>) -> Result<Arc<Table>> {
     let Some(database) = name.database.as_deref().or(names.database) else {
         return Err(Error::new(Code::NoDatabase, "No database selected"));
     };
-    names.definitions.find_table(database, &name.name)
+    let found = names.definitions.find_table(database, &name.name);
+    found.map_err(|error| {
+        let is_system = SYSTEM_DATABASES.iter().any(|one| one.eq_ignore_ascii_case(database));
+        if error.code() == Code::UnknownDatabase && is_system {
+            return Error::unsupported(format!(
+                "the tables of {database}; SHOW and DESCRIBE tell about databases and tables"
+            ));
+        }
+        error
+    })
 }

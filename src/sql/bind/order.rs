@@ -6,6 +6,7 @@ use super::scope::{Clause, Scope};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Literal, OrderItem};
 use crate::sql::bound::OrderBy;
+use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ColumnType;
 
@@ -38,17 +39,19 @@ impl Scope<'_> {
     /// member of the select list first in ORDER BY, a column of the table first in GROUP BY.
     pub(super) fn referring(&mut self, expr: &ast::Expr) -> Result<Expr> {
         if let ast::Expr::Literal(Literal::Int(ordinal)) = expr {
-            let idx = usize::try_from(*ordinal).ok().and_then(|ordinal| ordinal.checked_sub(1));
+            let idx = usize::try_from(*ordinal)
+                .ok()
+                .and_then(|ordinal| ordinal.checked_sub(1));
             let item = idx.and_then(|idx| self.items.get(idx));
             return match item {
                 Some(item) => Ok(item.expr.clone()),
                 None => Err(self.unknown(&ordinal.to_string())),
             };
         }
-        if let (ast::Expr::Column(name), Clause::OrderBy) = (expr, self.clause) {
-            if let Some(item) = self.item_named(name)? {
-                return Ok(item);
-            }
+        if let (ast::Expr::Column(name), Clause::OrderBy) = (expr, self.clause)
+            && let Some(item) = self.item_named(name)?
+        {
+            return Ok(item);
         }
         self.value(expr)
     }
@@ -60,8 +63,7 @@ impl Scope<'_> {
     /// 3065.
     pub(super) fn check_distinct_order(&self, order_by: &[OrderBy]) -> Result<()> {
         for (idx, key) in order_by.iter().enumerate() {
-            let selected = self.items.iter().any(|item| same(&item.expr, &key.expr));
-            if selected || matches!(key.expr.kind, ExprKind::Literal(_)) {
+            if self.is_selected(&key.expr) {
                 continue;
             }
             return Err(Error::new(
@@ -74,6 +76,18 @@ impl Scope<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the expression follows from what is selected.
+    fn is_selected(&self, expr: &Expr) -> bool {
+        if self.items.iter().any(|item| same(&item.expr, expr)) {
+            return true;
+        }
+        let mut selected = !matches!(expr.kind, ExprKind::Column(_));
+        fold::each_child(expr, &mut |child| {
+            selected = selected && self.is_selected(child);
+        });
+        selected
     }
 }
 

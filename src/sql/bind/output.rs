@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::types::{ResultColumn, Value};
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// Characters that `COUNT` takes when shown: MySQL's.
 const COUNT_CHARS: u32 = 21;
@@ -43,9 +43,8 @@ impl Scope<'_> {
                 None => Error::new(Code::NoTablesUsed, "No tables used"),
             });
         };
-        let named = |table: &&TableName| {
-            !source.is_named(table.database.as_deref(), Some(&table.name))
-        };
+        let named =
+            |table: &&TableName| !source.is_named(table.database.as_deref(), Some(&table.name));
         if let Some(table) = table.filter(named) {
             return Err(unknown_table(table));
         }
@@ -61,9 +60,10 @@ impl Scope<'_> {
     /// How a client sees an expression; a column of the table is described as that.
     fn result_column(&self, expr: &Expr) -> ResultColumn {
         let own = match &expr.kind {
-            ExprKind::Column(idx) => {
-                self.source.as_ref().and_then(|source| table_column(source, *idx))
-            }
+            ExprKind::Column(idx) => self
+                .source
+                .as_ref()
+                .and_then(|source| table_column(source, *idx)),
             _ => None,
         };
         own.unwrap_or_else(|| ResultColumn {
@@ -91,7 +91,11 @@ impl Scope<'_> {
 }
 
 fn unknown_table(table: &TableName) -> Error {
-    let database = table.database.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
+    let database = table
+        .database
+        .as_ref()
+        .map(|name| format!("{name}."))
+        .unwrap_or_default();
     Error::new(
         Code::UnknownTable,
         format!("Unknown table '{database}{}'", table.name),
@@ -115,10 +119,6 @@ fn table_column(source: &Source, idx: usize) -> Option<ResultColumn> {
 }
 
 /// The most characters of a value where the type says too much: conditions are `0` or `1`.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "all other kinds are as wide as their types"
-)]
 fn display_chars(expr: &Expr) -> u32 {
     match &expr.kind {
         ExprKind::Compare(..)
@@ -136,7 +136,7 @@ fn display_chars(expr: &Expr) -> u32 {
             let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
             digits + u32::from(*number < 0)
         }
-        ExprKind::Column(_) if expr.ty.is_integer() => COUNT_CHARS,
+        ExprKind::Column(_) if expr.ty == ColumnType::BIGINT => COUNT_CHARS,
         _ => 0,
     }
 }

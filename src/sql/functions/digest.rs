@@ -1,4 +1,8 @@
 //! Checksums, identifiers and addresses.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use sha1::Digest as _;
 
@@ -72,7 +76,9 @@ fn inet_aton<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some(parts) = parts.filter(|parts| (1..=4).contains(&parts.len())) else {
         return Ok(Value::Null);
     };
-    let (last, first) = parts.split_last().map_or((0, [].as_slice()), |(last, first)| (*last, first));
+    let (last, first) = parts
+        .split_last()
+        .map_or((0, [].as_slice()), |(last, first)| (*last, first));
     let mut number = 0u64;
     for idx in 0..3 {
         number = number << 8 | u64::from(first.get(idx).copied().unwrap_or(0));
@@ -82,6 +88,8 @@ fn inet_aton<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn inet_ntoa<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let number = convert::integer(Call::arg(values, 0), call.ctx)?.unwrap_or(-1);
-    let address = u32::try_from(number).ok().map(std::net::Ipv4Addr::from_bits);
+    let address = u32::try_from(number)
+        .ok()
+        .map(std::net::Ipv4Addr::from_bits);
     Ok(address.map_or(Value::Null, |address| of_text(address.to_string())))
 }

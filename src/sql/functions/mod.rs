@@ -172,17 +172,23 @@ impl<'a> Call<'a> {
 
     /// The text of the argument at `idx`; empty when it was not given.
     fn text<'v>(&self, values: &'v [Value<'a>], idx: usize) -> Cow<'v, str> {
-        values.get(idx).map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
+        values
+            .get(idx)
+            .map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
     }
 
     /// The argument at `idx` as a count or position; 0 when it was not given.
     fn count(&self, values: &[Value<'a>], idx: usize) -> Result<i64> {
-        values.get(idx).map_or(Ok(0), |value| convert::count(value, self.ctx))
+        values
+            .get(idx)
+            .map_or(Ok(0), |value| convert::count(value, self.ctx))
     }
 
     /// As [`Call::count`]; `default` when it was not given.
     fn count_or(&self, values: &[Value<'a>], idx: usize, default: i64) -> Result<i64> {
-        values.get(idx).map_or(Ok(default), |value| convert::count(value, self.ctx))
+        values
+            .get(idx)
+            .map_or(Ok(default), |value| convert::count(value, self.ctx))
     }
 
     /// The argument at `idx` as a double; 0 when it was not given.
@@ -263,13 +269,18 @@ fn cmp_upper(upper: &str, name: &str) -> Ordering {
         .cmp(name.bytes().map(|byte| byte.to_ascii_uppercase()))
 }
 
-/// The name most like `name`, for the text of error 1305.
+/// The name most like `name`, for the text of error 1305; empty when none is much like it.
 pub fn nearest(name: &str) -> &'static str {
+    /// A slip of the hand is no longer: two letters that changed places.
+    const DISTANCE_MAX: usize = 2;
     let wanted = name.to_ascii_uppercase();
-    let best = BY_NAME
+    let distances = BY_NAME
         .iter()
-        .min_by_key(|function| edit_distance(function.name, &wanted));
-    best.map_or("", |function| function.name)
+        .map(|function| (edit_distance(function.name, &wanted), function.name));
+    match distances.min() {
+        Some((distance, name)) if distance <= DISTANCE_MAX.min(wanted.len() / 3) => name,
+        Some(_) | None => "",
+    }
 }
 
 /// How many letters must be put in, taken out or changed to make `b` of `a` (Levenshtein).

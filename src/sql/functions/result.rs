@@ -1,7 +1,12 @@
 //! The types of functions' results, from their arguments.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::eval::typing::{Numeric, common_type, is_binary};
 use super::super::expr::{Expr, ExprKind};
+use crate::types::decimal::{DIGITS_MAX, SCALE_MAX};
 use crate::types::{ColumnType, Value};
 
 /// `BIGINT`.
@@ -71,7 +76,9 @@ pub(super) fn first(args: &[Expr]) -> ColumnType {
 pub(super) fn number(args: &[Expr]) -> ColumnType {
     match args.first().map(|arg| Numeric::of(&arg.ty)) {
         Some(Numeric::Int { unsigned: true, .. }) => ColumnType::BIGINT_UNSIGNED,
-        Some(Numeric::Int { unsigned: false, .. }) => ColumnType::BIGINT,
+        Some(Numeric::Int {
+            unsigned: false, ..
+        }) => ColumnType::BIGINT,
         Some(Numeric::Decimal { precision, scale }) => ColumnType::Decimal { precision, scale },
         Some(Numeric::Double) | None => ColumnType::Double,
     }
@@ -93,7 +100,7 @@ pub(super) fn whole(args: &[Expr]) -> ColumnType {
     }
 }
 
-/// As [`number`], with at most as many digits after the point as the second argument says.
+/// As [`number`], with as many digits after the point as the second argument says.
 pub(super) fn rounded(args: &[Expr]) -> ColumnType {
     let digits = match args.get(1).map(|digits| &digits.kind) {
         None => Some(0),
@@ -102,10 +109,15 @@ pub(super) fn rounded(args: &[Expr]) -> ColumnType {
     };
     match (number(args), digits) {
         (ColumnType::Decimal { precision, scale }, Some(digits)) => {
-            let kept = u8::try_from(digits.max(0)).map_or(scale, |digits| digits.min(scale));
+            let kept = u8::try_from(digits.max(0))
+                .unwrap_or(SCALE_MAX)
+                .min(SCALE_MAX);
             // Rounding up may need one digit more before the point.
             let precision = (precision - scale + kept + u8::from(kept < scale)).max(1);
-            ColumnType::Decimal { precision: precision.min(38), scale: kept }
+            ColumnType::Decimal {
+                precision: precision.min(DIGITS_MAX),
+                scale: kept,
+            }
         }
         (other, _) => other,
     }
@@ -130,8 +142,11 @@ pub(super) fn fsp_of_value(arg: Option<&Expr>) -> u8 {
             _,
         )) => *fsp,
         Some((ColumnType::Decimal { scale, .. }, _)) => (*scale).min(6),
-        Some((ColumnType::Date | ColumnType::Int { .. } | ColumnType::Year, _)) | None => 0,
-        Some((ColumnType::Null, _)) => 0,
+        Some((
+            ColumnType::Null | ColumnType::Date | ColumnType::Int { .. } | ColumnType::Year,
+            _,
+        ))
+        | None => 0,
         Some(_) => 6,
     }
 }
