@@ -78,13 +78,12 @@ fn amount(source: &Source<'_>) -> String {
     // Where every row read is wanted, a LIMIT ends the reading.
     let wanted = source.plan.rows_wanted;
     let wanted = wanted.filter(|_| source.plan.residual.is_none());
-    let rows = match (source.rows(), wanted) {
+    let estimate = match (source.rows(), wanted) {
         (Some(rows), Some(wanted)) => Some(rows.min(wanted)),
         (rows, _) => rows,
     };
-    let about = match rows {
-        Some(1) => "about 1 row".to_owned(),
-        Some(rows) => format!("about {rows} rows"),
+    let about = match estimate {
+        Some(count) => format!("about {}", rows(count)),
         None => "an unknown number of rows".to_owned(),
     };
     match &source.plan.access {
@@ -92,9 +91,9 @@ fn amount(source: &Source<'_>) -> String {
         Access::PointGet(_) => "at most 1 row by 1 key".to_owned(),
         Access::MultiGet(gets) => format!("{about} by {} keys", gets.keys.len()),
         Access::PrefixScan(scan) => format!("{about} in {}", counted(scan.ranges.len(), "span")),
-        Access::FullScan => match (wanted, rows) {
-            (Some(wanted), _) => format!("at most {wanted} rows"),
-            (None, Some(rows)) => format!("all rows (about {rows})"),
+        Access::FullScan => match (wanted, estimate) {
+            (Some(wanted), _) => format!("at most {}", rows(wanted)),
+            (None, Some(count)) => format!("all rows (about {count})"),
             (None, None) => "all rows".to_owned(),
         },
     }
@@ -103,6 +102,11 @@ fn amount(source: &Source<'_>) -> String {
 fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
+}
+
+fn rows(count: u64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} row{plural}")
 }
 
 /// What happens to the rows.
@@ -157,11 +161,7 @@ fn is_one(source: &Source<'_>) -> bool {
 }
 
 fn write_sentence(write: &Write<'_>) -> String {
-    let rows = match write.rows_count {
-        Some(1) => "1 row".to_owned(),
-        Some(rows) => format!("{rows} rows"),
-        None => "rows".to_owned(),
-    };
+    let rows = write.rows_count.map_or("rows".to_owned(), rows);
     let how = if write.reads_old {
         "reads the old rows first"
     } else {
@@ -230,11 +230,11 @@ fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
         Step::Having(condition) => format!("Filter: {}", scope.text(condition)),
         Step::Distinct => "Remove duplicates".to_owned(),
         Step::Sort { keys, rows_kept } => {
-            let kept = rows_kept.map_or(String::new(), |rows| format!(", keeping {rows} rows"));
+            let kept = rows_kept.map_or(String::new(), |kept| format!(", keeping {}", rows(kept)));
             format!("Sort: {}{kept}", scope.order(keys))
         }
         Step::Limit { limit, offset } => {
-            let limit = limit.map_or("all rows".to_owned(), |limit| format!("{limit} rows"));
+            let limit = limit.map_or("all rows".to_owned(), rows);
             match offset {
                 0 => format!("Limit: {limit}"),
                 offset => format!("Limit: {limit}, offset {offset}"),
