@@ -283,7 +283,7 @@ fn verdicts(
         },
         Verdict {
             path: Path::FullScan,
-            is_taken: is_full,
+            is_taken: is_full && permission.is_some(),
             reason: full,
         },
     ]

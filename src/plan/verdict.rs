@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Verdict {
     /// Which way.
     pub path: Path,
-    /// Whether it is the one chosen.
+    /// Whether it is the one chosen; none is when the statement is refused.
     pub is_taken: bool,
     /// Why, or why not.
     pub reason: Reason,

@@ -7,7 +7,6 @@ use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, Write};
 use crate::plan::access::Access;
 use crate::plan::span::Span;
-use crate::plan::verdict::Reason;
 
 /// Spans that are written out; the others are counted.
 const SPANS_SHOWN_MAX: usize = 20;
@@ -56,6 +55,10 @@ fn sentence(explained: &Explained<'_>) -> String {
     };
     match empty_reason(source) {
         Some(reason) => format!("Reads nothing of {}: {reason}.", source.alias),
+        None if source.plan.refusal.is_some() => {
+            let (amount, name) = (amount(source), source.alias);
+            format!("Is refused: it would read {amount} of {name}.")
+        }
         None => format!(
             "Reads {} of {}; {}.",
             amount(source),
@@ -266,11 +269,7 @@ fn paths(explained: &Explained<'_>, lines: &mut Vec<String>) {
     };
     lines.push("Paths:".to_owned());
     for verdict in source.plan.verdicts(source.table).iter() {
-        let mark = if verdict.is_taken && verdict.reason != Reason::Refused {
-            '+'
-        } else {
-            '-'
-        };
+        let mark = if verdict.is_taken { '+' } else { '-' };
         lines.push(format!("  {mark} {}: {}", verdict.path, verdict.reason));
     }
     if let Some(refusal) = &source.plan.refusal {

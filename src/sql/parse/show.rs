@@ -21,9 +21,10 @@ impl Parser<'_> {
         let full = self.eat_word(Word::FULL);
         self.eat_word(Word::EXTENDED);
         let full = self.eat_word(Word::FULL) || full;
+        let what = self.verb(0);
         match self.show_what(full)? {
             Some(show) => Ok(Statement::Show(show)),
-            None if UNSUPPORTED.contains(&self.verb(0).as_str()) => {
+            None if UNSUPPORTED.contains(&what.as_str()) => {
                 self.reset(mark);
                 Ok(self.unsupported_show())
             }
