@@ -6,9 +6,9 @@ use super::budget::Budget;
 use super::tuple;
 use crate::error::Result;
 use crate::sql::aggregate::Accumulator;
-use crate::sql::bound::{Aggregate, Aggregation};
+use crate::sql::bound::{Aggregate, AggregateKind, Aggregation};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::eval;
+use crate::sql::eval::{eval, eval_exact};
 use crate::sql::expr::Row;
 use crate::types::Value;
 
@@ -31,8 +31,13 @@ pub struct Group {
 
 impl Group {
     fn new(keys: Vec<Value<'static>>, aggregates: &[Aggregate], ctx: &EvalContext) -> Group {
-        let accumulators = aggregates.iter().map(|aggregate| Accumulator::new(aggregate, ctx));
-        Group { keys, accumulators: accumulators.collect() }
+        let accumulators = aggregates
+            .iter()
+            .map(|aggregate| Accumulator::new(aggregate, ctx));
+        Group {
+            keys,
+            accumulators: accumulators.collect(),
+        }
     }
 
     /// The aggregated row: keys, then aggregates.
@@ -55,8 +60,12 @@ impl Group {
 impl Groups {
     /// No groups yet. Without keys there is always one.
     pub fn new(aggregation: &Aggregation, budget: Budget, ctx: &EvalContext) -> Groups {
-        let mut groups =
-            Groups { by_key: HashMap::new(), in_arrival: Vec::new(), budget, key: Vec::new() };
+        let mut groups = Groups {
+            by_key: HashMap::new(),
+            in_arrival: Vec::new(),
+            budget,
+            key: Vec::new(),
+        };
         if aggregation.keys.is_empty() {
             let group = Group::new(Vec::new(), &aggregation.aggregates, ctx);
             groups.in_arrival.push(group);
@@ -75,17 +84,23 @@ impl Groups {
         ctx: &EvalContext,
     ) -> Result<()> {
         let group_idx = self.group_of(aggregation, row, ctx)?;
-        let Some(group) = self.in_arrival.get_mut(group_idx) else { return Ok(()) };
+        let Some(group) = self.in_arrival.get_mut(group_idx) else {
+            return Ok(());
+        };
         let before = group.bytes();
         for (aggregate, accumulator) in aggregation.aggregates.iter().zip(&mut group.accumulators) {
-            match (aggregate.args.as_slice(), aggregate.order_by.as_slice()) {
-                ([], _) => accumulator.update(&[], ctx)?,
-                ([arg], []) => accumulator.update(&[eval(arg, row, ctx)?], ctx)?,
-                (args, order_by) => {
-                    let keys = order_by.iter().map(|key| &key.expr);
-                    let values: Result<Vec<_>> =
-                        args.iter().chain(keys).map(|expr| eval(expr, row, ctx)).collect();
-                    accumulator.update(&values?, ctx)?;
+            match (aggregate.kind, aggregate.args.as_slice()) {
+                (_, []) => accumulator.update(&[], ctx)?,
+                // What is joined is the text that a client would see.
+                (AggregateKind::GroupConcat, args) => {
+                    let keys = aggregate.order_by.iter().map(|key| &key.expr);
+                    let values = args.iter().chain(keys).map(|expr| eval(expr, row, ctx));
+                    accumulator.update(&values.collect::<Result<Vec<_>>>()?, ctx)?;
+                }
+                (_, [arg]) => accumulator.update(&[eval_exact(arg, row, ctx)?], ctx)?,
+                (_, args) => {
+                    let values = args.iter().map(|arg| eval_exact(arg, row, ctx));
+                    accumulator.update(&values.collect::<Result<Vec<_>>>()?, ctx)?;
                 }
             }
         }
@@ -113,7 +128,8 @@ impl Groups {
         }
         let keys = keys.into_iter().map(Value::into_owned).collect();
         let group = Group::new(keys, &aggregation.aggregates, ctx);
-        self.budget.take(self.key.len() * 2 + group.bytes() + GROUP_OVERHEAD_BYTES)?;
+        self.budget
+            .take(self.key.len() * 2 + group.bytes() + GROUP_OVERHEAD_BYTES)?;
         let group_idx = self.in_arrival.len();
         self.by_key.insert(self.key.as_slice().into(), group_idx);
         self.in_arrival.push(group);
@@ -135,7 +151,10 @@ pub struct Seen {
 impl Seen {
     /// Nothing seen yet.
     pub fn new(budget: Budget) -> Seen {
-        Seen { rows: std::collections::HashSet::new(), budget }
+        Seen {
+            rows: std::collections::HashSet::new(),
+            budget,
+        }
     }
 
     /// Whether these bytes are new; they are remembered.

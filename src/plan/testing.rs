@@ -178,9 +178,9 @@ pub(crate) fn with_names<T>(table: &Table, bound: impl Fn(&bind::Names<'_>) -> R
     let names = bind::Names {
         definitions: &OneTable(Arc::new(table.clone())),
         database: Some("shop"),
+        parameters: &[],
         mode: mode(),
         facts: &Facts,
-        parameters: &[],
     };
     match bound(&names) {
         Ok(bound) => bound,

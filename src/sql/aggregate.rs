@@ -21,10 +21,10 @@ use super::bound::{Aggregate, AggregateKind};
 use super::context::EvalContext;
 use super::eval::convert::{self, Number};
 use super::eval::{arithmetic, compare};
-use joined::Joined;
 use crate::error::{Code, Error, Result};
 use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Decimal, Value};
+use joined::Joined;
 
 /// The state of one aggregate over one group.
 #[derive(Debug)]

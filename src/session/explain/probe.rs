@@ -42,7 +42,10 @@ pub(super) async fn rows(
         return Ok(Some(counted));
     }
     let knows = engine.capabilities().estimates || matches!(plan.access, Access::FullScan);
-    let guess: u64 = ranges.iter().map(|range| engine.estimate(space, range).rows).sum();
+    let guess: u64 = ranges
+        .iter()
+        .map(|range| engine.estimate(space, range).rows)
+        .sum();
     Ok(knows.then(|| guess.max(counted)))
 }
 
@@ -56,7 +59,11 @@ async fn count(view: &View, space: crate::kv::Space, ranges: &[KeyRange]) -> Res
             keys_only: true,
             ..ScanOptions::default()
         };
-        let mut scan = Scan { space, range: range.clone(), options };
+        let mut scan = Scan {
+            space,
+            range: range.clone(),
+            options,
+        };
         let has_more;
         (batch, has_more) = view.scan(&mut scan, batch).await?;
         rows += batch.len();
@@ -64,5 +71,8 @@ async fn count(view: &View, space: crate::kv::Space, ranges: &[KeyRange]) -> Res
             return Ok((u64::try_from(rows).unwrap_or(u64::MAX), false));
         }
     }
-    Ok((u64::try_from(rows).unwrap_or(u64::MAX), ranges.len() <= COUNTED_SPANS_MAX))
+    Ok((
+        u64::try_from(rows).unwrap_or(u64::MAX),
+        ranges.len() <= COUNTED_SPANS_MAX,
+    ))
 }

@@ -39,14 +39,20 @@ struct Waiting {
 
 impl Joined {
     pub(super) fn new(aggregate: &Aggregate, ctx: &EvalContext) -> Joined {
-        let bytes_max = ctx.facts.system_variable(VariableScope::Any, "group_concat_max_len");
+        let bytes_max = ctx
+            .facts
+            .system_variable(VariableScope::Any, "group_concat_max_len");
         let bytes_max = match bytes_max {
             Ok(Value::UInt(bytes)) => usize::try_from(bytes).unwrap_or(usize::MAX),
             Ok(_) | Err(_) => BYTES_MAX,
         };
         Joined {
             separator: aggregate.separator.as_deref().unwrap_or(SEPARATOR).into(),
-            descending: aggregate.order_by.iter().map(|key| key.descending).collect(),
+            descending: aggregate
+                .order_by
+                .iter()
+                .map(|key| key.descending)
+                .collect(),
             bytes_max,
             text: None,
             waiting: Vec::new(),
@@ -56,7 +62,10 @@ impl Joined {
     }
 
     /// A row's values: those to join, and those to sort by.
-    pub(super) fn split<'v, 'a>(&self, values: &'v [Value<'a>]) -> (&'v [Value<'a>], &'v [Value<'a>]) {
+    pub(super) fn split<'v, 'a>(
+        &self,
+        values: &'v [Value<'a>],
+    ) -> (&'v [Value<'a>], &'v [Value<'a>]) {
         let at = values.len().saturating_sub(self.descending.len());
         values.split_at_checked(at).unwrap_or((values, &[]))
     }
@@ -87,7 +96,9 @@ impl Joined {
                 out.extend_from_slice(text);
             }
         }
-        let Some(out) = self.text.as_mut().filter(|out| self.bytes_max < out.len()) else { return };
+        let Some(out) = self.text.as_mut().filter(|out| self.bytes_max < out.len()) else {
+            return;
+        };
         out.truncate(self.bytes_max);
         // Not in the middle of a character.
         if let Err(bad) = std::str::from_utf8(out)

@@ -100,7 +100,9 @@ impl Scope<'_> {
         check_aggregate(call, kind)?;
         self.aggregate_rule = AggregateRule::Inside;
         let args = self.values(&call.args);
-        let order_by = args.as_ref().map(|args| self.aggregate_order(&call.order_by, args));
+        let order_by = args
+            .as_ref()
+            .map(|args| self.aggregate_order(&call.order_by, args));
         self.aggregate_rule = AggregateRule::Allowed;
         let order_by = order_by.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut args = args?;
@@ -132,7 +134,9 @@ impl Scope<'_> {
         for item in items {
             let expr = match &item.expr {
                 ast::Expr::Literal(ast::Literal::Int(position)) => {
-                    let idx = usize::try_from(*position).ok().and_then(|at| at.checked_sub(1));
+                    let idx = usize::try_from(*position)
+                        .ok()
+                        .and_then(|at| at.checked_sub(1));
                     idx.and_then(|idx| args.get(idx)).cloned().ok_or_else(|| {
                         let text = format!("Unknown column '{position}' in 'order clause'");
                         Error::new(Code::UnknownColumn, text)
@@ -140,7 +144,10 @@ impl Scope<'_> {
                 }
                 expr => self.value(expr)?,
             };
-            order_by.push(OrderBy { expr, descending: item.descending });
+            order_by.push(OrderBy {
+                expr,
+                descending: item.descending,
+            });
         }
         Ok(order_by)
     }
@@ -200,8 +207,15 @@ impl Scope<'_> {
 /// 1426 for `NOW(7)` and the like.
 fn check_fraction(name: &str, args: &[Expr]) -> Result<()> {
     const CLOCKS: [&str; 9] = [
-        "NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE", "CURTIME",
-        "CURRENT_TIME", "UTC_TIME", "UTC_TIMESTAMP",
+        "NOW",
+        "CURRENT_TIMESTAMP",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "SYSDATE",
+        "CURTIME",
+        "CURRENT_TIME",
+        "UTC_TIME",
+        "UTC_TIMESTAMP",
     ];
     match args.first().map(|arg| &arg.kind) {
         Some(ExprKind::Literal(Value::Int(digits @ 7..))) if CLOCKS.contains(&name) => {

@@ -77,7 +77,9 @@ pub(super) fn find(name: &TableName, names: &Names<'_>) -> Result<Arc<Table>> {
     };
     let found = names.definitions.find_table(database, &name.name);
     found.map_err(|error| {
-        let is_system = SYSTEM_DATABASES.iter().any(|one| one.eq_ignore_ascii_case(database));
+        let is_system = SYSTEM_DATABASES
+            .iter()
+            .any(|one| one.eq_ignore_ascii_case(database));
         if error.code() == Code::UnknownDatabase && is_system {
             return Error::unsupported(format!(
                 "the tables of {database}; SHOW and DESCRIBE tell about databases and tables"

@@ -298,9 +298,13 @@ fn show_select(select: &Select, text: &mut String) {
         for aggregate in &aggregation.aggregates {
             let args: Vec<String> = aggregate.args.iter().map(print::text).collect();
             let distinct = if aggregate.distinct { "distinct " } else { "" };
+            let order = match aggregate.order_by.len() {
+                0 => String::new(),
+                keys => format!(" ordered by {keys} keys"),
+            };
             writeln!(
                 text,
-                "aggregate: {:?}({distinct}{})  [{}]",
+                "aggregate: {:?}({distinct}{}{order})  [{}]",
                 aggregate.kind,
                 args.join(", "),
                 aggregate.ty

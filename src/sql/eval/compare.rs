@@ -299,6 +299,9 @@ fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option
     if let (Value::Timestamp(a), Value::Timestamp(b)) = (a, b) {
         return Ok(Some(a.cmp(b)));
     }
+    if let (Value::Timestamp(at), Some(point)) = (a, millis_of(b)) {
+        return Ok(Some(i128::from(at.total_micros()).cmp(&point)));
+    }
     let other = match b {
         Value::Text(text) => datetime_of_text(text, ctx)?,
         Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_) | Value::Time(_) => {
@@ -319,6 +322,18 @@ fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option
         return Ok(Some(order_timestamp(*at, datetime, ctx).reverse()));
     }
     Ok(moment::datetime(a, ctx)?.map(|at| at.cmp(&other)))
+}
+
+/// The microseconds since 1970 that an integer beside a TIMESTAMP means: milliseconds (dialect §1),
+/// unless it is so large that it must be `YYYYMMDDhhmmss`.
+fn millis_of(number: &Value<'_>) -> Option<i128> {
+    const DATES_FROM: i128 = 10_000_101_000_000;
+    let millis = match number {
+        Value::Int(number) => i128::from(*number),
+        Value::UInt(number) => i128::from(*number),
+        _ => return None,
+    };
+    (millis < DATES_FROM).then_some(millis * 1000)
 }
 
 fn datetime_of_text(text: &str, ctx: &EvalContext) -> Result<Option<Datetime>> {

@@ -73,7 +73,7 @@ pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Resul
 pub fn eval_exact<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
     let value = Scope { row, ctx }.value(expr)?;
     match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Column(_) => Ok(value),
+        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) => Ok(value),
         _ => fit::fit(value, &expr.ty, ctx),
     }
 }

@@ -135,7 +135,9 @@ impl Parser<'_> {
         if u64::from(scale_max) < scale {
             return Err(Error::new(
                 Code::TooBigFraction,
-                format!("Too big scale {scale} specified for column '{of}'. Maximum is {scale_max}."),
+                format!(
+                    "Too big scale {scale} specified for column '{of}'. Maximum is {scale_max}."
+                ),
             ));
         }
         if u64::from(digits_max) < precision {

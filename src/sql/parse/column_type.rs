@@ -258,9 +258,15 @@ impl Parser<'_> {
             },
             Word::LONG => self.long_type(),
             Word::DATE => ColumnType::Date,
-            Word::TIME => ColumnType::Time { fsp: self.fsp(column)? },
-            Word::DATETIME => ColumnType::Datetime { fsp: self.fsp(column)? },
-            Word::TIMESTAMP => ColumnType::Timestamp { fsp: self.fsp(column)? },
+            Word::TIME => ColumnType::Time {
+                fsp: self.fsp(column)?,
+            },
+            Word::DATETIME => ColumnType::Datetime {
+                fsp: self.fsp(column)?,
+            },
+            Word::TIMESTAMP => ColumnType::Timestamp {
+                fsp: self.fsp(column)?,
+            },
             Word::YEAR => {
                 self.length::<u64>()?;
                 ColumnType::Year

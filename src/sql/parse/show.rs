@@ -9,8 +9,21 @@ use crate::sql::expr::VariableScope;
 
 /// What MySQL or Lindorm can show and this server has nothing to say to.
 const UNSUPPORTED: &[&str] = &[
-    "BINARY", "BINLOG", "CLUSTER", "CREATE", "ENGINE", "HOSTS", "INNODB", "MASTER", "PARSE_TREE",
-    "RELAYLOG", "REPLICA", "REPLICAS", "ROUTINE", "SLAVE", "USER_STATISTICS",
+    "BINARY",
+    "BINLOG",
+    "CLUSTER",
+    "CREATE",
+    "ENGINE",
+    "HOSTS",
+    "INNODB",
+    "MASTER",
+    "PARSE_TREE",
+    "RELAYLOG",
+    "REPLICA",
+    "REPLICAS",
+    "ROUTINE",
+    "SLAVE",
+    "USER_STATISTICS",
 ];
 
 impl Parser<'_> {
