@@ -83,6 +83,28 @@ pub fn successor(key: &[u8]) -> Key {
     next
 }
 
+/// Where a key lies between two others, from 0 to 1, as if the bytes behind their common prefix
+/// were evenly spread.
+pub fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
+    if key <= first {
+        return 0.0;
+    }
+    if last < key {
+        return 1.0;
+    }
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let number = |bytes: &[u8]| {
+        let digits = bytes
+            .iter()
+            .skip(common)
+            .chain(std::iter::repeat(&0))
+            .take(8);
+        digits.fold(0.0, |number, byte| number * 256.0 + f64::from(*byte))
+    };
+    let (first, last) = (number(first), number(last));
+    ((number(key) - first) / (last - first).max(1.0)).clamp(0.0, 1.0)
+}
+
 /// How much a page may hold, and in which direction it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanOptions {
@@ -262,5 +284,18 @@ impl Page {
             }
         };
         self.rest = (!rest.is_empty()).then_some(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_between_the_ends() {
+        let at = |key: &str| position(key.as_bytes(), b"k100", b"k200");
+        assert!(at("a") <= 0.0 && 1.0 <= at("z"));
+        assert!(at("k110") < at("k150") && at("k150") < at("k190"));
+        assert!((0.0..=1.0).contains(&at("k1")));
     }
 }

@@ -62,9 +62,10 @@ impl Stored<'_> {
                         WarningLevel::Warning
                     };
                     // What was cut off is truncation, 1265, as in MySQL.
-                    let problem = match adjustment.problem {
-                        Problem::TooLong => Problem::Truncated,
-                        other => other,
+                    let problem = if adjustment.problem == Problem::TooLong {
+                        Problem::Truncated
+                    } else {
+                        adjustment.problem
                     };
                     let text = || problem.message(&column.name, row_number);
                     self.ctx.warnings.add(level, problem.code(), text);

@@ -8,6 +8,7 @@ use fjall::AbstractTree;
 
 use super::snapshot::Base;
 use super::spaces::{self, PREFIX_BYTES};
+use crate::kv::page::position;
 use crate::kv::{Estimate, KeyRange, Space};
 
 /// The guess about one range.
@@ -45,28 +46,6 @@ fn share(base: &Base, first: &[u8], last: &[u8]) -> f64 {
     1.0 / f64::from(count.max(1))
 }
 
-/// Where a key lies between two others, from 0 to 1, as if the bytes behind their common prefix
-/// were evenly spread.
-fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
-    if key <= first {
-        return 0.0;
-    }
-    if last < key {
-        return 1.0;
-    }
-    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
-    let number = |bytes: &[u8]| {
-        let digits = bytes
-            .iter()
-            .skip(common)
-            .chain(std::iter::repeat(&0))
-            .take(8);
-        digits.fold(0.0, |number, byte| number * 256.0 + f64::from(*byte))
-    };
-    let (first, last) = (number(first), number(last));
-    ((number(key) - first) / (last - first).max(1.0)).clamp(0.0, 1.0)
-}
-
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -75,17 +54,4 @@ fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
 )]
 fn portion(whole: u64, part: f64) -> u64 {
     (whole as f64 * part).ceil() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_position_is_between_the_ends() {
-        let at = |key: &str| position(key.as_bytes(), b"k100", b"k200");
-        assert!(at("a") <= 0.0 && 1.0 <= at("z"));
-        assert!(at("k110") < at("k150") && at("k150") < at("k190"));
-        assert!((0.0..=1.0).contains(&at("k1")));
-    }
 }

@@ -165,6 +165,7 @@ variables! {
     "max_connections" GlobalOnly ReadOnlyInt, "1000", "The most connections.";
     "max_error_count" Both OnlyWord(&["1024"]), "1024", "Warnings kept of a statement.";
     "max_execution_time" Both Int(0, 4_294_967_295), "0", "Milliseconds a SELECT may take; 0 is no bound.";
+    "max_join_size" Both Int(1, u64::MAX), "18446744073709551615", "Joins are bounded by query_memory_bytes.";
     "max_value_bytes" GlobalOnly ReadOnlyInt, "2097152", "The most bytes of one value.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";

@@ -16,7 +16,7 @@ pub(super) struct From<'a> {
 }
 
 /// Databases that MySQL has and this server knows by name only.
-const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+const SYSTEM_DATABASES: [&str; 3] = ["mysql", "performance_schema", "sys"];
 
 /// The only table of a list; `None` for an empty list.
 ///
@@ -70,20 +70,30 @@ fn check_aliases(table: &TableRef) -> Result<()> {
 /// The table of that name in the named or the current database.
 ///
 /// # Errors
-/// 1046, 1049, 1146; 1235 for a table of the system.
+/// 1046, 1049, 1109, 1146.
 pub(super) fn find(name: &TableName, names: &Names<'_>) -> Result<Arc<Table>> {
     let Some(database) = name.database.as_deref().or(names.database) else {
         return Err(Error::new(Code::NoDatabase, "No database selected"));
     };
     let found = names.definitions.find_table(database, &name.name);
     found.map_err(|error| {
-        let is_system = SYSTEM_DATABASES
+        if error.code() != Code::UnknownDatabase {
+            return error;
+        }
+        if database.eq_ignore_ascii_case("information_schema") {
+            let text = format!(
+                "Unknown table '{}' in information_schema: this server has none yet; SHOW and \
+                 DESCRIBE tell about databases and tables",
+                name.name
+            );
+            return Error::new(Code::UnknownTableInQuery, text);
+        }
+        if SYSTEM_DATABASES
             .iter()
-            .any(|one| one.eq_ignore_ascii_case(database));
-        if error.code() == Code::UnknownDatabase && is_system {
-            return Error::unsupported(format!(
-                "the tables of {database}; SHOW and DESCRIBE tell about databases and tables"
-            ));
+            .any(|system| system.eq_ignore_ascii_case(database))
+        {
+            let text = format!("Table '{database}.{}' doesn't exist", name.name);
+            return Error::new(Code::TableMissing, text);
         }
         error
     })

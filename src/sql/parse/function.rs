@@ -152,9 +152,10 @@ impl Parser<'_> {
         if !call.distinct {
             self.eat_word(Word::ALL);
         }
-        call.args = match takes_one(&call.name) && !call.distinct {
-            true => vec![self.expr()?],
-            false => self.exprs()?,
+        call.args = if takes_one(&call.name) && !call.distinct {
+            vec![self.expr()?]
+        } else {
+            self.exprs()?
         };
         if call.name.eq_ignore_ascii_case("GROUP_CONCAT") {
             let height = self.height();

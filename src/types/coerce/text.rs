@@ -107,14 +107,13 @@ pub(super) fn to_fixed_chars<'a>(
     chars_max: u32,
     mode: &StoreMode<'_>,
 ) -> Coerced<'a> {
-    let trimmed = match value {
-        Value::Text(text) => {
-            let len = text.trim_end_matches(' ').len();
-            Value::Text(shortened(text, len))
-        }
-        other => other,
+    let value = if let Value::Text(text) = value {
+        let len = text.trim_end_matches(' ').len();
+        Value::Text(shortened(text, len))
+    } else {
+        value
     };
-    to_chars(trimmed, Some(chars_max), mode)
+    to_chars(value, Some(chars_max), mode)
 }
 
 /// `CHAR` and `VARCHAR`: at most so many characters; more spaces than fit are cut off with a note.
