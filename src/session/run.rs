@@ -75,10 +75,12 @@ impl Session {
             Statement::Flush | Statement::UnlockTables => {}
             Statement::LockTables => {
                 self.commit_open().await?;
-                self.warnings.add(WarningLevel::Warning, Code::FeatureIgnored, || {
-                    "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT                      holds several together"
-                        .to_owned()
-                });
+                self.warnings
+                    .add(WarningLevel::Warning, Code::FeatureIgnored, || {
+                        "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT \
+                     holds several together"
+                            .to_owned()
+                    });
             }
             Statement::CreateIndex(_) => return Err(Error::unsupported("CREATE INDEX")),
             Statement::DropIndex(_) => return Err(Error::unsupported("DROP INDEX")),

@@ -44,8 +44,7 @@ pub(super) async fn rows(
     let count = count(&view, space, ranges).await?;
     // What was counted may be more when the statement runs: never "no rows at all".
     let counted = u64::try_from(count.rows).unwrap_or(u64::MAX).max(1);
-    let total = u32::try_from(ranges.len()).map_or(f64::MAX, f64::from);
-    if total <= count.spans {
+    if count.is_whole {
         return Ok(Some(counted));
     }
     let knows = engine.capabilities().estimates || matches!(plan.access, Access::FullScan);
@@ -53,38 +52,51 @@ pub(super) async fn rows(
     let guess: u64 = guesses
         .map(|range| engine.estimate(space, range).rows)
         .sum();
-    if counted < guess {
-        return Ok(Some(guess));
-    }
-    Ok(Some(scaled(counted, total / count.spans.max(PART_MIN))))
+    Ok(Some(if counted < guess {
+        guess
+    } else {
+        counted.max(saturated(count.guess))
+    }))
 }
 
-/// What was counted, and how many of the spans that was; the last of them in part.
+/// What was counted, and what it lets guess about the rest.
 struct Count {
     rows: usize,
-    spans: f64,
+    is_whole: bool,
+    guess: f64,
 }
 
 async fn count(view: &View, space: Space, ranges: &[KeyRange]) -> Result<Count> {
-    let mut count = Count {
-        rows: 0,
-        spans: 0.0,
-    };
-    for range in ranges.iter().take(COUNTED_SPANS_MAX) {
-        let max_rows = COUNTED_ROWS_MAX.saturating_sub(count.rows).max(1);
+    let mut rows = 0;
+    for (begun, range) in ranges.iter().take(COUNTED_SPANS_MAX).enumerate() {
+        let max_rows = COUNTED_ROWS_MAX.saturating_sub(rows).max(1);
         let page = page(view, space, (range, max_rows, false)).await?;
-        count.rows += page.batch.len();
+        let in_front = float(rows);
+        rows += page.batch.len();
         if page.has_more {
             let last = self::page(view, space, (range, 1, true)).await?;
-            count.spans += part(&page.batch, &last.batch);
-            return Ok(count);
+            let guess = in_front + span_rows(&page.batch, &last.batch);
+            return Ok(Count {
+                rows,
+                is_whole: false,
+                guess: guess * float(ranges.len()) / float(begun + 1),
+            });
         }
-        count.spans += 1.0;
-        if COUNTED_ROWS_MAX <= count.rows {
-            return Ok(count);
+        if COUNTED_ROWS_MAX <= rows && begun + 1 < ranges.len() {
+            let guess = float(rows) * float(ranges.len()) / float(begun + 1);
+            return Ok(Count {
+                rows,
+                is_whole: false,
+                guess,
+            });
         }
     }
-    Ok(count)
+    let part = float(ranges.len().clamp(1, COUNTED_SPANS_MAX));
+    Ok(Count {
+        rows,
+        is_whole: ranges.len() <= COUNTED_SPANS_MAX,
+        guess: float(rows) * float(ranges.len()) / part,
+    })
 }
 
 struct Keys {
@@ -113,22 +125,59 @@ async fn page(
     Ok(Keys { batch, has_more })
 }
 
-/// How much of a span a page covers, when `last` holds the span's last key.
-fn part(page: &Batch, last: &Batch) -> f64 {
+/// About how many rows a span has whose first ones are in a page, and whose last key is in `last`.
+/// The second half of the page says how dense the keys lie: the first keys are often unlike others.
+fn span_rows(page: &Batch, last: &Batch) -> f64 {
     let key = |batch: &Batch, idx: usize| batch.get(idx).map(|(key, _)| key.to_vec());
+    let middle = page.len() / 2;
     let reached = page.len().checked_sub(1).and_then(|idx| key(page, idx));
-    match (key(page, 0), reached, key(last, 0)) {
-        (Some(first), Some(reached), Some(last)) => position(&reached, &first, &last),
-        (_, _, _) => 1.0,
-    }
+    let (Some(half), Some(reached), Some(last)) = (key(page, middle), reached, key(last, 0)) else {
+        return float(page.len());
+    };
+    let part = position(&reached, &half, &last).max(PART_MIN);
+    float(middle) + float(page.len() - middle) / part
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "numbers of rows and spans, for a guess"
+)]
+fn float(count: usize) -> f64 {
+    count as f64
 }
 
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
     reason = "a guess about a number of rows, which saturates"
 )]
-fn scaled(rows: u64, factor: f64) -> u64 {
-    (rows as f64 * factor).round() as u64
+fn saturated(rows: f64) -> u64 {
+    rows.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn keys(numbers: impl Iterator<Item = u16>) -> Batch {
+        let byte = |number: u16| u8::try_from(number).unwrap();
+        let key = |number: u16| match number {
+            0..256 => vec![1, byte(number)],
+            _ => vec![2, byte(number / 256), byte(number % 256)],
+        };
+        Batch::Rows(numbers.map(|number| (key(number), Bytes::new())).collect())
+    }
+
+    #[test]
+    fn evenly_spread_keys_are_guessed_about_right_though_short_ones_come_first() {
+        let guess = span_rows(&keys(0..1024), &keys(9_999..10_000));
+        assert!((9_900.0..10_100.0).contains(&guess), "{guess}");
+    }
+
+    #[test]
+    fn a_span_has_at_least_what_was_counted() {
+        assert!(1024.0 <= span_rows(&keys(0..1024), &keys(1_023..1_024)));
+        assert!(0.0 <= span_rows(&keys(0..0), &keys(0..0)));
+    }
 }

@@ -270,6 +270,14 @@ fn show_order(order_by: &[OrderBy], text: &mut String) {
     }
 }
 
+fn ordered(order_by: &[bound::OrderBy]) -> String {
+    let keys: Vec<String> = order_by.iter().map(|key| print::text(&key.expr)).collect();
+    match keys.as_slice() {
+        [] => String::new(),
+        keys => format!(" ordered by {}", keys.join(", ")),
+    }
+}
+
 fn show_hints(hints: &Hints, text: &mut String) {
     if hints.allow_filtering || hints.timeout_ms.is_some() || !hints.unknown.is_empty() {
         writeln!(text, "{hints:?}").unwrap();
@@ -298,10 +306,7 @@ fn show_select(select: &Select, text: &mut String) {
         for aggregate in &aggregation.aggregates {
             let args: Vec<String> = aggregate.args.iter().map(print::text).collect();
             let distinct = if aggregate.distinct { "distinct " } else { "" };
-            let order = match aggregate.order_by.len() {
-                0 => String::new(),
-                keys => format!(" ordered by {keys} keys"),
-            };
+            let order = ordered(&aggregate.order_by);
             writeln!(
                 text,
                 "aggregate: {:?}({distinct}{}{order})  [{}]",
