@@ -222,12 +222,12 @@ impl Inserter<'_> {
 
     /// Decides what a proposed row does to the row it meets.
     fn meet(&mut self, row: &Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
-        counts.duplicates += 1;
         match self.insert.kind {
             InsertKind::Insert if self.insert.on_duplicate.is_empty() => {
                 Err(duplicate_entry(self.table(), &row.key))
             }
             InsertKind::InsertIgnore if self.insert.on_duplicate.is_empty() => {
+                counts.duplicates += 1;
                 let error = duplicate_entry(self.table(), &row.key);
                 let text = error.message().to_owned();
                 self.env
@@ -239,6 +239,7 @@ impl Inserter<'_> {
             InsertKind::Insert | InsertKind::InsertIgnore => {
                 let new = self.updated(old, &row.values)?;
                 let changed = !row::same(&new, old);
+                counts.duplicates += u64::from(changed);
                 counts.affected += match (changed, self.env.found_rows) {
                     (true, _) => 2,
                     (false, true) => 1,
@@ -251,7 +252,9 @@ impl Inserter<'_> {
                 }
             }
             InsertKind::Replace => {
-                counts.affected += if row::same(&row.values, old) { 1 } else { 2 };
+                let changed = !row::same(&row.values, old);
+                counts.duplicates += u64::from(changed);
+                counts.affected += if changed { 2 } else { 1 };
                 self.put(&row.key, &row.values)
             }
             InsertKind::Upsert => {

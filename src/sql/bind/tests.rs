@@ -270,7 +270,7 @@ fn show_order(order_by: &[OrderBy], text: &mut String) {
     }
 }
 
-fn ordered(order_by: &[crate::sql::bound::OrderBy]) -> String {
+fn ordered(order_by: &[OrderBy]) -> String {
     let keys: Vec<String> = order_by.iter().map(|key| print::text(&key.expr)).collect();
     match keys.as_slice() {
         [] => String::new(),

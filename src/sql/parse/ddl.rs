@@ -30,6 +30,42 @@ impl TableList {
     }
 }
 
+/// What `CREATE` can be followed by in MySQL and is no word of the grammar here.
+const RARE_OBJECTS: &[&str] = &["AGGREGATE", "DEFINER", "LOGFILE", "RESOURCE"];
+
+/// The table options of MySQL (manual, "CREATE TABLE Statement").
+const OPTIONS: &[&str] = &[
+    "AUTO_INCREMENT",
+    "AUTOEXTEND_SIZE",
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "COLLATE",
+    "COMMENT",
+    "COMPRESSION",
+    "CONNECTION",
+    "DATA",
+    "DELAY_KEY_WRITE",
+    "ENCRYPTION",
+    "ENGINE",
+    "ENGINE_ATTRIBUTE",
+    "INDEX",
+    "INSERT_METHOD",
+    "KEY_BLOCK_SIZE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "PASSWORD",
+    "ROW_FORMAT",
+    "SECONDARY_ENGINE",
+    "SECONDARY_ENGINE_ATTRIBUTE",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+    "STORAGE",
+    "TABLESPACE",
+    "UNION",
+];
+
 impl Parser<'_> {
     /// At `CREATE`.
     pub(super) fn create(&mut self) -> Result<Statement> {
@@ -45,11 +81,12 @@ impl Parser<'_> {
                 self.create_table(true)
             }
             Some(_) if index => self.create_index(),
-            None if !self.is_name_ahead(1) => {
+            Some(_) => Ok(self.unsupported_phrase()),
+            None if RARE_OBJECTS.contains(&self.verb(1).as_str()) => Ok(self.unsupported_phrase()),
+            None => {
                 self.bump();
                 Err(self.syntax_error())
             }
-            _ => Ok(self.unsupported_phrase()),
         }
     }
 
@@ -129,13 +166,8 @@ impl Parser<'_> {
                 indexes: list.indexes,
                 constraints: list.constraints,
             }
-        } else if self.word() == Some(Word::AS) || self.begins_query() || !self.at_end() {
-            return Ok(self.unsupported("CREATE TABLE AS SELECT"));
         } else {
-            return Err(Error::new(
-                Code::TableMustHaveColumns,
-                "A table must have at least 1 column",
-            ));
+            return self.without_columns();
         };
         if matches!(
             self.word(),
@@ -220,6 +252,22 @@ impl Parser<'_> {
 
     // Options.
 
+    /// Behind the name of a table without a list of columns: a query must follow.
+    fn without_columns(&mut self) -> Result<Statement> {
+        self.table_options()?;
+        self.eat_any(&[Word::IGNORE, Word::REPLACE]);
+        if self.is_word(Word::AS) || self.begins_query() {
+            return Ok(self.unsupported("CREATE TABLE AS SELECT"));
+        }
+        if !self.at_end() {
+            return Err(self.syntax_error());
+        }
+        Err(Error::new(
+            Code::TableMustHaveColumns,
+            "A table must have at least 1 column",
+        ))
+    }
+
     fn table_options(&mut self) -> Result<TableOptions> {
         let mut options = TableOptions::default();
         loop {
@@ -247,6 +295,9 @@ impl Parser<'_> {
             return Ok(());
         }
         let word = self.word();
+        if !OPTIONS.contains(&self.verb(0).as_str()) {
+            return Err(self.syntax_error());
+        }
         let name = match word {
             Some(Word::COLLATE | Word::UNION | Word::INDEX) => self.any_name()?,
             _ => self.name()?,

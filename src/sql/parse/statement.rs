@@ -40,6 +40,11 @@ const UNSUPPORTED: &[&str] = &[
     "XA",
 ];
 
+/// Verbs of the list above behind which a word of the grammar must stand.
+const WITH_OBJECT: &[&str] = &[
+    "ALTER", "ANALYZE", "CHECK", "CHECKSUM", "OPTIMIZE", "RENAME", "REPAIR",
+];
+
 impl Parser<'_> {
     /// The whole statement.
     ///
@@ -114,11 +119,14 @@ impl Parser<'_> {
 
     fn unsupported_verb(&mut self) -> Result<Statement> {
         let verb = self.verb(0);
-        if UNSUPPORTED.contains(&verb.as_str()) {
-            Ok(self.unsupported_phrase())
-        } else {
-            Err(self.syntax_error())
+        if !UNSUPPORTED.contains(&verb.as_str()) {
+            return Err(self.syntax_error());
         }
+        if WITH_OBJECT.contains(&verb.as_str()) && self.word_ahead(1).is_none() {
+            self.bump();
+            return Err(self.syntax_error());
+        }
+        Ok(self.unsupported_phrase())
     }
 
     /// The word so many tokens ahead, upper case; empty when there is none.
