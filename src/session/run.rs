@@ -39,7 +39,10 @@ impl Session {
             Statement::Explain(explain) => self.explain(explain, parameters).await,
             Statement::Describe(describe) => self.describe(describe),
             Statement::Show(show) => self.show(show),
-            Statement::Prepare(prepare) => self.done(|session| session.prepare_named(prepare)),
+            Statement::Prepare(prepare) => {
+                self.prepare_named(prepare)?;
+                Ok(self.told("Statement prepared"))
+            }
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Do(exprs) => {
                 for expr in exprs {
@@ -110,9 +113,15 @@ impl Session {
         })
     }
 
-    fn done(&mut self, run: impl FnOnce(&mut Session) -> Result<()>) -> Result<Reply> {
-        run(self)?;
-        Ok(self.nothing())
+    /// As [`Session::nothing`], with a text for people.
+    fn told(&mut self, info: &str) -> Reply {
+        match self.nothing() {
+            Reply::Done(done) => Reply::Done(Done {
+                info: info.to_owned(),
+                ..done
+            }),
+            rows @ Reply::Rows(_) => rows,
+        }
     }
 
     /// Runs a statement on rows.

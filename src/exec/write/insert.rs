@@ -125,7 +125,8 @@ impl Inserter<'_> {
             if let InsertValue::Expr(expr) = given {
                 let value = eval_exact(expr, &NoRow, &self.env.ctx)?;
                 if !row::asks_for_id(column, &value, &self.env.ctx) {
-                    *slot = Some(at.coerce(value, column)?);
+                    let lenient = at.lenient && !(value.is_null() && self.refuses_null());
+                    *slot = Some(Stored { lenient, ..at }.coerce(value, column)?);
                 }
             }
         }
@@ -138,6 +139,12 @@ impl Inserter<'_> {
             });
         }
         Ok(complete)
+    }
+
+    /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
+    /// one row (MySQL manual, "Data Type Default Values").
+    fn refuses_null(&self) -> bool {
+        self.insert.rows.len() == 1 && self.insert.kind != InsertKind::InsertIgnore
     }
 
     fn is_lenient(&self) -> bool {

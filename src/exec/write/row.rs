@@ -23,6 +23,7 @@ pub const KEY_COLUMN_BYTES_MAX: usize = 2 * 1024;
 pub const ROW_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How the values of one row are stored.
+#[derive(Clone, Copy)]
 pub struct Stored<'a> {
     /// Mode, clock, warnings.
     pub ctx: &'a EvalContext,
