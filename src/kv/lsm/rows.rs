@@ -129,8 +129,8 @@ impl Weighter<OwnPlace, Row> for Weigher {
 /// The cache.
 pub(super) struct RowCache {
     rows: Cache<OwnPlace, Row, Weigher, BuildHasherDefault<HashedAlready>>,
-    /// For each: none of its keys was changed by a commit after this time.
-    fences: Box<[Mutex<Ts>; FENCES]>,
+    /// [`FENCES`] of them. Each: none of its keys was changed by a commit after this time.
+    fences: Box<[Mutex<Ts>]>,
     /// Makes hashes that nobody outside can foresee.
     seed: u64,
 }
@@ -142,7 +142,7 @@ impl RowCache {
         let hashing = BuildHasherDefault::default();
         RowCache {
             rows: Cache::with(rows, bytes, Weigher, hashing, DefaultLifecycle::default()),
-            fences: Box::new([const { Mutex::new(Ts(0)) }; FENCES]),
+            fences: (0..FENCES).map(|_| Mutex::new(Ts(0))).collect(),
             seed: rand::random(),
         }
     }
@@ -190,7 +190,7 @@ impl RowCache {
 
     /// Forgets everything and keeps nothing from now on.
     pub(super) fn stop(&self) {
-        for fence in self.fences.iter() {
+        for fence in &self.fences {
             *fence.lock() = NEVER;
         }
         self.rows.clear();

@@ -409,3 +409,20 @@ async fn rows_found_again_need_no_tree_and_long_multi_gets_come_now() {
     assert_eq!(gone, Err(Error::NoSuchSpace(Space(1))));
     assert_eq!(snapshot.multi_get(Space(1), &keys).await.unwrap(), first);
 }
+
+#[test]
+fn the_two_caches_share_what_the_operator_gave() {
+    for (rows, expected) in [
+        (None, (256, 768)),
+        (Some(0), (0, 1024)),
+        (Some(5000), (1024, 0)),
+    ] {
+        let options = Options {
+            cache_bytes: 1024,
+            row_cache_bytes: rows,
+            ..Options::new("unused")
+        };
+        let found = (options.row_cache_bytes(), options.block_cache_bytes());
+        assert_eq!(found, expected);
+    }
+}

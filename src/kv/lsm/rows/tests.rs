@@ -6,8 +6,8 @@ use super::*;
 
 const BIG: u64 = 64 << 20;
 
-fn value(text: &str) -> Option<Bytes> {
-    Some(Bytes::copy_from_slice(text.as_bytes()))
+fn value(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
 }
 
 /// What happens between two locks, so what other threads can come between.
@@ -46,7 +46,8 @@ type Keys = [usize; 2];
 
 struct Reader {
     base: Ts,
-    read: Option<Option<Bytes>>,
+    /// What it read from the tree.
+    read: Option<Row>,
 }
 
 struct World<'a> {
@@ -74,7 +75,7 @@ impl World<'_> {
                 // The storage library's times may jump.
                 let ts = Ts(self.newest().0 + 3);
                 let text = format!("at {ts:?}");
-                self.shown.insert(ts, value(&text));
+                self.shown.insert(ts, Some(value(&text)));
             }
             Step::Take(reader) => self.readers[reader].base = self.newest(),
             Step::Read(reader) => {
@@ -86,13 +87,17 @@ impl World<'_> {
                 if let Some(row) = &row {
                     assert_eq!(row.value, right);
                 }
-                self.readers[reader].read = row.is_none().then_some(right);
+                let from_tree = Row {
+                    value: right,
+                    since: base,
+                };
+                self.readers[reader].read = row.is_none().then_some(from_tree);
             }
             Step::Offer(reader) => {
                 let Reader { base, read } = &self.readers[reader];
                 let place = self.cache.place(self.names[self.keys[reader]].as_bytes());
                 if let Some(read) = read {
-                    self.cache.offer(&place, read.as_ref(), *base);
+                    self.cache.offer(&place, read.value.as_ref(), *base);
                 }
             }
         }
@@ -166,9 +171,9 @@ fn an_old_reader_may_fill_and_use_what_has_not_changed() {
     let cache = RowCache::new(BIG);
     let (same, changed) = (cache.place(b"same"), cache.place(b"changed"));
     cache.forget(&changed, Ts(20));
-    cache.offer(&same, value("s").as_ref(), Ts(5));
-    assert_eq!(cache.get(&same, Ts(4)).unwrap().value, value("s"));
-    cache.offer(&changed, value("old").as_ref(), Ts(19));
+    cache.offer(&same, Some(&value("s")), Ts(5));
+    assert_eq!(cache.get(&same, Ts(4)).unwrap().value, Some(value("s")));
+    cache.offer(&changed, Some(&value("old")), Ts(19));
     assert_eq!(cache.get(&changed, Ts(25)), None);
     cache.offer(&changed, None, Ts(23));
     assert_eq!(cache.get(&changed, Ts(19)), None);
@@ -179,11 +184,11 @@ fn an_old_reader_may_fill_and_use_what_has_not_changed() {
 fn a_stopped_cache_is_empty_and_stays_so() {
     let cache = RowCache::new(BIG);
     let key = cache.place(b"k");
-    cache.offer(&key, value("v").as_ref(), Ts(5));
+    cache.offer(&key, Some(&value("v")), Ts(5));
     cache.stop();
     assert_eq!(cache.get(&key, Ts(5)), None);
     cache.forget(&key, Ts(6));
-    cache.offer(&key, value("v").as_ref(), Ts(9));
+    cache.offer(&key, Some(&value("v")), Ts(9));
     assert_eq!(cache.get(&key, Ts(9)), None);
 }
 
@@ -199,7 +204,7 @@ fn memory_is_bounded_and_large_values_stay_outside() {
     }
     for number in 0..20_000u32 {
         let key = format!("{number:08}");
-        cache.offer(&cache.place(key.as_bytes()), value(&key).as_ref(), Ts(1));
+        cache.offer(&cache.place(key.as_bytes()), Some(&value(&key)), Ts(1));
     }
     assert!(cache.rows.weight() <= 1 << 20);
     assert!(1000 < cache.rows.len());
