@@ -182,7 +182,7 @@ codes! {
     OutOfRange = 1264 "22003" "A number outside the column's range.";
     DataTruncated = 1265 "01000" "A value of which something is lost.";
     NullToNotNull = 1263 "22004" "NULL for a NOT NULL column in a later row.";
-    UnknownCollation = 1273 "HY000" "A collation that is not utf8mb4_bin.";
+    UnknownCollation = 1273 "HY000" "A collation that is not `utf8mb4_bin`.";
     WrongNameForIndex = 1280 "42000" "An index name that is not allowed.";
     IncorrectTypeValue = 1292 "22007" "A text that is not a value of the type.";
     UnknownTimeZone = 1298 "HY000" "No time zone of that name.";

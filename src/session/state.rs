@@ -128,7 +128,12 @@ impl SessionFacts for State {
     }
 
     fn user_variable(&self, name: &str) -> Value<'static> {
-        self.kept.lock().user_variables.get(name).cloned().unwrap_or(Value::Null)
+        self.kept
+            .lock()
+            .user_variables
+            .get(name)
+            .cloned()
+            .unwrap_or(Value::Null)
     }
 
     fn database(&self) -> Option<String> {

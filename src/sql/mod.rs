@@ -3,8 +3,8 @@
 //! `parse` (a parser of our own) makes an `ast`; `bind` looks names up and
 //! makes [`bound`] statements over [`expr`]; `eval` evaluates them with `functions`.
 
-pub mod ast;
 pub mod aggregate;
+pub mod ast;
 pub mod bind;
 pub mod bound;
 pub mod context;
