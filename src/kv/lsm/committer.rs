@@ -220,8 +220,7 @@ impl Committer {
     }
 
     fn add(&mut self, writes: WriteSet, group: &mut Group) {
-        // Later than every snapshot there is, and not later than the one that will show it.
-        let ts = Ts(self.base.ts.0 + 1);
+        let ts = self.next_ts();
         let deletes = writes.deletes.into_iter();
         let deletes = deletes.map(|(space, key)| (space, key, None));
         let puts = writes.puts.into_iter();
@@ -232,6 +231,12 @@ impl Committer {
             let physical = Slice::from(self.physical.as_slice());
             group.items.insert(physical, value.map(Slice::from));
         }
+    }
+
+    /// Later than every snapshot there is, and not later than the one that will show what is
+    /// written now.
+    fn next_ts(&self) -> Ts {
+        Ts(self.base.ts.0 + 1)
     }
 
     /// Writes a batch, syncs it as the options say, and shows it to readers.
@@ -251,7 +256,9 @@ impl Committer {
         } else {
             self.run.synced = self.run.written;
         }
+        let shown = self.next_ts();
         for (key, value) in items {
+            self.base.forget(&key, shown);
             match value {
                 Some(value) => batch.insert(&self.data, key, value),
                 None => batch.remove(&self.data, key),
@@ -284,13 +291,14 @@ impl Committer {
     /// After a failure nothing is certain any more.
     fn fail(&self, doing: &str, cause: &fjall::Error) -> Error {
         let cause = fault::error(doing, cause);
+        self.base.stop_caching();
         self.shared.set_read_only(&cause);
         cause
     }
 
     /// Shows the present state to readers.
     fn publish(&mut self, spaces: Arc<SpaceSet>) {
-        self.base = Arc::new(Base::take(&self.db, &self.data, spaces));
+        self.base = Arc::new(self.base.next(&self.db, spaces));
         self.shared.show(Arc::clone(&self.base));
         self.bases.push_back(Arc::downgrade(&self.base));
         while self

@@ -1,7 +1,3 @@
-#![expect(
-    clippy::little_endian_bytes,
-    reason = "this file reads the journal format of the storage library, and owns the marker's"
-)]
 //! Cuts the torn tail off the engine's journal before the engine opens it.
 //!
 //! After a power cut the last bytes of the journal may be missing, zero or old garbage, in any
@@ -31,6 +27,11 @@
 //! item   = 02 type:u8 compression:u8 keyspace:u64 key_len:u16 value_len:u32 stored_len:u32 key stored
 //!        | 04 keyspace:u64
 //! ```
+
+#![expect(
+    clippy::little_endian_bytes,
+    reason = "this file reads the journal format of the storage library, and owns the marker's"
+)]
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -6,6 +6,7 @@
 //! - `journal`: cuts a torn tail before the crate would stumble over it;
 //! - `committer` with `queue` and `recent`: one batch and one sync for all commits that wait;
 //! - `snapshot`: reads, always between two batches;
+//! - `rows`: single rows that were read lately, in front of the tree;
 //! - `estimate`: the size of a range, from what the files say about themselves;
 //! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped.
 //!
@@ -20,6 +21,7 @@ mod options;
 mod queue;
 mod recent;
 mod reclaim;
+mod rows;
 mod snapshot;
 mod spaces;
 
@@ -41,6 +43,7 @@ use self::committer::Committer;
 use self::directory::DirectoryLock;
 use self::queue::{Commit, Outcome, Queue, Request};
 use self::reclaim::{Job, Reclaim};
+use self::rows::RowCache;
 use self::snapshot::{Base, LsmSnapshot};
 use self::spaces::{DeadSpaces, Registry};
 use super::{
@@ -124,7 +127,9 @@ impl Lsm {
         let registry = read_registry(&db, &data)?;
         dead.extend(registry.dead.iter().copied());
         lock.seal()?;
-        let base = Arc::new(Base::take(&db, &data, Arc::new(registry.set)));
+        let rows = Arc::new(RowCache::new(options.row_cache_bytes()));
+        let base = Base::take(&db, &data, rows, Arc::new(registry.set));
+        let base = Arc::new(base);
         let shared = Arc::new(Shared {
             base: RwLock::new(Some(Arc::clone(&base))),
             queue: Queue::default(),
@@ -211,7 +216,7 @@ fn open_tree(
     let dead = dead.clone();
     let open = move || {
         let builder = Database::builder(dir)
-            .cache_size(options.cache_bytes)
+            .cache_size(options.block_cache_bytes())
             .max_journaling_size(options.journal_bytes_max)
             .manual_journal_persist(true)
             .with_compaction_filter_factories(Arc::new(move |name| {

@@ -13,6 +13,10 @@ const CACHE_BYTES_FALLBACK: u64 = 256 << 20;
 /// The least cache: below it, index and filter blocks push each other out.
 const CACHE_BYTES_MIN: u64 = 16 << 20;
 
+/// Part of the cache that keeps single rows: a quarter. A row found there saves the walk over the
+/// tables; a block holds many rows and serves scans too.
+const ROW_CACHE_DIVISOR: u64 = 4;
+
 /// Bytes of a memtable before it is flushed. The journal is kept until its memtable is on disk,
 /// so this also bounds what a start after a crash must replay.
 const MEMTABLE_BYTES: u64 = 32 << 20;
@@ -38,8 +42,11 @@ pub enum Durability {
 pub struct Options {
     /// The data directory; created when missing.
     pub dir: PathBuf,
-    /// Bytes of the block cache.
+    /// Bytes of all caches: of blocks, and of single rows.
     pub cache_bytes: u64,
+    /// The part of [`Options::cache_bytes`] that keeps single rows for point reads; at most all of
+    /// it, a quarter when `None`. The rest is for blocks.
+    pub row_cache_bytes: Option<u64>,
     /// Bytes of one memtable; up to four wait to be flushed.
     pub memtable_bytes: u64,
     /// Bytes of journal files after which flushing is forced; at least 64 MiB.
@@ -56,11 +63,21 @@ impl Options {
         Options {
             dir: dir.into(),
             cache_bytes: default_cache_bytes(),
+            row_cache_bytes: None,
             memtable_bytes: MEMTABLE_BYTES,
             journal_bytes_max: JOURNAL_BYTES_MAX,
             durability: Durability::Sync,
             async_sync_interval: ASYNC_SYNC_INTERVAL,
         }
+    }
+
+    pub(super) fn row_cache_bytes(&self) -> u64 {
+        let usual = self.cache_bytes / ROW_CACHE_DIVISOR;
+        self.row_cache_bytes.unwrap_or(usual).min(self.cache_bytes)
+    }
+
+    pub(super) fn block_cache_bytes(&self) -> u64 {
+        self.cache_bytes.saturating_sub(self.row_cache_bytes())
     }
 }
 

@@ -76,7 +76,7 @@ impl Recent {
 
 /// Passes a 64-bit hash through.
 #[derive(Default)]
-struct HashedAlready(u64);
+pub(super) struct HashedAlready(u64);
 
 impl Hasher for HashedAlready {
     fn finish(&self) -> u64 {

@@ -5,6 +5,8 @@
 //! Therefore only the committer takes the library's snapshots, between two batches, and puts each
 //! into a [`Base`]; everybody reads at the newest base, and taking a snapshot is one counter.
 //!
+//! Point reads ask the [`RowCache`] before the tree and tell it what they found there.
+//!
 //! This file is hot: no allocation per row, no lock beyond the one for the base, no log.
 
 use std::ops::Bound;
@@ -15,6 +17,7 @@ use fjall::{AnyTree, Guard, Iter, Keyspace, Readable, Slice};
 use tokio::runtime::Handle;
 
 use super::fault;
+use super::rows::{self, RowCache};
 use super::spaces::{self, PREFIX_BYTES, PhysicalKey, SpaceSet};
 use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
 
@@ -22,11 +25,16 @@ use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
 /// hop costs about as much as thirty rows.
 const NOW_ROWS_MAX: usize = 128;
 
-/// Keys of a multi-get that are read on the caller's thread.
+/// Keys of a multi-get that are read from the tree on the caller's thread.
 const NOW_KEYS_MAX: usize = 128;
 
-/// Values up to this size are copied out; larger ones share the cached block's memory.
-const COPIED_BYTES_MAX: usize = 4096;
+/// Keys of a multi-get that are looked for in the row cache on the caller's thread: about the time
+/// of [`NOW_KEYS_MAX`] in the tree.
+const NOW_LOOKUPS_MAX: usize = 4096;
+
+/// Values up to this size are copied out; larger ones share the cached block's memory. What the row
+/// cache keeps is copied, so that it does not hold on to blocks.
+const COPIED_BYTES_MAX: usize = rows::VALUE_BYTES_MAX;
 
 /// A state between two batches.
 pub(super) struct Base {
@@ -34,27 +42,73 @@ pub(super) struct Base {
     pub(super) spaces: Arc<SpaceSet>,
     snapshot: fjall::Snapshot,
     data: Keyspace,
+    rows: Arc<RowCache>,
+}
+
+/// A multi-get of which the row cache has answered a part.
+struct Begun<K> {
+    found: Vec<Option<Bytes>>,
+    /// What is to be read yet, and its place in `found`.
+    misses: Vec<(usize, K)>,
+}
+
+impl Begun<&Key> {
+    fn into_owned(self) -> Begun<Key> {
+        let misses = self.misses.into_iter();
+        Begun {
+            found: self.found,
+            misses: misses.map(|(idx, key)| (idx, key.clone())).collect(),
+        }
+    }
 }
 
 impl Base {
     /// The present state. Only for the thread that writes, while it is not writing.
-    pub(super) fn take(db: &fjall::Database, data: &Keyspace, spaces: Arc<SpaceSet>) -> Base {
+    pub(super) fn take(
+        db: &fjall::Database,
+        data: &Keyspace,
+        rows: Arc<RowCache>,
+        spaces: Arc<SpaceSet>,
+    ) -> Base {
         let snapshot = db.snapshot();
         Base {
             ts: Ts(snapshot.seqno()),
             spaces,
             snapshot,
             data: data.clone(),
+            rows,
         }
+    }
+
+    /// The state after this one. Under the same conditions.
+    pub(super) fn next(&self, db: &fjall::Database, spaces: Arc<SpaceSet>) -> Base {
+        Base::take(db, &self.data, Arc::clone(&self.rows), spaces)
+    }
+
+    /// Takes a key out of the row cache, before it is written by a batch that a base at `shown` or
+    /// later will show.
+    pub(super) fn forget(&self, physical: &[u8], shown: Ts) {
+        self.rows.forget(&self.rows.place(physical), shown);
+    }
+
+    /// Reads everything from the tree from now on.
+    pub(super) fn stop_caching(&self) {
+        self.rows.stop();
     }
 
     /// One key.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>> {
         self.spaces.check(space)?;
         let physical = PhysicalKey::new(space, key);
-        let found = self.snapshot.get(&self.data, physical);
+        let place = self.rows.place(physical.as_ref());
+        if let Some(row) = self.rows.get(&place, self.ts) {
+            return Ok(row.value);
+        }
+        let found = self.snapshot.get(&self.data, &physical);
         let found = found.map_err(|cause| fault::error("reading a key", &cause))?;
-        Ok(found.map(to_bytes))
+        let value = found.map(to_bytes);
+        self.rows.offer(&place, value.as_ref(), self.ts);
+        Ok(value)
     }
 
     /// Whether a key is there.
@@ -70,13 +124,40 @@ impl Base {
         &self.data.tree
     }
 
-    fn multi_get(&self, space: Space, keys: &[Key]) -> Result<Vec<Option<Bytes>>> {
-        let mut order: Vec<(usize, &Key)> = keys.iter().enumerate().collect();
-        order.sort_unstable_by_key(|(_, key)| *key);
-        let mut found = vec![None; keys.len()];
-        for (key_idx, key) in order {
+    /// Answers a multi-get from the row cache, as far as that goes and does not take long.
+    fn begin_multi_get<'a>(&self, space: Space, keys: &'a [Key]) -> Begun<&'a Key> {
+        let mut found = Vec::with_capacity(keys.len());
+        let mut misses = Vec::new();
+        for (key_idx, key) in keys.iter().enumerate() {
+            let row = if key_idx < NOW_LOOKUPS_MAX {
+                let physical = PhysicalKey::new(space, key);
+                let place = self.rows.place(physical.as_ref());
+                self.rows.get(&place, self.ts)
+            } else {
+                None
+            };
+            if row.is_none() {
+                misses.push((key_idx, key));
+            }
+            found.push(row.and_then(|row| row.value));
+        }
+        Begun { found, misses }
+    }
+
+    /// Reads the rest of a multi-get, in the order of the keys.
+    fn end_multi_get<K: AsRef<[u8]>>(
+        &self,
+        space: Space,
+        begun: Begun<K>,
+    ) -> Result<Vec<Option<Bytes>>> {
+        let Begun {
+            mut found,
+            mut misses,
+        } = begun;
+        misses.sort_unstable_by(|(_, one), (_, other)| one.as_ref().cmp(other.as_ref()));
+        for (key_idx, key) in misses {
             if let Some(slot) = found.get_mut(key_idx) {
-                *slot = self.get(space, key)?;
+                *slot = self.get(space, key.as_ref())?;
             }
         }
         Ok(found)
@@ -179,14 +260,15 @@ impl Snapshot for LsmSnapshot {
         if let Err(missing) = base.spaces.check(space) {
             return Answer::Now(Err(missing));
         }
-        let runtime = Handle::try_current();
-        match runtime {
-            Ok(runtime) if NOW_KEYS_MAX < keys.len() => {
-                let (base, keys) = (Arc::clone(base), keys.to_vec());
-                let work = runtime.spawn_blocking(move || base.multi_get(space, &keys));
+        let begun = base.begin_multi_get(space, keys);
+        let is_long = NOW_KEYS_MAX < begun.misses.len();
+        match Handle::try_current() {
+            Ok(runtime) if is_long => {
+                let (base, begun) = (Arc::clone(base), begun.into_owned());
+                let work = runtime.spawn_blocking(move || base.end_multi_get(space, begun));
                 Answer::later(async move { work.await.unwrap_or_else(|_| Err(stopped())) })
             }
-            _ => Answer::Now(base.multi_get(space, keys)),
+            _ => Answer::Now(base.end_multi_get(space, begun)),
         }
     }
 

@@ -1,7 +1,3 @@
-#![expect(
-    clippy::big_endian_bytes,
-    reason = "this file owns the prefix that maps a space into the engine's one key order"
-)]
 //! How spaces share one ordered tree, and which of them are alive.
 //!
 //! ```text
@@ -18,6 +14,11 @@
 //! A dropped space is not erased: whole tables inside it are unlinked at once, and the compaction
 //! filter leaves out what remains of it wherever compaction passes. That is safe because an id is
 //! never used again, and because snapshots keep reading the files of their own time.
+
+#![expect(
+    clippy::big_endian_bytes,
+    reason = "this file owns the prefix that maps a space into the engine's one key order"
+)]
 
 use std::collections::HashSet;
 use std::panic::RefUnwindSafe;

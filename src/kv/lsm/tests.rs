@@ -5,8 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
+use std::time::Instant;
+
 use crate::kv::{Page, Scan};
 use fjall::AbstractTree;
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
 
 fn options(dir: &Path) -> Options {
     Options {
@@ -273,4 +277,152 @@ async fn long_scans_and_multi_gets_come_later_and_are_right() {
     let found = snapshot.multi_get(Space(1), &keys).await.unwrap();
     let expected: Vec<Option<Bytes>> = keys.iter().map(|key| Some(key.clone().into())).collect();
     assert_eq!(found, expected);
+}
+
+/// Pairs of rows that are always counted up together, by one writer each. Reads must never go
+/// back, never see a pair apart, and never change within a snapshot, whatever is cached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_row_cache_never_shows_another_time() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    for row_cache_bytes in [4 << 10, 512 << 10] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            memtable_bytes: 256 << 10,
+            durability: Durability::Async,
+            row_cache_bytes: Some(row_cache_bytes),
+            ..options(dir.path())
+        };
+        let engine = Arc::new(Lsm::open(&options).unwrap());
+        engine.create_space(Space(1)).await.unwrap();
+        let end = Instant::now() + Duration::from_millis(700);
+        let mut tasks = Vec::new();
+        for who in 0..2 {
+            let rng = StdRng::seed_from_u64(seed + who);
+            tasks.push(tokio::spawn(count_pairs(
+                Arc::clone(&engine),
+                rng,
+                end,
+                who,
+            )));
+        }
+        for who in 2..5 {
+            let rng = StdRng::seed_from_u64(seed + who);
+            tasks.push(tokio::spawn(watch_pairs(Arc::clone(&engine), rng, end)));
+        }
+        for task in tasks {
+            assert!(10 < task.await.unwrap());
+        }
+        engine.close().await.unwrap();
+    }
+}
+
+const PAIRS: u64 = 24;
+
+fn pair(number: u64) -> [Key; 2] {
+    ["a", "z"].map(|side| format!("{side}{number}").into_bytes())
+}
+
+fn count(value: Option<Bytes>) -> u64 {
+    value.map_or(0, |value| {
+        std::str::from_utf8(&value).unwrap().parse().unwrap()
+    })
+}
+
+/// Counts up pairs whose number is `who` modulo two; says how often.
+async fn count_pairs(engine: Arc<Lsm>, mut rng: StdRng, end: Instant, who: u64) -> u64 {
+    let mut done = 0;
+    while Instant::now() < end {
+        let mut writes = WriteSet::blind();
+        let number = rng.random_range(0..PAIRS / 2) * 2 + who;
+        let [a, z] = pair(number);
+        let old = count(engine.get_newest(Space(1), &z).await.unwrap());
+        for key in [a, z] {
+            writes.put(Space(1), key, (old + 1).to_string());
+        }
+        engine.commit(writes).await.unwrap();
+        let newest = engine.get_newest(Space(1), &pair(number)[0]).await.unwrap();
+        assert_eq!(count(newest), old + 1, "a writer reads its own write");
+        done += 1;
+    }
+    done
+}
+
+/// Reads pairs in all ways; says how often.
+async fn watch_pairs(engine: Arc<Lsm>, mut rng: StdRng, end: Instant) -> u64 {
+    let mut least = vec![0; usize::try_from(PAIRS).unwrap()];
+    let all: Vec<Key> = (0..PAIRS).flat_map(pair).collect();
+    let mut old = engine.snapshot();
+    let mut seen = old.multi_get(Space(1), &all).await.unwrap();
+    let mut done = 0;
+    while Instant::now() < end {
+        let number = rng.random_range(0..PAIRS);
+        let least = &mut least[usize::try_from(number).unwrap()];
+        let [a, z] = pair(number);
+        for key in [&a, &z, &a] {
+            let newest = count(engine.get_newest(Space(1), key).await.unwrap());
+            assert!(*least <= newest, "pair {number}: {newest} after {least}");
+            *least = newest;
+        }
+        let snapshot = engine.snapshot();
+        let both = snapshot.multi_get(Space(1), &[a, z]).await.unwrap();
+        assert_eq!(both[0], both[1], "pair {number}");
+        assert!(*least <= count(both[0].clone()));
+        if rng.random_ratio(1, 8) {
+            assert_eq!(old.multi_get(Space(1), &all).await.unwrap(), seen);
+        }
+        if rng.random_ratio(1, 50) {
+            old = snapshot;
+            seen = old.multi_get(Space(1), &all).await.unwrap();
+        }
+        tokio::task::yield_now().await;
+        done += 1;
+    }
+    done
+}
+
+#[tokio::test]
+async fn rows_found_again_need_no_tree_and_long_multi_gets_come_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    let keys: Vec<Key> = (0..500u32)
+        .map(|n| format!("{n:05}").into_bytes())
+        .collect();
+    let mut writes = WriteSet::blind();
+    for key in keys.iter().skip(1) {
+        writes.put(Space(1), key.clone(), key.clone());
+    }
+    engine.commit(writes).await.unwrap();
+    let snapshot = engine.snapshot();
+    let first = snapshot.multi_get(Space(1), &keys);
+    assert!(matches!(first, Answer::Later(_)));
+    let first = first.await.unwrap();
+    assert_eq!(first[0], None);
+    assert_eq!(first[499].as_deref(), Some(b"00499".as_slice()));
+    let Answer::Now(again) = snapshot.multi_get(Space(1), &keys) else {
+        panic!("all were cached");
+    };
+    assert_eq!(again.unwrap(), first);
+    engine.drop_space(Space(1)).await.unwrap();
+    let gone = engine.get_newest(Space(1), &keys[1]).await;
+    assert_eq!(gone, Err(Error::NoSuchSpace(Space(1))));
+    assert_eq!(snapshot.multi_get(Space(1), &keys).await.unwrap(), first);
+}
+
+#[test]
+fn the_two_caches_share_what_the_operator_gave() {
+    for (rows, expected) in [
+        (None, (256, 768)),
+        (Some(0), (0, 1024)),
+        (Some(5000), (1024, 0)),
+    ] {
+        let options = Options {
+            cache_bytes: 1024,
+            row_cache_bytes: rows,
+            ..Options::new("unused")
+        };
+        let found = (options.row_cache_bytes(), options.block_cache_bytes());
+        assert_eq!(found, expected);
+    }
 }

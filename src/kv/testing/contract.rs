@@ -28,6 +28,8 @@ use crate::kv::{Engine, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
 enum Kind {
     Memory,
     Lsm,
+    /// With a row cache that holds a row or two.
+    LsmTiny,
     Mirror,
 }
 
@@ -41,6 +43,7 @@ struct Runner {
 fn small_options(dir: &Path) -> Options {
     Options {
         cache_bytes: 1 << 20,
+        row_cache_bytes: Some(512 << 10),
         ..Options::new(dir)
     }
 }
@@ -49,6 +52,13 @@ fn open(kind: Kind, dir: &Path) -> Arc<dyn Engine> {
     match kind {
         Kind::Memory => Arc::new(Memory::new()),
         Kind::Lsm => Arc::new(Lsm::open(&small_options(dir)).unwrap()),
+        Kind::LsmTiny => {
+            let tiny = Options {
+                row_cache_bytes: Some(512),
+                ..small_options(dir)
+            };
+            Arc::new(Lsm::open(&tiny).unwrap())
+        }
         Kind::Mirror => Arc::new(Mirror::new(open(Kind::Lsm, dir), open(Kind::Memory, dir))),
     }
 }
@@ -94,7 +104,7 @@ impl Runner {
     /// Only an engine that persists is opened again.
     async fn reopen(&mut self) -> String {
         self.snapshots.clear();
-        if let Kind::Lsm = self.kind {
+        if let Kind::Lsm | Kind::LsmTiny = self.kind {
             self.engine.close().await.unwrap();
             self.engine = open(self.kind, self.dir.path());
         }
@@ -283,6 +293,7 @@ async fn scripts_on_memory() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_on_lsm() {
     check_all(Kind::Lsm).await;
+    check_all(Kind::LsmTiny).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

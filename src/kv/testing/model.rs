@@ -301,9 +301,10 @@ fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-fn lsm_at(dir: &std::path::Path) -> Arc<dyn Engine> {
+fn lsm_at(dir: &std::path::Path, row_cache_bytes: u64) -> Arc<dyn Engine> {
     let options = Options {
         cache_bytes: 1 << 20,
+        row_cache_bytes: Some(row_cache_bytes),
         ..Options::new(dir)
     };
     Arc::new(Lsm::open(&options).unwrap())
@@ -319,23 +320,28 @@ proptest! {
     }
 }
 
+/// None, room for a row or two, and room for all.
+fn row_cache_bytes() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), Just(512), Just(512 << 10)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn lsm_is_a_list_of_maps(steps in steps()) {
+    fn lsm_is_a_list_of_maps(steps in steps(), rows in row_cache_bytes()) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().to_path_buf();
-        let open = move || lsm_at(&path);
+        let open = move || lsm_at(&path, rows);
         runtime().block_on(check(Box::new(open), true, steps));
     }
 
     #[test]
-    fn lsm_and_memory_are_the_same(steps in steps()) {
+    fn lsm_and_memory_are_the_same(steps in steps(), rows in row_cache_bytes()) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().to_path_buf();
         let open = move || {
-            let mirror = Mirror::new(lsm_at(&path), Arc::new(Memory::new()));
+            let mirror = Mirror::new(lsm_at(&path, rows), Arc::new(Memory::new()));
             Arc::new(mirror) as Arc<dyn Engine>
         };
         runtime().block_on(check(Box::new(open), false, steps));

@@ -1,0 +1,210 @@
+//! Rows that were read lately, in front of the tree: a hash lookup instead of a walk over tables.
+//!
+//! Not a write cache and not a cache of blocks: it is filled by point reads only, never by commits
+//! or scans, and may forget anything at any time.
+//!
+//! # Why a hit is right
+//!
+//! An entry says: since the commit at [`Row::since`] the key has had this value, and no commit
+//! that readers can see has changed it after. So every base from there on may use it.
+//!
+//! ```text
+//! reader at base B                        committer, for each batch
+//!   get: an entry with since <= B           for each key, under its fence's lock:
+//!   else read the tree at B                   fence = F, above every base there is; remove entry
+//!   offer, under the key's fence's lock:    write and sync the batch
+//!     only if fence <= B:                   show the new base, F or above
+//!       insert, with since = fence
+//! ```
+//!
+//! Keys share a fixed number of fences by their hash; a fence is the time from which on none of its
+//! keys has changed. A reader inserts only what it read at or after the fence, so what it read is
+//! the newest value *and* no batch that has begun changes it. That holds in every order:
+//!
+//! - offered before the fence is raised: the entry is the old value and is removed with the raise,
+//!   before the new base is shown. Only readers of old bases can have met it, and for them it is
+//!   right;
+//! - offered after the raise and before the new base is shown: the reader's base is below F, so it
+//!   is refused. This is why nothing need be done after the base was shown;
+//! - offered after that, but read at an old base: refused for the same reason, however late;
+//! - read at the new base: accepted with `since` = F, which no older base reaches, so no reader of
+//!   an old base meets a new value.
+//!
+//! The check and the insertion share one critical section with the raise and the removal. Inserting
+//! first, and removing again when the fence turns out to be raised, would not do: between the two a
+//! reader of the new base could meet the old value. A get takes no lock but the cache's own.
+//!
+//! When writing a batch fails, nobody knows what of it the tree will show: the cache is emptied and
+//! takes nothing any more ([`RowCache::stop`]). A dropped space needs nothing: reads ask for the
+//! space first, and its id is never used again, so its entries age out.
+//!
+//! This file is hot: a hit allocates nothing.
+
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{Equivalent, Weighter};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::recent::HashedAlready;
+use crate::kv::Ts;
+
+/// Values above it are not kept: reading one costs more than finding it.
+pub(super) const VALUE_BYTES_MAX: usize = 16 << 10;
+
+/// Fences: enough that a batch refuses few readers of other keys, few enough (64 KiB) to be
+/// nothing beside the rows.
+const FENCES: usize = 4096;
+
+/// Memory of an entry beside its key and value: its places in the cache's tables, which are a
+/// third empty, and what the allocator adds to three small pieces.
+const ENTRY_BYTES: u64 = 192;
+
+/// What an entry is guessed to take, to choose how the cache divides itself.
+const ENTRY_BYTES_TYPICAL: u64 = 512;
+
+/// After this time no value counts as new enough to be kept.
+const NEVER: Ts = Ts(u64::MAX);
+
+/// What is known about a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Its value; `None` when it has none.
+    pub(super) value: Option<Bytes>,
+    /// From when on that is so.
+    since: Ts,
+}
+
+/// A key to be looked for: its physical form and the hash of that.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    hash: u64,
+    physical: &'a [u8],
+}
+
+/// A key in the cache.
+struct OwnPlace {
+    hash: u64,
+    physical: Box<[u8]>,
+}
+
+impl Hash for Place<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Hash for OwnPlace {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl PartialEq for OwnPlace {
+    fn eq(&self, other: &OwnPlace) -> bool {
+        self.physical == other.physical
+    }
+}
+
+impl Eq for OwnPlace {}
+
+impl Equivalent<OwnPlace> for Place<'_> {
+    fn equivalent(&self, own: &OwnPlace) -> bool {
+        self.hash == own.hash && *self.physical == *own.physical
+    }
+}
+
+#[derive(Clone)]
+struct Weigher;
+
+impl Weighter<OwnPlace, Row> for Weigher {
+    fn weight(&self, place: &OwnPlace, row: &Row) -> u64 {
+        let bytes = place.physical.len() + row.value.as_ref().map_or(0, Bytes::len);
+        u64::try_from(bytes).map_or(u64::MAX, |bytes| bytes.saturating_add(ENTRY_BYTES))
+    }
+}
+
+/// The cache.
+pub(super) struct RowCache {
+    rows: Cache<OwnPlace, Row, Weigher, BuildHasherDefault<HashedAlready>>,
+    /// [`FENCES`] of them. Each: none of its keys was changed by a commit after this time.
+    fences: Box<[Mutex<Ts>]>,
+    /// Makes hashes that nobody outside can foresee.
+    seed: u64,
+}
+
+impl RowCache {
+    /// An empty cache that takes up to `bytes` of memory, its own tables included.
+    pub(super) fn new(bytes: u64) -> RowCache {
+        let rows = usize::try_from(bytes / ENTRY_BYTES_TYPICAL).unwrap_or(usize::MAX);
+        let hashing = BuildHasherDefault::default();
+        RowCache {
+            rows: Cache::with(rows, bytes, Weigher, hashing, DefaultLifecycle::default()),
+            fences: (0..FENCES).map(|_| Mutex::new(Ts(0))).collect(),
+            seed: rand::random(),
+        }
+    }
+
+    /// Where a physical key would be.
+    pub(super) fn place<'a>(&self, physical: &'a [u8]) -> Place<'a> {
+        let hash = xxh3_64_with_seed(physical, self.seed);
+        Place { hash, physical }
+    }
+
+    /// What a reader of the base at `ts` sees at a place, when that is known.
+    pub(super) fn get(&self, place: &Place<'_>, ts: Ts) -> Option<Row> {
+        self.rows.get(place).filter(|row| row.since <= ts)
+    }
+
+    /// Keeps what a reader of the base at `ts` found in the tree, unless that may be outdated.
+    pub(super) fn offer(&self, place: &Place<'_>, value: Option<&Bytes>, ts: Ts) {
+        if value.is_some_and(|value| VALUE_BYTES_MAX < value.len()) {
+            return;
+        }
+        let fence = self.fence(place);
+        if ts < *fence {
+            return;
+        }
+        let own = OwnPlace {
+            hash: place.hash,
+            physical: Box::from(place.physical),
+        };
+        let row = Row {
+            value: value.cloned(),
+            since: *fence,
+        };
+        // Under the fence's lock, see the head of this file.
+        self.rows.insert(own, row);
+    }
+
+    /// Forgets a key that a batch is going to change. For the committer, before the batch is
+    /// written; `ts` lies above every base there is and not above the one that will show the batch.
+    pub(super) fn forget(&self, place: &Place<'_>, ts: Ts) {
+        let mut fence = self.fence(place);
+        // Never lower than it was: a stopped cache stays stopped.
+        *fence = ts.max(*fence);
+        self.rows.remove(place);
+    }
+
+    /// Forgets everything and keeps nothing from now on.
+    pub(super) fn stop(&self) {
+        for fence in &self.fences {
+            *fence.lock() = NEVER;
+        }
+        self.rows.clear();
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the remainder is below the number of fences"
+    )]
+    fn fence(&self, place: &Place<'_>) -> MutexGuard<'_, Ts> {
+        let fence_idx = usize::try_from(place.hash).unwrap_or(usize::MAX) % FENCES;
+        self.fences[fence_idx].lock()
+    }
+}
+
+#[cfg(test)]
+mod tests;

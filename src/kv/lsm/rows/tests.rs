@@ -1,0 +1,214 @@
+//! The protocol in every order of its steps, and the limits.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+const BIG: u64 = 64 << 20;
+
+fn value(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+/// What happens between two locks, so what other threads can come between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The committer: raise the fence of a key and remove it.
+    Forget(usize),
+    /// The committer: show a base with a new value of both keys.
+    Show,
+    /// A reader takes the newest base.
+    Take(usize),
+    /// It asks the cache, and the tree when it must.
+    Read(usize),
+    /// It offers what it read from the tree.
+    Offer(usize),
+}
+
+/// Two commits that both write keys 0 and 1.
+const COMMITS: [Step; 6] = [
+    Step::Forget(0),
+    Step::Forget(1),
+    Step::Show,
+    Step::Forget(1),
+    Step::Forget(0),
+    Step::Show,
+];
+
+/// What a reader does: one that is slow, and one that reads again at its old base.
+const READERS: [&[Step]; 2] = [
+    &[Step::Take(0), Step::Read(0), Step::Offer(0)],
+    &[Step::Take(1), Step::Read(1), Step::Offer(1), Step::Read(1)],
+];
+
+/// The key of each reader: the same one for both in one run, a different one in another.
+type Keys = [usize; 2];
+
+struct Reader {
+    base: Ts,
+    /// What it read from the tree.
+    read: Option<Row>,
+}
+
+struct World<'a> {
+    cache: &'a RowCache,
+    names: [String; 2],
+    keys: Keys,
+    /// Values of both keys by the base that first shows them.
+    shown: BTreeMap<Ts, Option<Bytes>>,
+    readers: [Reader; 2],
+    hits: u64,
+}
+
+impl World<'_> {
+    fn newest(&self) -> Ts {
+        *self.shown.last_key_value().unwrap().0
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Forget(key) => {
+                let place = self.cache.place(self.names[key].as_bytes());
+                self.cache.forget(&place, Ts(self.newest().0 + 1));
+            }
+            Step::Show => {
+                // The storage library's times may jump.
+                let ts = Ts(self.newest().0 + 3);
+                let text = format!("at {ts:?}");
+                self.shown.insert(ts, Some(value(&text)));
+            }
+            Step::Take(reader) => self.readers[reader].base = self.newest(),
+            Step::Read(reader) => {
+                let base = self.readers[reader].base;
+                let place = self.cache.place(self.names[self.keys[reader]].as_bytes());
+                let row = self.cache.get(&place, base);
+                self.hits += u64::from(row.is_some());
+                let right = self.shown[&base].clone();
+                if let Some(row) = &row {
+                    assert_eq!(row.value, right);
+                }
+                let from_tree = Row {
+                    value: right,
+                    since: base,
+                };
+                self.readers[reader].read = row.is_none().then_some(from_tree);
+            }
+            Step::Offer(reader) => {
+                let Reader { base, read } = &self.readers[reader];
+                let place = self.cache.place(self.names[self.keys[reader]].as_bytes());
+                if let Some(read) = read {
+                    self.cache.offer(&place, read.value.as_ref(), *base);
+                }
+            }
+        }
+        self.check();
+    }
+
+    /// Whoever reads now, at whatever base, gets the value of that base or none.
+    fn check(&self) {
+        for name in &self.names {
+            let place = self.cache.place(name.as_bytes());
+            for (base, right) in &self.shown {
+                if let Some(row) = self.cache.get(&place, *base) {
+                    assert_eq!(&row.value, right, "{name} at {base:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Every way to put the three sequences into one.
+fn orders(rests: [&[Step]; 3], so_far: &mut Vec<Step>, visit: &mut impl FnMut(&[Step])) {
+    if rests.iter().all(|rest| rest.is_empty()) {
+        return visit(so_far);
+    }
+    for of in 0..rests.len() {
+        if let Some((first, rest)) = rests[of].split_first() {
+            let mut rests = rests;
+            rests[of] = rest;
+            so_far.push(*first);
+            orders(rests, so_far, visit);
+            so_far.pop();
+        }
+    }
+}
+
+#[test]
+fn in_every_order_each_base_gets_its_own_value() {
+    for keys in [[0, 0], [0, 1]] {
+        let cache = RowCache::new(BIG);
+        let (mut runs, mut hits, mut start) = (0, 0, Ts(10));
+        orders(
+            [&COMMITS, READERS[0], READERS[1]],
+            &mut Vec::new(),
+            &mut |order| {
+                let mut world = World {
+                    cache: &cache,
+                    names: [format!("{runs} a"), format!("{runs} b")],
+                    keys,
+                    shown: BTreeMap::from([(start, None)]),
+                    readers: [(); 2].map(|()| Reader {
+                        base: start,
+                        read: None,
+                    }),
+                    hits: 0,
+                };
+                for step in order {
+                    world.step(*step);
+                }
+                runs += 1;
+                hits += world.hits;
+                start = Ts(world.newest().0 + 1);
+            },
+        );
+        assert_eq!(runs, 60_060);
+        assert!(1000 < hits, "{hits} hits: the orders show nothing");
+    }
+}
+
+#[test]
+fn an_old_reader_may_fill_and_use_what_has_not_changed() {
+    let cache = RowCache::new(BIG);
+    let (same, changed) = (cache.place(b"same"), cache.place(b"changed"));
+    cache.forget(&changed, Ts(20));
+    cache.offer(&same, Some(&value("s")), Ts(5));
+    assert_eq!(cache.get(&same, Ts(4)).unwrap().value, Some(value("s")));
+    cache.offer(&changed, Some(&value("old")), Ts(19));
+    assert_eq!(cache.get(&changed, Ts(25)), None);
+    cache.offer(&changed, None, Ts(23));
+    assert_eq!(cache.get(&changed, Ts(19)), None);
+    assert_eq!(cache.get(&changed, Ts(20)).unwrap().value, None);
+}
+
+#[test]
+fn a_stopped_cache_is_empty_and_stays_so() {
+    let cache = RowCache::new(BIG);
+    let key = cache.place(b"k");
+    cache.offer(&key, Some(&value("v")), Ts(5));
+    cache.stop();
+    assert_eq!(cache.get(&key, Ts(5)), None);
+    cache.forget(&key, Ts(6));
+    cache.offer(&key, Some(&value("v")), Ts(9));
+    assert_eq!(cache.get(&key, Ts(9)), None);
+}
+
+#[test]
+fn memory_is_bounded_and_large_values_stay_outside() {
+    let cache = RowCache::new(1 << 20);
+    let kept = Bytes::from(vec![b'v'; VALUE_BYTES_MAX]);
+    let large = Bytes::from(vec![b'v'; VALUE_BYTES_MAX + 1]);
+    for (text, bytes, is_kept) in [(b"l", large, false), (b"k", kept, true)] {
+        let place = cache.place(text);
+        cache.offer(&place, Some(&bytes), Ts(1));
+        assert_eq!(cache.get(&place, Ts(1)).is_some(), is_kept);
+    }
+    for number in 0..20_000u32 {
+        let key = format!("{number:08}");
+        cache.offer(&cache.place(key.as_bytes()), Some(&value(&key)), Ts(1));
+    }
+    assert!(cache.rows.weight() <= 1 << 20);
+    assert!(1000 < cache.rows.len());
+    let off = RowCache::new(0);
+    off.offer(&off.place(b"k"), None, Ts(1));
+    assert_eq!(off.get(&off.place(b"k"), Ts(1)), None);
+}
