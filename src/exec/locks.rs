@@ -15,6 +15,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::cancel::CancelToken;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Key, Space};
 
@@ -66,6 +67,15 @@ pub struct Held {
     locks: Arc<Locks>,
     owner: Owner,
     rows: Vec<RowKey>,
+}
+
+/// How long a lock is waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait<'a> {
+    /// `innodb_lock_wait_timeout`.
+    pub timeout: Duration,
+    /// Ends the wait early.
+    pub cancel: &'a CancelToken,
 }
 
 /// What asking for a lock came to.
@@ -158,11 +168,11 @@ impl Drop for Waiting<'_> {
 }
 
 impl Held {
-    /// Locks one row, waiting at most `timeout` for who has it.
+    /// Locks one row, waiting for who has it.
     ///
     /// # Errors
-    /// 1205 after `timeout`, 1213 when waiting would close a circle.
-    pub async fn lock(&mut self, space: Space, key: &[u8], timeout: Duration) -> Result<()> {
+    /// 1205 after the timeout, 1213 when waiting would close a circle, 1317 when killed.
+    pub async fn lock(&mut self, space: Space, key: &[u8], wait: Wait<'_>) -> Result<()> {
         let row = (space, key.to_vec());
         if self.rows.len() >= ROW_LOCKS_MAX {
             let text = format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
@@ -171,24 +181,26 @@ impl Held {
         match self.locks.ask(self.owner, &row)? {
             Asked::HeldAlready => return Ok(()),
             Asked::Granted => {}
-            Asked::Queued(granted) => self.wait(granted, timeout).await?,
+            Asked::Queued(granted) => self.wait(granted, wait).await?,
         }
         self.rows.push(row);
         Ok(())
     }
 
-    async fn wait(&self, mut granted: oneshot::Receiver<()>, timeout: Duration) -> Result<()> {
+    async fn wait(&self, mut granted: oneshot::Receiver<()>, wait: Wait<'_>) -> Result<()> {
         let _waiting = Waiting { locks: &self.locks, owner: self.owner };
-        if matches!(tokio::time::timeout(timeout, &mut granted).await, Ok(Ok(()))) {
-            return Ok(());
-        }
-        // The grant may have come between the timeout and here: then the lock is ours after all.
+        let failed = tokio::select! {
+            biased;
+            Ok(()) = &mut granted => return Ok(()),
+            stopped = wait.cancel.stopped() => stopped,
+            () = tokio::time::sleep(wait.timeout) => {
+                let text = "Lock wait timeout exceeded; try restarting transaction";
+                Error::new(Code::LockWaitTimeout, text)
+            }
+        };
+        // The grant may have come between the end of the wait and here: then the lock is ours.
         granted.close();
-        if granted.try_recv().is_ok() {
-            return Ok(());
-        }
-        let text = "Lock wait timeout exceeded; try restarting transaction";
-        Err(Error::new(Code::LockWaitTimeout, text))
+        if granted.try_recv().is_ok() { Ok(()) } else { Err(failed) }
     }
 
     /// Whether nobody holds any lock.
@@ -214,9 +226,13 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
-    const SOON: Duration = Duration::from_millis(20);
-    const LATE: Duration = Duration::from_secs(20);
     const T: Space = Space(1);
+
+    fn wait(millis: u64) -> Wait<'static> {
+        static CANCEL: std::sync::LazyLock<CancelToken> =
+            std::sync::LazyLock::new(CancelToken::default);
+        Wait { timeout: Duration::from_millis(millis), cancel: &CANCEL }
+    }
 
     fn locks() -> Arc<Locks> {
         Arc::new(Locks::default())
@@ -226,12 +242,12 @@ mod tests {
     async fn a_held_row_times_out_and_a_free_one_does_not() {
         let locks = locks();
         let (mut one, mut two) = (locks.owner(), locks.owner());
-        one.lock(T, b"a", SOON).await.unwrap();
-        one.lock(T, b"a", SOON).await.unwrap();
-        two.lock(T, b"b", SOON).await.unwrap();
-        assert_eq!(two.lock(T, b"a", SOON).await.unwrap_err().code(), Code::LockWaitTimeout);
+        one.lock(T, b"a", wait(20)).await.unwrap();
+        one.lock(T, b"a", wait(20)).await.unwrap();
+        two.lock(T, b"b", wait(20)).await.unwrap();
+        assert_eq!(two.lock(T, b"a", wait(20)).await.unwrap_err().code(), Code::LockWaitTimeout);
         drop(one);
-        two.lock(T, b"a", SOON).await.unwrap();
+        two.lock(T, b"a", wait(20)).await.unwrap();
         drop(two);
         assert!(locks.is_idle());
     }
@@ -240,13 +256,13 @@ mod tests {
     async fn a_circle_of_waits_is_a_deadlock_and_the_other_side_goes_on() {
         let locks = locks();
         let (mut one, mut two) = (locks.owner(), locks.owner());
-        one.lock(T, b"a", LATE).await.unwrap();
-        two.lock(T, b"b", LATE).await.unwrap();
-        let waiter = tokio::spawn(async move { one.lock(T, b"b", LATE).await.map(|()| one) });
+        one.lock(T, b"a", wait(20_000)).await.unwrap();
+        two.lock(T, b"b", wait(20_000)).await.unwrap();
+        let waiter = tokio::spawn(async move { one.lock(T, b"b", wait(20_000)).await.map(|()| one) });
         while locks.waits.lock().is_empty() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(two.lock(T, b"a", LATE).await.unwrap_err().code(), Code::Deadlock);
+        assert_eq!(two.lock(T, b"a", wait(20_000)).await.unwrap_err().code(), Code::Deadlock);
         drop(two);
         assert_eq!(waiter.await.unwrap().unwrap().count(), 2);
         assert!(locks.is_idle());
@@ -256,9 +272,9 @@ mod tests {
     async fn a_waiter_that_went_away_is_passed_over() {
         let locks = locks();
         let (mut one, mut two, mut three) = (locks.owner(), locks.owner(), locks.owner());
-        one.lock(T, b"a", LATE).await.unwrap();
-        assert!(two.lock(T, b"a", SOON).await.is_err());
-        let waiter = tokio::spawn(async move { three.lock(T, b"a", LATE).await.map(|()| three) });
+        one.lock(T, b"a", wait(20_000)).await.unwrap();
+        assert!(two.lock(T, b"a", wait(20)).await.is_err());
+        let waiter = tokio::spawn(async move { three.lock(T, b"a", wait(20_000)).await.map(|()| three) });
         while locks.waits.lock().is_empty() {
             tokio::task::yield_now().await;
         }

@@ -327,6 +327,7 @@ impl SelectStream {
                     break;
                 }
                 collector.add_batch(&program, &reader, self)?;
+                tokio::task::yield_now().await;
                 self.rows_read = reader.rows_read();
             },
         }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::locks::{Held, Locks};
+use super::cancel::CancelToken;
+use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, WriteSet};
@@ -149,9 +150,10 @@ impl Transaction {
     /// Locks one row until the transaction ends.
     ///
     /// # Errors
-    /// 1205 and 1213.
-    pub async fn lock(&mut self, space: Space, key: &[u8]) -> Result<()> {
-        self.locks.lock(space, key, self.lock_timeout).await
+    /// 1205, 1213 and 1317.
+    pub async fn lock(&mut self, space: Space, key: &[u8], cancel: &CancelToken) -> Result<()> {
+        let wait = Wait { timeout: self.lock_timeout, cancel };
+        self.locks.lock(space, key, wait).await
     }
 
     /// Whether nobody holds any row lock.

@@ -11,7 +11,8 @@ use super::refusal::{self, Refusal};
 use super::span::Span;
 use super::verdict::{End, Path, Permission, Reason, Verdict};
 use super::{order, point, residual, text};
-use crate::catalog::Table;
+use crate::catalog::{KeyPart, Table};
+use crate::codec::key::Direction;
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
 use crate::sql::bound::{Hints, OrderBy};
@@ -316,8 +317,14 @@ pub(super) fn key_columns(table: &Table) -> Vec<String> {
         .collect()
 }
 
+/// The path of the primary key, its directions included.
 pub(super) fn primary_path(table: &Table) -> Path {
-    Path::PrimaryKey(key_columns(table))
+    let columns = key_columns(table).into_iter().zip(&table.key);
+    let with_direction = |(name, part): (String, &KeyPart)| match part.direction {
+        Direction::Asc => name,
+        Direction::Desc => name + " DESC",
+    };
+    Path::PrimaryKey(columns.map(with_direction).collect())
 }
 
 impl PointGet {

@@ -17,6 +17,8 @@ mod place;
 mod point;
 pub mod refusal;
 pub mod residual;
+#[cfg(test)]
+mod soundness;
 pub mod span;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -155,7 +155,8 @@ pub(super) fn first_column(request: &Request<'_>, derived: &Derived<'_>) -> Reas
     let Some(part) = table.key.first() else {
         return Reason::NotNeeded;
     };
-    let column = text::column_name(table, part.column_idx);
+    let column = table.columns.get(part.column_idx);
+    let column = column.map_or(String::new(), |column| column.name.clone());
     match obstacle_on(part.column_idx, derived) {
         Some((condition, obstacle)) => Reason::Blocked {
             column,

@@ -200,7 +200,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Of a COM_CHANGE_USER: an empty answer may mean no password or a client that waits for a
+    /// Of a `COM_CHANGE_USER`: an empty answer may mean no password or a client that waits for a
     /// salt, so it is asked again.
     pub fn of_change_user(plugin: Option<&[u8]>, response: &[u8]) -> FirstAnswer {
         match FirstAnswer::of_hello(plugin, response) {

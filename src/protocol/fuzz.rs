@@ -59,7 +59,7 @@ pub fn execute_parameters(body: &[u8], count: u16) {
     let _second = parameters.decode(body);
 }
 
-/// Decodes a hello and a COM_CHANGE_USER, and checks a password with what they hold.
+/// Decodes a hello and a `COM_CHANGE_USER`, and checks a password with what they hold.
 pub fn login(payload: &[u8]) {
     let salt = Salt::fixed([7; 20]);
     let password = Password::of("secret");

@@ -1,4 +1,4 @@
-//! The login packets: the server's greeting, the client's hello, COM_CHANGE_USER's body, and the
+//! The login packets: the server's greeting, the client's hello, `COM_CHANGE_USER`'s body, and the
 //! request to use another plug-in.
 //!
 //! Who may log in is decided elsewhere; whether a password is right, in [`super::auth`].
@@ -54,7 +54,7 @@ pub fn put_fast_auth_success(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0x01, 0x03]);
 }
 
-/// Who a client says it is, in a hello or a COM_CHANGE_USER.
+/// Who a client says it is, in a hello or a `COM_CHANGE_USER`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     /// The user's name.
@@ -139,7 +139,7 @@ impl Hello {
 }
 
 impl Login {
-    /// Takes the body of a COM_CHANGE_USER apart.
+    /// Takes the body of a `COM_CHANGE_USER` apart.
     ///
     /// # Errors
     /// 1835 when it ends early, 1300 when a name is not UTF-8.

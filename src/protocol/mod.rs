@@ -5,7 +5,8 @@
 //! `session` gives the answers. It is the only room that knows what a packet looks like.
 //!
 //! In reading order: [`wire`] (integers and strings), [`packet`] (framing in both directions),
-//! [`capabilities`], [`auth`], [`handshake`], [`command`], [`parameters`] (of EXECUTE), [`reply`] (OK, ERR, EOF), [`column`], [`row`], [`fuzz`].
+//! [`capabilities`], [`auth`], [`handshake`], [`command`], [`parameters`] (of EXECUTE), [`reply`]
+//! (OK, ERR, EOF), [`mod@column`], [`row`], [`fuzz`].
 //!
 //! Source: MySQL Server Doxygen documentation, "Client/Server Protocol".
 

@@ -69,7 +69,7 @@ pub struct Parameters {
     /// One per parameter, or none while no parameter has long data.
     long_data: Vec<Option<Vec<u8>>>,
     long_data_bytes: usize,
-    /// SEND_LONG_DATA has no answer, so what is wrong with it is said by the next EXECUTE.
+    /// `SEND_LONG_DATA` has no answer, so what is wrong with it is said by the next EXECUTE.
     long_data_error: Option<Error>,
 }
 
@@ -99,7 +99,8 @@ impl Parameters {
         if bytes_max < self.long_data_bytes {
             self.clear_long_data();
             let message = format!(
-                "Got a packet bigger than 'max_allowed_packet' bytes: long data of more than {bytes_max} bytes"
+                "Got a packet bigger than 'max_allowed_packet' bytes: \
+                 long data of more than {bytes_max} bytes"
             );
             self.long_data_error = Some(Error::new(Code::PacketTooLarge, message));
             return;

@@ -10,9 +10,9 @@ const MESSAGE_BYTES_MAX: usize = 2048;
 /// What an OK packet says.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome<'a> {
-    /// Rows changed, or found under FOUND_ROWS.
+    /// Rows changed, or found under `FOUND_ROWS`.
     pub affected_rows: u64,
-    /// The first AUTO_INCREMENT value that the statement made.
+    /// The first `AUTO_INCREMENT` value that the statement made.
     pub last_insert_id: u64,
     /// The session's state.
     pub status: Status,

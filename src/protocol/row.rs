@@ -56,7 +56,8 @@ impl RowEncoder {
         }
     }
 
-    /// Appends a row's payload, TIMESTAMPs in the given zone. After an error the buffer holds a part of it.
+    /// Appends a row's payload, TIMESTAMPs in the given zone. After an error the buffer holds a
+    /// part of it.
     ///
     /// # Errors
     /// An internal error when the values are not those of the columns.

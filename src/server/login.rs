@@ -1,4 +1,4 @@
-//! From the greeting to the OK that ends a login; and COM_CHANGE_USER, which is a login again.
+//! From the greeting to the OK that ends a login; and `COM_CHANGE_USER`, which is a login again.
 
 use std::net::IpAddr;
 

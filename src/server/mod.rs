@@ -2,7 +2,7 @@
 //! stops in an orderly way.
 //!
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
-//! `session`. In reading order: [`listener`] (accept, limit, stop), [`accounts`], [`connection`]
+//! `session`. In reading order: [`listener`] (accept, limit, stop), [`accounts`], `connection`
 //! (the loop over commands), and what it stands on: `wire` (one socket's input and output),
 //! `login`, `queries`, `prepared`, `rows`.
 

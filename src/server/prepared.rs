@@ -111,7 +111,7 @@ fn unknown(id: u32, command: &str) -> Error {
 }
 
 impl Talk {
-    /// COM_STMT_PREPARE.
+    /// `COM_STMT_PREPARE`.
     pub(super) fn prepare(&mut self, text: &[u8]) {
         let prepared = self.try_prepare(text);
         self.refresh();
@@ -158,7 +158,7 @@ impl Talk {
         }
     }
 
-    /// COM_STMT_EXECUTE.
+    /// `COM_STMT_EXECUTE`.
     pub(super) async fn execute(&mut self, execute: Execute<'_>) -> std::result::Result<(), Gone> {
         let id = self.statements.resolve(execute.id);
         let replied = match self.statements.find(id, "EXECUTE") {
@@ -232,7 +232,7 @@ impl Talk {
         }
     }
 
-    /// COM_STMT_FETCH.
+    /// `COM_STMT_FETCH`.
     pub(super) async fn fetch(&mut self, id: u32, rows_max: u32) -> std::result::Result<(), Gone> {
         let cursor = match self.statements.find(id, "FETCH") {
             Ok(statement) => statement.cursor.as_mut().ok_or_else(|| no_cursor(id)),
@@ -271,7 +271,7 @@ impl Talk {
         }
     }
 
-    /// COM_STMT_RESET.
+    /// `COM_STMT_RESET`.
     pub(super) fn reset_statement(&mut self, id: u32) {
         self.close_cursor(id);
         let found = self.statements.find(id, "RESET");

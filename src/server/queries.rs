@@ -90,7 +90,7 @@ impl Talk {
         }
     }
 
-    /// COM_INIT_DB.
+    /// `COM_INIT_DB`.
     pub(super) fn init_db(&mut self, name: &[u8]) {
         let changed = match name_text(name) {
             Ok(name) => self.session.use_database(name),
@@ -101,7 +101,7 @@ impl Talk {
         self.ok_or_error(changed);
     }
 
-    /// COM_FIELD_LIST: definitions without count and without rows.
+    /// `COM_FIELD_LIST`: definitions without count and without rows.
     pub(super) fn field_list(&mut self, table: &[u8], wildcard: &[u8]) {
         let listed = match (name_text(table), name_text(wildcard)) {
             (Ok(table), Ok(wildcard)) => self.session.list_fields(table, wildcard),
@@ -124,7 +124,7 @@ impl Talk {
         }
     }
 
-    /// COM_STATISTICS: a bare text.
+    /// `COM_STATISTICS`: a bare text.
     pub(super) fn statistics(&mut self) {
         let processes = self.context.shared.processes();
         let seconds = processes.uptime().as_secs();
@@ -142,7 +142,7 @@ impl Talk {
             .packet(|out| out.extend_from_slice(text.as_bytes()));
     }
 
-    /// COM_RESET_CONNECTION.
+    /// `COM_RESET_CONNECTION`.
     pub(super) fn reset_connection(&mut self) {
         self.statements.clear();
         let reset = self.session.reset();
@@ -151,7 +151,7 @@ impl Talk {
         self.ok_or_error(reset);
     }
 
-    /// COM_SET_OPTION.
+    /// `COM_SET_OPTION`.
     pub(super) fn set_multi_statements(&mut self, allowed: bool) {
         self.session.set_multi_statements(allowed);
         self.wire.end_of_rows(self.state.status, 0);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Session;
 use super::listing::Listing;
-use crate::catalog::{Column, Definitions, Table};
+use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{select, write};
 use crate::sql::ast::{Expr as AstExpr, Statement, TableName};
-use crate::sql::bind::{self, FindTable, Names};
+use crate::sql::bind::{self, Names};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::Expr;
 use crate::types::{ResultColumn, Value};
@@ -32,12 +32,6 @@ impl Compiled {
             Compiled::Write(_) => Arc::new([]),
             Compiled::Listing(listing) => listing.result_columns().into(),
         }
-    }
-}
-
-impl FindTable for Definitions {
-    fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
-        self.table(database, name).map(Arc::clone)
     }
 }
 

@@ -30,7 +30,7 @@ pub enum Reply {
 pub struct Done {
     /// Rows changed, or found for clients that asked for that.
     pub affected_rows: u64,
-    /// The first AUTO_INCREMENT value that the statement made; 0 for none.
+    /// The first `AUTO_INCREMENT` value that the statement made; 0 for none.
     pub last_insert_id: u64,
     /// How many warnings SHOW WARNINGS has.
     pub warnings_count: u16,
@@ -63,7 +63,7 @@ pub struct Prepared {
 /// What a connection must know of its session's settings; asked for after each statement.
 #[derive(Debug, Clone, Copy)]
 pub struct WireState {
-    /// AUTOCOMMIT, IN_TRANSACTION and NO_BACKSLASH_ESCAPES as they are now.
+    /// AUTOCOMMIT, `IN_TRANSACTION` and `NO_BACKSLASH_ESCAPES` as they are now.
     pub status: Status,
     /// How JSON columns are described.
     pub json_as: JsonAs,

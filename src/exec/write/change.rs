@@ -207,6 +207,7 @@ impl Finder<'_> {
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             self.take_batch(&reader, plan.residual.as_ref(), &mut found, &mut budget)?;
+            tokio::task::yield_now().await;
         }
         if !sorted {
             self.sort(&mut found)?;
@@ -219,12 +220,12 @@ impl Finder<'_> {
     }
 
     async fn lock_known_keys(&mut self, plan: &TablePlan) -> Result<()> {
-        let space = space(self.target.table);
+        let (space, cancel) = (space(self.target.table), &self.env.cancel);
         match &plan.access {
-            Access::PointGet(get) => self.transaction.lock(space, &get.key).await,
+            Access::PointGet(get) => self.transaction.lock(space, &get.key, cancel).await,
             Access::MultiGet(get) => {
                 for key in &get.keys {
-                    self.transaction.lock(space, key).await?;
+                    self.transaction.lock(space, key, cancel).await?;
                 }
                 Ok(())
             }
@@ -236,7 +237,7 @@ impl Finder<'_> {
         let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
         keys.sort_unstable();
         for key in keys {
-            self.transaction.lock(space(self.target.table), key).await?;
+            self.transaction.lock(space(self.target.table), key, &self.env.cancel).await?;
         }
         Ok(())
     }

@@ -152,7 +152,7 @@ impl Inserter<'_> {
         }
         let space = space(&self.insert.table);
         for key in sorted_keys(rows) {
-            self.transaction.lock(space, key).await?;
+            self.transaction.lock(space, key, &self.env.cancel).await?;
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Inserter<'_> {
     async fn old_rows(&mut self, rows: &[Proposed]) -> Result<Vec<Option<Bytes>>> {
         let space = space(&self.insert.table);
         for key in sorted_keys(rows) {
-            self.transaction.lock(space, key).await?;
+            self.transaction.lock(space, key, &self.env.cancel).await?;
         }
         let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
         Ok(self.transaction.view().multi_get(space, &keys).await?)

@@ -12,7 +12,6 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
-
 use tokio::sync::oneshot;
 
 use super::journal::{MARKER_KEY, Marker};

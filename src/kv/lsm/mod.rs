@@ -444,4 +444,6 @@ fn first_present(base: &Base, keys: &[(Space, Key)]) -> Result<Option<(Space, Ke
 }
 
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod tests;

@@ -45,10 +45,10 @@ fn answer(directives: &[String], input: &str) -> String {
                 assert_index_parses(index, &table);
             }
             let formats = directive(directives, "formats").unwrap_or("traditional tree");
-            let mut text = render(&wanted, formats, (&table, &plan), &ctx);
-            if let Some(error) = refusal {
-                text.push_str(&format!("\n{error}"));
-            }
+            let text = render(&wanted, formats, (&table, &plan), &ctx);
+            let error = refusal.map(|error| error.message().to_owned());
+            let shown = plan.refusal.as_ref().map(ToString::to_string);
+            assert_eq!(error, shown);
             text
         }
         Err(error) => error.to_string(),

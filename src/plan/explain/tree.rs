@@ -75,7 +75,14 @@ fn empty_reason(source: &Source<'_>) -> Option<String> {
 
 /// How much is read, and how.
 fn amount(source: &Source<'_>) -> String {
-    let about = match source.rows() {
+    // Where every row read is wanted, a LIMIT ends the reading.
+    let wanted = source.plan.rows_wanted;
+    let wanted = wanted.filter(|_| source.plan.residual.is_none());
+    let rows = match (source.rows(), wanted) {
+        (Some(rows), Some(wanted)) => Some(rows.min(wanted)),
+        (rows, _) => rows,
+    };
+    let about = match rows {
         Some(1) => "about 1 row".to_owned(),
         Some(rows) => format!("about {rows} rows"),
         None => "an unknown number of rows".to_owned(),
@@ -85,9 +92,10 @@ fn amount(source: &Source<'_>) -> String {
         Access::PointGet(_) => "at most 1 row by 1 key".to_owned(),
         Access::MultiGet(gets) => format!("{about} by {} keys", gets.keys.len()),
         Access::PrefixScan(scan) => format!("{about} in {}", counted(scan.ranges.len(), "span")),
-        Access::FullScan => match source.rows() {
-            Some(rows) => format!("all rows (about {rows})"),
-            None => "all rows".to_owned(),
+        Access::FullScan => match (wanted, rows) {
+            (Some(wanted), _) => format!("at most {wanted} rows"),
+            (None, Some(rows)) => format!("all rows (about {rows})"),
+            (None, None) => "all rows".to_owned(),
         },
     }
 }

@@ -6,6 +6,7 @@ use super::scope::{Clause, Scope};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Literal, OrderItem};
 use crate::sql::bound::OrderBy;
+use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ColumnType;
 
@@ -60,8 +61,7 @@ impl Scope<'_> {
     /// 3065.
     pub(super) fn check_distinct_order(&self, order_by: &[OrderBy]) -> Result<()> {
         for (idx, key) in order_by.iter().enumerate() {
-            let selected = self.items.iter().any(|item| same(&item.expr, &key.expr));
-            if selected || matches!(key.expr.kind, ExprKind::Literal(_)) {
+            if self.is_selected(&key.expr) {
                 continue;
             }
             return Err(Error::new(
@@ -74,6 +74,16 @@ impl Scope<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the expression follows from what is selected.
+    fn is_selected(&self, expr: &Expr) -> bool {
+        if self.items.iter().any(|item| same(&item.expr, expr)) {
+            return true;
+        }
+        let mut selected = !matches!(expr.kind, ExprKind::Column(_));
+        fold::each_child(expr, &mut |child| selected = selected && self.is_selected(child));
+        selected
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::types::{ResultColumn, Value};
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// Characters that `COUNT` takes when shown: MySQL's.
 const COUNT_CHARS: u32 = 21;
@@ -136,7 +136,7 @@ fn display_chars(expr: &Expr) -> u32 {
             let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
             digits + u32::from(*number < 0)
         }
-        ExprKind::Column(_) if expr.ty.is_integer() => COUNT_CHARS,
+        ExprKind::Column(_) if expr.ty == ColumnType::BIGINT => COUNT_CHARS,
         _ => 0,
     }
 }

@@ -4,7 +4,7 @@ use super::group::Grouping;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::{Names, from, hints, order};
 use crate::error::{Error, Result};
-use crate::sql::ast::{self, Block, Lock, QueryBody, SelectItem, TableFactor, TableRef};
+use crate::sql::ast::{self, Block, QueryBody, SelectItem, TableFactor, TableRef};
 use crate::sql::bound::{Aggregation, OrderBy, Output, Select};
 use crate::sql::expr::Expr;
 
@@ -60,7 +60,6 @@ fn check_offered(select: &ast::Select) -> Result<()> {
     let mut refused = vec![
         (!select.ctes.is_empty(), "WITH before SELECT"),
         (select.into, "SELECT INTO"),
-        (select.lock == Some(Lock::Share), "FOR SHARE"),
     ];
     if let QueryBody::Block(block) = &select.body {
         refused.push((block.counts_rows, "SQL_CALC_FOUND_ROWS"));
@@ -111,7 +110,8 @@ fn block_of(select: &ast::Select, block: &Block, names: &Names<'_>) -> Result<Se
         order_by: clauses.order_by,
         limit: count,
         offset,
-        for_update: select.lock == Some(Lock::Update),
+        // A row that is only to be shared is locked all the same: nobody may change it meanwhile.
+        for_update: select.lock.is_some(),
         parameters_count,
     })
 }

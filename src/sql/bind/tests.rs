@@ -1,1 +1,362 @@
-//! Tests.
+//! The binder's tests: goldens over three tables, and the deepest expressions.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::{FindTable, Names};
+use crate::catalog::{Column, ColumnDefault, KeyPart, Table, TableId};
+use crate::codec::key::Direction;
+use crate::codec::row::ColumnId;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::Statement;
+use crate::sql::bound::{Hints, Insert, InsertValue, OrderBy, Select, Update};
+use crate::sql::context::SessionFacts;
+use crate::sql::eval::print;
+use crate::sql::expr::{Expr, VariableScope};
+use crate::sql::parse::parse_first;
+use crate::sql::parse::tests::{DEFAULT_MODE, goldens};
+use crate::types::column_type::IntWidth;
+use crate::types::{ColumnType, Value};
+
+struct Facts;
+
+impl SessionFacts for Facts {
+    fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value<'static>> {
+        match name {
+            "autocommit" => Ok(Value::Int(1)),
+            "sql_mode" => Ok(Value::Text("STRICT_TRANS_TABLES".into())),
+            _ => Err(Error::new(
+                Code::UnknownSystemVariable,
+                format!("Unknown system variable '{name}'"),
+            )),
+        }
+    }
+
+    fn user_variable(&self, name: &str) -> Value<'static> {
+        if name == "n" { Value::Int(7) } else { Value::Null }
+    }
+
+    fn database(&self) -> Option<String> {
+        Some("d".into())
+    }
+
+    fn user(&self) -> String {
+        "root@localhost".into()
+    }
+
+    fn connection_id(&self) -> u64 {
+        1
+    }
+
+    fn last_insert_id(&self) -> u64 {
+        0
+    }
+
+    fn row_count(&self) -> i64 {
+        0
+    }
+
+    fn found_rows(&self) -> u64 {
+        0
+    }
+
+    fn version(&self) -> &'static str {
+        "8.0"
+    }
+}
+
+struct Tables;
+
+impl FindTable for Tables {
+    fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
+        match (database, name) {
+            ("d", "orders") => Ok(orders()),
+            ("d", "t") => Ok(everything()),
+            ("d", "h") => Ok(without_key()),
+            ("d", _) => Err(Error::new(
+                Code::TableMissing,
+                format!("Table '{database}.{name}' doesn't exist"),
+            )),
+            _ => Err(Error::new(
+                Code::UnknownDatabase,
+                format!("Unknown database '{database}'"),
+            )),
+        }
+    }
+}
+
+fn column(position: u32, name: &str, ty: ColumnType) -> Column {
+    Column {
+        id: ColumnId(position),
+        name: name.into(),
+        ty,
+        nullable: true,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        hidden: false,
+        comment: String::new(),
+    }
+}
+
+fn table(name: &str, key: &[usize], mut columns: Vec<Column>) -> Arc<Table> {
+    for column_idx in key {
+        columns[*column_idx].nullable = false;
+    }
+    let part = |column_idx: &usize| KeyPart {
+        column_idx: *column_idx,
+        direction: Direction::Asc,
+    };
+    Arc::new(Table {
+        id: TableId(1),
+        database: "d".into(),
+        name: name.into(),
+        columns,
+        key: key.iter().map(part).collect(),
+        options: Vec::new(),
+        comment: String::new(),
+    })
+}
+
+const INT: ColumnType = ColumnType::Int {
+    width: IntWidth::Int,
+    unsigned: false,
+};
+
+fn orders() -> Arc<Table> {
+    let text = ColumnType::Varchar {
+        chars_max: Some(32),
+    };
+    table(
+        "orders",
+        &[0, 1, 2],
+        vec![
+            column(0, "channel", text.clone()),
+            column(1, "id", text.clone()),
+            column(2, "ts", ColumnType::BIGINT),
+            column(3, "status", INT),
+            column(4, "location", text),
+        ],
+    )
+}
+
+fn everything() -> Arc<Table> {
+    let mut id = column(0, "id", ColumnType::BIGINT);
+    id.auto_increment = true;
+    let mut u = column(
+        6,
+        "u",
+        ColumnType::Int {
+            width: IntWidth::Int,
+            unsigned: true,
+        },
+    );
+    u.nullable = false;
+    u.default = ColumnDefault::Constant(Value::UInt(5));
+    let mut b = column(
+        2,
+        "b",
+        ColumnType::Varchar {
+            chars_max: Some(20),
+        },
+    );
+    b.nullable = false;
+    let decimal = ColumnType::Decimal {
+        precision: 10,
+        scale: 2,
+    };
+    table(
+        "t",
+        &[0],
+        vec![
+            id,
+            column(1, "a", INT),
+            b,
+            column(3, "c", decimal),
+            column(4, "dt", ColumnType::Datetime { fsp: 3 }),
+            column(5, "e", ColumnType::Double),
+            u,
+        ],
+    )
+}
+
+fn without_key() -> Arc<Table> {
+    let mut rowid = column(1, "_rowid", ColumnType::BIGINT_UNSIGNED);
+    rowid.hidden = true;
+    table("h", &[1], vec![column(0, "a", INT), rowid])
+}
+
+fn names(file: &str) -> Names<'static> {
+    let mut mode = DEFAULT_MODE;
+    mode.only_full_group_by = file != "loose";
+    mode.lindorm = file == "lindorm";
+    Names {
+        definitions: &Tables,
+        database: (file != "nowhere").then_some("d"),
+        mode,
+        facts: &Facts,
+    }
+}
+
+#[test]
+fn statements_bind_as_in_the_goldens() {
+    goldens("bind", |file, sql| {
+        bound(sql, names(file)).unwrap_or_else(|error| error.to_string())
+    });
+}
+
+fn bound(sql: &str, names: Names<'_>) -> Result<String> {
+    let parsed = parse_first(sql.as_bytes(), names.mode)?;
+    let mut text = String::new();
+    let parameters_count = match &parsed.statement {
+        Statement::Select(select) => {
+            let select = super::select(select, &names)?;
+            show_select(&select, &mut text);
+            select.parameters_count
+        }
+        Statement::Insert(insert) => {
+            let insert = super::insert(insert, &names)?;
+            show_insert(&insert, &mut text);
+            insert.parameters_count
+        }
+        Statement::Update(update) => {
+            let update = super::update(update, &names)?;
+            show_update(&update, &mut text);
+            update.parameters_count
+        }
+        Statement::Delete(delete) => {
+            let delete = super::delete(delete, &names)?;
+            writeln!(text, "delete {} as {}", delete.table.name, delete.alias).unwrap();
+            show_hints(&delete.hints, &mut text);
+            line("filter", delete.filter.as_ref(), &mut text);
+            show_order(&delete.order_by, &mut text);
+            line("limit", delete.limit.as_ref(), &mut text);
+            delete.parameters_count
+        }
+        Statement::Do(exprs) => {
+            for expr in exprs {
+                line("constant", Some(&super::constant(expr, &names)?), &mut text);
+            }
+            parsed.parameters_count
+        }
+        other => format!("{other:?}").len(),
+    };
+    assert_eq!(parameters_count, parsed.parameters_count);
+    text.truncate(text.trim_end().len());
+    Ok(text)
+}
+
+/// An expression with its type.
+fn typed(expr: &Expr) -> String {
+    let null = if expr.nullable { "" } else { " not null" };
+    format!("{}  [{}{null}]", print::text(expr), expr.ty)
+}
+
+fn line(what: &str, expr: Option<&Expr>, text: &mut String) {
+    if let Some(expr) = expr {
+        writeln!(text, "{what}: {}", typed(expr)).unwrap();
+    }
+}
+
+fn show_order(order_by: &[OrderBy], text: &mut String) {
+    for key in order_by {
+        let direction = if key.descending { "desc" } else { "asc" };
+        writeln!(text, "order {direction}: {}", typed(&key.expr)).unwrap();
+    }
+}
+
+fn show_hints(hints: &Hints, text: &mut String) {
+    if hints.allow_filtering || hints.timeout_ms.is_some() || !hints.unknown.is_empty() {
+        writeln!(text, "{hints:?}").unwrap();
+    }
+}
+
+fn show_select(select: &Select, text: &mut String) {
+    let table = select.table.as_ref().map_or("nothing", |table| table.name.as_str());
+    let distinct = if select.distinct { " distinct" } else { "" };
+    let locks = if select.for_update { " for update" } else { "" };
+    writeln!(text, "select{distinct} from {table} as {:?}{locks}", select.alias).unwrap();
+    show_hints(&select.hints, text);
+    line("filter", select.filter.as_ref(), text);
+    if let Some(aggregation) = &select.aggregation {
+        for key in &aggregation.keys {
+            line("key", Some(key), text);
+        }
+        for aggregate in &aggregation.aggregates {
+            let args: Vec<String> = aggregate.args.iter().map(print::text).collect();
+            let distinct = if aggregate.distinct { "distinct " } else { "" };
+            writeln!(
+                text,
+                "aggregate: {:?}({distinct}{})  [{}]",
+                aggregate.kind,
+                args.join(", "),
+                aggregate.ty
+            )
+            .unwrap();
+        }
+    }
+    line("having", select.having.as_ref(), text);
+    for output in &select.outputs {
+        let column = &output.column;
+        let origin = match column.org_name.as_str() {
+            "" => String::new(),
+            name => format!(" = {}.{}({}).{name}", column.database, column.table, column.org_table),
+        };
+        let chars = match column.display_chars {
+            0 => String::new(),
+            chars => format!(" {chars} chars"),
+        };
+        let key = if column.primary_key { " key" } else { "" };
+        writeln!(
+            text,
+            "output `{}`{origin}{key}{chars}: {}",
+            column.name,
+            typed(&output.expr)
+        )
+        .unwrap();
+    }
+    show_order(&select.order_by, text);
+    line("limit", select.limit.as_ref(), text);
+    line("offset", select.offset.as_ref(), text);
+}
+
+fn value_text(value: &InsertValue) -> String {
+    match value {
+        InsertValue::Default => "DEFAULT".into(),
+        InsertValue::Expr(expr) => print::text(expr),
+    }
+}
+
+fn show_insert(insert: &Insert, text: &mut String) {
+    writeln!(text, "{:?} {} {:?}", insert.kind, insert.table.name, insert.columns).unwrap();
+    for row in &insert.rows {
+        let values: Vec<String> = row.iter().map(value_text).collect();
+        writeln!(text, "row: {}", values.join(", ")).unwrap();
+    }
+    for (column_idx, value) in &insert.on_duplicate {
+        writeln!(text, "on duplicate ${}: {}", column_idx + 1, print::text(value)).unwrap();
+    }
+}
+
+fn show_update(update: &Update, text: &mut String) {
+    let ignore = if update.ignore { " ignore" } else { "" };
+    writeln!(text, "update{ignore} {} as {}", update.table.name, update.alias).unwrap();
+    show_hints(&update.hints, text);
+    for (column_idx, value) in &update.assignments {
+        writeln!(text, "set ${}: {}", column_idx + 1, value_text(value)).unwrap();
+    }
+    line("filter", update.filter.as_ref(), text);
+    show_order(&update.order_by, text);
+    line("limit", update.limit.as_ref(), text);
+}
+
+#[test]
+fn the_deepest_expressions_bind_within_a_small_stack() {
+    let parens = 45;
+    let nested = format!("SELECT {}1{}", "(1 + ".repeat(parens), ")".repeat(parens));
+    let chain = format!("SELECT 1{}", " + 1".repeat(395));
+    let grouped = format!("SELECT a{} FROM t GROUP BY a", " + 1".repeat(395));
+    for sql in [nested, chain, grouped] {
+        bound(&sql, names("")).unwrap();
+    }
+}

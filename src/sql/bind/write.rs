@@ -23,13 +23,13 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
     hints::hints(&insert.hints, &table.name)?;
     let source = Source::new(Arc::clone(&table), None);
     let kind = insert_kind(insert, names);
-    let mut columns = insert_columns(insert, &source, names)?;
+    let columns = insert_columns(insert, &source, names)?;
     if kind == InsertKind::Upsert {
         check_keys_named(&table, &columns)?;
     }
     let mut scope = Scope::new(*names, None, Clause::FieldList);
     let rows = match &insert.rows {
-        InsertRows::Values(rows) => insert_rows(rows, &mut columns, (&table, &mut scope))?,
+        InsertRows::Values(rows) => insert_rows(rows, &columns, (&table, &mut scope))?,
         InsertRows::Select(select) => vec![select_row(select, columns.len(), &mut scope)?],
     };
     let mut parameters_count = scope.parameters_count;
@@ -73,6 +73,11 @@ fn insert_columns(
     names: &Names<'_>,
 ) -> Result<Vec<usize>> {
     let Some(given) = &insert.columns else {
+        let is_empty = |rows: &[Vec<_>]| rows.iter().all(Vec::is_empty);
+        if matches!(&insert.rows, InsertRows::Values(rows) if is_empty(rows)) {
+            // `VALUES ()`: every column gets its default.
+            return Ok(Vec::new());
+        }
         let all = source.table.columns.iter().enumerate();
         return Ok(all.filter(|(_, column)| !column.hidden).map(|(idx, _)| idx).collect());
     };
@@ -119,13 +124,9 @@ fn check_keys_named(table: &Table, columns: &[usize]) -> Result<()> {
 
 fn insert_rows(
     rows: &[Vec<ast::InsertValue>],
-    columns: &mut Vec<usize>,
+    columns: &[usize],
     (table, scope): (&Table, &mut Scope<'_>),
 ) -> Result<Vec<Vec<InsertValue>>> {
-    if rows.iter().all(Vec::is_empty) {
-        // `VALUES ()`: every column gets its default.
-        columns.clear();
-    }
     let numeric: Vec<bool> = columns
         .iter()
         .map(|idx| table.columns.get(*idx).is_some_and(|column| column.ty.is_numeric()))

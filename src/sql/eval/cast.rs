@@ -67,12 +67,19 @@ fn clamped(number: Number, limits: (i128, i128), ctx: &EvalContext) -> Result<i1
     Ok(kept)
 }
 
-/// A text as a whole number: from the limits of `i64` to those of `u64`.
-fn whole_of_text(text: &str, ctx: &EvalContext) -> Result<i128> {
+/// A text as a whole number, from the limits of `i64` to those of `u64`. Where nothing was lost
+/// and `changes_sign` holds, a warning says that the result has the other sign.
+fn whole_of_text(
+    text: &str,
+    ctx: &EvalContext,
+    (changes_sign, warning): (fn(i128) -> bool, &str),
+) -> Result<i128> {
     let parsed = parse_i128(text.as_bytes());
     let kept = parsed.value.clamp(i128::from(i64::MIN), i128::from(u64::MAX));
     if parsed.is_truncated || kept != parsed.value {
         convert::truncated(ctx, "INTEGER", text)?;
+    } else if changes_sign(kept) {
+        convert::warn(ctx, Code::Unknown, || warning.to_owned());
     }
     Ok(kept)
 }
@@ -82,14 +89,11 @@ fn signed<'a>(value: &Value<'_>, ctx: &EvalContext) -> Result<Value<'a>> {
     let number = match value {
         Value::Int(number) => return Ok(Value::Int(*number)),
         Value::Text(_) | Value::Bytes(_) => {
-            let number = whole_of_text(&convert::text(value, ctx), ctx)?;
-            if LIMITS.1 < number {
-                convert::warn(ctx, Code::Unknown, || {
-                    "Cast to signed converted positive out-of-range integer to its negative \
-                     complement"
-                        .to_owned()
-                });
-            }
+            let warning = "Cast to signed converted positive out-of-range integer to its \
+                           negative complement";
+            let changes_sign = |number: i128| LIMITS.1 < number;
+            let text = convert::text(value, ctx);
+            let number = whole_of_text(&text, ctx, (changes_sign, warning))?;
             return Ok(Value::Int(convert::bits_of(number).cast_signed()));
         }
         other => convert::number(other, ctx)?,
@@ -111,13 +115,10 @@ fn unsigned<'a>(value: &Value<'_>, ctx: &EvalContext) -> Result<Value<'a>> {
         Value::Int(number) => return Ok(Value::UInt(number.cast_unsigned())),
         Value::UInt(number) => return Ok(Value::UInt(*number)),
         Value::Text(_) | Value::Bytes(_) => {
-            let number = whole_of_text(&convert::text(value, ctx), ctx)?;
-            if number < 0 {
-                convert::warn(ctx, Code::Unknown, || {
-                    "Cast to unsigned converted negative integer to its positive complement"
-                        .to_owned()
-                });
-            }
+            let warning =
+                "Cast to unsigned converted negative integer to its positive complement";
+            let text = convert::text(value, ctx);
+            let number = whole_of_text(&text, ctx, (|number| number < 0, warning))?;
             return Ok(Value::UInt(convert::bits_of(number)));
         }
         other => convert::number(other, ctx)?,

@@ -42,7 +42,7 @@ use super::context::EvalContext;
 use super::expr::{Expr, ExprKind, Row};
 use super::functions::{Body, Call};
 use crate::error::{Code, Error, Result};
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// The value of `expr` over `row`, as a client is shown it: its variant and scale fit `expr.ty`.
 ///
@@ -51,8 +51,12 @@ use crate::types::Value;
 /// the row's columns gives.
 pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
     let value = Scope { row, ctx }.value(expr)?;
-    match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Column(_) => Ok(value),
+    match (&expr.kind, &value, &expr.ty) {
+        // An average in an aggregated row has digits to spare, as a folded quotient has.
+        (_, Value::Decimal(number), ColumnType::Decimal { scale, .. }) => {
+            Ok(Value::Decimal(fit::scaled(*number, *scale)))
+        }
+        (ExprKind::Literal(_) | ExprKind::Column(_), _, _) => Ok(value),
         _ => fit::shown(value, &expr.ty, ctx),
     }
 }

@@ -185,7 +185,9 @@ pub(crate) fn shifted<'a>(
         let moved = shift.and_then(|shift| {
             let days = shift.days.checked_mul(MICROS_PER_DAY)?;
             let micros = time.total_micros().checked_add(shift.micros)?.checked_add(days)?;
-            Time::from_micros(micros, *fsp).filter(|_| shift.months == 0)
+            Time::from_micros(micros, *fsp)
+                .map(|time| time.truncate(*fsp))
+                .filter(|_| shift.months == 0)
         });
         return match moved {
             Some(time) => Ok(Value::Time(time)),
@@ -239,7 +241,7 @@ pub(crate) fn name_of_unit(unit: IntervalUnit) -> &'static str {
     UNITS.iter().find(|(_, known)| *known == unit).map_or("", |(name, _)| name)
 }
 
-const UNITS: &[(&str, IntervalUnit)] = &[
+pub(super) const UNITS: &[(&str, IntervalUnit)] = &[
     ("MICROSECOND", IntervalUnit::Microsecond),
     ("SECOND", IntervalUnit::Second),
     ("MINUTE", IntervalUnit::Minute),

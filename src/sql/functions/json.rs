@@ -36,7 +36,8 @@ fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<Json> {
 }
 
 fn invalid(place: &str, bad: &crate::types::json::InvalidJson) -> Error {
-    let (reason, at) = (&bad.reason, bad.at);
+    let reason = bad.reason.split(" at line").next().unwrap_or_default();
+    let at = bad.at;
     let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
     Error::new(Code::InvalidJsonArgument, text)
 }

@@ -2,6 +2,7 @@
 
 use super::super::eval::typing::{Numeric, common_type, is_binary};
 use super::super::expr::{Expr, ExprKind};
+use crate::types::decimal::{DIGITS_MAX, SCALE_MAX};
 use crate::types::{ColumnType, Value};
 
 /// `BIGINT`.
@@ -93,7 +94,7 @@ pub(super) fn whole(args: &[Expr]) -> ColumnType {
     }
 }
 
-/// As [`number`], with at most as many digits after the point as the second argument says.
+/// As [`number`], with as many digits after the point as the second argument says.
 pub(super) fn rounded(args: &[Expr]) -> ColumnType {
     let digits = match args.get(1).map(|digits| &digits.kind) {
         None => Some(0),
@@ -102,10 +103,10 @@ pub(super) fn rounded(args: &[Expr]) -> ColumnType {
     };
     match (number(args), digits) {
         (ColumnType::Decimal { precision, scale }, Some(digits)) => {
-            let kept = u8::try_from(digits.max(0)).map_or(scale, |digits| digits.min(scale));
+            let kept = u8::try_from(digits.max(0)).unwrap_or(SCALE_MAX).min(SCALE_MAX);
             // Rounding up may need one digit more before the point.
             let precision = (precision - scale + kept + u8::from(kept < scale)).max(1);
-            ColumnType::Decimal { precision: precision.min(38), scale: kept }
+            ColumnType::Decimal { precision: precision.min(DIGITS_MAX), scale: kept }
         }
         (other, _) => other,
     }

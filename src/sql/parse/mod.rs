@@ -25,7 +25,7 @@ mod session;
 mod show;
 mod statement;
 #[cfg(test)]
-mod tests;
+pub(in crate::sql) mod tests;
 mod word;
 mod write;
 
