@@ -1,4 +1,4 @@
-//! Bytes of a client: cut into packets, read as hello, COM_CHANGE_USER, command, parameters, text.
+//! Bytes of a client: cut into packets, read as hello, COM_CHANGE_USER, command, parameters.
 //! In whatever pieces they arrive, the packets are the same.
 #![no_main]
 
@@ -13,7 +13,6 @@ fuzz_target!(|input: &[u8]| {
     }
     fuzz::command(input);
     fuzz::login(input);
-    fuzz::text(input);
     for count in [1, 5, 9] {
         fuzz::execute_parameters(input, count);
     }
