@@ -134,7 +134,7 @@ codes! {
     ColumnTooBig = 1074 "42000" "A declared length over the limit.";
     BlobKeyWithoutLength = 1170 "42000" "A TEXT or BLOB column in a key.";
     NoPrimaryKey = 3750 "HY000" "A table without primary key.";
-    WrongAutoKey = 1075 "42000" "AUTO_INCREMENT where it cannot be.";
+    WrongAutoKey = 1075 "42000" "`AUTO_INCREMENT` where it cannot be.";
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
     NoTablesUsed = 1096 "HY000" "SELECT * without a table.";
@@ -159,7 +159,7 @@ codes! {
     UnsafeUpdate = 1175 "HY000" "UPDATE or DELETE without a keyed condition.";
     WrongValueCount = 1136 "21S01" "A row with more or fewer values than columns.";
     MixedGroup = 1140 "42000" "Aggregates beside plain columns without GROUP BY.";
-    PacketTooLarge = 1153 "08S01" "A packet over max_allowed_packet.";
+    PacketTooLarge = 1153 "08S01" "A packet over `max_allowed_packet`.";
     NetReadError = 1158 "08S01" "The connection failed while reading.";
     NetPacketsOutOfOrder = 1156 "08S01" "A packet with the wrong sequence number.";
     ErrorDuringCommit = 1180 "HY000" "It is unknown whether a commit took place.";
@@ -182,12 +182,12 @@ codes! {
     OutOfRange = 1264 "22003" "A number outside the column's range.";
     DataTruncated = 1265 "01000" "A value of which something is lost.";
     NullToNotNull = 1263 "22004" "NULL for a NOT NULL column in a later row.";
-    UnknownCollation = 1273 "HY000" "A collation that is not utf8mb4_bin.";
+    UnknownCollation = 1273 "HY000" "A collation that is not `utf8mb4_bin`.";
     WrongNameForIndex = 1280 "42000" "An index name that is not allowed.";
     IncorrectTypeValue = 1292 "22007" "A text that is not a value of the type.";
     UnknownTimeZone = 1298 "HY000" "No time zone of that name.";
     InvalidCharacterString = 1300 "HY000" "Bytes that are not utf8mb4.";
-    PacketOverflowed = 1301 "HY000" "A result over max_allowed_packet.";
+    PacketOverflowed = 1301 "HY000" "A result over `max_allowed_packet`.";
     FunctionMissing = 1305 "42000" "No function of that name.";
     QueryInterrupted = 1317 "70100" "The statement was killed.";
     IncorrectValue = 1366 "HY000" "A value that the column's type cannot hold.";
@@ -199,7 +199,7 @@ codes! {
     ScaleOverPrecision = 1427 "42000" "More decimals than digits.";
     TooBigFraction = 1425 "42000" "More decimals than a type can have.";
     DatetimeOverflow = 1441 "22008" "A date beyond its range.";
-    QueryTimeout = 3024 "HY000" "max_execution_time is over.";
+    QueryTimeout = 3024 "HY000" "`max_execution_time` is over.";
     WrongParameterCount = 1582 "42000" "A function with the wrong number of arguments.";
     WrongParameters = 1583 "42000" "A function with arguments it cannot take.";
     TooManyUserConnections = 1203 "42000" "The user has too many connections.";
@@ -236,6 +236,6 @@ codes! {
     MalformedPacket = 1835 "HY000" "A packet that ends early or holds what cannot be.";
     NoOpenCursor = 1421 "HY000" "FETCH of a statement without an open cursor.";
     ConnectionKilled = 3169 "HY000" "Another connection killed this one.";
-    IdleTooLong = 4031 "HY000" "The client was silent for longer than wait_timeout.";
+    IdleTooLong = 4031 "HY000" "The client was silent for longer than `wait_timeout`.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

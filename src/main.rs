@@ -1,6 +1,6 @@
 //! The program: reads the options, opens the data, serves until it is told to stop.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -28,21 +28,37 @@ const RANKS: &[&[&str]] = &[
 const FILE_LINES_MAX: usize = 500;
 
 /// Files that may be longer, because they are lists and not logic.
-const LISTS: &[&str] = &["error.rs", "config/options.rs", "session/variables/registry.rs"];
+const LISTS: &[&str] = &[
+    "error.rs",
+    "config/options.rs",
+    "session/variables/registry.rs",
+];
 
 /// Lines of `main.rs`.
 const MAIN_LINES_MAX: usize = 80;
 
 /// Words that hide something from the reader.
-const FORBIDDEN: &[&str] =
-    &["TODO(#)", "FIXME", "XXX", "todo!(", "unimplemented!(", "dbg!(", "#[ignore", "#[should_panic"];
+const FORBIDDEN: &[&str] = &[
+    "TODO(#)",
+    "FIXME",
+    "XXX",
+    "todo!(",
+    "unimplemented!(",
+    "dbg!(",
+    "#[ignore",
+    "#[should_panic",
+];
 
 fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     walk(&root, &mut files);
     let named = files.into_iter().map(|path| {
-        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let name = path
+            .strip_prefix(&root)
+            .unwrap()
+            .to_string_lossy()
+            .replace('\\', "/");
         (name, fs::read_to_string(&path).unwrap())
     });
     named.collect()
@@ -61,11 +77,17 @@ fn walk(dir: &Path, files: &mut Vec<PathBuf>) {
 
 fn is_test_file(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
-    file.contains("test") || name.contains("/tests/") || name.contains("/testing/") || file == "tidy.rs"
+    file.contains("test")
+        || name.contains("/tests/")
+        || name.contains("/testing/")
+        || file == "tidy.rs"
 }
 
 fn room_of(name: &str) -> &str {
-    name.split('/').next().unwrap_or(name).trim_end_matches(".rs")
+    name.split('/')
+        .next()
+        .unwrap_or(name)
+        .trim_end_matches(".rs")
 }
 
 fn rank_of(room: &str) -> Option<usize> {
@@ -74,7 +96,8 @@ fn rank_of(room: &str) -> Option<usize> {
 
 /// The text of a file up to its tests module.
 fn without_tests(text: &str) -> &str {
-    text.find("#[cfg(test)]\nmod ").map_or(text, |at| &text[..at])
+    text.find("#[cfg(test)]\nmod ")
+        .map_or(text, |at| &text[..at])
 }
 
 fn report(what: &str, mut found: Vec<String>) {
@@ -93,8 +116,13 @@ fn rooms_import_only_from_lower_ranks() {
             continue;
         }
         for part in without_tests(&text).split("crate::").skip(1) {
-            let other: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            let Some(rank) = rank_of(&other) else { continue };
+            let other: String = part
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            let Some(rank) = rank_of(&other) else {
+                continue;
+            };
             if other != room && own <= rank {
                 wrong.push(format!("{name} (rank {own}) imports {other} (rank {rank})"));
             }
@@ -105,15 +133,22 @@ fn rooms_import_only_from_lower_ranks() {
 
 #[test]
 fn every_room_has_a_rank() {
-    let unknown = sources().into_iter().map(|(name, _)| room_of(&name).to_owned());
+    let unknown = sources()
+        .into_iter()
+        .map(|(name, _)| room_of(&name).to_owned());
     let unknown = unknown.filter(|room| rank_of(room).is_none() && room != "lib" && room != "tidy");
     report("rooms without rank", unknown.collect());
 }
 
 #[test]
 fn every_file_opens_with_what_it_is() {
-    let bare = sources().into_iter().filter(|(_, text)| !text.starts_with("//! "));
-    report("files without a `//!` head", bare.map(|(name, _)| name).collect());
+    let bare = sources()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//! "));
+    report(
+        "files without a `//!` head",
+        bare.map(|(name, _)| name).collect(),
+    );
 }
 
 #[test]
@@ -121,7 +156,11 @@ fn files_fit_a_reading() {
     let mut long = Vec::new();
     for (name, text) in sources() {
         let lines = without_tests(&text).lines().count();
-        let max = if name == "main.rs" { MAIN_LINES_MAX } else { FILE_LINES_MAX };
+        let max = if name == "main.rs" {
+            MAIN_LINES_MAX
+        } else {
+            FILE_LINES_MAX
+        };
         if max < lines && !is_test_file(&name) && !LISTS.contains(&name.as_str()) {
             long.push(format!("{name}: {lines} lines, the most is {max}"));
         }
@@ -144,7 +183,10 @@ fn forbidden_words_do_not_appear() {
 #[test]
 fn owners_keep_their_secrets() {
     let mut leaks = Vec::new();
-    for (name, text) in sources().into_iter().filter(|(name, _)| !is_test_file(name)) {
+    for (name, text) in sources()
+        .into_iter()
+        .filter(|(name, _)| !is_test_file(name))
+    {
         let secrets: [(&str, &str); 2] = [("fjall::", "kv/"), ("regex::", "sql/")];
         for (secret, owner) in secrets {
             if text.contains(secret) && !name.starts_with(owner) {
@@ -162,10 +204,15 @@ fn every_golden_is_read_by_a_test() {
     let mut unread = Vec::new();
     for room in fs::read_dir(&root).unwrap() {
         let testdata = room.unwrap().path().join("testdata");
-        let Ok(families) = fs::read_dir(&testdata) else { continue };
+        let Ok(families) = fs::read_dir(&testdata) else {
+            continue;
+        };
         for family in families {
             let name = family.unwrap().file_name().to_string_lossy().into_owned();
-            if !texts.iter().any(|text| text.contains("testdata") && text.contains(&name)) {
+            if !texts
+                .iter()
+                .any(|text| text.contains("testdata") && text.contains(&name))
+            {
                 unread.push(format!("{}/{name}", testdata.display()));
             }
         }

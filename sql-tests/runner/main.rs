@@ -6,8 +6,10 @@
 //! | environment | meaning |
 //! |---|---|
 //! | `MESETA_SLT_TARGET=host:port` | run against this MariaDB or MySQL instead |
+//! | `MESETA_SLT_BINARY=file` | run this build of the server, not the one built with the tests |
 //! | `MESETA_SLT_FULL=1` | the whole corpus instead of a part of each `random/expr` file |
 //! | `MESETA_SLT_REWRITE=1` | write what was found into our own files, to be read by a person |
+//! | `MESETA_SLT_TOLD=n` | how many failed records of a file are told |
 //! | `MESETA_SLT_CORPUS=file` | the corpus archive, if not at its usual place |
 
 #![allow(
@@ -81,6 +83,7 @@ struct House {
     root: PathBuf,
     scratch: tempfile::TempDir,
     target: Option<String>,
+    binary: PathBuf,
     full: bool,
     rewrite: bool,
     list: OutOfScope,
@@ -111,6 +114,10 @@ impl House {
             root,
             scratch,
             target: std::env::var("MESETA_SLT_TARGET").ok(),
+            binary: std::env::var_os("MESETA_SLT_BINARY").map_or_else(
+                || PathBuf::from(env!("CARGO_BIN_EXE_meseta")),
+                PathBuf::from,
+            ),
             full: is_set("MESETA_SLT_FULL"),
             rewrite: is_set("MESETA_SLT_REWRITE"),
             list,
@@ -155,7 +162,7 @@ impl House {
             database,
             labels: match self.target {
                 Some(_) => &["mysql", "mariadb"],
-                None => &["mysql", "meseta"],
+                None => &["mysql", "meseta", engine],
             },
             out_of_scope: match (suite, &self.target) {
                 (Suite::Corpus, None) => &self.list,
@@ -196,7 +203,7 @@ impl House {
         let server = self.servers[suite_idx][engine_idx].get_or_init(|| {
             let directory = self.scratch.path().join(format!("{suite:?}-{engine}"));
             Server::start(&Launch {
-                binary: Path::new(env!("CARGO_BIN_EXE_meseta")),
+                binary: &self.binary,
                 engine,
                 directory: &directory,
                 options,

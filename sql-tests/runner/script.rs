@@ -17,7 +17,7 @@ use sqllogictest::{
 use crate::client::{Answer, Client, EndForm, Failure, Rows};
 use crate::scope::OutOfScope;
 
-/// How many failed records of a file are told in full.
+/// How many failed records of a file are told in full, unless `MESETA_SLT_TOLD` says otherwise.
 const FAILURES_TOLD_MAX: usize = 12;
 
 /// Where and how a file runs.
@@ -45,7 +45,11 @@ impl Outcome {
     /// The text for a failed file.
     pub(crate) fn report(&self) -> String {
         let mut text = String::new();
-        for failure in self.failures.iter().take(FAILURES_TOLD_MAX) {
+        let told_max = std::env::var("MESETA_SLT_TOLD")
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(FAILURES_TOLD_MAX);
+        for failure in self.failures.iter().take(told_max) {
             let _ = writeln!(text, "{failure}");
         }
         let _ = write!(

@@ -8,12 +8,20 @@ use crate::types::{ColumnType, Value};
 
 /// The text of `SHOW CREATE TABLE`.
 pub fn create_table(table: &Table) -> String {
-    let mut lines: Vec<String> =
-        table.columns.iter().filter(|column| !column.hidden).map(column_line).collect();
+    let mut lines: Vec<String> = table
+        .columns
+        .iter()
+        .filter(|column| !column.hidden)
+        .map(column_line)
+        .collect();
     if !table.has_hidden_key() {
         lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
     }
-    let mut text = format!("CREATE TABLE {} (\n{}\n)", quoted(&table.name), lines.join(",\n"));
+    let mut text = format!(
+        "CREATE TABLE {} (\n{}\n)",
+        quoted(&table.name),
+        lines.join(",\n")
+    );
     text.push_str(" ENGINE=Meseta DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
     if !table.comment.is_empty() {
         let _ = write!(text, " COMMENT={}", string_literal(&table.comment));
@@ -65,10 +73,15 @@ fn default_text(column: &Column) -> Option<String> {
     match &column.default {
         ColumnDefault::Now => Some(now_text(&column.ty)),
         ColumnDefault::Constant(Value::Bytes(bytes)) => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let mut digits = String::with_capacity(2 * bytes.len());
+            for byte in bytes.iter() {
+                let _ = write!(digits, "{byte:02x}");
+            }
             Some(format!("x'{digits}'"))
         }
-        ColumnDefault::Constant(value) if !value.is_null() => Some(string_literal(&value.to_text())),
+        ColumnDefault::Constant(value) if !value.is_null() => {
+            Some(string_literal(&value.to_text()))
+        }
         ColumnDefault::Constant(_) | ColumnDefault::None => {
             let shown = column.nullable && can_have_default(&column.ty);
             shown.then(|| "NULL".to_owned())
@@ -78,7 +91,10 @@ fn default_text(column: &Column) -> Option<String> {
 
 /// Whether MySQL prints `DEFAULT NULL` for the type.
 fn can_have_default(ty: &ColumnType) -> bool {
-    !matches!(ty, ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json)
+    !matches!(
+        ty,
+        ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json
+    )
 }
 
 /// `CURRENT_TIMESTAMP` with the digits of the type.

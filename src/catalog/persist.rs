@@ -5,6 +5,11 @@
 //! written out by hand, so that a renamed field in Rust cannot change what is stored. An unknown
 //! member, type or format is [`Damage`]: it is never skipped, because it may change what rows mean.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of JSON value is damage, today's and tomorrow's"
+)]
+
 use serde_json::{Map, Value as Json, json};
 
 use super::schema::{Column, ColumnDefault, KeyPart, Table, TableId};
@@ -32,7 +37,11 @@ type Result<T> = std::result::Result<T, Damage>;
 pub fn encode(table: &Table) -> Vec<u8> {
     let columns: Vec<Json> = table.columns.iter().map(encode_column).collect();
     let key: Vec<Json> = table.key.iter().map(encode_key_part).collect();
-    let options: Vec<Json> = table.options.iter().map(|(name, value)| json!([name, value])).collect();
+    let options: Vec<Json> = table
+        .options
+        .iter()
+        .map(|(name, value)| json!([name, value]))
+        .collect();
     let definition = json!({
         "id": table.id.0, "database": table.database, "name": table.name,
         "columns": columns, "key": key, "options": options, "comment": table.comment,
@@ -71,17 +80,33 @@ fn encode_default(default: &ColumnDefault) -> Json {
 /// [`Damage`] when the bytes are not what [`encode`] writes.
 pub fn decode(bytes: &[u8]) -> Result<Table> {
     let Some((&FORMAT, text)) = bytes.split_first() else {
-        return Err(Damage::new(format!("format byte {:?}, known is {FORMAT}", bytes.first())));
+        return Err(Damage::new(format!(
+            "format byte {:?}, known is {FORMAT}",
+            bytes.first()
+        )));
     };
-    let parsed: Json = serde_json::from_slice(text).map_err(|error| Damage::new(error.to_string()))?;
+    let parsed: Json =
+        serde_json::from_slice(text).map_err(|error| Damage::new(error.to_string()))?;
     let mut fields = Fields::of(parsed)?;
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
         name: fields.text("name")?,
-        columns: fields.list("columns")?.into_iter().map(decode_column).collect::<Result<_>>()?,
-        key: fields.list("key")?.into_iter().map(decode_key_part).collect::<Result<_>>()?,
-        options: fields.list("options")?.into_iter().map(decode_option).collect::<Result<_>>()?,
+        columns: fields
+            .list("columns")?
+            .into_iter()
+            .map(decode_column)
+            .collect::<Result<_>>()?,
+        key: fields
+            .list("key")?
+            .into_iter()
+            .map(decode_key_part)
+            .collect::<Result<_>>()?,
+        options: fields
+            .list("options")?
+            .into_iter()
+            .map(decode_option)
+            .collect::<Result<_>>()?,
         comment: fields.text("comment")?,
     };
     fields.finish()?;
@@ -93,7 +118,10 @@ fn check(table: Table) -> Result<Table> {
     let columns_count = table.columns.len();
     let in_range = table.key.iter().all(|part| part.column_idx < columns_count);
     if table.key.is_empty() || !in_range {
-        return Err(Damage::new(format!("key of table {} names no column", table.name)));
+        return Err(Damage::new(format!(
+            "key of table {} names no column",
+            table.name
+        )));
     }
     Ok(table)
 }
@@ -101,10 +129,17 @@ fn check(table: Table) -> Result<Table> {
 fn decode_key_part(json: Json) -> Result<KeyPart> {
     let mut fields = Fields::of(json)?;
     let column: u32 = fields.number("column")?;
-    let direction = if fields.truth("desc")? { Direction::Desc } else { Direction::Asc };
+    let direction = if fields.truth("desc")? {
+        Direction::Desc
+    } else {
+        Direction::Asc
+    };
     fields.finish()?;
     let column_idx = usize::try_from(column).map_err(|error| Damage::new(error.to_string()))?;
-    Ok(KeyPart { column_idx, direction })
+    Ok(KeyPart {
+        column_idx,
+        direction,
+    })
 }
 
 fn decode_column(json: Json) -> Result<Column> {
@@ -137,7 +172,9 @@ fn decode_default(json: Json, ty: &crate::types::ColumnType) -> Result<ColumnDef
         return Ok(ColumnDefault::Constant(Value::Null));
     }
     if let Ok(Json::Array(numbers)) = fields.take("bytes") {
-        let bytes = numbers.iter().map(|number| number.as_u64().and_then(|n| u8::try_from(n).ok()));
+        let bytes = numbers
+            .iter()
+            .map(|number| number.as_u64().and_then(|n| u8::try_from(n).ok()));
         let bytes: Option<Vec<u8>> = bytes.collect();
         let bytes = bytes.ok_or_else(|| Damage::new("bytes of a default"))?;
         return Ok(ColumnDefault::Constant(Value::Bytes(bytes.into())));
@@ -168,7 +205,9 @@ impl Fields {
     }
 
     pub(super) fn take(&mut self, name: &str) -> Result<Json> {
-        self.0.remove(name).ok_or_else(|| Damage::new(format!("member {name} is missing")))
+        self.0
+            .remove(name)
+            .ok_or_else(|| Damage::new(format!("member {name} is missing")))
     }
 
     pub(super) fn text(&mut self, name: &str) -> Result<String> {
@@ -179,11 +218,16 @@ impl Fields {
     }
 
     pub(super) fn truth(&mut self, name: &str) -> Result<bool> {
-        self.take(name)?.as_bool().ok_or_else(|| Damage::new(format!("{name} is no truth value")))
+        self.take(name)?
+            .as_bool()
+            .ok_or_else(|| Damage::new(format!("{name} is no truth value")))
     }
 
     pub(super) fn number(&mut self, name: &str) -> Result<u32> {
-        let number = self.take(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
+        let number = self
+            .take(name)?
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
     }
 

@@ -29,6 +29,10 @@ pub struct Table {
 
 /// One column of a [`Table`].
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one attribute of the declaration"
+)]
 pub struct Column {
     /// The stored name.
     pub id: ColumnId,

@@ -66,7 +66,9 @@ impl Definitions {
     }
 
     fn database(&self, name: &str) -> Result<&Tables> {
-        self.databases.get(name).ok_or_else(|| unknown_database(name))
+        self.databases
+            .get(name)
+            .ok_or_else(|| unknown_database(name))
     }
 
     fn tables_count(&self) -> usize {
@@ -294,7 +296,10 @@ fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<(
                 let text = format!("the definition of table {id} is damaged: {}", damage.0);
                 Error::new(Code::StorageCorrupt, text)
             })?;
-            let tables = definitions.databases.entry(table.database.clone()).or_default();
+            let tables = definitions
+                .databases
+                .entry(table.database.clone())
+                .or_default();
             tables.insert(table.name.clone(), Arc::new(table));
             Ok(())
         }

@@ -1,5 +1,10 @@
 //! Column types and default values in stored definitions: see [`super::persist`].
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of JSON value is damage, today's and tomorrow's"
+)]
+
 use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
@@ -75,13 +80,27 @@ pub(super) fn from_json(json: Json) -> Result<ColumnType> {
             precision: small(&mut fields, "precision")?,
             scale: small(&mut fields, "scale")?,
         },
-        "char" => ColumnType::Char { chars_max: fields.number("size")? },
-        "varchar" => ColumnType::Varchar { chars_max: maybe_size(&mut fields)? },
-        "binary" => ColumnType::Binary { bytes: fields.number("size")? },
-        "varbinary" => ColumnType::Varbinary { bytes_max: maybe_size(&mut fields)? },
-        "time" => ColumnType::Time { fsp: small(&mut fields, "size")? },
-        "datetime" => ColumnType::Datetime { fsp: small(&mut fields, "size")? },
-        "timestamp" => ColumnType::Timestamp { fsp: small(&mut fields, "size")? },
+        "char" => ColumnType::Char {
+            chars_max: fields.number("size")?,
+        },
+        "varchar" => ColumnType::Varchar {
+            chars_max: maybe_size(&mut fields)?,
+        },
+        "binary" => ColumnType::Binary {
+            bytes: fields.number("size")?,
+        },
+        "varbinary" => ColumnType::Varbinary {
+            bytes_max: maybe_size(&mut fields)?,
+        },
+        "time" => ColumnType::Time {
+            fsp: small(&mut fields, "size")?,
+        },
+        "datetime" => ColumnType::Datetime {
+            fsp: small(&mut fields, "size")?,
+        },
+        "timestamp" => ColumnType::Timestamp {
+            fsp: small(&mut fields, "size")?,
+        },
         "enum" => ColumnType::Enum(labels(fields.list("labels")?)?.into()),
         other => plain(other)?,
     };
@@ -111,7 +130,10 @@ fn plain(name: &str) -> Result<ColumnType> {
 }
 
 fn int(width: IntWidth, fields: &mut Fields) -> Result<ColumnType> {
-    Ok(ColumnType::Int { width, unsigned: fields.truth("unsigned")? })
+    Ok(ColumnType::Int {
+        width,
+        unsigned: fields.truth("unsigned")?,
+    })
 }
 
 fn small(fields: &mut Fields, name: &str) -> Result<u8> {
@@ -124,7 +146,8 @@ fn maybe_size(fields: &mut Fields) -> Result<Option<u32>> {
         Json::Null => Ok(None),
         other => {
             let size = other.as_u64().and_then(|size| u32::try_from(size).ok());
-            size.map(Some).ok_or_else(|| Damage::new(format!("size {other}")))
+            size.map(Some)
+                .ok_or_else(|| Damage::new(format!("size {other}")))
         }
     }
 }

@@ -13,7 +13,11 @@ pub struct Budget {
 impl Budget {
     /// A budget of `max_bytes` for the operator of that name.
     pub fn new(operator: &'static str, max_bytes: usize) -> Budget {
-        Budget { operator, used_bytes: 0, max_bytes }
+        Budget {
+            operator,
+            used_bytes: 0,
+            max_bytes,
+        }
     }
 
     /// Takes `bytes` out of the budget.

@@ -57,10 +57,12 @@ pub fn check_identifier(name: &str, code: Code) -> Result<()> {
         return Err(Error::new(Code::IdentifierTooLong, text));
     }
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
-        let kind = match code {
-            Code::WrongDatabaseName => "database",
-            Code::WrongTableName => "table",
-            _ => "column",
+        let kind = if code == Code::WrongDatabaseName {
+            "database"
+        } else if code == Code::WrongTableName {
+            "table"
+        } else {
+            "column"
         };
         return Err(Error::new(code, format!("Incorrect {kind} name '{name}'")));
     }
@@ -72,7 +74,12 @@ pub fn check_identifier(name: &str, code: Code) -> Result<()> {
 /// # Errors
 /// MySQL's errors for what cannot be a table; 1235 for what this server does not have.
 pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> Result<Table> {
-    let ast::TableSource::Columns { columns, primary_key, indexes, constraints } = &create.source
+    let ast::TableSource::Columns {
+        columns,
+        primary_key,
+        indexes,
+        constraints,
+    } = &create.source
     else {
         return Err(Error::internal("CREATE TABLE … LIKE has no column list"));
     };
@@ -80,7 +87,11 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
     check_identifier(&create.table.name, Code::WrongTableName)?;
     check_columns(columns)?;
     let options = &create.options;
-    check_charset(options.charset.as_deref(), options.collation.as_deref(), ctx)?;
+    check_charset(
+        options.charset.as_deref(),
+        options.collation.as_deref(),
+        ctx,
+    )?;
     let mut table = Table {
         id: TableId(0),
         database: database.to_owned(),
@@ -116,7 +127,9 @@ fn refuse(
         return Err(Error::unsupported(constraint));
     }
     if create.options.partitioned {
-        return Err(Error::unsupported("PARTITION BY (rows are ordered by primary key instead)"));
+        return Err(Error::unsupported(
+            "PARTITION BY (rows are ordered by primary key instead)",
+        ));
     }
     Ok(())
 }
@@ -127,7 +140,10 @@ fn check_columns(columns: &[ast::ColumnDef]) -> Result<()> {
         return Err(Error::new(Code::TableMustHaveColumns, text));
     }
     if COLUMNS_MAX < columns.len() {
-        let text = format!("Too many columns: {}, the most is {COLUMNS_MAX}", columns.len());
+        let text = format!(
+            "Too many columns: {}, the most is {COLUMNS_MAX}",
+            columns.len()
+        );
         return Err(Error::new(Code::TooManyColumns, text));
     }
     let mut names = HashSet::new();
@@ -155,9 +171,12 @@ pub fn check_charset(
         return Err(Error::new(Code::UnknownCharset, text));
     }
     if let Some(collation) = collation.filter(|collation| *collation != "utf8mb4_bin") {
-        ctx.warnings.add(WarningLevel::Warning, Code::UnknownCollation, || {
-            format!("Collation '{collation}' is not available: utf8mb4_bin (bytes) is used instead")
-        });
+        ctx.warnings
+            .add(WarningLevel::Warning, Code::UnknownCollation, || {
+                format!(
+                    "Collation '{collation}' is not available: utf8mb4_bin (bytes) is used instead"
+                )
+            });
     }
     Ok(())
 }
@@ -173,9 +192,10 @@ fn kept_options(options: &ast::TableOptions, ctx: &EvalContext) -> Result<Vec<(S
             let text = format!("Unknown table option '{name}'");
             return Err(Error::new(Code::WrongUsage, text));
         }
-        ctx.warnings.add(WarningLevel::Warning, Code::FeatureIgnored, || {
-            format!("Table option '{name}' is kept but has no effect on this engine")
-        });
+        ctx.warnings
+            .add(WarningLevel::Warning, Code::FeatureIgnored, || {
+                format!("Table option '{name}' is kept but has no effect on this engine")
+            });
         kept.push((name, value.clone()));
     }
     Ok(kept)
@@ -217,10 +237,17 @@ fn define_column(column: &ast::ColumnDef, column_idx: usize, ctx: &EvalContext) 
 }
 
 fn takes_now(ty: &ColumnType) -> bool {
-    matches!(ty, ColumnType::Datetime { .. } | ColumnType::Timestamp { .. })
+    matches!(
+        ty,
+        ColumnType::Datetime { .. } | ColumnType::Timestamp { .. }
+    )
 }
 
 /// Limits that the grammar does not know.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the other types have no limit of their own"
+)]
 fn check_type(column: &ast::ColumnDef) -> Result<()> {
     let name = &column.name;
     match &column.ty {
@@ -265,11 +292,18 @@ fn check_decimal(name: &str, precision: u8, scale: u8) -> Result<()> {
 
 fn check_labels(name: &str, labels: &[Box<str>]) -> Result<()> {
     if labels.is_empty() || usize::from(u16::MAX) < labels.len() {
-        let text = format!("Column '{name}' has {} labels, allowed are 1 to 65535", labels.len());
+        let text = format!(
+            "Column '{name}' has {} labels, allowed are 1 to 65535",
+            labels.len()
+        );
         return Err(Error::new(Code::WrongFieldSpec, text));
     }
     let mut seen: HashSet<&str> = HashSet::new();
-    match labels.iter().map(AsRef::as_ref).find(|label| !seen.insert(*label)) {
+    match labels
+        .iter()
+        .map(AsRef::as_ref)
+        .find(|label| !seen.insert(*label))
+    {
         None => Ok(()),
         Some(label) => {
             let text = format!("Column '{name}' has duplicated value '{label}' in ENUM");
@@ -290,35 +324,52 @@ fn define_default(
     let (literal, negative) = match default {
         ast::DefaultValue::Now { fsp } => {
             let fits = takes_now(&column.ty) && *fsp == column.ty.fsp();
-            return if fits { Ok(ColumnDefault::Now) } else { Err(invalid()) };
+            return if fits {
+                Ok(ColumnDefault::Now)
+            } else {
+                Err(invalid())
+            };
         }
         ast::DefaultValue::Expression(_) => return Err(Error::unsupported("DEFAULT (expression)")),
         ast::DefaultValue::Literal { literal, negative } => (literal, *negative),
     };
     let value = literal_value(literal, negative).ok_or_else(invalid)?;
     if value.is_null() {
-        return if column.nullable { Ok(ColumnDefault::None) } else { Err(invalid()) };
+        return if column.nullable {
+            Ok(ColumnDefault::None)
+        } else {
+            Err(invalid())
+        };
     }
-    let lob = matches!(column.ty, ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json);
+    let lob = matches!(
+        column.ty,
+        ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json
+    );
     if lob {
-        let text =
-            format!("BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value", column.name);
+        let text = format!(
+            "BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value",
+            column.name
+        );
         return Err(Error::new(Code::BlobDefault, text));
     }
     if column.auto_increment {
         return Err(invalid());
     }
-    let at = Stored { ctx, row_number: 1, lenient: false };
-    at.coerce(value, column).map(ColumnDefault::Constant).map_err(|_| invalid())
+    let at = Stored {
+        ctx,
+        row_number: 1,
+        lenient: false,
+    };
+    at.coerce(value, column)
+        .map(ColumnDefault::Constant)
+        .map_err(|_| invalid())
 }
 
 fn literal_value(literal: &ast::Literal, negative: bool) -> Option<Value<'static>> {
     let value = match literal {
         ast::Literal::Null => Value::Null,
         ast::Literal::Bool(truth) => Value::Int(i64::from(*truth)),
-        ast::Literal::Int(number) if negative => {
-            Value::Decimal(Decimal::from_u64(*number).neg())
-        }
+        ast::Literal::Int(number) if negative => Value::Decimal(Decimal::from_u64(*number).neg()),
         ast::Literal::Int(number) => Value::UInt(*number),
         ast::Literal::Decimal(digits) => {
             let number = Decimal::parse(digits)?;
@@ -334,11 +385,7 @@ fn literal_value(literal: &ast::Literal, negative: bool) -> Option<Value<'static
     Some(value)
 }
 
-fn define_key(
-    table: &mut Table,
-    parts: &[ast::KeyPart],
-    columns: &[ast::ColumnDef],
-) -> Result<()> {
+fn define_key(table: &mut Table, parts: &[ast::KeyPart], columns: &[ast::ColumnDef]) -> Result<()> {
     if KEY_COLUMNS_MAX < parts.len() {
         let text = format!(
             "Too many key parts specified; max {KEY_COLUMNS_MAX} parts allowed, {} given",
@@ -365,8 +412,15 @@ fn define_key(
             return Err(Error::new(Code::DuplicateColumn, text));
         }
         check_key_column(table, column_idx, columns)?;
-        let direction = if part.descending { Direction::Desc } else { Direction::Asc };
-        table.key.push(KeyPart { column_idx, direction });
+        let direction = if part.descending {
+            Direction::Desc
+        } else {
+            Direction::Asc
+        };
+        table.key.push(KeyPart {
+            column_idx,
+            direction,
+        });
     }
     for part in table.key.clone() {
         if let Some(column) = table.columns.get_mut(part.column_idx) {
@@ -376,6 +430,10 @@ fn define_key(
     Ok(())
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the other types can be in a key"
+)]
 fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]) -> Result<()> {
     let (Some(column), Some(declared)) = (table.columns.get(column_idx), columns.get(column_idx))
     else {
@@ -406,17 +464,21 @@ fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]
 /// Gives a table without primary key its hidden `_rowid` (dialect §1), and says what that means.
 fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
     let id = u32::try_from(table.columns.len() + 1).map_err(Error::internal)?;
-    ctx.warnings.add(WarningLevel::Warning, Code::NoPrimaryKey, || {
-        format!(
-            "Table '{}' has no PRIMARY KEY: every filtered read of it is a full table scan",
-            table.name
-        )
-    });
+    ctx.warnings
+        .add(WarningLevel::Warning, Code::NoPrimaryKey, || {
+            format!(
+                "Table '{}' has no PRIMARY KEY: every filtered read of it is a full table scan",
+                table.name
+            )
+        });
     if table.column_idx("_rowid").is_some() {
         let text = "Column name '_rowid' is taken by the hidden key of a table without PRIMARY KEY";
         return Err(Error::new(Code::DuplicateColumn, text));
     }
-    table.key.push(KeyPart { column_idx: table.columns.len(), direction: Direction::Asc });
+    table.key.push(KeyPart {
+        column_idx: table.columns.len(),
+        direction: Direction::Asc,
+    });
     table.columns.push(Column {
         id: ColumnId(id),
         name: "_rowid".to_owned(),
@@ -431,10 +493,16 @@ fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
     Ok(())
 }
 
-/// AUTO_INCREMENT: one column, of the key, of 8 bytes, since its ids are spread (dialect §5).
+/// `AUTO_INCREMENT`: one column, of the key, of 8 bytes, since its ids are spread (dialect §5).
 fn check_auto_increment(table: &Table) -> Result<()> {
-    let mut columns = table.columns.iter().enumerate().filter(|(_, column)| column.auto_increment);
-    let Some((column_idx, column)) = columns.next() else { return Ok(()) };
+    let mut columns = table
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.auto_increment);
+    let Some((column_idx, column)) = columns.next() else {
+        return Ok(());
+    };
     if columns.next().is_some() || table.key_position(column_idx).is_none() {
         let text = "Incorrect table definition; there can be only one auto column and it must be \
                     defined as a key";
@@ -442,7 +510,10 @@ fn check_auto_increment(table: &Table) -> Result<()> {
     }
     let big = matches!(
         column.ty,
-        ColumnType::Int { width: crate::types::column_type::IntWidth::Big, .. }
+        ColumnType::Int {
+            width: crate::types::column_type::IntWidth::Big,
+            ..
+        }
     );
     if big {
         return Ok(());

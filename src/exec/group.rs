@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::sql::aggregate::Accumulator;
 use crate::sql::bound::{Aggregate, Aggregation};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::eval;
+use crate::sql::eval::{eval, eval_exact};
 use crate::sql::expr::Row;
 use crate::types::Value;
 
@@ -18,7 +18,7 @@ const GROUP_OVERHEAD_BYTES: usize = 96;
 /// The groups of one statement.
 pub struct Groups {
     by_key: HashMap<Box<[u8]>, usize>,
-    groups: Vec<Group>,
+    in_arrival: Vec<Group>,
     budget: Budget,
     key: Vec<u8>,
 }
@@ -30,7 +30,10 @@ struct Group {
 
 impl Group {
     fn new(keys: Vec<Value<'static>>, aggregates: &[Aggregate]) -> Group {
-        Group { keys, accumulators: aggregates.iter().map(Accumulator::new).collect() }
+        Group {
+            keys,
+            accumulators: aggregates.iter().map(Accumulator::new).collect(),
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -41,10 +44,16 @@ impl Group {
 impl Groups {
     /// No groups yet. Without keys there is always one.
     pub fn new(aggregation: &Aggregation, budget: Budget) -> Groups {
-        let mut groups =
-            Groups { by_key: HashMap::new(), groups: Vec::new(), budget, key: Vec::new() };
+        let mut groups = Groups {
+            by_key: HashMap::new(),
+            in_arrival: Vec::new(),
+            budget,
+            key: Vec::new(),
+        };
         if aggregation.keys.is_empty() {
-            groups.groups.push(Group::new(Vec::new(), &aggregation.aggregates));
+            groups
+                .in_arrival
+                .push(Group::new(Vec::new(), &aggregation.aggregates));
         }
         groups
     }
@@ -60,15 +69,17 @@ impl Groups {
         ctx: &EvalContext,
     ) -> Result<()> {
         let group_idx = self.group_of(aggregation, row, ctx)?;
-        let Some(group) = self.groups.get_mut(group_idx) else { return Ok(()) };
+        let Some(group) = self.in_arrival.get_mut(group_idx) else {
+            return Ok(());
+        };
         let before = group.bytes();
         for (aggregate, accumulator) in aggregation.aggregates.iter().zip(&mut group.accumulators) {
             match aggregate.args.as_slice() {
                 [] => accumulator.update(&[], ctx)?,
-                [arg] => accumulator.update(&[eval(arg, row, ctx)?], ctx)?,
+                [arg] => accumulator.update(&[eval_exact(arg, row, ctx)?], ctx)?,
                 args => {
                     let values: Result<Vec<_>> =
-                        args.iter().map(|arg| eval(arg, row, ctx)).collect();
+                        args.iter().map(|arg| eval_exact(arg, row, ctx)).collect();
                     accumulator.update(&values?, ctx)?;
                 }
             }
@@ -97,16 +108,17 @@ impl Groups {
         }
         let keys = keys.into_iter().map(Value::into_owned).collect();
         let group = Group::new(keys, &aggregation.aggregates);
-        self.budget.take(self.key.len() * 2 + group.bytes() + GROUP_OVERHEAD_BYTES)?;
-        let group_idx = self.groups.len();
+        self.budget
+            .take(self.key.len() * 2 + group.bytes() + GROUP_OVERHEAD_BYTES)?;
+        let group_idx = self.in_arrival.len();
         self.by_key.insert(self.key.as_slice().into(), group_idx);
-        self.groups.push(group);
+        self.in_arrival.push(group);
         Ok(group_idx)
     }
 
     /// The aggregated rows: keys, then aggregates; groups in order of arrival.
     pub fn finish(self) -> impl Iterator<Item = Result<Vec<Value<'static>>>> + Send {
-        self.groups.into_iter().map(|group| {
+        self.in_arrival.into_iter().map(|group| {
             let mut row = group.keys;
             for accumulator in group.accumulators {
                 row.push(accumulator.finish()?);
@@ -125,7 +137,10 @@ pub struct Seen {
 impl Seen {
     /// Nothing seen yet.
     pub fn new(budget: Budget) -> Seen {
-        Seen { rows: std::collections::HashSet::new(), budget }
+        Seen {
+            rows: std::collections::HashSet::new(),
+            budget,
+        }
     }
 
     /// Whether these bytes are new; they are remembered.

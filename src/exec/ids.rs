@@ -22,12 +22,17 @@ pub struct Ids {
 impl Ids {
     /// A new id: positive, never given before by this process.
     pub fn next(&self) -> i64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let now = u64::try_from(now.as_micros()).unwrap_or(0);
         let mut last = self.last.load(Ordering::Relaxed);
         let sequence = loop {
             let next = now.max(last + 1);
-            match self.last.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
+            match self
+                .last
+                .compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed)
+            {
                 Ok(_) => break next,
                 Err(seen) => last = seen,
             }

@@ -89,7 +89,11 @@ impl Locks {
     /// A new owner without locks.
     pub fn owner(self: &Arc<Locks>) -> Held {
         let owner = Owner(self.next_owner.fetch_add(1, Ordering::Relaxed));
-        Held { locks: Arc::clone(self), owner, rows: Vec::new() }
+        Held {
+            locks: Arc::clone(self),
+            owner,
+            rows: Vec::new(),
+        }
     }
 
     /// Whether any row is locked at all; lets a blind write skip the table.
@@ -99,14 +103,19 @@ impl Locks {
 
     fn shard(&self, row: &RowKey) -> Result<&Mutex<HashMap<RowKey, Lock>>> {
         let hash = usize::try_from(self.hasher.hash_one(row) % 64).unwrap_or(0);
-        self.shards.get(hash % SHARDS).ok_or_else(|| Error::internal("a lock shard is missing"))
+        self.shards
+            .get(hash % SHARDS)
+            .ok_or_else(|| Error::internal("a lock shard is missing"))
     }
 
     fn ask(&self, owner: Owner, row: &RowKey) -> Result<Asked> {
         let mut shard = self.shard(row)?.lock();
         match shard.entry(row.clone()) {
             Entry::Vacant(vacant) => {
-                vacant.insert(Lock { owner, queue: VecDeque::new() });
+                vacant.insert(Lock {
+                    owner,
+                    queue: VecDeque::new(),
+                });
                 self.locked_count.fetch_add(1, Ordering::AcqRel);
                 Ok(Asked::Granted)
             }
@@ -139,7 +148,9 @@ impl Locks {
     fn release(&self, row: &RowKey) {
         let Ok(shard) = self.shard(row) else { return };
         let mut shard = shard.lock();
-        let Some(lock) = shard.get_mut(row) else { return };
+        let Some(lock) = shard.get_mut(row) else {
+            return;
+        };
         while let Some((next, grant)) = lock.queue.pop_front() {
             let mut waits = self.waits.lock();
             waits.remove(&next);
@@ -175,7 +186,8 @@ impl Held {
     pub async fn lock(&mut self, space: Space, key: &[u8], wait: Wait<'_>) -> Result<()> {
         let row = (space, key.to_vec());
         if self.rows.len() >= ROW_LOCKS_MAX {
-            let text = format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
+            let text =
+                format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
             return Err(Error::new(Code::LockWaitTimeout, text));
         }
         match self.locks.ask(self.owner, &row)? {
@@ -188,7 +200,10 @@ impl Held {
     }
 
     async fn wait(&self, mut granted: oneshot::Receiver<()>, wait: Wait<'_>) -> Result<()> {
-        let _waiting = Waiting { locks: &self.locks, owner: self.owner };
+        let _waiting = Waiting {
+            locks: &self.locks,
+            owner: self.owner,
+        };
         let failed = tokio::select! {
             biased;
             Ok(()) = &mut granted => return Ok(()),
@@ -200,7 +215,11 @@ impl Held {
         };
         // The grant may have come between the end of the wait and here: then the lock is ours.
         granted.close();
-        if granted.try_recv().is_ok() { Ok(()) } else { Err(failed) }
+        if granted.try_recv().is_ok() {
+            Ok(())
+        } else {
+            Err(failed)
+        }
     }
 
     /// Whether nobody holds any lock.
@@ -231,7 +250,10 @@ mod tests {
     fn wait(millis: u64) -> Wait<'static> {
         static CANCEL: std::sync::LazyLock<CancelToken> =
             std::sync::LazyLock::new(CancelToken::default);
-        Wait { timeout: Duration::from_millis(millis), cancel: &CANCEL }
+        Wait {
+            timeout: Duration::from_millis(millis),
+            cancel: &CANCEL,
+        }
     }
 
     fn locks() -> Arc<Locks> {
@@ -245,7 +267,10 @@ mod tests {
         one.lock(T, b"a", wait(20)).await.unwrap();
         one.lock(T, b"a", wait(20)).await.unwrap();
         two.lock(T, b"b", wait(20)).await.unwrap();
-        assert_eq!(two.lock(T, b"a", wait(20)).await.unwrap_err().code(), Code::LockWaitTimeout);
+        assert_eq!(
+            two.lock(T, b"a", wait(20)).await.unwrap_err().code(),
+            Code::LockWaitTimeout
+        );
         drop(one);
         two.lock(T, b"a", wait(20)).await.unwrap();
         drop(two);
@@ -258,11 +283,15 @@ mod tests {
         let (mut one, mut two) = (locks.owner(), locks.owner());
         one.lock(T, b"a", wait(20_000)).await.unwrap();
         two.lock(T, b"b", wait(20_000)).await.unwrap();
-        let waiter = tokio::spawn(async move { one.lock(T, b"b", wait(20_000)).await.map(|()| one) });
+        let waiter =
+            tokio::spawn(async move { one.lock(T, b"b", wait(20_000)).await.map(|()| one) });
         while locks.waits.lock().is_empty() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(two.lock(T, b"a", wait(20_000)).await.unwrap_err().code(), Code::Deadlock);
+        assert_eq!(
+            two.lock(T, b"a", wait(20_000)).await.unwrap_err().code(),
+            Code::Deadlock
+        );
         drop(two);
         assert_eq!(waiter.await.unwrap().unwrap().count(), 2);
         assert!(locks.is_idle());
@@ -274,7 +303,8 @@ mod tests {
         let (mut one, mut two, mut three) = (locks.owner(), locks.owner(), locks.owner());
         one.lock(T, b"a", wait(20_000)).await.unwrap();
         assert!(two.lock(T, b"a", wait(20)).await.is_err());
-        let waiter = tokio::spawn(async move { three.lock(T, b"a", wait(20_000)).await.map(|()| three) });
+        let waiter =
+            tokio::spawn(async move { three.lock(T, b"a", wait(20_000)).await.map(|()| three) });
         while locks.waits.lock().is_empty() {
             tokio::task::yield_now().await;
         }

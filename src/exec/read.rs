@@ -32,7 +32,11 @@ pub struct Reader {
 enum Work {
     Get(Key),
     MultiGet(VecDeque<Key>),
-    Scan { current: Option<Scan>, ranges: VecDeque<KeyRange>, reverse: bool },
+    Scan {
+        current: Option<Scan>,
+        ranges: VecDeque<KeyRange>,
+        reverse: bool,
+    },
     Finished,
 }
 
@@ -40,7 +44,9 @@ impl Reader {
     /// A reader along the path of `plan`.
     pub fn new(view: View, table: &Table, plan: &TablePlan) -> Reader {
         let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
-        let wanted = wanted.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(PAGE_ROWS);
+        let wanted = wanted
+            .and_then(|rows| usize::try_from(rows).ok())
+            .unwrap_or(PAGE_ROWS);
         Reader {
             view,
             space: Space(table.id.0),
@@ -64,7 +70,11 @@ impl Reader {
                     self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
                 }
                 Work::MultiGet(keys) => self.multi_get(keys).await?,
-                Work::Scan { current, ranges, reverse } => {
+                Work::Scan {
+                    current,
+                    ranges,
+                    reverse,
+                } => {
                     if !self.scan(current, ranges, reverse).await? {
                         return Ok(false);
                     }
@@ -81,7 +91,10 @@ impl Reader {
         let batch: Vec<Key> = keys.drain(..keys.len().min(MULTI_GET_BATCH_KEYS)).collect();
         let values = self.view.multi_get(self.space, &batch).await?;
         let rows = batch.into_iter().zip(values);
-        self.batch = Batch::Rows(rows.filter_map(|(key, value)| Some((key, value?))).collect());
+        self.batch = Batch::Rows(
+            rows.filter_map(|(key, value)| Some((key, value?)))
+                .collect(),
+        );
         if !keys.is_empty() {
             self.work = Work::MultiGet(keys);
         }
@@ -95,18 +108,31 @@ impl Reader {
         reverse: bool,
     ) -> Result<bool> {
         let current = current.or_else(|| {
-            let range = if reverse { ranges.pop_back() } else { ranges.pop_front() };
+            let range = if reverse {
+                ranges.pop_back()
+            } else {
+                ranges.pop_front()
+            };
             range.map(|range| Scan::new(self.space, range))
         });
-        let Some(mut scan) = current else { return Ok(false) };
-        scan.options =
-            ScanOptions { reverse, max_rows: self.next_page_rows, ..ScanOptions::default() };
+        let Some(mut scan) = current else {
+            return Ok(false);
+        };
+        scan.options = ScanOptions {
+            reverse,
+            max_rows: self.next_page_rows,
+            ..ScanOptions::default()
+        };
         self.next_page_rows = PAGE_ROWS;
         let reuse = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
         let (batch, more) = self.view.scan(&mut scan, reuse).await?;
         self.batch = batch;
         if more || !ranges.is_empty() {
-            self.work = Work::Scan { current: more.then_some(scan), ranges, reverse };
+            self.work = Work::Scan {
+                current: more.then_some(scan),
+                ranges,
+                reverse,
+            };
         }
         Ok(true)
     }
@@ -136,7 +162,11 @@ impl Work {
             }
             Access::PrefixScan(scan) => {
                 let ranges = scan.ranges.iter().cloned().collect();
-                Work::Scan { current: None, ranges, reverse: plan.reverse }
+                Work::Scan {
+                    current: None,
+                    ranges,
+                    reverse: plan.reverse,
+                }
             }
             Access::FullScan => Work::Scan {
                 current: None,

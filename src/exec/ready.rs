@@ -15,7 +15,9 @@ pub struct ReadyRows {
 impl ReadyRows {
     /// A stream of these rows.
     pub fn new(rows: Vec<Vec<Value<'static>>>) -> ReadyRows {
-        ReadyRows { rows: rows.into_iter() }
+        ReadyRows {
+            rows: rows.into_iter(),
+        }
     }
 
     fn push_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
@@ -23,7 +25,11 @@ impl ReadyRows {
             sink.row(&row)?;
         }
         let is_last = self.rows.len() == 0;
-        Ok(if is_last { PageEnd::Last { warnings_count: 0 } } else { PageEnd::More })
+        Ok(if is_last {
+            PageEnd::Last { warnings_count: 0 }
+        } else {
+            PageEnd::More
+        })
     }
 }
 

@@ -27,7 +27,9 @@ impl Layout {
     /// The layout of a table.
     pub fn of(table: &Table) -> Layout {
         let place = |idx| table.key_position(idx).map_or(Place::Row, Place::Key);
-        Layout { places: (0..table.columns.len()).map(place).collect() }
+        Layout {
+            places: (0..table.columns.len()).map(place).collect(),
+        }
     }
 }
 
@@ -52,7 +54,12 @@ impl<'a> StoredRow<'a> {
         value: &'a [u8],
     ) -> Result<StoredRow<'a>> {
         let row = RowView::parse(value)?;
-        Ok(StoredRow { table, layout, key, row })
+        Ok(StoredRow {
+            table,
+            layout,
+            key,
+            row,
+        })
     }
 
     /// The value of a column, borrowed from the stored bytes.
@@ -60,10 +67,14 @@ impl<'a> StoredRow<'a> {
     /// # Errors
     /// 1712 for damaged bytes.
     pub fn value(&self, column_idx: usize) -> Result<Value<'a>> {
-        let (Some(column), Some(place)) =
-            (self.table.columns.get(column_idx), self.layout.places.get(column_idx))
-        else {
-            return Err(Error::internal(format!("column {column_idx} of {}", self.table.name)));
+        let (Some(column), Some(place)) = (
+            self.table.columns.get(column_idx),
+            self.layout.places.get(column_idx),
+        ) else {
+            return Err(Error::internal(format!(
+                "column {column_idx} of {}",
+                self.table.name
+            )));
         };
         match place {
             Place::Key(part) => Ok(self.key_part(*part)?),
@@ -77,7 +88,9 @@ impl<'a> StoredRow<'a> {
     fn key_part(&self, wanted: usize) -> std::result::Result<Value<'a>, Corrupt> {
         let mut rest = self.key;
         for (position, part) in self.table.key.iter().enumerate() {
-            let Some(column) = self.table.columns.get(part.column_idx) else { break };
+            let Some(column) = self.table.columns.get(part.column_idx) else {
+                break;
+            };
             if position == wanted {
                 return Ok(key::decode_part(rest, &column.ty, part.direction)?.0);
             }
@@ -129,7 +142,8 @@ impl Row for PairRow<'_> {
             None => self.old.get(column_idx),
             Some(new_idx) => self.new.get(new_idx),
         };
-        let value = value.ok_or_else(|| Error::internal(format!("value {column_idx} of a pair")))?;
+        let value =
+            value.ok_or_else(|| Error::internal(format!("value {column_idx} of a pair")))?;
         Ok(value.borrow())
     }
 }

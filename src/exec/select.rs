@@ -14,8 +14,8 @@ use super::cancel::CancelToken;
 use super::group::{Groups, Seen};
 use super::read::Reader;
 use super::row::{Layout, StoredRow, ValuesRow};
-use super::sort::{Sorted, Sorter};
 use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use super::sort::{Sorted, Sorter};
 use super::tuple;
 use super::view::View;
 use crate::catalog::Table;
@@ -87,17 +87,25 @@ pub fn row_limits(
     ctx: &EvalContext,
 ) -> Result<RowLimits> {
     let limit = limit.map(|expr| rows_count(expr, ctx)).transpose()?;
-    let offset = offset.map(|expr| rows_count(expr, ctx)).transpose()?.unwrap_or(0);
+    let offset = offset
+        .map(|expr| rows_count(expr, ctx))
+        .transpose()?
+        .unwrap_or(0);
     Ok(RowLimits { limit, offset })
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "nothing else is a number of rows"
+)]
 fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
     match eval(expr, &NoRow, ctx)? {
         Value::UInt(rows) => Ok(rows),
         Value::Int(rows) if 0 <= rows => Ok(rows.unsigned_abs()),
         other => {
             let shown = other.to_text().into_owned();
-            let text = format!("LIMIT takes a whole number of rows that is not negative, not {shown}");
+            let text =
+                format!("LIMIT takes a whole number of rows that is not negative, not {shown}");
             Err(Error::new(crate::error::Code::WrongArguments, text))
         }
     }
@@ -128,7 +136,10 @@ fn with_request(
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let single_group = select.having.is_some() && select.aggregation.is_none();
-    let grouping = select.aggregation.as_ref().map(|aggregation| aggregation.keys.as_slice());
+    let grouping = select
+        .aggregation
+        .as_ref()
+        .map(|aggregation| aggregation.keys.as_slice());
     planner(&plan::Request {
         table,
         purpose: Purpose::Select,
@@ -155,7 +166,7 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
         Some(table) => Some(plan(select, table, &env)?),
         None => None,
     };
-    SelectStream::new(program, env, plan, limits)
+    Ok(SelectStream::new(program, env, plan, limits))
 }
 
 /// What an autocommit SELECT reads: one key needs no snapshot, anything else sees one state.
@@ -216,14 +227,16 @@ impl SelectStream {
         env: Env,
         plan: Option<TablePlan>,
         limits: RowLimits,
-    ) -> Result<SelectStream> {
+    ) -> SelectStream {
         let select = &program.select;
         let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
         let budget = |operator| Budget::new(operator, env.memory_bytes_max);
         let phase = if ordered && select.aggregation.is_none() {
             Phase::Streaming
         } else {
-            let rows_wanted = limits.limit.and_then(|limit| limit.checked_add(limits.offset));
+            let rows_wanted = limits
+                .limit
+                .and_then(|limit| limit.checked_add(limits.offset));
             let sorter = Sorter::new(rows_wanted, budget("sort"), env.spill_dir.clone());
             let groups = select.aggregation.as_ref();
             let groups = groups.map(|aggregation| Groups::new(aggregation, budget("group by")));
@@ -241,18 +254,21 @@ impl SelectStream {
             None => select.filter.clone(),
         };
         let seen = select.distinct.then(|| Seen::new(budget("distinct")));
-        Ok(SelectStream {
+        SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
             residual,
             reader,
             phase,
-            window: Window { skip_rows: limits.offset, left_rows: limits.limit },
+            window: Window {
+                skip_rows: limits.offset,
+                left_rows: limits.limit,
+            },
             seen,
             bytes: Vec::new(),
             rows_read: 0,
             program,
-        })
+        }
     }
 
     /// Rows fetched from the engine so far.
@@ -274,7 +290,9 @@ impl SelectStream {
         };
         Ok(match flow {
             Flow::More => PageEnd::More,
-            Flow::Enough => PageEnd::Last { warnings_count: self.ctx.warnings.count() },
+            Flow::Enough => PageEnd::Last {
+                warnings_count: self.ctx.warnings.count(),
+            },
         })
     }
 
@@ -296,12 +314,16 @@ impl SelectStream {
         let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
-        let Some(reader) = self.reader.take() else { return Ok(Flow::Enough) };
+        let Some(reader) = self.reader.take() else {
+            return Ok(Flow::Enough);
+        };
         let batch = reader.batch();
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
         for row_idx in 0..batch.len() {
-            let Some((key, value)) = batch.get(row_idx) else { break };
+            let Some((key, value)) = batch.get(row_idx) else {
+                break;
+            };
             let row = StoredRow::parse(table, layout, key, value)?;
             if work.stream(&row, sink)? == Flow::Enough {
                 flow = Flow::Enough;
@@ -337,14 +359,23 @@ impl SelectStream {
 
     fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         self.cancel.check()?;
-        let Phase::Emitting(sorted) = &mut self.phase else { return Ok(Flow::Enough) };
+        let Phase::Emitting(sorted) = &mut self.phase else {
+            return Ok(Flow::Enough);
+        };
         for _ in 0..EMIT_PAGE_ROWS {
             if self.window.left_rows == Some(0) {
                 return Ok(Flow::Enough);
             }
-            let Some(outputs) = sorted.next_outputs()? else { return Ok(Flow::Enough) };
+            let Some(outputs) = sorted.next_outputs()? else {
+                return Ok(Flow::Enough);
+            };
             if self.window.admits() {
-                let exprs = self.program.select.outputs.iter().map(|output| &output.expr);
+                let exprs = self
+                    .program
+                    .select
+                    .outputs
+                    .iter()
+                    .map(|output| &output.expr);
                 sink.row(&tuple::decode(&outputs, exprs)?)?;
             }
         }
@@ -353,7 +384,10 @@ impl SelectStream {
 }
 
 impl RowStream for SelectStream {
-    fn next_page<'a>(&'a mut self, sink: &'a mut (dyn RowSink + Send)) -> BoxFuture<'a, Result<PageEnd>> {
+    fn next_page<'a>(
+        &'a mut self,
+        sink: &'a mut (dyn RowSink + Send),
+    ) -> BoxFuture<'a, Result<PageEnd>> {
         Box::pin(self.page(sink))
     }
 }
@@ -416,7 +450,11 @@ impl<'s> RowWork<'s> {
             }
             sink.row(values)
         })?;
-        Ok(if self.window.left_rows == Some(0) { Flow::Enough } else { Flow::More })
+        Ok(if self.window.left_rows == Some(0) {
+            Flow::Enough
+        } else {
+            Flow::More
+        })
     }
 }
 
@@ -437,8 +475,10 @@ fn with_outputs(
         }
         return take(values.get(..outputs.len()).unwrap_or_default());
     }
-    let values: Result<Vec<Value<'_>>> =
-        outputs.iter().map(|output| eval(&output.expr, row, ctx)).collect();
+    let values: Result<Vec<Value<'_>>> = outputs
+        .iter()
+        .map(|output| eval(&output.expr, row, ctx))
+        .collect();
     take(&values?)
 }
 
@@ -461,7 +501,9 @@ impl Collector {
         };
         let batch = reader.batch();
         for row_idx in 0..batch.len() {
-            let Some((key, value)) = batch.get(row_idx) else { break };
+            let Some((key, value)) = batch.get(row_idx) else {
+                break;
+            };
             let row = StoredRow::parse(table, layout, key, value)?;
             self.add(&program.select, &row, stream)?;
         }
@@ -503,7 +545,11 @@ impl Collector {
         }
         stream.bytes.clear();
         for OrderBy { expr, descending } in &select.order_by {
-            let direction = if *descending { Direction::Desc } else { Direction::Asc };
+            let direction = if *descending {
+                Direction::Desc
+            } else {
+                Direction::Asc
+            };
             let value = eval(expr, row, &stream.ctx)?;
             tuple::push(&mut stream.bytes, &value, &expr.ty, direction)?;
         }

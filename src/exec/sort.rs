@@ -46,7 +46,10 @@ pub struct Sorter {
 enum Mode {
     /// The `usize` smallest so far, the greatest on top.
     Top(BinaryHeap<Record>, usize),
-    All { rows: Vec<Record>, runs: Vec<Run> },
+    All {
+        rows: Vec<Record>,
+        runs: Vec<Run>,
+    },
 }
 
 /// A sorted run in a file.
@@ -62,9 +65,17 @@ impl Sorter {
         let top = rows_wanted.filter(|rows| *rows <= TOP_ROWS_MAX);
         let mode = match top.and_then(|rows| usize::try_from(rows).ok()) {
             Some(rows) => Mode::Top(BinaryHeap::new(), rows),
-            None => Mode::All { rows: Vec::new(), runs: Vec::new() },
+            None => Mode::All {
+                rows: Vec::new(),
+                runs: Vec::new(),
+            },
         };
-        Sorter { mode, arrivals: 0, budget, spill_dir }
+        Sorter {
+            mode,
+            arrivals: 0,
+            budget,
+            spill_dir,
+        }
     }
 
     /// Adds a row.
@@ -73,8 +84,11 @@ impl Sorter {
     /// 1038 when memory and disk do not suffice; I/O errors of the spill file.
     pub fn push(&mut self, key: &[u8], outputs: &[u8]) -> Result<()> {
         self.arrivals += 1;
-        let record =
-            || Record { key: key.into(), arrival: self.arrivals, outputs: outputs.into() };
+        let record = || Record {
+            key: key.into(),
+            arrival: self.arrivals,
+            outputs: outputs.into(),
+        };
         let bytes = key.len() + outputs.len() + RECORD_OVERHEAD_BYTES;
         match &mut self.mode {
             Mode::Top(_, 0) => Ok(()),
@@ -136,7 +150,8 @@ fn check_runs(runs_count: usize) -> Result<()> {
     if runs_count <= RUNS_MAX {
         return Ok(());
     }
-    let text = format!("sort spilled {runs_count} runs, the most is {RUNS_MAX}: raise query_memory_bytes");
+    let text =
+        format!("sort spilled {runs_count} runs, the most is {RUNS_MAX}: raise query_memory_bytes");
     Err(Error::new(Code::CapacityExceeded, text))
 }
 
@@ -184,7 +199,10 @@ impl Source {
 
 impl Merge {
     fn new(sources: Vec<Source>) -> Result<Merge> {
-        let mut merge = Merge { sources, heads: BinaryHeap::new() };
+        let mut merge = Merge {
+            sources,
+            heads: BinaryHeap::new(),
+        };
         for source_idx in 0..merge.sources.len() {
             merge.refill(source_idx)?;
         }
@@ -201,7 +219,9 @@ impl Merge {
     }
 
     fn next_outputs(&mut self) -> Result<Option<Box<[u8]>>> {
-        let Some(Reverse((record, source_idx))) = self.heads.pop() else { return Ok(None) };
+        let Some(Reverse((record, source_idx))) = self.heads.pop() else {
+            return Ok(None);
+        };
         self.refill(source_idx)?;
         Ok(Some(record.outputs))
     }
@@ -215,16 +235,28 @@ impl Run {
         let mut writer = BufWriter::with_capacity(RUN_BUFFER_BYTES, file);
         let records_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         for record in rows.drain(..) {
-            record.write(&mut writer).map_err(|error| spill_failed("writing", &error))?;
+            record
+                .write(&mut writer)
+                .map_err(|error| spill_failed("writing", &error))?;
         }
-        let file = writer.into_inner().map_err(|error| spill_failed("writing", error.error()))?;
-        Ok(Run { file, records_count })
+        let file = writer
+            .into_inner()
+            .map_err(|error| spill_failed("writing", error.error()))?;
+        Ok(Run {
+            file,
+            records_count,
+        })
     }
 
     fn open(mut self) -> Result<RunReader> {
-        self.file.seek(SeekFrom::Start(0)).map_err(|error| spill_failed("reading", &error))?;
+        self.file
+            .seek(SeekFrom::Start(0))
+            .map_err(|error| spill_failed("reading", &error))?;
         let reader = BufReader::with_capacity(RUN_BUFFER_BYTES, self.file);
-        Ok(RunReader { reader, left_count: self.records_count })
+        Ok(RunReader {
+            reader,
+            left_count: self.records_count,
+        })
     }
 }
 
@@ -235,10 +267,14 @@ struct RunReader {
 
 impl RunReader {
     fn next(&mut self) -> Result<Option<Record>> {
-        let Some(left) = self.left_count.checked_sub(1) else { return Ok(None) };
+        let Some(left) = self.left_count.checked_sub(1) else {
+            return Ok(None);
+        };
         self.left_count = left;
         let record = Record::read(&mut self.reader);
-        record.map(Some).map_err(|error| spill_failed("reading", &error))
+        record
+            .map(Some)
+            .map_err(|error| spill_failed("reading", &error))
     }
 }
 
@@ -256,16 +292,26 @@ impl Record {
         let arrival = read_number(input)?;
         let key = read_bytes(input)?;
         let outputs = read_bytes(input)?;
-        Ok(Record { key, arrival, outputs })
+        Ok(Record {
+            key,
+            arrival,
+            outputs,
+        })
     }
 }
 
-#[expect(clippy::little_endian_bytes, reason = "a spill file is read by the process that wrote it")]
+#[expect(
+    clippy::little_endian_bytes,
+    reason = "a spill file is read by the process that wrote it"
+)]
 fn write_number(out: &mut impl Write, number: u64) -> std::io::Result<()> {
     out.write_all(&number.to_le_bytes())
 }
 
-#[expect(clippy::little_endian_bytes, reason = "a spill file is read by the process that wrote it")]
+#[expect(
+    clippy::little_endian_bytes,
+    reason = "a spill file is read by the process that wrote it"
+)]
 fn read_number(input: &mut impl Read) -> std::io::Result<u64> {
     let mut bytes = [0; 8];
     input.read_exact(&mut bytes)?;
@@ -275,28 +321,42 @@ fn read_number(input: &mut impl Read) -> std::io::Result<u64> {
 fn read_bytes(input: &mut impl Read) -> std::io::Result<Box<[u8]>> {
     let length = usize::try_from(read_number(input)?).map_err(std::io::Error::other)?;
     let mut bytes = Vec::new();
-    input.by_ref().take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
-    if bytes.len() == length { Ok(bytes.into()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
+    input
+        .by_ref()
+        .take(u64::try_from(length).unwrap_or(u64::MAX))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() == length {
+        Ok(bytes.into())
+    } else {
+        Err(std::io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 fn spill_failed(doing: &str, cause: &std::io::Error) -> Error {
-    let code = match cause.kind() {
-        std::io::ErrorKind::StorageFull => Code::DiskFull,
-        _ => Code::StorageFailure,
+    let is_full = cause.kind() == std::io::ErrorKind::StorageFull;
+    let code = if is_full {
+        Code::DiskFull
+    } else {
+        Code::StorageFailure
     };
-    Error::new(code, format!("sort: {doing} its temporary file failed: {cause}"))
+    Error::new(
+        code,
+        format!("sort: {doing} its temporary file failed: {cause}"),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sorted(mut sorter: Sorter, rows: &[(u8, u8)]) -> Vec<u8> {
+    fn outputs_of(mut sorter: Sorter, rows: &[(u8, u8)]) -> Vec<u8> {
         for (key, output) in rows {
             sorter.push(&[*key], &[*output]).unwrap();
         }
-        let mut sorted = sorter.finish().unwrap();
-        std::iter::from_fn(|| sorted.next_outputs().unwrap()).map(|outputs| outputs[0]).collect()
+        let mut in_order = sorter.finish().unwrap();
+        std::iter::from_fn(|| in_order.next_outputs().unwrap())
+            .map(|outputs| outputs[0])
+            .collect()
     }
 
     #[test]
@@ -307,11 +367,11 @@ mod tests {
         let wanted: Vec<u8> = wanted.into_iter().map(|row| row.1).collect();
         let dir = tempfile::tempdir().unwrap();
         let memory = Sorter::new(None, Budget::new("sort", 1 << 20), None);
-        assert_eq!(sorted(memory, &rows), wanted);
+        assert_eq!(outputs_of(memory, &rows), wanted);
         let disk = Sorter::new(None, Budget::new("sort", 700), Some(dir.path().into()));
-        assert_eq!(sorted(disk, &rows), wanted);
+        assert_eq!(outputs_of(disk, &rows), wanted);
         let top = Sorter::new(Some(15), Budget::new("sort", 1 << 20), None);
-        assert_eq!(sorted(top, &rows), wanted[..15]);
+        assert_eq!(outputs_of(top, &rows), wanted[..15]);
     }
 
     #[test]

@@ -152,7 +152,10 @@ impl Transaction {
     /// # Errors
     /// 1205, 1213 and 1317.
     pub async fn lock(&mut self, space: Space, key: &[u8], cancel: &CancelToken) -> Result<()> {
-        let wait = Wait { timeout: self.lock_timeout, cancel };
+        let wait = Wait {
+            timeout: self.lock_timeout,
+            cancel,
+        };
         self.locks.lock(space, key, wait).await
     }
 
@@ -218,7 +221,8 @@ impl Transaction {
     /// # Errors
     /// Past [`SAVEPOINTS_MAX`].
     pub fn savepoint(&mut self, name: &str) -> Result<()> {
-        self.savepoints.retain(|savepoint| !savepoint.name.eq_ignore_ascii_case(name));
+        self.savepoints
+            .retain(|savepoint| !savepoint.name.eq_ignore_ascii_case(name));
         if self.savepoints.len() >= SAVEPOINTS_MAX {
             let text = format!("transaction has {SAVEPOINTS_MAX} savepoints, the most allowed");
             return Err(Error::new(Code::OutOfResources, text));
@@ -258,17 +262,28 @@ impl Transaction {
     }
 
     fn savepoint_position(&self, name: &str) -> Result<usize> {
-        let found = self.savepoints.iter().position(|point| point.name.eq_ignore_ascii_case(name));
+        let found = self
+            .savepoints
+            .iter()
+            .position(|point| point.name.eq_ignore_ascii_case(name));
         found.ok_or_else(|| no_savepoint(name))
     }
 }
 
 /// Error 1305 of ROLLBACK TO and RELEASE.
 pub fn no_savepoint(name: &str) -> Error {
-    Error::new(Code::SavepointMissing, format!("SAVEPOINT {name} does not exist"))
+    Error::new(
+        Code::SavepointMissing,
+        format!("SAVEPOINT {name} does not exist"),
+    )
 }
 
 /// The error of a statement or transaction that is too large to commit.
 pub fn too_large(bytes: usize, bytes_max: usize) -> Error {
-    CommitError::TooLarge { what: "transaction", bytes, bytes_max }.into()
+    CommitError::TooLarge {
+        what: "transaction",
+        bytes,
+        bytes_max,
+    }
+    .into()
 }

@@ -41,7 +41,9 @@ impl Overlay {
 
     /// Everything written, in order of space and key.
     pub fn iter(&self) -> impl Iterator<Item = (Space, &Key, Option<&Bytes>)> {
-        self.rows.iter().map(|((space, key), value)| (*space, key, value.as_ref()))
+        self.rows
+            .iter()
+            .map(|((space, key), value)| (*space, key, value.as_ref()))
     }
 
     fn range(&self, space: Space, range: &KeyRange) -> Vec<(&Key, Option<&Bytes>)> {
@@ -52,7 +54,8 @@ impl Overlay {
             None => Bound::Excluded((Space(space.0.saturating_add(1)), Vec::new())),
         };
         let rows = self.rows.range((start, until));
-        rows.map(|((_, key), value)| (key, value.as_ref())).collect()
+        rows.map(|((_, key), value)| (key, value.as_ref()))
+            .collect()
     }
 }
 
@@ -93,9 +96,9 @@ impl Batch {
     pub fn get(&self, row_idx: usize) -> Option<(&[u8], &[u8])> {
         match self {
             Batch::Page(page) => page.get(row_idx),
-            Batch::Rows(rows) => {
-                rows.get(row_idx).map(|(key, value)| (key.as_slice(), value.as_ref()))
-            }
+            Batch::Rows(rows) => rows
+                .get(row_idx)
+                .map(|(key, value)| (key.as_slice(), value.as_ref())),
         }
     }
 }
@@ -126,7 +129,9 @@ impl View {
             View::Newest(engine) => engine.snapshot().multi_get(space, keys).await,
             View::At(snapshot, overlay) => {
                 let mut values = snapshot.multi_get(space, keys).await?;
-                let Some(own) = overlay else { return Ok(values) };
+                let Some(own) = overlay else {
+                    return Ok(values);
+                };
                 for (value, key) in values.iter_mut().zip(keys) {
                     if let Some(written) = own.get(space, key) {
                         *value = written;
@@ -162,7 +167,10 @@ impl View {
         if written.is_empty() {
             return Ok((Batch::Page(page), more));
         }
-        Ok((Batch::Rows(merge(&page, &written, scan.options.reverse)), more))
+        Ok((
+            Batch::Rows(merge(&page, &written, scan.options.reverse)),
+            more,
+        ))
     }
 }
 
@@ -173,9 +181,15 @@ fn covered(before: &KeyRange, after: &KeyRange, more: bool, reverse: bool) -> Ke
     }
     if reverse {
         let start = after.until.clone().unwrap_or_default();
-        return KeyRange { start, until: before.until.clone() };
+        return KeyRange {
+            start,
+            until: before.until.clone(),
+        };
     }
-    KeyRange { start: before.start.clone(), until: Some(after.start.clone()) }
+    KeyRange {
+        start: before.start.clone(),
+        until: Some(after.start.clone()),
+    }
 }
 
 /// A page with a transaction's writes put in, in the page's direction.
@@ -190,5 +204,9 @@ fn merge(page: &Page, written: &[(&Key, Option<&Bytes>)], reverse: bool) -> Vec<
             None => drop(rows.remove(*key)),
         }
     }
-    if reverse { rows.into_iter().rev().collect() } else { rows.into_iter().collect() }
+    if reverse {
+        rows.into_iter().rev().collect()
+    } else {
+        rows.into_iter().collect()
+    }
 }

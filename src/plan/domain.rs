@@ -37,10 +37,10 @@ impl Interval {
         high: Bound<Value<'static>>,
         ty: &ColumnType,
     ) -> Option<Interval> {
-        if let (Bound::Included(a), Bound::Included(b)) = (&low, &high) {
-            if values::compare(a, b).is_eq() {
-                return Some(Interval::Point(a.clone()));
-            }
+        if let (Bound::Included(a), Bound::Included(b)) = (&low, &high)
+            && values::compare(a, b).is_eq()
+        {
+            return Some(Interval::Point(a.clone()));
         }
         let low = values::lower_bound(low, ty)?;
         let high = values::upper_bound(high, ty)?;

@@ -3,6 +3,10 @@
 //! Hot: runs for each execution of a prepared point statement. It must stay free of expression
 //! clones, folding, locks and logging; it allocates the key's values and its bytes and no more.
 //! Whatever it does not recognise takes the long way through `derive`, with the same answer.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use super::access::PointGet;
 use super::cut::{self, KeyParts};

@@ -85,7 +85,14 @@ impl Refusal {
                 f,
                 "no condition on \"{column}\", the first column of the primary key ({key})"
             ),
-            other => write!(f, "primary key ({key}): {other}"),
+            Reason::Contradiction
+            | Reason::NoRowsWanted
+            | Reason::OneKey
+            | Reason::Keys { .. }
+            | Reason::Bounded { .. }
+            | Reason::NotNeeded
+            | Reason::Permitted(_)
+            | Reason::Refused => write!(f, "primary key ({key}): {}", self.reason),
         }
     }
 

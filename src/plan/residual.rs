@@ -6,8 +6,8 @@
 //! spans were made of, its branch is.
 
 use super::cut::KeyParts;
-use super::derive::{Alternatives, Branch};
 use super::derive::shape;
+use super::derive::{Alternatives, Branch};
 use crate::sql::expr::Expr;
 
 /// How far the spans follow the conditions.
@@ -52,5 +52,5 @@ fn is_expressed(branch: &Branch, consumed: usize, key: KeyParts<'_>) -> bool {
 
 /// The residual filter: the conjunction of what is left; `None` when nothing is.
 pub fn filter(residual: &[&Expr]) -> Option<Expr> {
-    shape::all_of(residual.iter().map(|conjunct| Expr::clone(conjunct)).collect())
+    shape::all_of(residual.iter().copied().cloned().collect())
 }

@@ -4,6 +4,10 @@
 //! row in them satisfies it; and whatever lies in the spans and passes the residual filter is what
 //! the predicate keeps. Keys are compared as the bytes that the codec makes of them. A failure
 //! prints the seed of its case.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "lists of values are per family of types"
+)]
 
 use std::sync::Arc;
 
@@ -12,9 +16,10 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 
-use super::cut::{self, KeyParts};
+use super::cut::{self, Cut, KeyParts};
 use super::derive::{Keys, derive, shape};
-use super::{residual, span, testing, text};
+use super::span::Span;
+use super::{point, residual, span, testing, text};
 use crate::catalog::{Column, ColumnDefault, KeyPart, Table, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
@@ -79,7 +84,84 @@ fn text_values() -> Vec<Value<'static>> {
 }
 
 /// Values that a column of the type can hold.
+#[expect(clippy::too_many_lines, reason = "a list of values")]
 fn values_of(ty: &ColumnType) -> Vec<Value<'static>> {
+    match ty {
+        ColumnType::Boolean | ColumnType::Int { .. } => ints_of(ty),
+        ColumnType::Decimal { precision: 5, .. } => {
+            ["-999.99", "-1.50", "0.00", "1.50", "1.51", "5.00", "999.99"]
+                .map(decimal)
+                .into()
+        }
+        ColumnType::Decimal { .. } => [
+            "-1.50",
+            "0.00",
+            "1.50",
+            "9007199254740992.01",
+            "9007199254740993.00",
+        ]
+        .map(decimal)
+        .into(),
+        ColumnType::Float => [-1.5, 0.0, 0.1, 0.5, 1.0, 5.0, f32::MAX]
+            .map(Value::Float)
+            .into(),
+        ColumnType::Double => [
+            -1.5,
+            0.0,
+            0.1,
+            0.5,
+            1.0,
+            5.0,
+            9_007_199_254_740_992.0,
+            f64::MAX,
+        ]
+        .map(Value::Double)
+        .into(),
+        ColumnType::Varchar { .. } => text_values(),
+        ColumnType::Char { .. } => text_values()
+            .into_iter()
+            .filter(|value| matches!(value, Value::Text(text) if text.chars().count() <= 2))
+            .collect(),
+        ColumnType::Varbinary { .. } => [&b""[..], b"a", b"ab", b"\x00", b"\xFF", b"5"]
+            .map(|bytes| Value::Bytes(bytes.into()))
+            .into(),
+        ColumnType::Date => dates().into_iter().map(Value::Date).collect(),
+        ColumnType::Datetime { fsp } => datetimes()
+            .into_iter()
+            .map(|at| Value::Datetime(at.truncate(*fsp)))
+            .collect(),
+        ColumnType::Timestamp { fsp: 0 } => {
+            [0, 1_000_000, 1_705_276_800_000_000, 1_705_312_800_000_000]
+                .map(|micros| timestamp(micros, 0))
+                .into()
+        }
+        ColumnType::Timestamp { .. } => [1_000_000, 1_705_276_800_000_000, 1_705_312_800_500_000]
+            .map(|micros| timestamp(micros, 3))
+            .into(),
+        ColumnType::Time { .. } => [-36_000_000_000, 0, 1_000_000, 36_000_000_000]
+            .map(|micros| Value::Time(Time::from_micros(micros, 0).unwrap()))
+            .into(),
+        ColumnType::Year => [0, 1901, 1999, 2024, 2155].map(Value::Year).into(),
+        ColumnType::Enum(labels) => labels
+            .iter()
+            .enumerate()
+            .map(|(at, label)| {
+                Value::Enum(EnumValue {
+                    index: u16::try_from(at + 1).unwrap(),
+                    label: label.to_string().into(),
+                })
+            })
+            .collect(),
+        ColumnType::Null
+        | ColumnType::Text(_)
+        | ColumnType::Binary { .. }
+        | ColumnType::Blob(_)
+        | ColumnType::Json => panic!("no values of {ty:?}"),
+    }
+}
+
+/// Integers about the ends of the types and where doubles lose them.
+fn ints_of(ty: &ColumnType) -> Vec<Value<'static>> {
     let ints = |list: &[i64]| list.iter().map(|number| Value::Int(*number)).collect();
     let uints = |list: &[u64]| list.iter().map(|number| Value::UInt(*number)).collect();
     match ty {
@@ -120,59 +202,20 @@ fn values_of(ty: &ColumnType) -> Vec<Value<'static>> {
             20_240_115,
             i64::MAX,
         ]),
-        ColumnType::Int { .. } => ints(&[-2_147_483_648, -1, 0, 1, 2, 5, 2_147_483_647]),
-        ColumnType::Decimal { precision: 5, .. } => {
-            ["-999.99", "-1.50", "0.00", "1.50", "1.51", "5.00", "999.99"].map(decimal).into()
-        }
-        ColumnType::Decimal { .. } => ["-1.50", "0.00", "1.50", "9007199254740992.01", "9007199254740993.00"]
-            .map(decimal)
-            .into(),
-        ColumnType::Float => [-1.5, 0.0, 0.1, 0.5, 1.0, 5.0, f32::MAX].map(Value::Float).into(),
-        ColumnType::Double => {
-            [-1.5, 0.0, 0.1, 0.5, 1.0, 5.0, 9_007_199_254_740_992.0, f64::MAX].map(Value::Double).into()
-        }
-        ColumnType::Varchar { chars_max: None } => text_values(),
-        ColumnType::Varchar { .. } => text_values(),
-        ColumnType::Char { .. } => text_values()
-            .into_iter()
-            .filter(|value| matches!(value, Value::Text(text) if text.chars().count() <= 2))
-            .collect(),
-        ColumnType::Varbinary { .. } => [&b""[..], b"a", b"ab", b"\x00", b"\xFF", b"5"]
-            .map(|bytes| Value::Bytes(bytes.into()))
-            .into(),
-        ColumnType::Date => dates().into_iter().map(Value::Date).collect(),
-        ColumnType::Datetime { fsp } => datetimes()
-            .into_iter()
-            .map(|at| Value::Datetime(at.truncate(*fsp)))
-            .collect(),
-        ColumnType::Timestamp { fsp: 0 } => [0, 1_000_000, 1_705_276_800_000_000, 1_705_312_800_000_000]
-            .map(|micros| timestamp(micros, 0))
-            .into(),
-        ColumnType::Timestamp { .. } => [1_000_000, 1_705_276_800_000_000, 1_705_312_800_500_000]
-            .map(|micros| timestamp(micros, 3))
-            .into(),
-        ColumnType::Time { .. } => [-36_000_000_000, 0, 1_000_000, 36_000_000_000]
-            .map(|micros| Value::Time(Time::from_micros(micros, 0).unwrap()))
-            .into(),
-        ColumnType::Year => [0, 1901, 1999, 2024, 2155].map(Value::Year).into(),
-        ColumnType::Enum(labels) => labels
-            .iter()
-            .enumerate()
-            .map(|(at, label)| {
-                Value::Enum(EnumValue {
-                    index: u16::try_from(at + 1).unwrap(),
-                    label: label.to_string().into(),
-                })
-            })
-            .collect(),
-        other => panic!("no values of {other:?}"),
+        _ => ints(&[-2_147_483_648, -1, 0, 1, 2, 5, 2_147_483_647]),
     }
 }
 
 fn dates() -> Vec<Date> {
-    ["0001-01-01", "2024-01-14", "2024-01-15", "2024-01-16", "9999-12-31"]
-        .map(|text| Date::parse(text, DateRules::STRICT).unwrap().value)
-        .into()
+    [
+        "0001-01-01",
+        "2024-01-14",
+        "2024-01-15",
+        "2024-01-16",
+        "9999-12-31",
+    ]
+    .map(|text| Date::parse(text, DateRules::STRICT).unwrap().value)
+    .into()
 }
 
 fn datetimes() -> Vec<Datetime> {
@@ -188,17 +231,78 @@ fn datetimes() -> Vec<Datetime> {
 }
 
 /// Constants that conditions compare with.
+#[expect(clippy::too_many_lines, reason = "a list of values")]
 fn constants() -> Vec<Value<'static>> {
     let mut all = text_values();
-    for text in ["9007199254740993", "1e3", " 5 ", "2024-01-15", "2024-01-15 10:00:00", "10:00:00", "2024", "new", "lost"] {
+    for text in [
+        "9007199254740993",
+        "1e3",
+        " 5 ",
+        "2024-01-15",
+        "2024-01-15 10:00:00",
+        "10:00:00",
+        "2024",
+        "new",
+        "lost",
+    ] {
         all.push(Value::Text(text.into()));
     }
-    for number in [i64::MIN, -129, -5, -1, 0, 1, 2, 3, 5, 126, 127, 128, 255, 256, 1999, 2024, 20_240_115, 20_240_115_100_000, 1_705_276_800_000, 1_705_312_800_500, (1 << 53) + 1, i64::MAX] {
+    for number in [
+        i64::MIN,
+        -129,
+        -5,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        5,
+        126,
+        127,
+        128,
+        255,
+        256,
+        1999,
+        2024,
+        20_240_115,
+        20_240_115_100_000,
+        1_705_276_800_000,
+        1_705_312_800_500,
+        (1 << 53) + 1,
+        i64::MAX,
+    ] {
         all.push(Value::Int(number));
     }
     all.extend([1 << 63, u64::MAX].map(Value::UInt));
-    all.extend(["-1.5", "0.5", "1.5", "1.50", "1.505", "1000.00", "9007199254740993.00", "18446744073709551616"].map(decimal));
-    all.extend([-1e30, -1.5, 0.0, 0.1, 0.5, 1.5, 5.0, 9_007_199_254_740_992.0, 9_007_199_254_740_993e3, 1e30, 1e300].map(Value::Double));
+    all.extend(
+        [
+            "-1.5",
+            "0.5",
+            "1.5",
+            "1.50",
+            "1.505",
+            "1000.00",
+            "9007199254740993.00",
+            "18446744073709551616",
+        ]
+        .map(decimal),
+    );
+    all.extend(
+        [
+            -1e30,
+            -1.5,
+            0.0,
+            0.1,
+            0.5,
+            1.5,
+            5.0,
+            9_007_199_254_740_992.0,
+            9_007_199_254_740_993e3,
+            1e30,
+            1e300,
+        ]
+        .map(Value::Double),
+    );
     all.extend([&b"a"[..], b"ab", b"\xFF"].map(|bytes| Value::Bytes(bytes.into())));
     all.extend(dates().into_iter().map(Value::Date));
     all.extend(datetimes().into_iter().map(Value::Datetime));
@@ -268,7 +372,10 @@ impl Case {
     fn column(&mut self) -> Expr {
         // The first columns of the key matter most.
         let count = self.table.columns.len();
-        let idx = self.rng.random_range(0..count).min(self.rng.random_range(0..count));
+        let idx = self
+            .rng
+            .random_range(0..count)
+            .min(self.rng.random_range(0..count));
         let column = &self.table.columns[idx];
         Expr {
             kind: ExprKind::Column(idx),
@@ -289,7 +396,7 @@ impl Case {
             (ColumnType::Timestamp { .. }, Value::Int(_)) => Value::Null,
             (_, value) => value,
         };
-        testing::literal(value)
+        literal(value)
     }
 
     fn op(&mut self) -> CompareOp {
@@ -344,7 +451,7 @@ impl Case {
                 let pattern = *patterns.choose(&mut self.rng).unwrap();
                 ExprKind::Like {
                     expr: Box::new(column),
-                    pattern: Box::new(testing::literal(Value::Text(pattern.into()))),
+                    pattern: Box::new(literal(Value::Text(pattern.into()))),
                     escape: Some('\\'),
                     negated: self.rng.random_bool(0.2),
                 }
@@ -402,6 +509,33 @@ fn condition(kind: ExprKind) -> Expr {
     }
 }
 
+fn literal(value: Value<'static>) -> Expr {
+    let ty = match &value {
+        Value::Null => ColumnType::Null,
+        Value::Int(_) => ColumnType::BIGINT,
+        Value::UInt(_) => ColumnType::BIGINT_UNSIGNED,
+        Value::Float(_) => ColumnType::Float,
+        Value::Double(_) => ColumnType::Double,
+        Value::Decimal(number) => ColumnType::Decimal {
+            precision: number.precision(),
+            scale: number.scale(),
+        },
+        Value::Bytes(_) => ColumnType::Varbinary { bytes_max: None },
+        Value::Date(_) => ColumnType::Date,
+        Value::Time(time) => ColumnType::Time { fsp: time.fsp() },
+        Value::Datetime(at) => ColumnType::Datetime { fsp: at.fsp() },
+        Value::Timestamp(at) => ColumnType::Timestamp { fsp: at.fsp() },
+        Value::Year(_) => ColumnType::Year,
+        Value::Json(_) => ColumnType::Json,
+        Value::Text(_) | Value::Enum(_) => ColumnType::Varchar { chars_max: None },
+    };
+    Expr {
+        kind: ExprKind::Literal(value),
+        ty,
+        nullable: true,
+    }
+}
+
 /// A row of owned values.
 #[derive(Debug)]
 struct TestRow(Vec<Value<'static>>);
@@ -415,7 +549,9 @@ impl Row for TestRow {
 
 fn is_true(expr: &Expr, row: &TestRow, ctx: &EvalContext) -> Option<bool> {
     // An error, such as a text that is no date, fails the statement whatever is read.
-    eval_condition(expr, row, ctx).ok().map(|truth| truth == Some(true))
+    eval_condition(expr, row, ctx)
+        .ok()
+        .map(|truth| truth == Some(true))
 }
 
 fn check(seed: u64) {
@@ -447,18 +583,109 @@ fn check(seed: u64) {
         let is_inside = ranges.iter().any(|range| {
             range.start <= bytes && range.until.as_ref().is_none_or(|until| bytes < *until)
         });
-        let passes = left.as_ref().map_or(Some(true), |left| is_true(left, &row, &ctx));
+        let passes = left
+            .as_ref()
+            .map_or(Some(true), |left| is_true(left, &row, &ctx));
         let (Some(wanted), Some(passes)) = (is_true(&filter, &row, &ctx), passes) else {
             continue;
         };
         let story = || {
             let filter = text::over_table(&filter, &table, &ctx.zone);
-            format!("seed {seed}\n{filter}\n{row:?}\n{spans}\n{:?}\n{:?}", table.key, left)
+            format!(
+                "seed {seed}\n{filter}\n{row:?}\n{spans}\n{:?}\n{:?}",
+                table.key, left
+            )
         };
         assert!(!wanted || is_inside, "outside though true: {}", story());
-        assert!(!is_tight || !is_inside || wanted, "inside a tight span though false: {}", story());
+        assert!(
+            !is_tight || !is_inside || wanted,
+            "inside a tight span though false: {}",
+            story()
+        );
         assert_eq!(wanted, is_inside && passes, "residual: {}", story());
     }
+}
+
+/// Cuts of a random key; prefixes of random length.
+fn random_cut(case: &mut Case) -> Cut {
+    let row = case.row();
+    let count = case.rng.random_range(0..=case.table.key.len());
+    let parts = case.table.key.iter().take(count);
+    let values = parts.map(|part| row.0[part.column_idx].clone()).collect();
+    if case.rng.random_bool(0.5) {
+        Cut::Before(values)
+    } else {
+        Cut::After(values)
+    }
+}
+
+/// Cuts are ordered as their encodings; only neighbours may share one.
+fn check_cuts(seed: u64) {
+    let mut case = Case::new(seed);
+    for _ in 0..ROWS {
+        let (a, b) = (random_cut(&mut case), random_cut(&mut case));
+        let key = KeyParts::primary(&case.table);
+        let bytes = |cut: &Cut| cut.encode(key).unwrap();
+        let end = vec![0xFF; 64];
+        let (x, y) = (bytes(&a).unwrap_or(end.clone()), bytes(&b).unwrap_or(end));
+        let order = a.compare(&b, key);
+        assert_eq!(
+            order,
+            b.compare(&a, key).reverse(),
+            "seed {seed}: {a:?} {b:?}"
+        );
+        assert!(x.cmp(&y) == order || x == y, "seed {seed}: {a:?} {b:?}");
+        // A span that is not empty holds every key that lies between its cuts, and no other.
+        if let Some(span) = Span::between(a, b, key) {
+            let middle = random_cut(&mut case);
+            let key = KeyParts::primary(&case.table);
+            let rest = Span::between(middle.clone(), span.until().clone(), key);
+            let both = rest.as_ref().and_then(|rest| span.intersect(rest, key));
+            assert_eq!(
+                both.is_some(),
+                rest.is_some(),
+                "seed {seed}: {span:?} {middle:?}"
+            );
+        }
+    }
+}
+
+/// The short way for point predicates answers what the long way does.
+fn check_point(seed: u64) {
+    let mut case = Case::new(seed);
+    let ctx = testing::context("+08:00", Vec::new());
+    let columns: Vec<Expr> = (0..case.table.key.len())
+        .map(|idx| Expr {
+            kind: ExprKind::Column(idx),
+            ty: case.table.columns[idx].ty.clone(),
+            nullable: false,
+        })
+        .collect();
+    let parts: Vec<Expr> = columns
+        .into_iter()
+        .map(|column| {
+            let constant = Box::new(case.constant(&column));
+            condition(ExprKind::Compare(
+                CompareOp::Equal,
+                Box::new(column),
+                constant,
+            ))
+        })
+        .collect();
+    let filter = shape::all_of(parts).unwrap();
+    let key = KeyParts::primary(&case.table);
+    let Some(short) = point::point_get(&filter, key, &ctx).unwrap() else {
+        return;
+    };
+    let conjuncts = shape::conjuncts(&filter, &ctx).unwrap();
+    let long = derive(key, &conjuncts, 2000, &ctx);
+    let Keys::Spans(spans) = &long.keys else {
+        panic!("seed {seed}: no spans");
+    };
+    assert!(long.is_tight(), "seed {seed}");
+    assert_eq!(spans.len(), 1, "seed {seed}");
+    let range = spans[0].encode(key).unwrap();
+    assert_eq!(range.start, short.key, "seed {seed}");
 }
 
 proptest! {
@@ -472,5 +699,15 @@ proptest! {
     #[test]
     fn rows_that_satisfy_a_predicate_are_in_its_spans(seed in any::<u64>()) {
         check(seed);
+    }
+
+    #[test]
+    fn cuts_are_ordered_as_their_encodings(seed in any::<u64>()) {
+        check_cuts(seed);
+    }
+
+    #[test]
+    fn the_short_way_for_points_answers_as_the_long_one(seed in any::<u64>()) {
+        check_point(seed);
     }
 }

@@ -99,7 +99,9 @@ impl Span {
                 start,
                 until: self.until.encode(key)?,
             }),
-            None => Err(Error::internal("a span that begins at the end of the table")),
+            None => Err(Error::internal(
+                "a span that begins at the end of the table",
+            )),
         }
     }
 
@@ -205,3 +207,5 @@ fn is_normal(spans: &[Span], key: KeyParts<'_>) -> bool {
     })
 }
 
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,5 @@
 //! What the planner's tests stand on: tables and conditions from SQL text, a session that knows
 //! nothing, and golden files.
-//!
-//! The binding here is small and knows one table; it keeps the planner's goldens independent of
-//! `sql::bind`, whose own tests are elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,14 +8,12 @@ use crate::catalog::{Column, ColumnDefault, KeyPart, Table, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast;
-use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
 use crate::sql::context::{EvalContext, Mode, SessionFacts, Warnings};
-use crate::sql::eval::typing;
-use crate::sql::expr::{Expr, ExprKind, VariableScope};
+use crate::sql::expr::{Expr, VariableScope};
 use crate::sql::parse::parse_first;
-use crate::types::temporal::{DateRules, Zone};
-use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Timestamp, Value};
+use crate::sql::{ast, bind};
+use crate::types::temporal::Zone;
+use crate::types::{ColumnType, Timestamp, Value};
 
 /// A session without variables, in database `shop`.
 pub(crate) struct Facts;
@@ -169,11 +164,27 @@ fn key_part(part: &ast::KeyPart, columns: &[Column]) -> KeyPart {
     }
 }
 
-/// The one block of a SELECT.
-pub(crate) fn block(select: &ast::Select) -> &ast::Block {
-    match &select.body {
-        ast::QueryBody::Block(block) => block,
-        other => panic!("{other:?} is no block"),
+/// Knows one table by any name.
+struct OneTable(Arc<Table>);
+
+impl bind::FindTable for OneTable {
+    fn find_table(&self, _: &str, _: &str) -> Result<Arc<Table>> {
+        Ok(Arc::clone(&self.0))
+    }
+}
+
+/// Binds something to a table.
+pub(crate) fn with_names<T>(table: &Table, bound: impl Fn(&bind::Names<'_>) -> Result<T>) -> T {
+    let names = bind::Names {
+        definitions: &OneTable(Arc::new(table.clone())),
+        database: Some("shop"),
+        parameters: &[],
+        mode: mode(),
+        facts: &Facts,
+    };
+    match bound(&names) {
+        Ok(bound) => bound,
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -182,238 +193,8 @@ pub(crate) fn condition(text: &str, table: &Table) -> Expr {
     let ast::Statement::Select(select) = statement(&format!("SELECT 1 FROM t WHERE {text}")) else {
         panic!("{text} is no condition");
     };
-    bind(block(&select).filter.as_ref().unwrap(), table)
-}
-
-fn typed(kind: ExprKind, ty: ColumnType) -> Expr {
-    Expr {
-        kind,
-        ty,
-        nullable: true,
-    }
-}
-
-pub(crate) fn literal(value: Value<'static>) -> Expr {
-    let ty = match &value {
-        Value::Null => ColumnType::Null,
-        Value::Int(_) => ColumnType::BIGINT,
-        Value::UInt(_) => ColumnType::BIGINT_UNSIGNED,
-        Value::Float(_) => ColumnType::Float,
-        Value::Double(_) => ColumnType::Double,
-        Value::Decimal(number) => ColumnType::Decimal {
-            precision: number.precision(),
-            scale: number.scale(),
-        },
-        Value::Bytes(_) => ColumnType::Varbinary { bytes_max: None },
-        Value::Date(_) => ColumnType::Date,
-        Value::Time(time) => ColumnType::Time { fsp: time.fsp() },
-        Value::Datetime(at) => ColumnType::Datetime { fsp: at.fsp() },
-        Value::Timestamp(at) => ColumnType::Timestamp { fsp: at.fsp() },
-        Value::Year(_) => ColumnType::Year,
-        Value::Json(_) => ColumnType::Json,
-        Value::Text(_) | Value::Enum(_) => ColumnType::Varchar { chars_max: None },
-    };
-    typed(ExprKind::Literal(value), ty)
-}
-
-fn value_of(written: &ast::Literal) -> Value<'static> {
-    match written {
-        ast::Literal::Null => Value::Null,
-        ast::Literal::Bool(truth) => Value::boolean(*truth),
-        ast::Literal::Int(number) => match i64::try_from(*number) {
-            Ok(number) => Value::Int(number),
-            Err(_) => Value::UInt(*number),
-        },
-        ast::Literal::Decimal(digits) => Value::Decimal(Decimal::parse(digits).unwrap()),
-        ast::Literal::Double(number) => Value::Double(*number),
-        ast::Literal::Text(text) => Value::Text(text.clone().into()),
-        ast::Literal::Bytes(bytes) => Value::Bytes(bytes.clone().into()),
-        ast::Literal::Date(text) => {
-            Value::Date(Date::parse(text, DateRules::STRICT).unwrap().value)
-        }
-        ast::Literal::Time(text) => Value::Time(Time::parse(text, 6).unwrap().value),
-        ast::Literal::Timestamp(text) => {
-            let parsed = Datetime::parse(text, 6, DateRules::STRICT).unwrap();
-            Value::Datetime(parsed.value)
-        }
-    }
-}
-
-fn pair(operands: &(ast::Expr, ast::Expr), table: &Table) -> (Box<Expr>, Box<Expr>) {
-    (
-        Box::new(bind(&operands.0, table)),
-        Box::new(bind(&operands.1, table)),
-    )
-}
-
-fn list(list: &[ast::Expr], table: &Table) -> Vec<Expr> {
-    list.iter().map(|expr| bind(expr, table)).collect()
-}
-
-/// An expression over a table.
-pub(crate) fn bind(expr: &ast::Expr, table: &Table) -> Expr {
-    let kind = match expr {
-        ast::Expr::Literal(written) => return literal(value_of(written)),
-        ast::Expr::Column(name) => {
-            let idx = table.column_idx(&name.column);
-            let idx = idx.unwrap_or_else(|| panic!("no column {}", name.column));
-            let column = &table.columns[idx];
-            return Expr {
-                kind: ExprKind::Column(idx),
-                ty: column.ty.clone(),
-                nullable: column.nullable,
-            };
-        }
-        ast::Expr::Parameter(position) => ExprKind::Parameter(*position),
-        ast::Expr::UserVariable(name) => ExprKind::UserVariable(name.clone()),
-        ast::Expr::Unary(op, a) => {
-            let a = bind(a, table);
-            let ty = typing::unary_type(*op, &a);
-            return typed(ExprKind::Unary(*op, Box::new(a)), ty);
-        }
-        ast::Expr::Binary(op, operands) => {
-            let (a, b) = pair(operands, table);
-            let ty = typing::binary_type(*op, &a, &b);
-            return typed(ExprKind::Binary(*op, a, b), ty);
-        }
-        ast::Expr::Cast(a, target) => {
-            let a = Box::new(bind(a, table));
-            let ty = typing::cast_type(target);
-            return typed(ExprKind::Cast(a, target.clone()), ty);
-        }
-        ast::Expr::Row(parts) => ExprKind::Row(list(parts, table)),
-        other => bind_predicate(other, table),
-    };
-    typed(kind, ColumnType::BIGINT)
-}
-
-fn bind_predicate(expr: &ast::Expr, table: &Table) -> ExprKind {
-    match expr {
-        ast::Expr::Compare(op, operands) => {
-            let (a, b) = pair(operands, table);
-            ExprKind::Compare(*op, a, b)
-        }
-        ast::Expr::And(parts) => ExprKind::And(list(parts, table)),
-        ast::Expr::Or(parts) => ExprKind::Or(list(parts, table)),
-        ast::Expr::Xor(operands) => {
-            let (a, b) = pair(operands, table);
-            ExprKind::Xor(a, b)
-        }
-        ast::Expr::Not(a) => ExprKind::Not(Box::new(bind(a, table))),
-        ast::Expr::IsNull { expr, negated } => ExprKind::IsNull {
-            expr: Box::new(bind(expr, table)),
-            negated: *negated,
-        },
-        ast::Expr::IsTruth {
-            expr,
-            truth,
-            negated,
-        } => ExprKind::IsTruth {
-            expr: Box::new(bind(expr, table)),
-            truth: *truth,
-            negated: *negated,
-        },
-        ast::Expr::InList {
-            expr,
-            list: members,
-            negated,
-        } => ExprKind::InList {
-            expr: Box::new(bind(expr, table)),
-            list: list(members, table),
-            negated: *negated,
-        },
-        ast::Expr::Between {
-            expr,
-            bounds,
-            negated,
-        } => {
-            let (low, high) = pair(bounds, table);
-            ExprKind::Between {
-                expr: Box::new(bind(expr, table)),
-                low,
-                high,
-                negated: *negated,
-            }
-        }
-        ast::Expr::Like {
-            operands,
-            escape,
-            negated,
-        } => {
-            let (expr, pattern) = pair(operands, table);
-            let escape = match escape.as_deref() {
-                None => Some('\\'),
-                Some(ast::Expr::Literal(ast::Literal::Text(text))) => text.chars().next(),
-                Some(other) => panic!("ESCAPE {other:?}"),
-            };
-            ExprKind::Like {
-                expr,
-                pattern,
-                escape,
-                negated: *negated,
-            }
-        }
-        ast::Expr::Regexp { operands, negated } => {
-            let (expr, pattern) = pair(operands, table);
-            ExprKind::Regexp {
-                expr,
-                pattern,
-                negated: *negated,
-            }
-        }
-        ast::Expr::Case {
-            branches,
-            otherwise,
-            ..
-        } => ExprKind::Case {
-            operand: None,
-            branches: branches
-                .iter()
-                .map(|(when, then)| (bind(when, table), bind(then, table)))
-                .collect(),
-            otherwise: otherwise.as_ref().map(|expr| Box::new(bind(expr, table))),
-        },
-        other => panic!("{other:?} is not bound by the planner's tests"),
-    }
-}
-
-/// An ORDER BY list over a table.
-pub(crate) fn order_by(items: &[ast::OrderItem], table: &Table) -> Vec<OrderBy> {
-    items
-        .iter()
-        .map(|item| OrderBy {
-            expr: bind(&item.expr, table),
-            descending: item.descending,
-        })
-        .collect()
-}
-
-/// The aggregates of a select list.
-pub(crate) fn aggregates(items: &[ast::SelectItem], table: &Table) -> Vec<Aggregate> {
-    let mut found = Vec::new();
-    for item in items {
-        let ast::SelectItem::Expr {
-            expr: ast::Expr::Call(call),
-            ..
-        } = item
-        else {
-            continue;
-        };
-        let kind = match call.name.to_ascii_uppercase().as_str() {
-            "COUNT" => AggregateKind::Count,
-            "SUM" => AggregateKind::Sum,
-            "MIN" => AggregateKind::Min,
-            "MAX" => AggregateKind::Max,
-            other => panic!("{other} is no aggregate of the planner's tests"),
-        };
-        found.push(Aggregate {
-            kind,
-            args: list(&call.args, table),
-            distinct: call.distinct,
-            ty: ColumnType::BIGINT,
-        });
-    }
-    found
+    let select = with_names(table, |names| bind::select(&select, names));
+    select.filter.expect("a filter")
 }
 
 /// One input of a golden file and what it must give.
@@ -467,11 +248,10 @@ fn rerun(old: &str, answer: &dyn Fn(&[String], &str) -> String) -> (String, usiz
             }
             Block::Case(case) => {
                 cases += 1;
-                let mut text: String = case.comments.iter().map(|one| format!("{one}\n")).collect();
-                text.push_str(&case.input);
-                text.push_str("\n----\n");
-                text.push_str(answer(&directives, &case.input).trim_end());
-                out.push(text);
+                let answer = answer(&directives, &case.input);
+                let mut lines = case.comments;
+                lines.extend([case.input, "----".to_owned(), answer.trim_end().to_owned()]);
+                out.push(lines.join("\n"));
             }
         }
     }

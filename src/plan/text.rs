@@ -2,6 +2,10 @@
 //!
 //! The text is MySQL's SQL with as few parentheses as its precedence needs. Column positions become
 //! names through a [`Names`]; values are those of [`super::values::literal`].
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use std::fmt::Write as _;
 
@@ -140,7 +144,8 @@ impl Writer<'_> {
         match kind {
             ExprKind::IsNull { expr, negated } => {
                 self.expr(expr, Level::BitOr);
-                self.text.push_str(pick(*negated, " IS NOT NULL", " IS NULL"));
+                self.text
+                    .push_str(pick(*negated, " IS NOT NULL", " IS NULL"));
             }
             ExprKind::IsTruth {
                 expr,
@@ -149,11 +154,7 @@ impl Writer<'_> {
             } => {
                 self.expr(expr, Level::BitOr);
                 self.text.push_str(pick(*negated, " IS NOT ", " IS "));
-                self.text.push_str(match truth {
-                    Some(true) => "TRUE",
-                    Some(false) => "FALSE",
-                    None => "UNKNOWN",
-                });
+                self.text.push_str(truth_word(*truth));
             }
             ExprKind::InList {
                 expr,
@@ -172,7 +173,8 @@ impl Writer<'_> {
                 negated,
             } => {
                 self.expr(expr, Level::BitOr);
-                self.text.push_str(pick(*negated, " NOT BETWEEN ", " BETWEEN "));
+                self.text
+                    .push_str(pick(*negated, " NOT BETWEEN ", " BETWEEN "));
                 self.expr(low, Level::BitOr);
                 self.text.push_str(" AND ");
                 self.expr(high, Level::BitOr);
@@ -183,22 +185,22 @@ impl Writer<'_> {
                 escape,
                 negated,
             } => {
-                self.expr(expr, Level::BitOr);
-                self.text.push_str(pick(*negated, " NOT LIKE ", " LIKE "));
-                self.expr(pattern, Level::Operand);
+                self.matched((expr, pattern), pick(*negated, " NOT LIKE ", " LIKE "));
                 self.escape(*escape);
             }
             ExprKind::Regexp {
                 expr,
                 pattern,
                 negated,
-            } => {
-                self.expr(expr, Level::BitOr);
-                self.text.push_str(pick(*negated, " NOT REGEXP ", " REGEXP "));
-                self.expr(pattern, Level::Operand);
-            }
+            } => self.matched((expr, pattern), pick(*negated, " NOT REGEXP ", " REGEXP ")),
             other => self.operand(other),
         }
+    }
+
+    fn matched(&mut self, (expr, pattern): (&Expr, &Expr), word: &str) {
+        self.expr(expr, Level::BitOr);
+        self.text.push_str(word);
+        self.expr(pattern, Level::Operand);
     }
 
     /// MySQL's escape character unless told otherwise is the backslash.
@@ -230,7 +232,8 @@ impl Writer<'_> {
                 negated,
             } => {
                 self.expr(date, Level::Sum);
-                self.text.push_str(pick(*negated, " - INTERVAL ", " + INTERVAL "));
+                self.text
+                    .push_str(pick(*negated, " - INTERVAL ", " + INTERVAL "));
                 self.expr(amount, Level::Sum);
                 self.put(format_args!(" {}", unit_word(*unit)));
             }
@@ -319,6 +322,14 @@ fn type_word(value: &Value<'_>) -> &'static str {
         | Value::Year(_)
         | Value::Json(_)
         | Value::Enum(_) => "",
+    }
+}
+
+fn truth_word(truth: Option<bool>) -> &'static str {
+    match truth {
+        Some(true) => "TRUE",
+        Some(false) => "FALSE",
+        None => "UNKNOWN",
     }
 }
 

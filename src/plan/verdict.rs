@@ -192,9 +192,7 @@ impl fmt::Display for Permission {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Obstacle::ComparesAsNumbers => {
-                "compares as numbers, which is not the order of the key"
-            }
+            Obstacle::ComparesAsNumbers => "compares as numbers, which is not the order of the key",
             Obstacle::ComparesAsText => "compares as texts, which is not the order of the key",
             Obstacle::ComparesAsTimes => "compares as times, which is not the order of the key",
             Obstacle::ComparesAsBytes => "compares with bytes that are not text",

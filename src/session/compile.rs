@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::listing::Listing;
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{select, write};
@@ -11,7 +10,7 @@ use crate::sql::ast::{Expr as AstExpr, Statement, TableName};
 use crate::sql::bind::{self, Names};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::Expr;
-use crate::types::{ResultColumn, Value};
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// A statement on rows, ready to run.
 #[derive(Clone)]
@@ -20,32 +19,51 @@ pub(super) enum Compiled {
     Select(Arc<select::Program>, Arc<[ResultColumn]>),
     /// A write.
     Write(Arc<write::Program>),
-    /// Rows that are there already.
-    Listing(Arc<Listing>),
 }
 
 impl Compiled {
+    /// Whether its types depend on those of its parameters, so that it is bound again when they
+    /// are known.
+    pub(super) fn depends_on_parameters(&self) -> bool {
+        match self {
+            Compiled::Select(program, _) => bind::select_depends_on_parameters(&program.select),
+            Compiled::Write(program) => match &program.write {
+                write::Write::Insert(insert) => bind::insert_depends_on_parameters(insert),
+                write::Write::Update(update) => bind::update_depends_on_parameters(update),
+                write::Write::Delete(delete) => bind::delete_depends_on_parameters(delete),
+            },
+        }
+    }
+
     /// The columns of its result.
     pub(super) fn columns(&self) -> Arc<[ResultColumn]> {
         match self {
             Compiled::Select(_, columns) => Arc::clone(columns),
             Compiled::Write(_) => Arc::new([]),
-            Compiled::Listing(listing) => listing.result_columns().into(),
         }
     }
 }
 
 impl Session {
     /// Binds a statement on rows.
-    pub(super) fn compile(&mut self, statement: &Statement) -> Result<Compiled> {
-        match self.compile_if_rows(statement)? {
+    pub(super) fn compile(
+        &mut self,
+        statement: &Statement,
+        parameters: &[ColumnType],
+    ) -> Result<Compiled> {
+        match self.compile_if_rows(statement, parameters)? {
             Some(compiled) => Ok(compiled),
             None => Err(Error::internal("a statement without rows was to be bound")),
         }
     }
 
     /// Binds a statement if it is one on rows.
-    pub(super) fn compile_if_rows(&mut self, statement: &Statement) -> Result<Option<Compiled>> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others are not on rows")]
+    pub(super) fn compile_if_rows(
+        &mut self,
+        statement: &Statement,
+        parameters: &[ColumnType],
+    ) -> Result<Option<Compiled>> {
         let definitions = self.shared.catalog.current();
         let database = self.state.database();
         let names = Names {
@@ -53,6 +71,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters,
         };
         let write = match statement {
             Statement::Select(select) => {
@@ -79,6 +98,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         bind::constant(expr, &names)
     }
@@ -89,7 +109,11 @@ impl Session {
     /// 1046, 1049 or 1146.
     pub(super) fn table(&self, database: Option<&str>, name: &str) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
-        self.shared.catalog.current().table(&database, name).map(Arc::clone)
+        self.shared
+            .catalog
+            .current()
+            .table(&database, name)
+            .map(Arc::clone)
     }
 
     /// The table a statement names.
@@ -105,7 +129,9 @@ impl Session {
     /// # Errors
     /// 1046 when there is neither.
     pub(super) fn database_or_current(&self, database: Option<&str>) -> Result<String> {
-        let found = database.map(str::to_owned).or_else(|| self.state.database());
+        let found = database
+            .map(str::to_owned)
+            .or_else(|| self.state.database());
         found.ok_or_else(|| Error::new(Code::NoDatabase, "No database selected"))
     }
 

@@ -17,14 +17,18 @@ impl Session {
         ddl::check_identifier(&create.name, Code::WrongDatabaseName)?;
         let options = &create.options;
         let ctx = self.context(Vec::new());
-        ddl::check_charset(options.charset.as_deref(), options.collation.as_deref(), &ctx)?;
+        ddl::check_charset(
+            options.charset.as_deref(),
+            options.collation.as_deref(),
+            &ctx,
+        )?;
         match self.shared.catalog.create_database(&create.name).await {
             Err(error) if error.code() == Code::DbCreateExists && create.if_not_exists => {
                 self.note(&error);
             }
             other => other?,
         }
-        self.changed(1)
+        Ok(self.changed(1))
     }
 
     pub(super) async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<Reply> {
@@ -40,14 +44,18 @@ impl Session {
         if self.state.database().as_deref() == Some(name) {
             self.state.set_database(None);
         }
-        self.changed(u64::try_from(dropped).unwrap_or(u64::MAX))
+        Ok(self.changed(u64::try_from(dropped).unwrap_or(u64::MAX)))
     }
 
-    fn changed(&mut self, affected_rows: u64) -> Result<Reply> {
+    fn changed(&mut self, affected_rows: u64) -> Reply {
         self.state.wrote(affected_rows, 0);
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ok(Reply::Done(Done { affected_rows, warnings_count, ..Done::default() }))
+        Reply::Done(Done {
+            affected_rows,
+            warnings_count,
+            ..Done::default()
+        })
     }
 
     /// Turns an error into a note: `IF EXISTS`, `IF NOT EXISTS`.
@@ -64,7 +72,12 @@ impl Session {
             let text = format!("Table '{}' already exists", create.table.name);
             Error::new(Code::TableExists, text)
         };
-        let is_there = self.shared.catalog.current().table(&database, &create.table.name).is_ok();
+        let is_there = self
+            .shared
+            .catalog
+            .current()
+            .table(&database, &create.table.name)
+            .is_ok();
         if is_there && create.if_not_exists {
             self.note(&exists());
             return Ok(());
@@ -98,7 +111,12 @@ impl Session {
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
             check_not_system(&database)?;
-            let is_there = self.shared.catalog.current().table(&database, &table.name).is_ok();
+            let is_there = self
+                .shared
+                .catalog
+                .current()
+                .table(&database, &table.name)
+                .is_ok();
             if !is_there && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
@@ -123,7 +141,10 @@ impl Session {
 }
 
 fn check_not_system(database: &str) -> Result<()> {
-    if SYSTEM_DATABASES.iter().any(|system| system.eq_ignore_ascii_case(database)) {
+    if SYSTEM_DATABASES
+        .iter()
+        .any(|system| system.eq_ignore_ascii_case(database))
+    {
         let text = format!("Access denied for user to database '{database}'");
         return Err(Error::new(Code::DbAccessDenied, text));
     }

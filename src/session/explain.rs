@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::compile::Compiled;
-use super::listing::Listing;
 use super::{Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
@@ -39,18 +38,19 @@ impl Session {
             ExplainFormat::Tree => Format::Tree,
             ExplainFormat::Json => Format::Json,
         };
-        match self.compile(&explain.statement)? {
+        match self.compile(&explain.statement, &[])? {
             Compiled::Select(program, _) => {
                 let env = self.select_env(parameters);
-                let measured = match explain.analyze {
-                    true => Some(self.measure(&program, &env).await?),
-                    false => None,
+                let measured = if explain.analyze {
+                    Some(self.measure(&program, &env).await?)
+                } else {
+                    None
                 };
                 self.explain_select(&program.select, &env, (format, measured))
             }
-            Compiled::Write(_) if explain.analyze => {
-                Err(Error::unsupported("EXPLAIN ANALYZE of a statement that writes"))
-            }
+            Compiled::Write(_) if explain.analyze => Err(Error::unsupported(
+                "EXPLAIN ANALYZE of a statement that writes",
+            )),
             Compiled::Write(program) => {
                 let env = self.write_env(parameters);
                 match &program.write {
@@ -65,7 +65,6 @@ impl Session {
                     }
                 }
             }
-            Compiled::Listing(listing) => Ok(Listing::clone(&listing).into_reply()),
         }
     }
 
@@ -108,10 +107,16 @@ impl Session {
         let limits = select::row_limits(target.limit, None, &env.ctx)?;
         let mut steps = Vec::new();
         if !target.order_by.is_empty() && !plan.ordered {
-            steps.push(Step::Sort { keys: target.order_by, rows_kept: limits.limit });
+            steps.push(Step::Sort {
+                keys: target.order_by,
+                rows_kept: limits.limit,
+            });
         }
         if limits.limit.is_some() {
-            steps.push(Step::Limit { limit: limits.limit, offset: 0 });
+            steps.push(Step::Limit {
+                limit: limits.limit,
+                offset: 0,
+            });
         }
         let explained = Explained {
             statement,
@@ -121,7 +126,11 @@ impl Session {
                 plan: &plan,
                 rows_estimate: self.estimate(target.table, &plan),
             }),
-            write: Some(Written { table: target.table, reads_old: true, rows_count: None }),
+            write: Some(Written {
+                table: target.table,
+                reads_old: true,
+                rows_count: None,
+            }),
             steps,
             zone: &env.ctx.zone,
             measured: None,
@@ -186,11 +195,19 @@ fn steps<'a>(select: &'a Select, plan: Option<&TablePlan>, limits: RowLimits) ->
         steps.push(Step::Distinct);
     }
     if !select.order_by.is_empty() && !plan.is_some_and(|plan| plan.ordered) {
-        let rows_kept = limits.limit.map(|limit| limit.saturating_add(limits.offset));
-        steps.push(Step::Sort { keys: &select.order_by, rows_kept });
+        let rows_kept = limits
+            .limit
+            .map(|limit| limit.saturating_add(limits.offset));
+        steps.push(Step::Sort {
+            keys: &select.order_by,
+            rows_kept,
+        });
     }
     if limits.limit.is_some() || limits.offset != 0 {
-        steps.push(Step::Limit { limit: limits.limit, offset: limits.offset });
+        steps.push(Step::Limit {
+            limit: limits.limit,
+            offset: limits.offset,
+        });
     }
     steps
 }
@@ -221,11 +238,17 @@ fn reply(explanation: Explanation) -> Reply {
     let Explanation { columns, rows } = explanation;
     let rows = rows.into_iter().map(|row| {
         let values = row.into_iter().zip(&columns);
-        values.map(|(text, column)| value_of(text, &column.ty)).collect()
+        values
+            .map(|(text, column)| value_of(text, &column.ty))
+            .collect()
     });
     let rows = rows.collect();
     let rows = Box::new(ReadyRows::new(rows));
-    Reply::Rows(ResultSet { columns: columns.into(), zone: Zone::UTC, rows })
+    Reply::Rows(ResultSet {
+        columns: columns.into(),
+        zone: Zone::UTC,
+        rows,
+    })
 }
 
 fn value_of(text: Option<String>, ty: &ColumnType) -> Value<'static> {

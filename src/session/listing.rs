@@ -24,7 +24,9 @@ pub(super) struct Listing {
 }
 
 /// The type of most columns of SHOW.
-pub(super) const TEXT: ColumnType = ColumnType::Varchar { chars_max: Some(512) };
+pub(super) const TEXT: ColumnType = ColumnType::Varchar {
+    chars_max: Some(512),
+};
 
 /// The type of texts without bound.
 pub(super) const LONG_TEXT: ColumnType =
@@ -38,8 +40,13 @@ impl Listing {
 
     /// No rows, with these columns.
     pub(super) fn new(columns: &[(&str, ColumnType)]) -> Listing {
-        let columns = columns.iter().map(|(name, ty)| ((*name).to_owned(), ty.clone()));
-        Listing { columns: columns.collect(), rows: Vec::new() }
+        let columns = columns
+            .iter()
+            .map(|(name, ty)| ((*name).to_owned(), ty.clone()));
+        Listing {
+            columns: columns.collect(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row.
@@ -50,7 +57,9 @@ impl Listing {
 
     /// Adds a row of texts.
     pub(super) fn push_texts<const N: usize>(&mut self, row: [&str; N]) {
-        let values = row.into_iter().map(|text| Value::Text(Cow::Owned(text.to_owned())));
+        let values = row
+            .into_iter()
+            .map(|text| Value::Text(Cow::Owned(text.to_owned())));
         self.push(values.collect());
     }
 
@@ -75,7 +84,11 @@ impl Listing {
     pub(super) fn into_reply(self) -> Reply {
         let columns: Arc<[ResultColumn]> = self.result_columns().into();
         let rows = Box::new(ReadyRows::new(self.rows));
-        Reply::Rows(ResultSet { columns, zone: Zone::UTC, rows })
+        Reply::Rows(ResultSet {
+            columns,
+            zone: Zone::UTC,
+            rows,
+        })
     }
 
     /// Keeps `offset` and `count` rows: LIMIT.
@@ -102,7 +115,10 @@ impl Listing {
             database: String::new(),
             name: String::new(),
             columns: self.columns.iter().enumerate().map(column).collect(),
-            key: vec![KeyPart { column_idx: 0, direction: Direction::Asc }],
+            key: vec![KeyPart {
+                column_idx: 0,
+                direction: Direction::Asc,
+            }],
             options: Vec::new(),
             comment: String::new(),
         }
@@ -116,7 +132,9 @@ impl Session {
         mut listing: Listing,
         filter: Option<&ShowFilter>,
     ) -> Result<Listing> {
-        let Some(filter) = filter else { return Ok(listing) };
+        let Some(filter) = filter else {
+            return Ok(listing);
+        };
         let condition = match filter {
             ShowFilter::Where(condition) => condition.clone(),
             ShowFilter::Like(pattern) => like_first_column(&listing, pattern),
@@ -128,6 +146,7 @@ impl Session {
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
+            parameters: &[],
         };
         let bound = bind::condition(&condition, &Arc::new(listing.as_table()), &names)?;
         let ctx = self.context(Vec::new());
@@ -143,8 +162,16 @@ impl Session {
 }
 
 fn like_first_column(listing: &Listing, pattern: &str) -> Expr {
-    let column = listing.columns.first().map(|(name, _)| name.clone()).unwrap_or_default();
-    let column = ColumnName { database: None, table: None, column };
+    let column = listing
+        .columns
+        .first()
+        .map(|(name, _)| name.clone())
+        .unwrap_or_default();
+    let column = ColumnName {
+        database: None,
+        table: None,
+        column,
+    };
     let pattern = Expr::Literal(Literal::Text(pattern.to_owned()));
     Expr::Like {
         operands: Box::new((Expr::Column(Box::new(column)), pattern)),

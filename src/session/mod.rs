@@ -68,11 +68,7 @@ impl Session {
     ///
     /// # Errors
     /// When the server's variables cannot be read: an internal error.
-    pub fn new(
-        shared: &Arc<Shared>,
-        client: Client,
-        cancel: &Arc<CancelToken>,
-    ) -> Result<Session> {
+    pub fn new(shared: &Arc<Shared>, client: Client, cancel: &Arc<CancelToken>) -> Result<Session> {
         let user = format!("{}@{}", client.user, client.host);
         let state = Arc::new(State::new(&shared.globals, user, client.connection_id));
         let settings = Settings::of(&state, shared.allow_full_scan)?;
@@ -118,7 +114,8 @@ impl Session {
     /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL.
     fn failed(&mut self, error: Error) -> Error {
         let text = error.message().to_owned();
-        self.warnings.add(WarningLevel::Error, error.code(), || text);
+        self.warnings
+            .add(WarningLevel::Error, error.code(), || text);
         self.state.set_warnings_count(self.warnings.count());
         if error.code() == Code::Deadlock {
             self.transaction = None;
@@ -150,7 +147,7 @@ impl Session {
         self.state.database()
     }
 
-    /// The columns of a table whose names are like `wildcard` (empty: all): COM_FIELD_LIST.
+    /// The columns of a table whose names are like `wildcard` (empty: all): `COM_FIELD_LIST`.
     ///
     /// # Errors
     /// 1146 when there is no such table.
@@ -160,7 +157,9 @@ impl Session {
         let columns = columns.enumerate().filter(|(_, column)| {
             wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)
         });
-        Ok(columns.map(|(idx, column)| compile::result_column(&table, idx, column)).collect())
+        Ok(columns
+            .map(|(idx, column)| compile::result_column(&table, idx, column))
+            .collect())
     }
 
     /// What the connection must know.

@@ -10,9 +10,10 @@ use super::{Prepared, Reply, Session};
 use crate::catalog::Definitions;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
+use crate::sql::bind;
 use crate::sql::context::{SessionFacts, Warnings};
 use crate::sql::parse;
-use crate::types::{ResultColumn, Value};
+use crate::types::Value;
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
@@ -23,6 +24,8 @@ pub(super) struct PreparedStatement {
     statement: Statement,
     parameters_count: usize,
     compiled: Option<Compiled>,
+    /// Whether it is bound again for each execution, with the types of the parameters.
+    is_bound_late: bool,
     definitions: Arc<Definitions>,
 }
 
@@ -37,19 +40,19 @@ impl Session {
             Ok(statement) => statement,
             Err(error) => return Err(self.failed(error)),
         };
-        let columns = match &statement.compiled {
-            Some(compiled) => compiled.columns(),
-            None => self.columns_of(&statement.statement),
-        };
+        // SHOW and EXPLAIN tell their columns when they are run.
+        let columns = statement
+            .compiled
+            .as_ref()
+            .map_or_else(|| Arc::new([]) as _, Compiled::columns);
         let parameters_count = u16::try_from(statement.parameters_count).unwrap_or(u16::MAX);
         let id = self.new_statement_id();
         self.statements.insert(id, Arc::new(statement));
-        Ok(Prepared { id, parameters_count, columns })
-    }
-
-    /// The columns of a statement that is not one on rows; SHOW and EXPLAIN tell them when run.
-    fn columns_of(&mut self, _statement: &Statement) -> Arc<[ResultColumn]> {
-        Arc::new([])
+        Ok(Prepared {
+            id,
+            parameters_count,
+            columns,
+        })
     }
 
     fn new_statement_id(&mut self) -> u32 {
@@ -76,11 +79,15 @@ impl Session {
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
         let definitions = self.shared.catalog.current();
-        let compiled = self.compile_if_rows(&parsed.statement)?;
+        let compiled = self.compile_if_rows(&parsed.statement, &[])?;
+        let is_bound_late = compiled
+            .as_ref()
+            .is_some_and(Compiled::depends_on_parameters);
         Ok(PreparedStatement {
             statement: parsed.statement,
             parameters_count: parsed.parameters_count,
             compiled,
+            is_bound_late,
             definitions,
         })
     }
@@ -118,16 +125,22 @@ impl Session {
             return Box::pin(self.run(&prepared.statement, parameters)).await;
         };
         self.warnings = Arc::new(Warnings::default());
+        if prepared.is_bound_late {
+            let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
+            let compiled = self.compile(&prepared.statement, &types)?;
+            return self.run_compiled(&compiled, parameters).await;
+        }
         let definitions = self.shared.catalog.current();
         if Arc::ptr_eq(&definitions, &prepared.definitions) {
             return self.run_compiled(compiled, parameters).await;
         }
-        let compiled = self.compile(&prepared.statement)?;
+        let compiled = self.compile(&prepared.statement, &[])?;
         if let Some(id) = id {
             let again = PreparedStatement {
                 statement: prepared.statement.clone(),
                 parameters_count: prepared.parameters_count,
                 compiled: Some(compiled.clone()),
+                is_bound_late: false,
                 definitions,
             };
             self.statements.insert(id, Arc::new(again));
@@ -154,7 +167,10 @@ impl Session {
             }
         };
         let statement = self.prepare_text(text.as_bytes())?;
-        if matches!(statement.statement, Statement::Prepare(_) | Statement::Execute(_)) {
+        if matches!(
+            statement.statement,
+            Statement::Prepare(_) | Statement::Execute(_)
+        ) {
             let text = "This command is not supported in the prepared statement protocol yet";
             return Err(Error::new(Code::NotSupportedYet, text));
         }
@@ -166,7 +182,10 @@ impl Session {
         let Some(statement) = self.named.get(&execute.name).map(Arc::clone) else {
             return Err(unknown_name(&execute.name, "EXECUTE"));
         };
-        let values = execute.using.iter().map(|name| self.state.user_variable(name));
+        let values = execute
+            .using
+            .iter()
+            .map(|name| self.state.user_variable(name));
         let values: Vec<Value<'static>> = values.collect();
         self.run_prepared(&statement, values, None).await
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::compile::Compiled;
-use super::listing::Listing;
 use super::{Done, Reply, ResultSet, Session};
 use crate::error::{Error, Result};
 use crate::exec::write::change::Target;
@@ -15,6 +14,10 @@ use crate::types::{ResultColumn, Value};
 
 impl Session {
     /// Runs a statement.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the match it hands on to is exhaustive"
+    )]
     pub(super) async fn run(
         &mut self,
         statement: &Statement,
@@ -28,7 +31,7 @@ impl Session {
             | Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_) => {
-                let compiled = self.compile(statement)?;
+                let compiled = self.compile(statement, &[])?;
                 self.run_compiled(&compiled, parameters).await
             }
             Statement::Explain(explain) => self.explain(explain, parameters).await,
@@ -91,7 +94,10 @@ impl Session {
         self.state.wrote(0, 0);
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Reply::Done(Done { warnings_count, ..Done::default() })
+        Reply::Done(Done {
+            warnings_count,
+            ..Done::default()
+        })
     }
 
     fn done(&mut self, run: impl FnOnce(&mut Session) -> Result<()>) -> Result<Reply> {
@@ -107,10 +113,10 @@ impl Session {
     ) -> Result<Reply> {
         match compiled {
             Compiled::Select(program, columns) => {
-                self.run_select(program, Arc::clone(columns), parameters).await
+                self.run_select(program, Arc::clone(columns), parameters)
+                    .await
             }
             Compiled::Write(program) => self.run_write(program, parameters).await,
-            Compiled::Listing(listing) => Ok(Listing::clone(listing).into_reply()),
         }
     }
 
@@ -126,12 +132,18 @@ impl Session {
         let env = self.select_env(parameters);
         let stream = select::open(Arc::clone(program), env)?;
         let zone = self.settings.zone.clone();
-        Ok(Reply::Rows(ResultSet { columns, zone, rows: Box::new(stream) }))
+        Ok(Reply::Rows(ResultSet {
+            columns,
+            zone,
+            rows: Box::new(stream),
+        }))
     }
 
     /// What a SELECT that begins now runs with.
     pub(super) fn select_env(&mut self, parameters: Vec<Value<'static>>) -> select::Env {
-        let view = self.current_transaction().map(crate::exec::transaction::Transaction::view);
+        let view = self
+            .current_transaction()
+            .map(crate::exec::transaction::Transaction::view);
         if let Some(limit) = self.settings.time_limit {
             self.cancel.set_time_limit(limit);
         }
@@ -153,14 +165,22 @@ impl Session {
         select: &crate::sql::bound::Select,
         parameters: &[Value<'static>],
     ) -> Result<()> {
-        let Some(table) = &select.table else { return Ok(()) };
+        let Some(table) = &select.table else {
+            return Ok(());
+        };
         let env = self.write_env(parameters.to_vec());
-        let Some(transaction) = self.current_transaction() else { return Ok(()) };
+        let Some(transaction) = self.current_transaction() else {
+            return Ok(());
+        };
         let target = Target {
             table,
             purpose: Purpose::Select,
             filter: select.filter.as_ref(),
-            order_by: if select.aggregation.is_some() { &[] } else { &select.order_by },
+            order_by: if select.aggregation.is_some() {
+                &[]
+            } else {
+                &select.order_by
+            },
             limit: select.limit.as_ref(),
             hints: &select.hints,
         };
@@ -189,15 +209,15 @@ impl Session {
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let env = self.write_env(parameters);
-        let outcome = match self.current_transaction() {
-            Some(transaction) => write::run(program, &env, transaction).await?,
-            None => {
-                let mut transaction = self.new_transaction();
-                transaction.read_only = self.settings.read_only;
-                write::run(program, &env, &mut transaction).await?
-            }
+        let outcome = if let Some(transaction) = self.current_transaction() {
+            write::run(program, &env, transaction).await?
+        } else {
+            let mut transaction = self.new_transaction();
+            transaction.read_only = self.settings.read_only;
+            write::run(program, &env, &mut transaction).await?
         };
-        self.state.wrote(outcome.affected_rows, outcome.last_insert_id);
+        self.state
+            .wrote(outcome.affected_rows, outcome.last_insert_id);
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
         Ok(Reply::Done(Done {

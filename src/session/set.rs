@@ -118,7 +118,10 @@ impl Session {
             self.assign(assignment)
         };
         if let Some(isolation) = set.isolation {
-            assign("transaction_isolation", Value::Text(Cow::Borrowed(isolation_name(isolation))))?;
+            assign(
+                "transaction_isolation",
+                Value::Text(Cow::Borrowed(isolation_name(isolation))),
+            )?;
         }
         if let Some(access) = set.access {
             let read_only = i64::from(access == AccessMode::ReadOnly);
@@ -166,9 +169,15 @@ fn set_names(
         let text = format!("Unknown collation: '{collation}'");
         return Err(Error::new(Code::UnknownCollation, text));
     }
-    let word = registry::ALL.iter().find(|variable| variable.name == "character_set_client");
+    let word = registry::ALL
+        .iter()
+        .find(|variable| variable.name == "character_set_client");
     debug_assert!(word.is_some(), "SET NAMES sets a variable of the registry");
-    for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+    for name in [
+        "character_set_client",
+        "character_set_connection",
+        "character_set_results",
+    ] {
         let value = Value::Text(Cow::Owned(charset.to_owned()));
         out.push(Assignment::Session(name.to_owned(), Some(value)));
     }

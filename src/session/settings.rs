@@ -85,7 +85,8 @@ impl Read<'_> {
 
     fn number(&self, name: &str) -> Result<u64> {
         let text = self.text(name)?;
-        text.parse().map_err(|_| Error::internal(format!("variable {name} is {text}")))
+        text.parse()
+            .map_err(|_| Error::internal(format!("variable {name} is {text}")))
     }
 
     fn size(&self, name: &str) -> Result<usize> {
@@ -121,7 +122,10 @@ pub fn mode_of(words: &str) -> Mode {
 /// 1298.
 pub fn check_time_zone(value: &Value<'_>) -> Result<()> {
     if value.is_null() {
-        return Err(Error::new(Code::UnknownTimeZone, "Unknown or incorrect time zone: 'NULL'"));
+        return Err(Error::new(
+            Code::UnknownTimeZone,
+            "Unknown or incorrect time zone: 'NULL'",
+        ));
     }
     Zone::parse(&value.to_text()).map(|_| ())
 }

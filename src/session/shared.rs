@@ -68,7 +68,9 @@ impl Shared {
     pub async fn open(options: OpenOptions) -> Result<Arc<Shared>, String> {
         let (engine, spill_dir) = open_engine(&options).await?;
         let shared = Shared::over(engine, spill_dir, &options).await;
-        shared.map(Arc::new).map_err(|error| error.message().to_owned())
+        shared
+            .map(Arc::new)
+            .map_err(|error| error.message().to_owned())
     }
 
     async fn over(
@@ -103,9 +105,7 @@ impl Shared {
     }
 }
 
-async fn open_engine(
-    options: &OpenOptions,
-) -> Result<(Arc<dyn Engine>, Option<PathBuf>), String> {
+async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<PathBuf>), String> {
     let dir = match &options.storage {
         Storage::Memory => return Ok((Arc::new(Memory::default()), None)),
         Storage::Lsm(dir) => dir.clone(),
@@ -118,7 +118,9 @@ async fn open_engine(
         lsm_options.cache_bytes = bytes;
     }
     let opened = tokio::task::spawn_blocking(move || Lsm::open(&lsm_options)).await;
-    let engine = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    let engine = opened
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())?;
     Ok((Arc::new(engine), Some(dir)))
 }
 

@@ -3,15 +3,19 @@
 mod schema;
 mod server;
 
+use super::Reply;
 use super::Session;
 use super::listing::Listing;
-use super::Reply;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
 use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
 impl Session {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the match it hands on to is exhaustive"
+    )]
     pub(super) fn show(&mut self, show: &Show) -> Result<Reply> {
         let listing = match show {
             Show::Warnings(limit) => self.show_warnings(limit.as_ref(), |_| true)?,
@@ -19,14 +23,20 @@ impl Session {
                 self.show_warnings(limit.as_ref(), |level| level == WarningLevel::Error)?
             }
             Show::CountWarnings => self.count_warnings("@@session.warning_count", |_| true),
-            Show::CountErrors => {
-                self.count_warnings("@@session.error_count", |level| level == WarningLevel::Error)
-            }
+            Show::CountErrors => self.count_warnings("@@session.error_count", |level| {
+                level == WarningLevel::Error
+            }),
             Show::Databases(filter) => self.show_databases(filter.as_ref())?,
-            Show::Tables { full, database, filter } => {
-                self.show_tables(*full, database.as_deref(), filter.as_ref())?
-            }
-            Show::Columns { full, table, filter } => {
+            Show::Tables {
+                full,
+                database,
+                filter,
+            } => self.show_tables(*full, database.as_deref(), filter.as_ref())?,
+            Show::Columns {
+                full,
+                table,
+                filter,
+            } => {
                 let table = self.named_table(table)?;
                 self.filtered(schema::columns(&table, *full), filter.as_ref())?
             }
@@ -38,7 +48,10 @@ impl Session {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
             Show::CreateTable(table) => schema::create_table(self.named_table(table)?.as_ref()),
-            Show::CreateDatabase { name, if_not_exists } => {
+            Show::CreateDatabase {
+                name,
+                if_not_exists,
+            } => {
                 if !self.knows_database(name) {
                     let text = format!("Unknown database '{name}'");
                     return Err(Error::new(Code::UnknownDatabase, text));
@@ -94,7 +107,9 @@ impl Session {
     pub(super) fn describe(&mut self, describe: &Describe) -> Result<Reply> {
         let table = self.named_table(&describe.table)?;
         let filter = describe.column.clone().map(ShowFilter::Like);
-        Ok(self.filtered(schema::columns(&table, false), filter.as_ref())?.into_reply())
+        Ok(self
+            .filtered(schema::columns(&table, false), filter.as_ref())?
+            .into_reply())
     }
 
     fn show_warnings(
@@ -108,7 +123,12 @@ impl Session {
             ("Message", super::listing::TEXT),
         ];
         let mut listing = Listing::new(&columns);
-        for warning in self.warnings.list().into_iter().filter(|warning| shown(warning.level)) {
+        for warning in self
+            .warnings
+            .list()
+            .into_iter()
+            .filter(|warning| shown(warning.level))
+        {
             let level = match warning.level {
                 WarningLevel::Note => "Note",
                 WarningLevel::Warning => "Warning",
@@ -122,7 +142,11 @@ impl Session {
         }
         if let Some(limit) = limit {
             let count = self.rows_of(&limit.count)?;
-            let offset = limit.offset.as_ref().map(|offset| self.rows_of(offset)).transpose()?;
+            let offset = limit
+                .offset
+                .as_ref()
+                .map(|offset| self.rows_of(offset))
+                .transpose()?;
             listing.limit(offset.unwrap_or(0), count);
         }
         Ok(listing)
@@ -131,13 +155,21 @@ impl Session {
     fn rows_of(&mut self, expr: &crate::sql::ast::Expr) -> Result<usize> {
         let text = self.constant(expr)?.to_text().into_owned();
         text.parse().map_err(|_| {
-            Error::new(Code::WrongArguments, format!("LIMIT takes a number of rows, not {text}"))
+            Error::new(
+                Code::WrongArguments,
+                format!("LIMIT takes a number of rows, not {text}"),
+            )
         })
     }
 
     fn count_warnings(&self, name: &str, counted: impl Fn(WarningLevel) -> bool) -> Listing {
         let mut listing = Listing::new(&[(name, ColumnType::BIGINT)]);
-        let count = self.warnings.list().iter().filter(|warning| counted(warning.level)).count();
+        let count = self
+            .warnings
+            .list()
+            .iter()
+            .filter(|warning| counted(warning.level))
+            .count();
         listing.push(vec![Value::Int(i64::try_from(count).unwrap_or(i64::MAX))]);
         listing
     }

@@ -105,7 +105,7 @@ impl State {
         self.kept.lock().warnings_count = warnings_count;
     }
 
-    /// Forgets all but the current database: COM_RESET_CONNECTION.
+    /// Forgets all but the current database: `COM_RESET_CONNECTION`.
     pub fn reset(&self) {
         let mut kept = self.kept.lock();
         kept.locals.reset();
@@ -128,7 +128,12 @@ impl SessionFacts for State {
     }
 
     fn user_variable(&self, name: &str) -> Value<'static> {
-        self.kept.lock().user_variables.get(name).cloned().unwrap_or(Value::Null)
+        self.kept
+            .lock()
+            .user_variables
+            .get(name)
+            .cloned()
+            .unwrap_or(Value::Null)
     }
 
     fn database(&self) -> Option<String> {

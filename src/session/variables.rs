@@ -23,7 +23,9 @@ pub struct Globals {
 
 impl Default for Globals {
     fn default() -> Globals {
-        Globals { values: RwLock::new(registry::defaults()) }
+        Globals {
+            values: RwLock::new(registry::defaults()),
+        }
     }
 }
 
@@ -83,7 +85,10 @@ pub struct Locals {
 impl Locals {
     /// The variables of a new session.
     pub fn new(globals: Arc<Globals>) -> Locals {
-        Locals { globals, changed: Vec::new() }
+        Locals {
+            globals,
+            changed: Vec::new(),
+        }
     }
 
     /// The value of `@@name` in the given scope.
@@ -114,7 +119,11 @@ impl Locals {
                 "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
                 variable.name
             );
-            let code = if variable.is_read_only() { Code::VariableReadOnly } else { Code::GlobalVariable };
+            let code = if variable.is_read_only() {
+                Code::VariableReadOnly
+            } else {
+                Code::GlobalVariable
+            };
             return Err(Error::new(code, text));
         }
         let value = match value {
@@ -130,7 +139,11 @@ impl Locals {
     }
 
     fn current(&self, idx: usize) -> Result<Value<'static>> {
-        match self.changed.iter().find(|(changed_idx, _)| *changed_idx == idx) {
+        match self
+            .changed
+            .iter()
+            .find(|(changed_idx, _)| *changed_idx == idx)
+        {
             Some((_, value)) => Ok(value.clone()),
             None => at(&self.globals.values.read(), idx),
         }
@@ -150,7 +163,7 @@ impl Locals {
         rows
     }
 
-    /// Forgets what the session changed: COM_RESET_CONNECTION.
+    /// Forgets what the session changed: `COM_RESET_CONNECTION`.
     pub fn reset(&mut self) {
         self.changed.clear();
     }
@@ -158,19 +171,30 @@ impl Locals {
 
 fn position(name: &str) -> Result<usize> {
     let found = registry::ALL.binary_search_by(|variable| {
-        variable.name.bytes().cmp(name.bytes().map(|byte| byte.to_ascii_lowercase()))
+        variable
+            .name
+            .bytes()
+            .cmp(name.bytes().map(|byte| byte.to_ascii_lowercase()))
     });
     found.map_err(|_| {
-        Error::new(Code::UnknownSystemVariable, format!("Unknown system variable '{name}'"))
+        Error::new(
+            Code::UnknownSystemVariable,
+            format!("Unknown system variable '{name}'"),
+        )
     })
 }
 
 fn entry(idx: usize) -> Result<&'static Variable> {
-    registry::ALL.get(idx).ok_or_else(|| Error::internal(format!("variable {idx}")))
+    registry::ALL
+        .get(idx)
+        .ok_or_else(|| Error::internal(format!("variable {idx}")))
 }
 
 fn at(values: &[Value<'static>], idx: usize) -> Result<Value<'static>> {
-    values.get(idx).cloned().ok_or_else(|| Error::internal(format!("value of variable {idx}")))
+    values
+        .get(idx)
+        .cloned()
+        .ok_or_else(|| Error::internal(format!("value of variable {idx}")))
 }
 
 fn wrong_scope(variable: &Variable, scope: &str) -> Error {

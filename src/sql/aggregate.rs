@@ -6,6 +6,10 @@
 //!
 //! Hot: [`Accumulator::update`] runs once per row and aggregate. Source: MySQL manual, "Aggregate
 //! Function Descriptions".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -43,18 +47,29 @@ struct Seen {
 enum State {
     Count(i64),
     Sum(Sum),
-    Average { sum: Sum, count: i64 },
+    Average {
+        sum: Sum,
+        count: i64,
+    },
     /// The least value, or the greatest.
-    Extreme { best: Option<Value<'static>>, wanted: Ordering },
+    Extreme {
+        best: Option<Value<'static>>,
+        wanted: Ordering,
+    },
     First(Option<Value<'static>>),
-    Joined { text: Option<Vec<u8>>, is_cut: bool },
+    Joined {
+        text: Option<Vec<u8>>,
+        is_cut: bool,
+    },
 }
 
 /// A sum of the kind that its type asks for.
 #[derive(Debug, Clone, Copy)]
 enum Sum {
     /// No value yet.
-    Empty { exact: bool },
+    Empty {
+        exact: bool,
+    },
     /// Whole numbers: an `i128` holds more of them than there can be rows.
     Whole(i128),
     Exact(Decimal),
@@ -64,18 +79,42 @@ enum Sum {
 impl Accumulator {
     /// The state before the first row.
     pub fn new(aggregate: &Aggregate) -> Accumulator {
-        let sum = Sum::Empty { exact: aggregate.ty != ColumnType::Double };
+        let sum = Sum::Empty {
+            exact: aggregate.ty != ColumnType::Double,
+        };
         let (state, may_repeat) = match aggregate.kind {
             AggregateKind::Count => (State::Count(0), true),
             AggregateKind::Sum => (State::Sum(sum), true),
             AggregateKind::Avg => (State::Average { sum, count: 0 }, true),
-            AggregateKind::Min => (State::Extreme { best: None, wanted: Ordering::Less }, false),
-            AggregateKind::Max => (State::Extreme { best: None, wanted: Ordering::Greater }, false),
+            AggregateKind::Min => (
+                State::Extreme {
+                    best: None,
+                    wanted: Ordering::Less,
+                },
+                false,
+            ),
+            AggregateKind::Max => (
+                State::Extreme {
+                    best: None,
+                    wanted: Ordering::Greater,
+                },
+                false,
+            ),
             AggregateKind::AnyValue => (State::First(None), false),
-            AggregateKind::GroupConcat => (State::Joined { text: None, is_cut: false }, true),
+            AggregateKind::GroupConcat => (
+                State::Joined {
+                    text: None,
+                    is_cut: false,
+                },
+                true,
+            ),
         };
         let seen = (aggregate.distinct && may_repeat).then(Seen::default);
-        Accumulator { state, seen, ty: aggregate.ty.clone() }
+        Accumulator {
+            state,
+            seen,
+            ty: aggregate.ty.clone(),
+        }
     }
 
     /// Takes in the values of the aggregate's arguments for one row; none for `COUNT(*)`.
@@ -87,10 +126,8 @@ impl Accumulator {
         if !takes_null && values.iter().any(Value::is_null) {
             return Ok(());
         }
-        if let Some(seen) = &mut self.seen {
-            if !seen.is_new(values) {
-                return Ok(());
-            }
+        if self.seen.as_mut().is_some_and(|seen| !seen.is_new(values)) {
+            return Ok(());
         }
         match &mut self.state {
             State::Count(count) => *count += 1,
@@ -160,8 +197,10 @@ fn first<'v, 'a>(values: &'v [Value<'a>]) -> &'v Value<'a> {
 
 impl Seen {
     fn is_new(&mut self, values: &[Value<'_>]) -> bool {
-        let key: Vec<GroupKey<'static>> =
-            values.iter().map(|value| GroupKey(value.clone().into_owned())).collect();
+        let key: Vec<GroupKey<'static>> = values
+            .iter()
+            .map(|value| GroupKey(value.clone().into_owned()))
+            .collect();
         let bytes: usize = values.iter().map(Value::memory_bytes).sum();
         let is_new = self.keys.insert(key);
         if is_new {
@@ -177,7 +216,10 @@ impl Sum {
             return Ok(());
         };
         *self = self.plus(number).ok_or_else(|| {
-            Error::new(Code::NumericOverflow, "DECIMAL value is out of range in 'sum'")
+            Error::new(
+                Code::NumericOverflow,
+                "DECIMAL value is out of range in 'sum'",
+            )
         })?;
         Ok(())
     }
@@ -219,7 +261,10 @@ fn average(sum: Sum, count: i64) -> Result<Value<'static>> {
         Value::Decimal(sum) => {
             let average = arithmetic::divide(sum, Decimal::from_i64(count));
             average.map(Value::Decimal).ok_or_else(|| {
-                Error::new(Code::NumericOverflow, "DECIMAL value is out of range in 'avg'")
+                Error::new(
+                    Code::NumericOverflow,
+                    "DECIMAL value is out of range in 'avg'",
+                )
             })
         }
         Value::Double(sum) => Ok(Value::Double(sum / count as f64)),
@@ -245,10 +290,11 @@ fn join(text: &mut Option<Vec<u8>>, values: &[Value<'_>], ctx: &EvalContext) -> 
     }
     out.truncate(GROUP_CONCAT_BYTES_MAX);
     // Not in the middle of a character.
-    if let Err(bad) = std::str::from_utf8(out) {
-        if bad.error_len().is_none() {
-            out.truncate(bad.valid_up_to());
-        }
+    let cut_at = std::str::from_utf8(out)
+        .err()
+        .filter(|bad| bad.error_len().is_none());
+    if let Some(bad) = cut_at {
+        out.truncate(bad.valid_up_to());
     }
     convert::warn(ctx, Code::DataTruncated, || {
         format!("GROUP_CONCAT() was cut at {GROUP_CONCAT_BYTES_MAX} bytes")

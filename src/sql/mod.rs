@@ -1,10 +1,10 @@
 //! From SQL text to bound statements, and the evaluation of expressions.
 //!
-//! `parse` (the only file that sees the parser crate) makes an `ast`; `bind` looks names up and
+//! `parse` (a parser of our own) makes an `ast`; `bind` looks names up and
 //! makes [`bound`] statements over [`expr`]; `eval` evaluates them with `functions`.
 
-pub mod ast;
 pub mod aggregate;
+pub mod ast;
 pub mod bind;
 pub mod bound;
 pub mod context;

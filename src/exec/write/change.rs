@@ -19,7 +19,7 @@ use crate::kv::Key;
 use crate::plan::{self, Access, Purpose, TablePlan};
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{eval, eval_condition};
+use crate::sql::eval::{eval, eval_condition, eval_exact};
 use crate::sql::expr::Expr;
 use crate::types::Value;
 
@@ -114,13 +114,11 @@ struct Found {
 
 pub(super) async fn update(
     update: &Update,
-    layout: &Layout,
-    env: &Env,
-    transaction: &mut Transaction,
+    mut finder: Finder<'_>,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let mut finder = Finder { target: Target::of_update(update), layout, env, transaction };
     let found = finder.find().await?;
+    let env = finder.env;
     let table = &update.table;
     let mut changed = 0_u64;
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
@@ -148,14 +146,20 @@ fn updated(
     env: &Env,
 ) -> Result<Vec<Value<'static>>> {
     let lenient = update.ignore || !env.ctx.mode.strict;
-    let at = Stored { ctx: &env.ctx, row_number, lenient };
+    let at = Stored {
+        ctx: &env.ctx,
+        row_number,
+        lenient,
+    };
     let mut new = old.to_vec();
     for (column_idx, assigned) in &update.assignments {
-        let Some(column) = update.table.columns.get(*column_idx) else { continue };
+        let Some(column) = update.table.columns.get(*column_idx) else {
+            continue;
+        };
         let value = match assigned {
             InsertValue::Default => at.default_of(column)?,
             InsertValue::Expr(expr) => {
-                let value = eval(expr, &ValuesRow(&new), &env.ctx)?.into_owned();
+                let value = eval_exact(expr, &ValuesRow(&new), &env.ctx)?.into_owned();
                 at.coerce(value, column)?
             }
         };
@@ -171,27 +175,27 @@ fn updated(
 
 pub(super) async fn delete(
     delete: &Delete,
-    layout: &Layout,
-    env: &Env,
-    transaction: &mut Transaction,
+    mut finder: Finder<'_>,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let mut finder = Finder { target: Target::of_delete(delete), layout, env, transaction };
     let found = finder.find().await?;
     let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
     for Found { key, .. } in found {
         writes.must_be_unchanged(space(&delete.table), key.clone());
         writes.delete(space(&delete.table), key);
     }
-    Ok(Outcome { affected_rows, ..Outcome::default() })
+    Ok(Outcome {
+        affected_rows,
+        ..Outcome::default()
+    })
 }
 
 /// Finds and locks the rows of a statement.
-struct Finder<'a> {
-    target: Target<'a>,
-    layout: &'a Layout,
-    env: &'a Env,
-    transaction: &'a mut Transaction,
+pub(super) struct Finder<'a> {
+    pub(super) target: Target<'a>,
+    pub(super) layout: &'a Layout,
+    pub(super) env: &'a Env,
+    pub(super) transaction: &'a mut Transaction,
 }
 
 impl Finder<'_> {
@@ -200,13 +204,16 @@ impl Finder<'_> {
         self.lock_known_keys(&plan).await?;
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
-        let limit = limits.limit.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(usize::MAX);
+        let limit = limits
+            .limit
+            .and_then(|rows| usize::try_from(rows).ok())
+            .unwrap_or(usize::MAX);
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
         let mut reader = Reader::new(self.transaction.view(), self.target.table, &plan);
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
-            self.take_batch(&reader, plan.residual.as_ref(), &mut found, &mut budget)?;
+            self.take_batch(&reader, plan.residual.as_ref(), (&mut found, &mut budget))?;
             tokio::task::yield_now().await;
         }
         if !sorted {
@@ -237,7 +244,9 @@ impl Finder<'_> {
         let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
         keys.sort_unstable();
         for key in keys {
-            self.transaction.lock(space(self.target.table), key, &self.env.cancel).await?;
+            self.transaction
+                .lock(space(self.target.table), key, &self.env.cancel)
+                .await?;
         }
         Ok(())
     }
@@ -246,12 +255,13 @@ impl Finder<'_> {
         &self,
         reader: &Reader,
         residual: Option<&Expr>,
-        found: &mut Vec<Found>,
-        budget: &mut Budget,
+        (found, budget): (&mut Vec<Found>, &mut Budget),
     ) -> Result<()> {
         let batch = reader.batch();
         for row_idx in 0..batch.len() {
-            let Some((key, value)) = batch.get(row_idx) else { break };
+            let Some((key, value)) = batch.get(row_idx) else {
+                break;
+            };
             let row = StoredRow::parse(self.target.table, self.layout, key, value)?;
             let passes = match residual {
                 Some(residual) => eval_condition(residual, &row, &self.env.ctx)? == Some(true),
@@ -259,7 +269,10 @@ impl Finder<'_> {
             };
             if passes {
                 budget.take(key.len() + 4 * value.len() + FOUND_OVERHEAD_BYTES)?;
-                found.push(Found { key: key.to_vec(), values: row.to_values()? });
+                found.push(Found {
+                    key: key.to_vec(),
+                    values: row.to_values()?,
+                });
             }
         }
         Ok(())
@@ -270,7 +283,11 @@ impl Finder<'_> {
         for row in found.drain(..) {
             let mut key = Vec::new();
             for OrderBy { expr, descending } in self.target.order_by {
-                let direction = if *descending { Direction::Desc } else { Direction::Asc };
+                let direction = if *descending {
+                    Direction::Desc
+                } else {
+                    Direction::Asc
+                };
                 let values = ValuesRow(&row.values);
                 let value = eval(expr, &values, &self.env.ctx)?;
                 tuple::push(&mut key, &value, &expr.ty, direction)?;
@@ -287,11 +304,15 @@ impl Finder<'_> {
 ///
 /// # Errors
 /// Refusals, 1205 and 1213.
-pub async fn lock_rows(
-    target: Target<'_>,
-    env: &Env,
-    transaction: &mut Transaction,
-) -> Result<()> {
+pub async fn lock_rows(target: Target<'_>, env: &Env, transaction: &mut Transaction) -> Result<()> {
     let layout = Layout::of(target.table);
-    Finder { target, layout: &layout, env, transaction }.find().await.map(|_| ())
+    Finder {
+        target,
+        layout: &layout,
+        env,
+        transaction,
+    }
+    .find()
+    .await
+    .map(|_| ())
 }

@@ -22,7 +22,7 @@ use crate::exec::transaction::{StatementWrites, Transaction};
 use crate::kv::Key;
 use crate::sql::bound::{Insert, InsertKind, InsertValue};
 use crate::sql::context::WarningLevel;
-use crate::sql::eval::eval;
+use crate::sql::eval::eval_exact;
 use crate::sql::expr::NoRow;
 use crate::types::Value;
 
@@ -63,7 +63,7 @@ impl Inserter<'_> {
         } else {
             let old = self.old_rows(&rows).await?;
             for (row, old) in rows.into_iter().zip(old) {
-                self.insert_over(row, old, &mut counts)?;
+                self.insert_over(&row, old, &mut counts)?;
             }
         }
         Ok(self.outcome(&counts, rows_count))
@@ -78,7 +78,11 @@ impl Inserter<'_> {
                 self.env.ctx.warnings.count()
             ),
         };
-        Outcome { affected_rows: counts.affected, last_insert_id: counts.first_id, info }
+        Outcome {
+            affected_rows: counts.affected,
+            last_insert_id: counts.first_id,
+            info,
+        }
     }
 
     fn table(&self) -> &Table {
@@ -106,7 +110,11 @@ impl Inserter<'_> {
         counts: &mut Counts,
     ) -> Result<Vec<Value<'static>>> {
         let table = self.table();
-        let at = Stored { ctx: &self.env.ctx, row_number, lenient: self.is_lenient() };
+        let at = Stored {
+            ctx: &self.env.ctx,
+            row_number,
+            lenient: self.is_lenient(),
+        };
         let mut values: Vec<Option<Value<'static>>> = vec![None; table.columns.len()];
         for (column_idx, given) in self.insert.columns.iter().zip(given) {
             let (Some(column), Some(slot)) =
@@ -115,7 +123,7 @@ impl Inserter<'_> {
                 continue;
             };
             if let InsertValue::Expr(expr) = given {
-                let value = eval(expr, &NoRow, &self.env.ctx)?;
+                let value = eval_exact(expr, &NoRow, &self.env.ctx)?;
                 if !row::asks_for_id(column, &value, &self.env.ctx) {
                     *slot = Some(at.coerce(value, column)?);
                 }
@@ -182,12 +190,15 @@ impl Inserter<'_> {
 
     fn insert_over(
         &mut self,
-        row: Proposed,
+        row: &Proposed,
         stored: Option<Bytes>,
         counts: &mut Counts,
     ) -> Result<()> {
         let space = space(&self.insert.table);
-        let own = self.writes.get(space, &row.key).map(Option::<&Bytes>::cloned);
+        let own = self
+            .writes
+            .get(space, &row.key)
+            .map(Option::<&Bytes>::cloned);
         if own.is_none() {
             match &stored {
                 Some(_) => self.writes.must_be_unchanged(space, row.key.clone()),
@@ -210,7 +221,7 @@ impl Inserter<'_> {
     }
 
     /// Decides what a proposed row does to the row it meets.
-    fn meet(&mut self, row: Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
+    fn meet(&mut self, row: &Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
         counts.duplicates += 1;
         match self.insert.kind {
             InsertKind::Insert if self.insert.on_duplicate.is_empty() => {
@@ -224,12 +235,19 @@ impl Inserter<'_> {
                     (false, true) => 1,
                     (false, false) => 0,
                 };
-                if changed { self.put(&row.key, &new) } else { Ok(()) }
+                if changed {
+                    self.put(&row.key, &new)
+                } else {
+                    Ok(())
+                }
             }
             InsertKind::InsertIgnore => {
                 let error = duplicate_entry(self.table(), &row.key);
                 let text = error.message().to_owned();
-                self.env.ctx.warnings.add(WarningLevel::Warning, error.code(), || text);
+                self.env
+                    .ctx
+                    .warnings
+                    .add(WarningLevel::Warning, error.code(), || text);
                 Ok(())
             }
             InsertKind::Replace => {
@@ -257,12 +275,21 @@ impl Inserter<'_> {
         old: &[Value<'static>],
         proposed: &[Value<'static>],
     ) -> Result<Vec<Value<'static>>> {
-        let at = Stored { ctx: &self.env.ctx, row_number: 1, lenient: self.is_lenient() };
+        let at = Stored {
+            ctx: &self.env.ctx,
+            row_number: 1,
+            lenient: self.is_lenient(),
+        };
         let mut new = old.to_vec();
         for (column_idx, expr) in &self.insert.on_duplicate {
-            let pair = PairRow { old: &new, new: proposed };
-            let value = eval(expr, &pair, &self.env.ctx)?.into_owned();
-            let Some(column) = self.insert.table.columns.get(*column_idx) else { continue };
+            let pair = PairRow {
+                old: &new,
+                new: proposed,
+            };
+            let value = eval_exact(expr, &pair, &self.env.ctx)?.into_owned();
+            let Some(column) = self.insert.table.columns.get(*column_idx) else {
+                continue;
+            };
             let value = at.coerce(value, column)?;
             if let Some(slot) = new.get_mut(*column_idx) {
                 *slot = value;
@@ -276,7 +303,8 @@ impl Inserter<'_> {
 
     fn put(&mut self, key: &Key, values: &[Value<'static>]) -> Result<()> {
         let value = row::value(&self.insert.table, values)?;
-        self.writes.put(space(&self.insert.table), key.clone(), value);
+        self.writes
+            .put(space(&self.insert.table), key.clone(), value);
         Ok(())
     }
 }

@@ -142,20 +142,49 @@ async fn gather(
     transaction: &mut Transaction,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
+    let layout = &program.layout;
     match &program.write {
         Write::Insert(insert) => {
-            insert::Inserter { insert, layout: &program.layout, env, transaction, writes }
-                .run()
-                .await
+            insert::Inserter {
+                insert,
+                layout,
+                env,
+                transaction,
+                writes,
+            }
+            .run()
+            .await
         }
-        Write::Update(update) => change::update(update, &program.layout, env, transaction, writes).await,
-        Write::Delete(delete) => change::delete(delete, &program.layout, env, transaction, writes).await,
+        Write::Update(update) => {
+            let target = change::Target::of_update(update);
+            let finder = change::Finder {
+                target,
+                layout,
+                env,
+                transaction,
+            };
+            change::update(update, finder, writes).await
+        }
+        Write::Delete(delete) => {
+            let target = change::Target::of_delete(delete);
+            let finder = change::Finder {
+                target,
+                layout,
+                env,
+                transaction,
+            };
+            change::delete(delete, finder, writes).await
+        }
     }
 }
 
 fn check_size(env: &Env, writes: &StatementWrites) -> Result<()> {
     let bytes_max = env.engine.limits().write_set_bytes_max;
-    if writes.bytes() <= bytes_max { Ok(()) } else { Err(too_large(writes.bytes(), bytes_max)) }
+    if writes.bytes() <= bytes_max {
+        Ok(())
+    } else {
+        Err(too_large(writes.bytes(), bytes_max))
+    }
 }
 
 /// The storage space of a table.
@@ -165,14 +194,22 @@ pub fn space(table: &Table) -> Space {
 
 /// Error 1062 in MySQL's words: `Duplicate entry 'a-1' for key 't.PRIMARY'`.
 pub fn duplicate_entry(table: &Table, key: &Key) -> Error {
-    let parts = table.key.iter().filter_map(|part| {
-        Some((&table.columns.get(part.column_idx)?.ty, part.direction))
-    });
+    let parts = table
+        .key
+        .iter()
+        .filter_map(|part| Some((&table.columns.get(part.column_idx)?.ty, part.direction)));
     let values = match keyspace::decode_row_key(key, parts) {
         Ok(values) => values,
         Err(corrupt) => return corrupt.into(),
     };
-    let values: Vec<_> = values.iter().map(|value| value.to_text().into_owned()).collect();
-    let text = format!("Duplicate entry '{}' for key '{}.PRIMARY'", values.join("-"), table.name);
+    let values: Vec<_> = values
+        .iter()
+        .map(|value| value.to_text().into_owned())
+        .collect();
+    let text = format!(
+        "Duplicate entry '{}' for key '{}.PRIMARY'",
+        values.join("-"),
+        table.name
+    );
     Error::new(Code::DuplicateEntry, text)
 }

@@ -55,7 +55,11 @@ impl Stored<'_> {
             Ok(stored) => {
                 if let Some(adjustment) = stored.adjustment {
                     let is_note = adjustment.is_note;
-                    let level = if is_note { WarningLevel::Note } else { WarningLevel::Warning };
+                    let level = if is_note {
+                        WarningLevel::Note
+                    } else {
+                        WarningLevel::Warning
+                    };
                     let problem = adjustment.problem;
                     let text = || problem.message(&column.name, row_number);
                     self.ctx.warnings.add(level, problem.code(), text);
@@ -78,7 +82,9 @@ impl Stored<'_> {
             return Err(error);
         }
         let text = error.message().to_owned();
-        self.ctx.warnings.add(WarningLevel::Warning, error.code(), || text);
+        self.ctx
+            .warnings
+            .add(WarningLevel::Warning, error.code(), || text);
         Ok(implicit_default(&column.ty))
     }
 
@@ -96,7 +102,9 @@ impl Stored<'_> {
                 if !self.lenient {
                     return Err(Error::new(Code::NoDefault, text));
                 }
-                self.ctx.warnings.add(WarningLevel::Warning, Code::NoDefault, || text);
+                self.ctx
+                    .warnings
+                    .add(WarningLevel::Warning, Code::NoDefault, || text);
                 Ok(implicit_default(&column.ty))
             }
         }
@@ -108,7 +116,10 @@ impl Stored<'_> {
 fn implicit_default(ty: &ColumnType) -> Value<'static> {
     match ty {
         ColumnType::Null => Value::Null,
-        ColumnType::Boolean | ColumnType::Int { unsigned: false, .. } => Value::Int(0),
+        ColumnType::Boolean
+        | ColumnType::Int {
+            unsigned: false, ..
+        } => Value::Int(0),
         ColumnType::Int { unsigned: true, .. } => Value::UInt(0),
         ColumnType::Float => Value::Float(0.0),
         ColumnType::Double => Value::Double(0.0),
@@ -127,19 +138,22 @@ fn implicit_default(ty: &ColumnType) -> Value<'static> {
         | ColumnType::Time { .. }
         | ColumnType::Datetime { .. }
         | ColumnType::Timestamp { .. }
-        | ColumnType::Year
-        => lenient(Value::Int(0), ty),
+        | ColumnType::Year => lenient(Value::Int(0), ty),
         ColumnType::Enum(_) => lenient(Value::Int(1), ty),
     }
 }
 
 /// A number as a value of a type, zero dates allowed.
 fn lenient(number: Value<'static>, ty: &ColumnType) -> Value<'static> {
-    let mode = StoreMode { is_strict: false, dates: DateRules::LENIENT, ..StoreMode::STRICT };
+    let mode = StoreMode {
+        is_strict: false,
+        dates: DateRules::LENIENT,
+        ..StoreMode::STRICT
+    };
     coerce::coerce(number, ty, &mode).map_or(Value::Null, |coerced| coerced.value)
 }
 
-/// Whether a value given to an AUTO_INCREMENT column asks for a new id.
+/// Whether a value given to an `AUTO_INCREMENT` column asks for a new id.
 pub fn asks_for_id(column: &Column, value: &Value<'_>, ctx: &EvalContext) -> bool {
     if !column.auto_increment {
         return false;
@@ -180,10 +194,14 @@ pub fn id_value(id: i64, ty: &ColumnType) -> Value<'static> {
 pub fn key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
     let mut key = Vec::with_capacity(32);
     for part in &table.key {
-        let (Some(column), Some(value)) =
-            (table.columns.get(part.column_idx), values.get(part.column_idx))
-        else {
-            return Err(Error::internal(format!("a key part of {} has no value", table.name)));
+        let (Some(column), Some(value)) = (
+            table.columns.get(part.column_idx),
+            values.get(part.column_idx),
+        ) else {
+            return Err(Error::internal(format!(
+                "a key part of {} has no value",
+                table.name
+            )));
         };
         let before = key.len();
         keyspace::push_key_part(&mut key, value, &column.ty, part.direction)?;
@@ -232,7 +250,10 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
 /// Whether two rows of one table hold the same values.
 pub fn same(left: &[Value<'_>], right: &[Value<'_>]) -> bool {
     left.len() == right.len()
-        && left.iter().zip(right).all(|(left, right)| left.total_cmp(right).is_eq())
+        && left
+            .iter()
+            .zip(right)
+            .all(|(left, right)| left.total_cmp(right).is_eq())
 }
 
 /// Sets the `ON UPDATE CURRENT_TIMESTAMP` columns of a changed row, unless the statement set them.
@@ -245,7 +266,11 @@ pub fn touch(
     old: &[Value<'static>],
     ctx: &EvalContext,
 ) -> Result<()> {
-    let at = Stored { ctx, row_number: 1, lenient: false };
+    let at = Stored {
+        ctx,
+        row_number: 1,
+        lenient: false,
+    };
     for ((column, new), old) in table.columns.iter().zip(new).zip(old) {
         if column.on_update_now && new.total_cmp(old).is_eq() {
             *new = at.coerce(Value::Timestamp(ctx.now), column)?;

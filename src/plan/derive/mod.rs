@@ -10,6 +10,7 @@
 //! alternatives beyond the limits below, ENUM labels compared by order, columns compared with each
 //! other. They stay in the residual, so an answer is never wrong, only wider.
 
+mod alternatives;
 mod condition;
 mod like;
 mod product;
@@ -19,7 +20,7 @@ pub mod shape;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub use condition::{Alternatives, Blocked, Branch, Constraint};
+pub use alternatives::{Alternatives, Blocked, Branch, Constraint};
 
 use super::cut::KeyParts;
 use super::domain::Domain;
@@ -135,10 +136,7 @@ type Domains = BTreeMap<usize, Rc<Domain>>;
 
 /// What the conjuncts without alternatives allow each column, key column or not; `None` when they
 /// contradict each other.
-fn merge_single(
-    conditions: &[Alternatives<'_>],
-    key: KeyParts<'_>,
-) -> Option<Domains> {
+fn merge_single(conditions: &[Alternatives<'_>], key: KeyParts<'_>) -> Option<Domains> {
     let mut base = Domains::new();
     for condition in conditions {
         match condition.branches.as_slice() {
@@ -150,11 +148,7 @@ fn merge_single(
     Some(base)
 }
 
-fn merge_branch(
-    domains: &mut Domains,
-    branch: &Branch,
-    key: KeyParts<'_>,
-) -> Option<()> {
+fn merge_branch(domains: &mut Domains, branch: &Branch, key: KeyParts<'_>) -> Option<()> {
     for constraint in &branch.constraints {
         let column = key.columns.get(constraint.column_idx)?;
         let merged = match domains.get(&constraint.column_idx) {

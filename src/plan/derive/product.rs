@@ -70,9 +70,8 @@ pub(super) fn build(combinations: &[Combination], keys_max: u64, key: KeyParts<'
         keys: Keys::Spans(spans),
         picks,
         consumed,
-        widened: depth.is_none_or(|depth| {
-            total(combinations, depth) < total(combinations, key.count())
-        }),
+        widened: depth
+            .is_none_or(|depth| total(combinations, depth) < total(combinations, key.count())),
     }
 }
 
@@ -87,9 +86,9 @@ fn too_many(count: u64, picks: Vec<Vec<usize>>) -> Built {
 
 /// How many spans the combinations give when the first `depth` parts are used.
 fn total(combinations: &[Combination], depth: usize) -> u64 {
-    combinations.iter().fold(0, |sum: u64, one| {
-        sum.saturating_add(one.count(0, depth))
-    })
+    combinations
+        .iter()
+        .fold(0, |sum: u64, one| sum.saturating_add(one.count(0, depth)))
 }
 
 impl Combination {

@@ -7,9 +7,14 @@
 //!   (a, b) <= (1, 2)    a < 1 OR a = 1 AND b <= 2
 //!   (a, b) <> (1, 2)    a <> 1 OR b <> 2
 //! ```
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use super::super::verdict::Obstacle;
-use super::condition::{Alternatives, Scope};
+use super::alternatives::Alternatives;
+use super::condition::Scope;
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
 
 /// `(a, b, …) op (x, y, …)`.
@@ -33,7 +38,8 @@ pub(super) fn compare<'e>(
         | CompareOp::LessOrEqual
         | CompareOp::Greater
         | CompareOp::GreaterOrEqual => {
-            let any = (0..left.len()).map(|last| differ_at(scope, op, (left, right, last), condition));
+            let any =
+                (0..left.len()).map(|last| differ_at(scope, op, (left, right, last), condition));
             scope.any_of(any, condition)
         }
     }
@@ -46,10 +52,18 @@ fn differ_at<'e>(
     (left, right, last): (&'e [Expr], &'e [Expr], usize),
     condition: &'e Expr,
 ) -> Alternatives<'e> {
-    let deciding = if last + 1 < left.len() { strict(op) } else { op };
+    let deciding = if last + 1 < left.len() {
+        strict(op)
+    } else {
+        op
+    };
     let parts = left.iter().zip(right).take(last + 1).enumerate();
     let all = parts.map(|(at, pair)| {
-        let op = if at < last { CompareOp::Equal } else { deciding };
+        let op = if at < last {
+            CompareOp::Equal
+        } else {
+            deciding
+        };
         scope.compare_operands(op, pair, condition)
     });
     scope.all_of(all, condition)

@@ -2,11 +2,16 @@
 //!
 //! A filter keeps a row only when it is true, so unknown counts as false: `a IS TRUE` is `a` here.
 //! Everything else keeps its value in SQL's three-valued logic.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use crate::error::Result;
 use crate::sql::context::EvalContext;
 use crate::sql::eval;
-use crate::sql::expr::{CompareOp, Expr, ExprKind};
+use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow};
+use crate::types::Value;
 
 /// The conjuncts of a filter, for one execution: parameters and the clock count as constants.
 ///
@@ -15,7 +20,8 @@ use crate::sql::expr::{CompareOp, Expr, ExprKind};
 pub fn conjuncts(filter: &Expr, ctx: &EvalContext) -> Result<Vec<Expr>> {
     let mut filter = filter.clone();
     put_parameters(&mut filter, ctx);
-    let folded = eval::fold_for_execution(filter, ctx)?;
+    let mut folded = eval::fold_for_execution(filter, ctx)?;
+    settle(&mut folded, ctx);
     let mut list = Vec::new();
     flatten_and(positive(folded), &mut list);
     Ok(list)
@@ -33,6 +39,25 @@ fn put_parameters(expr: &mut Expr, ctx: &EvalContext) {
     eval::fold::each_child_mut(expr, &mut |child| put_parameters(child, ctx));
 }
 
+/// Computes the constants that folding leaves because they warn (`1/0`): the key can use them, and
+/// the statement warns once. One whose computation fails stays, and fails when a row meets it.
+fn settle(expr: &mut Expr, ctx: &EvalContext) {
+    match expr.kind {
+        ExprKind::Literal(_) => return,
+        ExprKind::Row(_) => {}
+        _ if eval::is_statement_constant(expr) => {
+            let value = eval::eval_exact(expr, &NoRow, ctx).map(Value::into_owned);
+            if let Ok(value) = value {
+                expr.nullable = value.is_null();
+                expr.kind = ExprKind::Literal(value);
+            }
+            return;
+        }
+        _ => {}
+    }
+    eval::fold::each_child_mut(expr, &mut |child| settle(child, ctx));
+}
+
 fn flatten_and(expr: Expr, list: &mut Vec<Expr>) {
     match expr.kind {
         ExprKind::And(parts) => parts.into_iter().for_each(|part| flatten_and(part, list)),
@@ -42,12 +67,12 @@ fn flatten_and(expr: Expr, list: &mut Vec<Expr>) {
 
 /// The conjunction of a list; `None` when it is empty.
 pub fn all_of(mut list: Vec<Expr>) -> Option<Expr> {
-    let last = list.pop()?;
+    let end = list.pop()?;
     if list.is_empty() {
-        return Some(last);
+        return Some(end);
     }
-    let ty = last.ty.clone();
-    list.push(last);
+    let ty = end.ty.clone();
+    list.push(end);
     Some(Expr {
         nullable: list.iter().any(|part| part.nullable),
         kind: ExprKind::And(list),

@@ -54,7 +54,10 @@ fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) -> Members {
     match step {
         Step::Aggregate { keys, .. } => {
             let mut members = vec![
-                ("using_temporary_table", Json::Bool(traditional::is_held(step))),
+                (
+                    "using_temporary_table",
+                    Json::Bool(traditional::is_held(step)),
+                ),
                 ("using_filesort", Json::Bool(false)),
             ];
             if !keys.is_empty() {

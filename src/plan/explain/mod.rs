@@ -204,7 +204,7 @@ impl Source<'_> {
             Access::Nothing => None,
             Access::PointGet(_) => Some("const"),
             Access::PrefixScan(scan) => match scan.spans.as_slice() {
-                [span] if span.point().is_some() => Some("ref"),
+                [only] if only.point().is_some() => Some("ref"),
                 _ => Some("range"),
             },
             Access::MultiGet(_) => Some("range"),
@@ -212,7 +212,6 @@ impl Source<'_> {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests;

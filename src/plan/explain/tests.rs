@@ -1,13 +1,18 @@
 //! Goldens of access and EXPLAIN: a statement in, the plan in every rendering out, or the refusal.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the harness takes the statements it knows and fails on others"
+)]
 
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
+use crate::catalog::Table;
 use crate::plan::access::{Policy, Purpose, Request, TablePlan, explain_table, plan_table};
 use crate::plan::testing::{self, directive};
-use crate::catalog::Table;
-use crate::sql::ast;
-use crate::sql::bound::{Aggregate, Hints, OrderBy};
+use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
-use crate::sql::expr::Expr;
+use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::{ast, bind, bound};
+use crate::types::Value;
 
 #[test]
 fn goldens_of_explain() {
@@ -18,8 +23,7 @@ fn goldens_of_explain() {
 struct Wanted {
     statement: Statement,
     filter: Option<Expr>,
-    grouping: Option<Vec<Expr>>,
-    aggregates: Vec<Aggregate>,
+    aggregation: Option<bound::Aggregation>,
     order_by: Vec<OrderBy>,
     limit: Option<u64>,
     offset: u64,
@@ -68,9 +72,9 @@ fn request<'a>(
             _ => Purpose::Select,
         },
         filter: wanted.filter.as_ref(),
-        grouping: wanted.grouping.as_deref(),
+        grouping: wanted.aggregation.as_ref().map(|one| one.keys.as_slice()),
         order_by: &wanted.order_by,
-        limit: wanted.limit,
+        limit: wanted.limit.filter(|_| !wanted.distinct),
         offset: wanted.offset,
         hints: &wanted.hints,
         ctx,
@@ -90,13 +94,15 @@ fn assert_index_parses(index: &str, table: &Table) {
 
 fn wanted(statement: &ast::Statement, table: &Table) -> Wanted {
     match statement {
-        ast::Statement::Select(select) => select_wanted(select, table),
+        ast::Statement::Select(select) => select_wanted(testing::with_names(table, |names| {
+            bind::select(select, names)
+        })),
         ast::Statement::Update(update) => Wanted {
-            filter: update.filter.as_ref().map(|expr| testing::bind(expr, table)),
+            filter: testing::with_names(table, |names| bind::update(update, names)).filter,
             ..nothing_wanted(Statement::Update)
         },
         ast::Statement::Delete(delete) => Wanted {
-            filter: delete.filter.as_ref().map(|expr| testing::bind(expr, table)),
+            filter: testing::with_names(table, |names| bind::delete(delete, names)).filter,
             ..nothing_wanted(Statement::Delete)
         },
         other => panic!("{other:?}"),
@@ -107,8 +113,7 @@ fn nothing_wanted(statement: Statement) -> Wanted {
     Wanted {
         statement,
         filter: None,
-        grouping: None,
-        aggregates: Vec::new(),
+        aggregation: None,
         order_by: Vec::new(),
         limit: None,
         offset: 0,
@@ -117,55 +122,21 @@ fn nothing_wanted(statement: Statement) -> Wanted {
     }
 }
 
-fn select_wanted(select: &ast::Select, table: &Table) -> Wanted {
-    let block = testing::block(select);
-    let aggregates = testing::aggregates(&block.items, table);
-    let is_grouped = !aggregates.is_empty() || !block.group_by.is_empty();
-    let keys: Vec<Expr> = block
-        .group_by
-        .iter()
-        .map(|key| testing::bind(key, table))
-        .collect();
-    let mut order_by = testing::order_by(&select.order_by, table);
-    if is_grouped {
-        for key in &mut order_by {
-            over_groups(&mut key.expr, &keys);
-        }
-    }
-    let number = |expr: Option<&ast::Expr>| match expr {
-        Some(ast::Expr::Literal(ast::Literal::Int(number))) => Some(*number),
+fn select_wanted(select: bound::Select) -> Wanted {
+    let number = |expr: Option<Expr>| match expr.map(|expr| expr.kind) {
+        Some(ExprKind::Literal(Value::Int(number))) => u64::try_from(number).ok(),
+        Some(ExprKind::Literal(Value::UInt(number))) => Some(number),
         _ => None,
     };
-    let limit = select.limit.as_ref();
     Wanted {
-        filter: block.filter.as_ref().map(|expr| testing::bind(expr, table)),
-        grouping: is_grouped.then_some(keys),
-        aggregates,
-        order_by,
-        limit: limit.and_then(|limit| number(Some(&limit.count))),
-        offset: limit
-            .and_then(|limit| number(limit.offset.as_ref()))
-            .unwrap_or(0),
-        hints: Hints {
-            allow_filtering: block
-                .hints
-                .iter()
-                .any(|hint| hint.name == "_l_allow_filtering_"),
-            ..Hints::default()
-        },
-        distinct: block.distinct,
+        filter: select.filter,
+        aggregation: select.aggregation,
+        order_by: select.order_by,
+        limit: number(select.limit),
+        offset: number(select.offset).unwrap_or(0),
+        hints: select.hints,
+        distinct: select.distinct,
         ..nothing_wanted(Statement::Select)
-    }
-}
-
-/// ORDER BY over the grouped row: positions of group keys.
-fn over_groups(expr: &mut Expr, keys: &[Expr]) {
-    use crate::sql::expr::ExprKind;
-    if let ExprKind::Column(idx) = expr.kind {
-        let at = keys
-            .iter()
-            .position(|key| matches!(key.kind, ExprKind::Column(column) if column == idx));
-        expr.kind = ExprKind::Column(at.expect("ORDER BY a group key"));
     }
 }
 
@@ -202,7 +173,9 @@ fn render(
         };
         let explanation = explain(&explained, format);
         for row in explanation.rows {
-            let cells = row.into_iter().map(|cell| cell.unwrap_or("NULL".to_owned()));
+            let cells = row
+                .into_iter()
+                .map(|cell| cell.unwrap_or("NULL".to_owned()));
             text.push(cells.collect::<Vec<_>>().join(" | "));
         }
     }
@@ -211,10 +184,10 @@ fn render(
 
 fn steps<'a>(wanted: &'a Wanted, plan: &TablePlan) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
-    if let Some(keys) = &wanted.grouping {
+    if let Some(aggregation) = &wanted.aggregation {
         steps.push(Step::Aggregate {
-            keys,
-            aggregates: &wanted.aggregates,
+            keys: &aggregation.keys,
+            aggregates: &aggregation.aggregates,
             in_order: plan.grouped_in_order,
         });
     }
@@ -229,7 +202,7 @@ fn steps<'a>(wanted: &'a Wanted, plan: &TablePlan) -> Vec<Step<'a>> {
     }
     if wanted.limit.is_some() || wanted.offset != 0 {
         steps.push(Step::Limit {
-            limit: wanted.limit,
+            limit: wanted.limit.filter(|_| !wanted.distinct),
             offset: wanted.offset,
         });
     }

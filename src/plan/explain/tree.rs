@@ -111,7 +111,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
     let mut ending = Vec::new();
     for step in &explained.steps {
         match step {
-            Step::Aggregate { keys, .. } if keys.is_empty() => {
+            Step::Aggregate { keys: [], .. } => {
                 ending.push("aggregates them into one row".to_owned());
             }
             Step::Aggregate { keys, .. } => {
@@ -164,7 +164,11 @@ fn write_sentence(write: &Write<'_>) -> String {
 }
 
 fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<Vec<String>>) {
-    let reverse = if source.plan.reverse { ", backwards" } else { "" };
+    let reverse = if source.plan.reverse {
+        ", backwards"
+    } else {
+        ""
+    };
     let name = source.alias;
     let mut lines = Vec::new();
     match &source.plan.access {

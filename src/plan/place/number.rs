@@ -2,6 +2,10 @@
 //!
 //! Exact types are grids: integers are multiples of 1, `DECIMAL(p, s)` multiples of 10^-s. A
 //! constant lies on the grid, between two of its lines, or beyond its ends.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the caller sends the types of this file; the last arm takes the rest of them"
+)]
 
 use super::super::values;
 use super::super::verdict::Obstacle;
@@ -151,7 +155,7 @@ fn place_year(number: &Number) -> Place {
         Line::Between(floor) if (0..=1900).contains(&floor) => years_gap(),
         Line::Near(..) => Place::Unusable(Obstacle::Inexact),
         line @ (Line::On(_) | Line::Between(_) | Line::Below | Line::Above | Line::Nowhere) => {
-            grid.place_line(line)
+            grid.place_line(&line)
         }
     }
 }
@@ -178,18 +182,18 @@ enum Line {
 
 impl Grid<'_> {
     fn place(&self, number: &Number) -> Place {
-        self.place_line(self.locate(number))
+        self.place_line(&self.locate(number))
     }
 
-    fn place_line(&self, line: Line) -> Place {
+    fn place_line(&self, line: &Line) -> Place {
         let (first, last) = self.range;
         let value = |units: i128| (self.value)(units);
         match line {
-            Line::On(units) => value(units).map_or(unplaced(), Place::exact),
-            Line::Between(floor) => Place::gap(value(floor), value(floor + 1)),
+            Line::On(units) => value(*units).map_or(unplaced(), Place::exact),
+            Line::Between(floor) => Place::gap(value(*floor), value(floor + 1)),
             Line::Below => Place::gap(None, value(first)),
             Line::Above => Place::gap(value(last), None),
-            Line::Near(low, high) => match (value(low.max(first)), value(high.min(last))) {
+            Line::Near(low, high) => match (value(*low.max(&first)), value(*high.min(&last))) {
                 (Some(low), Some(high)) => Place::Equal {
                     low,
                     high,

@@ -34,7 +34,11 @@ impl Session {
         if let Some(ShowFilter::Like(pattern)) = filter {
             name = format!("{name} ({pattern})");
         }
-        let names: &[&str] = if full { &[&name, "Table_type"] } else { &[&name] };
+        let names: &[&str] = if full {
+            &[&name, "Table_type"]
+        } else {
+            &[&name]
+        };
         let mut listing = Listing::of_texts(names);
         if self.is_virtual(&database) {
             return Ok(listing);
@@ -61,7 +65,10 @@ impl Session {
     ) -> Result<Listing> {
         let database = match database {
             Some(database) => database.to_owned(),
-            None => self.state.database().map_or_else(|| self.database_or_current(None), Ok)?,
+            None => self
+                .state
+                .database()
+                .map_or_else(|| self.database_or_current(None), Ok)?,
         };
         let number = ColumnType::BIGINT_UNSIGNED;
         let date = ColumnType::Datetime { fsp: 0 };
@@ -96,9 +103,15 @@ impl Session {
 
     fn status_row(&self, table: &Table) -> Vec<Value<'static>> {
         let space = crate::exec::write::space(table);
-        let estimate = self.shared.engine.estimate(space, &crate::kv::KeyRange::all());
+        let estimate = self
+            .shared
+            .engine
+            .estimate(space, &crate::kv::KeyRange::all());
         let average = estimate.bytes.checked_div(estimate.rows).unwrap_or(0);
-        let options = table.options.iter().map(|(name, value)| format!("{name}={value}"));
+        let options = table
+            .options
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
         vec![
             text(Some(table.name.clone())),
             Value::text("Meseta"),
@@ -125,14 +138,31 @@ impl Session {
 /// `SHOW [FULL] COLUMNS`, `DESCRIBE`.
 pub(super) fn columns(table: &Table, full: bool) -> Listing {
     let names: &[&str] = if full {
-        &["Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment"]
+        &[
+            "Field",
+            "Type",
+            "Collation",
+            "Null",
+            "Key",
+            "Default",
+            "Extra",
+            "Privileges",
+            "Comment",
+        ]
     } else {
         &["Field", "Type", "Null", "Key", "Default", "Extra"]
     };
     let mut listing = Listing::of_texts(names);
     for (column_idx, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
-        let key = if table.key_position(column_idx).is_some() { "PRI" } else { "" };
-        let mut row = vec![text(Some(column.name.clone())), text(Some(column.ty.to_string()))];
+        let key = if table.key_position(column_idx).is_some() {
+            "PRI"
+        } else {
+            ""
+        };
+        let mut row = vec![
+            text(Some(column.name.clone())),
+            text(Some(column.ty.to_string())),
+        ];
         if full {
             row.push(text(is_text(&column.ty).then_some("utf8mb4_bin")));
         }
@@ -200,14 +230,20 @@ pub(super) fn index(table: &Table) -> Listing {
         return listing;
     }
     for (position, part) in table.key.iter().enumerate() {
-        let Some(column) = table.columns.get(part.column_idx) else { continue };
+        let Some(column) = table.columns.get(part.column_idx) else {
+            continue;
+        };
         listing.push(vec![
             text(Some(table.name.clone())),
             Value::Int(0),
             Value::text("PRIMARY"),
             Value::Int(i64::try_from(position + 1).unwrap_or(i64::MAX)),
             text(Some(column.name.clone())),
-            Value::text(if part.direction == Direction::Asc { "A" } else { "D" }),
+            Value::text(if part.direction == Direction::Asc {
+                "A"
+            } else {
+                "D"
+            }),
             Value::Null,
             Value::Null,
             Value::Null,
@@ -233,7 +269,11 @@ pub(super) fn create_table(table: &Table) -> Listing {
 /// `SHOW CREATE DATABASE`.
 pub(super) fn create_database(name: &str, if_not_exists: bool) -> Listing {
     let mut listing = Listing::new(&[("Database", TEXT), ("Create Database", LONG_TEXT)]);
-    let guard = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    let guard = if if_not_exists {
+        "/*!32312 IF NOT EXISTS*/ "
+    } else {
+        ""
+    };
     let definition = format!(
         "CREATE DATABASE {guard}{} /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */",
         describe::quoted(name)

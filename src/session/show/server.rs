@@ -11,6 +11,10 @@ use crate::types::{ColumnType, Value};
 /// Characters of a statement that `SHOW PROCESSLIST` without FULL prints.
 const INFO_CHARS_MAX: usize = 100;
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other value is shown as its text"
+)]
 /// `SHOW VARIABLES`: switches are shown as ON and OFF.
 pub(super) fn variables(values: Vec<(&'static str, Value<'static>)>) -> Listing {
     let mut listing = Listing::of_texts(&["Variable_name", "Value"]);
@@ -28,7 +32,10 @@ pub(super) fn variables(values: Vec<(&'static str, Value<'static>)>) -> Listing 
 fn is_switch(name: &str) -> bool {
     let found = registry::ALL.iter().find(|variable| variable.name == name);
     found.is_some_and(|variable| {
-        matches!(variable.kind, Kind::Bool | Kind::ReadOnlyBool | Kind::OnlyBool(_))
+        matches!(
+            variable.kind,
+            Kind::Bool | Kind::ReadOnlyBool | Kind::OnlyBool(_)
+        )
     })
 }
 
@@ -40,7 +47,10 @@ pub(super) fn status(processes: &Processes) -> Listing {
         ("Connections", processes.connections_count()),
         ("Internal_errors", internal),
         ("Questions", processes.questions_count()),
-        ("Threads_connected", u64::try_from(processes.count()).unwrap_or(u64::MAX)),
+        (
+            "Threads_connected",
+            u64::try_from(processes.count()).unwrap_or(u64::MAX),
+        ),
         ("Uptime", processes.uptime().as_secs()),
     ];
     for (name, value) in rows {
@@ -64,7 +74,11 @@ pub(super) fn processlist(processes: &Processes, full: bool) -> Listing {
     ]);
     for process in processes.list() {
         let info = process.text.map(|info| {
-            if full { info } else { info.chars().take(INFO_CHARS_MAX).collect() }
+            if full {
+                info
+            } else {
+                info.chars().take(INFO_CHARS_MAX).collect()
+            }
         });
         listing.push(vec![
             Value::UInt(u64::from(process.id)),
@@ -82,7 +96,14 @@ pub(super) fn processlist(processes: &Processes, full: bool) -> Listing {
 
 /// `SHOW ENGINES`.
 pub(super) fn engines() -> Listing {
-    let names = ["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"];
+    let names = [
+        "Engine",
+        "Support",
+        "Comment",
+        "Transactions",
+        "XA",
+        "Savepoints",
+    ];
     let mut listing = Listing::of_texts(&names);
     let comment = "Wide tables: rows in key order on an LSM engine";
     listing.push_texts(["Meseta", "DEFAULT", comment, "YES", "NO", "YES"]);
@@ -97,11 +118,14 @@ pub(super) fn charsets() -> Listing {
         ("Default collation", TEXT),
         ("Maxlen", ColumnType::BIGINT),
     ]);
-    for (name, description, collation, bytes) in
-        [("binary", "Bytes", "binary", 1), ("utf8mb4", "UTF-8 Unicode", "utf8mb4_bin", 4)]
-    {
-        let mut row: Vec<Value<'static>> =
-            [name, description, collation].into_iter().map(|t| Value::Text(Cow::Borrowed(t))).collect();
+    for (name, description, collation, bytes) in [
+        ("binary", "Bytes", "binary", 1),
+        ("utf8mb4", "UTF-8 Unicode", "utf8mb4_bin", 4),
+    ] {
+        let mut row: Vec<Value<'static>> = [name, description, collation]
+            .into_iter()
+            .map(|t| Value::Text(Cow::Borrowed(t)))
+            .collect();
         row.push(Value::Int(bytes));
         listing.push(row);
     }
@@ -136,7 +160,9 @@ pub(super) fn collations() -> Listing {
 /// `SHOW GRANTS`: until there are other users, root has everything.
 pub(super) fn grants(user: &str) -> Listing {
     let mut listing = Listing::of_texts(&[&format!("Grants for {user}@%")]);
-    listing.push_texts([&format!("GRANT ALL PRIVILEGES ON *.* TO `{user}`@`%` WITH GRANT OPTION")]);
+    listing.push_texts([&format!(
+        "GRANT ALL PRIVILEGES ON *.* TO `{user}`@`%` WITH GRANT OPTION"
+    )]);
     listing
 }
 
@@ -178,25 +204,55 @@ pub(super) fn privileges() -> Listing {
 /// `SHOW TRIGGERS`: there are none.
 pub(super) fn triggers() -> Listing {
     Listing::of_texts(&[
-        "Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode", "Definer",
-        "character_set_client", "collation_connection", "Database Collation",
+        "Trigger",
+        "Event",
+        "Table",
+        "Statement",
+        "Timing",
+        "Created",
+        "sql_mode",
+        "Definer",
+        "character_set_client",
+        "collation_connection",
+        "Database Collation",
     ])
 }
 
 /// `SHOW EVENTS`: there are none.
 pub(super) fn events() -> Listing {
     Listing::of_texts(&[
-        "Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Interval value",
-        "Interval field", "Starts", "Ends", "Status", "Originator", "character_set_client",
-        "collation_connection", "Database Collation",
+        "Db",
+        "Name",
+        "Definer",
+        "Time zone",
+        "Type",
+        "Execute at",
+        "Interval value",
+        "Interval field",
+        "Starts",
+        "Ends",
+        "Status",
+        "Originator",
+        "character_set_client",
+        "collation_connection",
+        "Database Collation",
     ])
 }
 
 /// `SHOW PROCEDURE STATUS`, `SHOW FUNCTION STATUS`: there are none.
 pub(super) fn routines() -> Listing {
     Listing::of_texts(&[
-        "Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type", "Comment",
-        "character_set_client", "collation_connection", "Database Collation",
+        "Db",
+        "Name",
+        "Type",
+        "Definer",
+        "Modified",
+        "Created",
+        "Security_type",
+        "Comment",
+        "character_set_client",
+        "collation_connection",
+        "Database Collation",
     ])
 }
 

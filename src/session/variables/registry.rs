@@ -64,12 +64,29 @@ pub enum Kind {
 
 /// The words of `sql_mode`; `LINDORM` is ours (dialect §4). The combination modes expand.
 pub const SQL_MODES: &[&str] = &[
-    "REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION", "NO_DIR_IN_CREATE", "ANSI", "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE", "ALLOW_INVALID_DATES", "ERROR_FOR_DIVISION_BY_ZERO", "TRADITIONAL",
-    "HIGH_NOT_PRECEDENCE", "NO_ENGINE_SUBSTITUTION", "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL", "NO_AUTO_CREATE_USER", "LINDORM",
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+    "NO_AUTO_CREATE_USER",
+    "LINDORM",
 ];
 
 /// MySQL 8's default mode.
@@ -77,8 +94,12 @@ pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZE
 NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "binary", "latin1", "ascii"];
-const ISOLATIONS: &[&str] =
-    &["REPEATABLE-READ", "READ-COMMITTED", "READ-UNCOMMITTED", "SERIALIZABLE"];
+const ISOLATIONS: &[&str] = &[
+    "REPEATABLE-READ",
+    "READ-COMMITTED",
+    "READ-UNCOMMITTED",
+    "SERIALIZABLE",
+];
 
 macro_rules! variables {
     ($($name:literal $reach:ident $kind:expr, $default:expr, $doc:literal;)*) => {
@@ -89,7 +110,10 @@ macro_rules! variables {
     };
 }
 
-use Kind::{Bool, Int, NullableText, OnlyBool, OnlyWord, ReadOnlyBool, ReadOnlyInt, ReadOnlyText, Set, Text, Word};
+use Kind::{
+    Bool, Int, NullableText, OnlyBool, OnlyWord, ReadOnlyBool, ReadOnlyInt, ReadOnlyText, Set,
+    Text, Word,
+};
 
 variables! {
     "auto_increment_increment" Both Int(1, 1), "1", "Steps of AUTO_INCREMENT; ids are spread here.";
@@ -191,7 +215,7 @@ variables! {
 
 /// The values a server starts with, in the order of [`ALL`].
 pub fn defaults() -> Vec<Value<'static>> {
-    ALL.iter().map(|variable| variable.parsed_default()).collect()
+    ALL.iter().map(Variable::parsed_default).collect()
 }
 
 impl Variable {
@@ -218,13 +242,19 @@ impl Variable {
         if self.is_read_only() {
             return Err(self.read_only());
         }
-        let Some(value) = value else { return Ok(self.parsed_default()) };
+        let Some(value) = value else {
+            return Ok(self.parsed_default());
+        };
         match self.kind {
             Bool => self.switch(&value),
             OnlyBool(only) => {
                 let kept = self.switch(&value)?;
                 let same = matches!(kept, Value::Int(bit) if (bit == 1) == only);
-                if same { Ok(kept) } else { Err(self.wrong_value(&value)) }
+                if same {
+                    Ok(kept)
+                } else {
+                    Err(self.wrong_value(&value))
+                }
             }
             Int(low, high) => self.number(&value, low, high),
             NullableText if value.is_null() => Ok(Value::Null),
@@ -242,8 +272,15 @@ impl Variable {
     }
 
     fn wrong_value(&self, value: &Value<'_>) -> Error {
-        let shown = if value.is_null() { "NULL".into() } else { value.to_text() };
-        let text = format!("Variable '{}' can't be set to the value of '{shown}'", self.name);
+        let shown = if value.is_null() {
+            "NULL".into()
+        } else {
+            value.to_text()
+        };
+        let text = format!(
+            "Variable '{}' can't be set to the value of '{shown}'",
+            self.name
+        );
         Error::new(Code::VariableValue, text)
     }
 
@@ -253,7 +290,11 @@ impl Variable {
     }
 
     fn switch(&self, value: &Value<'_>) -> Result<Value<'static>> {
-        let text = if value.is_null() { Cow::Borrowed("") } else { value.to_text() };
+        let text = if value.is_null() {
+            Cow::Borrowed("")
+        } else {
+            value.to_text()
+        };
         match text.to_ascii_uppercase().as_str() {
             "1" | "ON" | "TRUE" => Ok(Value::Int(1)),
             "0" | "OFF" | "FALSE" => Ok(Value::Int(0)),
@@ -264,28 +305,50 @@ impl Variable {
     fn number(&self, value: &Value<'_>, low: i64, high: u64) -> Result<Value<'static>> {
         let low = u64::try_from(low).unwrap_or(0);
         match value {
-            Value::Int(number) => Ok(Value::UInt(u64::try_from(*number).unwrap_or(0).clamp(low, high))),
+            Value::Int(number) => Ok(Value::UInt(
+                u64::try_from(*number).unwrap_or(0).clamp(low, high),
+            )),
             Value::UInt(number) => Ok(Value::UInt((*number).clamp(low, high))),
-            Value::Null | Value::Float(_) | Value::Double(_) | Value::Decimal(_) | Value::Text(_)
-            | Value::Bytes(_) | Value::Date(_) | Value::Time(_) | Value::Datetime(_)
-            | Value::Timestamp(_) | Value::Year(_) | Value::Json(_) | Value::Enum(_) => Err(self.wrong_type()),
+            Value::Null
+            | Value::Float(_)
+            | Value::Double(_)
+            | Value::Decimal(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::Date(_)
+            | Value::Time(_)
+            | Value::Datetime(_)
+            | Value::Timestamp(_)
+            | Value::Year(_)
+            | Value::Json(_)
+            | Value::Enum(_) => Err(self.wrong_type()),
         }
     }
 
     fn text(&self, value: &Value<'_>) -> Result<String> {
-        if value.is_null() { Err(self.wrong_value(value)) } else { Ok(value.to_text().into_owned()) }
+        if value.is_null() {
+            Err(self.wrong_value(value))
+        } else {
+            Ok(value.to_text().into_owned())
+        }
     }
 
     fn word(&self, value: &Value<'_>, words: &[&'static str]) -> Result<Value<'static>> {
         let text = self.text(value)?;
         let found = words.iter().find(|word| word.eq_ignore_ascii_case(&text));
-        found.map(|word| Value::Text(Cow::Borrowed(word))).ok_or_else(|| self.wrong_value(value))
+        found
+            .map(|word| Value::Text(Cow::Borrowed(word)))
+            .ok_or_else(|| self.wrong_value(value))
     }
 
     fn set(&self, value: &Value<'_>, words: &[&'static str]) -> Result<Value<'static>> {
         let text = self.text(value)?;
         let mut kept: Vec<&str> = Vec::new();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
             let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(part)) else {
                 return Err(self.wrong_value(&Value::Text(Cow::Owned(part.to_owned()))));
             };
@@ -303,17 +366,30 @@ impl Variable {
 /// A combination mode and what it stands for (MySQL manual, "Combination SQL Modes").
 fn expanded(word: &&'static str) -> &'static [&'static str] {
     const ANSI: &[&str] = &[
-        "REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY", "ANSI",
+        "REAL_AS_FLOAT",
+        "PIPES_AS_CONCAT",
+        "ANSI_QUOTES",
+        "IGNORE_SPACE",
+        "ONLY_FULL_GROUP_BY",
+        "ANSI",
     ];
     const TRADITIONAL: &[&str] = &[
-        "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
-        "ERROR_FOR_DIVISION_BY_ZERO", "TRADITIONAL", "NO_ENGINE_SUBSTITUTION",
+        "STRICT_TRANS_TABLES",
+        "STRICT_ALL_TABLES",
+        "NO_ZERO_IN_DATE",
+        "NO_ZERO_DATE",
+        "ERROR_FOR_DIVISION_BY_ZERO",
+        "TRADITIONAL",
+        "NO_ENGINE_SUBSTITUTION",
     ];
     match *word {
         "ANSI" => ANSI,
         "TRADITIONAL" => TRADITIONAL,
-        other => SQL_MODES.iter().position(|mode| *mode == other)
-            .and_then(|idx| SQL_MODES.get(idx..=idx)).unwrap_or(&[]),
+        other => SQL_MODES
+            .iter()
+            .position(|mode| *mode == other)
+            .and_then(|idx| SQL_MODES.get(idx..=idx))
+            .unwrap_or(&[]),
     }
 }
 
@@ -330,15 +406,25 @@ mod tests {
     fn every_default_is_a_value_of_its_variable() {
         for variable in ALL.iter().filter(|variable| !variable.is_read_only()) {
             let default = variable.parsed_default();
-            variable.checked(Some(default)).unwrap_or_else(|error| panic!("{}: {error}", variable.name));
+            variable
+                .checked(Some(default))
+                .unwrap_or_else(|error| panic!("{}: {error}", variable.name));
         }
     }
 
     #[test]
     fn a_mode_is_a_set_in_declared_order() {
-        let mode = ALL.iter().find(|variable| variable.name == "sql_mode").unwrap();
+        let mode = ALL
+            .iter()
+            .find(|variable| variable.name == "sql_mode")
+            .unwrap();
         let set = |text: &'static str| mode.checked(Some(Value::Text(Cow::Borrowed(text))));
-        assert_eq!(set("no_zero_date,ANSI_QUOTES, no_zero_date").unwrap().to_text(), "ANSI_QUOTES,NO_ZERO_DATE");
+        assert_eq!(
+            set("no_zero_date,ANSI_QUOTES, no_zero_date")
+                .unwrap()
+                .to_text(),
+            "ANSI_QUOTES,NO_ZERO_DATE"
+        );
         assert_eq!(set("").unwrap().to_text(), "");
         assert_eq!(set("NO_SUCH").unwrap_err().code(), Code::VariableValue);
     }

@@ -15,8 +15,18 @@ use crate::types::{ColumnType, Value};
 
 /// Names of aggregates that MySQL has and this server does not.
 const AGGREGATES_UNSUPPORTED: &[&str] = &[
-    "BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "STD", "STDDEV", "STDDEV_POP",
-    "STDDEV_SAMP", "VARIANCE", "VAR_POP", "VAR_SAMP",
+    "BIT_AND",
+    "BIT_OR",
+    "BIT_XOR",
+    "JSON_ARRAYAGG",
+    "JSON_OBJECTAGG",
+    "STD",
+    "STDDEV",
+    "STDDEV_POP",
+    "STDDEV_SAMP",
+    "VARIANCE",
+    "VAR_POP",
+    "VAR_SAMP",
 ];
 
 impl Scope<'_> {
@@ -27,7 +37,10 @@ impl Scope<'_> {
         if let Some(kind) = aggregate_kind(&call.name) {
             return self.aggregate(call, kind);
         }
-        if AGGREGATES_UNSUPPORTED.iter().any(|name| name.eq_ignore_ascii_case(&call.name)) {
+        if AGGREGATES_UNSUPPORTED
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&call.name))
+        {
             return Err(Error::unsupported(call.name.to_ascii_uppercase()));
         }
         if call.star || call.distinct {
@@ -114,7 +127,11 @@ impl Scope<'_> {
             other.kind == aggregate.kind
                 && other.distinct == aggregate.distinct
                 && other.args.len() == aggregate.args.len()
-                && other.args.iter().zip(&aggregate.args).all(|(a, b)| same(a, b))
+                && other
+                    .args
+                    .iter()
+                    .zip(&aggregate.args)
+                    .all(|(a, b)| same(a, b))
         };
         let found = self.aggregates.iter().position(equal);
         found.unwrap_or_else(|| {
@@ -183,12 +200,14 @@ fn aggregate_kind(name: &str) -> Option<AggregateKind> {
         ("GROUP_CONCAT", AggregateKind::GroupConcat),
         ("ANY_VALUE", AggregateKind::AnyValue),
     ];
-    let found = KINDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+    let found = KINDS
+        .iter()
+        .find(|(other, _)| other.eq_ignore_ascii_case(name));
     found.map(|(_, kind)| *kind)
 }
 
 /// # Errors
-/// 1582 for a wrong number of arguments, 1235 for what GROUP_CONCAT cannot do yet.
+/// 1582 for a wrong number of arguments, 1235 for what `GROUP_CONCAT` cannot do yet.
 fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
     if !call.order_by.is_empty() {
         return Err(Error::unsupported("ORDER BY in GROUP_CONCAT"));
@@ -212,6 +231,9 @@ fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
     }
     Err(Error::new(
         Code::WrongParameterCount,
-        format!("Incorrect parameter count in the call to native function '{}'", call.name),
+        format!(
+            "Incorrect parameter count in the call to native function '{}'",
+            call.name
+        ),
     ))
 }

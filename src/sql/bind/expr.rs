@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::literal;
+use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
 use super::scope::{AggregateRule, Scope};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, QueryBody, SelectItem};
@@ -9,7 +10,7 @@ use crate::sql::expr::{
     BinaryOp, CastType, CompareOp, Expr, ExprKind, IntervalUnit, UnaryOp, VariableScope,
 };
 use crate::sql::functions;
-use crate::types::{ColumnType, Value};
+use crate::types::ColumnType;
 
 impl Scope<'_> {
     /// An expression with one value.
@@ -31,9 +32,9 @@ impl Scope<'_> {
             ast::Expr::Parameter(position) => Ok(self.parameter(*position, ColumnType::VARCHAR)),
             ast::Expr::UserVariable(name) => Ok(self.user_variable(name)),
             ast::Expr::SystemVariable(scope, name) => self.system_variable(*scope, name),
-            ast::Expr::Assign(..) => {
-                Err(Error::unsupported("assignment of user variables inside expressions"))
-            }
+            ast::Expr::Assign(..) => Err(Error::unsupported(
+                "assignment of user variables inside expressions",
+            )),
             ast::Expr::Call(call) => self.call(call),
             ast::Expr::Row(members) => self.row(members),
             ast::Expr::Subquery(select) => self.subquery(select),
@@ -180,10 +181,14 @@ impl Scope<'_> {
     fn binary(&mut self, op: BinaryOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
         let mut a = literal::as_number(self.value(&both.0)?);
         let mut b = literal::as_number(self.value(&both.1)?);
-        take_type(&mut a, &b);
-        take_type(&mut b, &a);
-        let divides =
-            matches!(op, BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo);
+        if self.names.parameters.is_empty() {
+            take_type(&mut a, &b);
+            take_type(&mut b, &a);
+        }
+        let divides = matches!(
+            op,
+            BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo
+        );
         Ok(Expr {
             ty: typing::binary_type(op, &a, &b),
             nullable: divides || a.nullable || b.nullable,
@@ -196,7 +201,10 @@ impl Scope<'_> {
         same_width(&a, &b)?;
         (a, b) = comparable(a, b);
         let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
-        Ok(truth(ExprKind::Compare(op, Box::new(a), Box::new(b)), nullable))
+        Ok(truth(
+            ExprKind::Compare(op, Box::new(a), Box::new(b)),
+            nullable,
+        ))
     }
 
     fn logic(&mut self, members: &[ast::Expr], kind: fn(Vec<Expr>) -> ExprKind) -> Result<Expr> {
@@ -278,7 +286,9 @@ impl Scope<'_> {
             .map(|(condition, result)| Ok((self.value(condition)?, self.value(result)?)))
             .collect();
         let branches = branches?;
-        let otherwise = otherwise.map(|otherwise| self.value(otherwise)).transpose()?;
+        let otherwise = otherwise
+            .map(|otherwise| self.value(otherwise))
+            .transpose()?;
         let results = branches.iter().map(|(_, result)| result).chain(&otherwise);
         Ok(Expr {
             ty: typing::common_type(results.clone().map(|result| &result.ty)),
@@ -367,7 +377,11 @@ impl Scope<'_> {
             && select.ctes.is_empty()
             && !select.into;
         let [SelectItem::Expr { expr, .. }] = block.items.as_slice() else {
-            return Err(if plain { operand_columns(1) } else { Error::unsupported("subqueries") });
+            return Err(if plain {
+                operand_columns(1)
+            } else {
+                Error::unsupported("subqueries")
+            });
         };
         if !plain {
             return Err(Error::unsupported("subqueries"));
@@ -421,81 +435,6 @@ pub(super) fn known_call(name: &str, args: Vec<Expr>) -> Result<Expr> {
         nullable: function.is_nullable(&args),
         kind: ExprKind::Call(function, args),
     })
-}
-
-/// The type of a value that is only known while the statement runs.
-fn type_of(value: &Value<'_>) -> ColumnType {
-    match value {
-        Value::Int(_) => ColumnType::BIGINT,
-        Value::UInt(_) => ColumnType::BIGINT_UNSIGNED,
-        Value::Float(_) => ColumnType::Float,
-        Value::Double(_) => ColumnType::Double,
-        Value::Decimal(number) => ColumnType::Decimal {
-            precision: number.precision().max(number.scale()).max(1),
-            scale: number.scale(),
-        },
-        Value::Bytes(_) => ColumnType::Varbinary { bytes_max: None },
-        Value::Date(_) => ColumnType::Date,
-        Value::Time(time) => ColumnType::Time { fsp: time.fsp() },
-        Value::Datetime(datetime) => ColumnType::Datetime {
-            fsp: datetime.fsp(),
-        },
-        Value::Timestamp(timestamp) => ColumnType::Timestamp {
-            fsp: timestamp.fsp(),
-        },
-        Value::Year(_) => ColumnType::Year,
-        Value::Json(_) => ColumnType::Json,
-        Value::Null | Value::Text(_) | Value::Enum(_) => ColumnType::VARCHAR,
-    }
-}
-
-/// A parameter takes the type of what it meets.
-fn take_type(a: &mut Expr, b: &Expr) {
-    if matches!(a.kind, ExprKind::Parameter(_)) && !matches!(b.kind, ExprKind::Parameter(_)) {
-        a.ty = b.ty.clone();
-    }
-}
-
-/// Both sides of a comparison: parameters get types, hexadecimal literals become numbers beside
-/// numbers.
-fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
-    if let (ExprKind::Row(left), ExprKind::Row(right)) = (&mut a.kind, &mut b.kind) {
-        let (lefts, rights) = (std::mem::take(left), std::mem::take(right));
-        let pairs = lefts.into_iter().zip(rights).map(|(a, b)| comparable(a, b));
-        (*left, *right) = pairs.unzip();
-        return (a, b);
-    }
-    take_type(&mut a, &b);
-    take_type(&mut b, &a);
-    if a.ty.is_numeric() {
-        b = literal::as_number(b);
-    } else if b.ty.is_numeric() {
-        a = literal::as_number(a);
-    }
-    (a, b)
-}
-
-/// # Errors
-/// 1241 when one side is a row and the other none, or one of another length.
-fn same_width(a: &Expr, b: &Expr) -> Result<()> {
-    match (row_width(a), row_width(b)) {
-        (width, other) if width == other => Ok(()),
-        (width, _) => Err(operand_columns(width)),
-    }
-}
-
-fn row_width(expr: &Expr) -> usize {
-    match &expr.kind {
-        ExprKind::Row(members) => members.len(),
-        _ => 1,
-    }
-}
-
-fn operand_columns(count: usize) -> Error {
-    Error::new(
-        Code::OperandColumns,
-        format!("Operand should contain {count} column(s)"),
-    )
 }
 
 /// What stands after `ESCAPE`: one character, or none.

@@ -70,9 +70,10 @@ impl Grouping {
             Determined::All
         };
         let columns = table.map_or(&[][..], |table| table.columns.as_slice());
-        let qualifier = scope.source.as_ref().map(|source| {
-            format!("{}.{}", source.table.database, source.alias)
-        });
+        let qualifier = scope
+            .source
+            .as_ref()
+            .map(|source| format!("{}.{}", source.table.database, source.alias));
         Grouping {
             determined,
             qualifier: qualifier.unwrap_or_default(),
@@ -101,7 +102,8 @@ impl Grouping {
     /// # Errors
     /// 1055, and 1140 when there is no GROUP BY, for a column that has no one value per group.
     pub(super) fn rewrite(&mut self, expr: &mut Expr, list: &str, position: usize) -> Result<()> {
-        self.rewritten(expr).map_err(|column_idx| self.refusal(column_idx, list, position))
+        self.rewritten(expr)
+            .map_err(|column_idx| self.refusal(column_idx, list, position))
     }
 
     /// Err: the position of a column without one value per group.
@@ -153,7 +155,10 @@ impl Grouping {
     }
 
     fn refusal(&self, column_idx: usize, list: &str, position: usize) -> Error {
-        let name = self.column_names.get(column_idx).map_or("?", String::as_str);
+        let name = self
+            .column_names
+            .get(column_idx)
+            .map_or("?", String::as_str);
         let column = format!("{}.{name}", self.qualifier);
         if self.is_implicit() {
             return Error::new(
@@ -188,7 +193,9 @@ fn determined_columns(keys: &[Expr], table: Option<&Table>, filter: Option<&Expr
     }
     let grouped = |column_idx: usize| {
         fixed.contains(&column_idx)
-            || keys.iter().any(|key| matches!(key.kind, ExprKind::Column(idx) if idx == column_idx))
+            || keys
+                .iter()
+                .any(|key| matches!(key.kind, ExprKind::Column(idx) if idx == column_idx))
     };
     if table.key.iter().all(|part| grouped(part.column_idx)) {
         return (0..table.columns.len()).collect();
@@ -199,7 +206,9 @@ fn determined_columns(keys: &[Expr], table: Option<&Table>, filter: Option<&Expr
 /// Columns set equal to a literal or parameter by a condition that every row meets.
 fn fixed_columns(filter: &Expr, fixed: &mut Vec<usize>) {
     match &filter.kind {
-        ExprKind::And(members) => members.iter().for_each(|member| fixed_columns(member, fixed)),
+        ExprKind::And(members) => members
+            .iter()
+            .for_each(|member| fixed_columns(member, fixed)),
         ExprKind::Compare(CompareOp::Equal, a, b) => {
             for (column, constant) in [(a, b), (b, a)] {
                 if let (ExprKind::Column(idx), ExprKind::Literal(_) | ExprKind::Parameter(_)) =

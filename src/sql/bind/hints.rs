@@ -5,8 +5,13 @@ use crate::sql::ast::{Hint, IndexHint};
 use crate::sql::bound::Hints;
 
 /// Hints that ask for something that is not offered yet; to ignore them would give other rows.
-const UNSUPPORTED: &[&str] =
-    &["_l_versions_", "_l_ts_", "_l_ts_min_", "_l_ts_max_", "_l_ttl_"];
+const UNSUPPORTED: &[&str] = &[
+    "_l_versions_",
+    "_l_ts_",
+    "_l_ts_min_",
+    "_l_ts_max_",
+    "_l_ttl_",
+];
 
 /// The hints behind a verb.
 ///
@@ -24,7 +29,9 @@ pub(super) fn hints(all: &[Hint], table: &str) -> Result<Hints> {
                 hints.timeout_ms = number.filter(|timeout_ms| *timeout_ms != 0);
             }
             "_l_force_index_" | "_l_ignore_index_" => {
-                hint.args.iter().try_for_each(|index| check_index(index, table))?;
+                hint.args
+                    .iter()
+                    .try_for_each(|index| check_index(index, table))?;
             }
             unsupported if UNSUPPORTED.contains(&unsupported) => {
                 return Err(Error::unsupported(format!("the hint {}", hint.name)));

@@ -92,7 +92,10 @@ fn time(text: &str) -> Result<Expr> {
     let time = Time::parse(text, FSP_MAX).filter(|time| !time.is_truncated);
     let time = time.ok_or_else(|| wrong_value("TIME", text))?.value;
     let fsp = fraction_digits(text);
-    Ok(value(Value::Time(time.round(fsp)), ColumnType::Time { fsp }))
+    Ok(value(
+        Value::Time(time.round(fsp)),
+        ColumnType::Time { fsp },
+    ))
 }
 
 fn timestamp(text: &str, mode: Mode) -> Result<Expr> {
@@ -103,7 +106,10 @@ fn timestamp(text: &str, mode: Mode) -> Result<Expr> {
         return Err(Error::unsupported("TIMESTAMP literals with a time zone"));
     }
     let fsp = parsed.datetime.fsp();
-    Ok(value(Value::Datetime(parsed.datetime), ColumnType::Datetime { fsp }))
+    Ok(value(
+        Value::Datetime(parsed.datetime),
+        ColumnType::Datetime { fsp },
+    ))
 }
 
 /// Digits behind the point of a time.
@@ -138,10 +144,9 @@ pub(super) fn negated(a: Expr) -> Expr {
             Some(number) => value(Value::Int(number), ColumnType::BIGINT),
             None => exact(Decimal::from_u64(*number).neg()),
         }),
-        ExprKind::Literal(Value::Decimal(number)) => Some(value(
-            Value::Decimal(number.neg()),
-            a.ty.clone(),
-        )),
+        ExprKind::Literal(Value::Decimal(number)) => {
+            Some(value(Value::Decimal(number.neg()), a.ty.clone()))
+        }
         ExprKind::Literal(Value::Double(number)) => {
             Some(value(Value::Double(-number), ColumnType::Double))
         }

@@ -4,6 +4,10 @@
 //! Errors about names end here (1054, 1052, 1146, 1305, …), as do those about grouping. What the
 //! grammar has and this server does not is refused here with error 1235. Types of operators come
 //! from [`eval::typing`](super::eval::typing), those of functions from their registry.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a rule of binding names the kinds it is about; all others get one answer"
+)]
 
 mod call;
 mod expr;
@@ -11,8 +15,10 @@ mod from;
 mod group;
 mod hints;
 mod literal;
+mod operands;
 mod order;
 mod output;
+mod parameters;
 mod same;
 mod scope;
 mod select;
@@ -28,6 +34,7 @@ use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
 use crate::catalog::{Definitions, Table};
 use crate::error::Result;
+use crate::types::{ColumnType, Value};
 use scope::{Clause, Scope, Source};
 
 /// Finds definitions by name.
@@ -56,6 +63,64 @@ pub struct Names<'a> {
     pub mode: Mode,
     /// The session: types of variables.
     pub facts: &'a dyn SessionFacts,
+    /// The types of the values of `?`, see [`parameter_type`]; empty while they are not known.
+    /// Bound without them, a parameter takes the type of what it meets, else `VARCHAR`.
+    pub parameters: &'a [ColumnType],
+}
+
+/// The type of a parameter with this value.
+pub fn parameter_type(value: &Value<'_>) -> ColumnType {
+    operands::type_of(value)
+}
+
+/// Whether the types of what a query computes depend on those of its parameters: then it is worth
+/// binding it again once their values are known. Comparisons, lists and `LIMIT` do not: a point read
+/// by a parameter never is bound twice.
+pub fn select_depends_on_parameters(select: &bound::Select) -> bool {
+    let aggregation = select.aggregation.as_ref();
+    let keys = aggregation
+        .into_iter()
+        .flat_map(|aggregation| &aggregation.keys);
+    let aggregates = aggregation
+        .into_iter()
+        .flat_map(|aggregation| &aggregation.aggregates);
+    let outputs = select.outputs.iter().map(|output| &output.expr);
+    let sorted = select.order_by.iter().map(|key| &key.expr);
+    let conditions = select.filter.iter().chain(&select.having);
+    outputs
+        .chain(keys)
+        .chain(aggregates.flat_map(|aggregate| &aggregate.args))
+        .chain(sorted)
+        .any(parameters::is_typed_by_one)
+        || conditions.into_iter().any(parameters::has_typed_operand)
+}
+
+/// As [`select_depends_on_parameters`], of an INSERT.
+pub fn insert_depends_on_parameters(insert: &bound::Insert) -> bool {
+    let values = insert.rows.iter().flatten().filter_map(parameters::expr_of);
+    let updated = insert.on_duplicate.iter().map(|(_, value)| value);
+    values.chain(updated).any(parameters::has_typed_operand)
+}
+
+/// As [`select_depends_on_parameters`], of an UPDATE.
+pub fn update_depends_on_parameters(update: &bound::Update) -> bool {
+    let assigned = update
+        .assignments
+        .iter()
+        .filter_map(|(_, value)| parameters::expr_of(value));
+    let sorted = update.order_by.iter().map(|key| &key.expr);
+    assigned
+        .chain(sorted)
+        .chain(&update.filter)
+        .any(parameters::has_typed_operand)
+}
+
+/// As [`select_depends_on_parameters`], of a DELETE.
+pub fn delete_depends_on_parameters(delete: &bound::Delete) -> bool {
+    let sorted = delete.order_by.iter().map(|key| &key.expr);
+    sorted
+        .chain(&delete.filter)
+        .any(parameters::has_typed_operand)
 }
 
 /// Binds a query.

@@ -39,17 +39,19 @@ impl Scope<'_> {
     /// member of the select list first in ORDER BY, a column of the table first in GROUP BY.
     pub(super) fn referring(&mut self, expr: &ast::Expr) -> Result<Expr> {
         if let ast::Expr::Literal(Literal::Int(ordinal)) = expr {
-            let idx = usize::try_from(*ordinal).ok().and_then(|ordinal| ordinal.checked_sub(1));
+            let idx = usize::try_from(*ordinal)
+                .ok()
+                .and_then(|ordinal| ordinal.checked_sub(1));
             let item = idx.and_then(|idx| self.items.get(idx));
             return match item {
                 Some(item) => Ok(item.expr.clone()),
                 None => Err(self.unknown(&ordinal.to_string())),
             };
         }
-        if let (ast::Expr::Column(name), Clause::OrderBy) = (expr, self.clause) {
-            if let Some(item) = self.item_named(name)? {
-                return Ok(item);
-            }
+        if let (ast::Expr::Column(name), Clause::OrderBy) = (expr, self.clause)
+            && let Some(item) = self.item_named(name)?
+        {
+            return Ok(item);
         }
         self.value(expr)
     }
@@ -82,7 +84,9 @@ impl Scope<'_> {
             return true;
         }
         let mut selected = !matches!(expr.kind, ExprKind::Column(_));
-        fold::each_child(expr, &mut |child| selected = selected && self.is_selected(child));
+        fold::each_child(expr, &mut |child| {
+            selected = selected && self.is_selected(child);
+        });
         selected
     }
 }

@@ -43,9 +43,8 @@ impl Scope<'_> {
                 None => Error::new(Code::NoTablesUsed, "No tables used"),
             });
         };
-        let named = |table: &&TableName| {
-            !source.is_named(table.database.as_deref(), Some(&table.name))
-        };
+        let named =
+            |table: &&TableName| !source.is_named(table.database.as_deref(), Some(&table.name));
         if let Some(table) = table.filter(named) {
             return Err(unknown_table(table));
         }
@@ -61,9 +60,10 @@ impl Scope<'_> {
     /// How a client sees an expression; a column of the table is described as that.
     fn result_column(&self, expr: &Expr) -> ResultColumn {
         let own = match &expr.kind {
-            ExprKind::Column(idx) => {
-                self.source.as_ref().and_then(|source| table_column(source, *idx))
-            }
+            ExprKind::Column(idx) => self
+                .source
+                .as_ref()
+                .and_then(|source| table_column(source, *idx)),
             _ => None,
         };
         own.unwrap_or_else(|| ResultColumn {
@@ -91,7 +91,11 @@ impl Scope<'_> {
 }
 
 fn unknown_table(table: &TableName) -> Error {
-    let database = table.database.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
+    let database = table
+        .database
+        .as_ref()
+        .map(|name| format!("{name}."))
+        .unwrap_or_default();
     Error::new(
         Code::UnknownTable,
         format!("Unknown table '{database}{}'", table.name),
@@ -115,10 +119,6 @@ fn table_column(source: &Source, idx: usize) -> Option<ResultColumn> {
 }
 
 /// The most characters of a value where the type says too much: conditions are `0` or `1`.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "all other kinds are as wide as their types"
-)]
 fn display_chars(expr: &Expr) -> u32 {
     match &expr.kind {
         ExprKind::Compare(..)

@@ -92,7 +92,9 @@ fn predicate(kind: &ExprKind) -> Option<(String, Vec<&Expr>)> {
             otherwise,
         } => {
             let tag = format!("case {} {}", operand.is_some(), otherwise.is_some());
-            let branches = branches.iter().flat_map(|(condition, result)| [condition, result]);
+            let branches = branches
+                .iter()
+                .flat_map(|(condition, result)| [condition, result]);
             let operands = operand.as_deref().into_iter().chain(branches);
             (tag, operands.chain(otherwise.as_deref()).collect())
         }

@@ -59,14 +59,17 @@ impl Source {
     /// Whether a qualifier means this table.
     pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         table.is_none_or(|table| table == self.alias)
-            && database
-                .is_none_or(|database| self.has_own_name && database == self.table.database)
+            && database.is_none_or(|database| self.has_own_name && database == self.table.database)
     }
 
     /// The position of a column that statements may name.
     pub(super) fn column_idx(&self, name: &str) -> Option<usize> {
         let idx = self.table.column_idx(name)?;
-        self.table.columns.get(idx).filter(|column| !column.hidden).map(|_| idx)
+        self.table
+            .columns
+            .get(idx)
+            .filter(|column| !column.hidden)
+            .map(|_| idx)
     }
 
     /// The column at a position, as an expression over the row that begins at `offset`.
@@ -166,19 +169,21 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The n-th parameter.
+    /// The n-th parameter, of the given type while its value's is not known.
     pub(super) fn parameter(&mut self, position: usize, ty: ColumnType) -> Expr {
         self.parameters_count = self.parameters_count.max(position + 1);
         Expr {
             kind: ExprKind::Parameter(position),
-            ty,
+            ty: self.names.parameters.get(position).cloned().unwrap_or(ty),
             nullable: true,
         }
     }
 
     /// How many columns the table's row has; aggregates come after them.
     pub(super) fn columns_count(&self) -> usize {
-        self.source.as_ref().map_or(0, |source| source.table.columns.len())
+        self.source
+            .as_ref()
+            .map_or(0, |source| source.table.columns.len())
     }
 
     /// What a name means here.
@@ -215,7 +220,10 @@ impl<'a> Scope<'a> {
         let (database, table) = (name.database.as_deref(), name.table.as_deref());
         let own = self.source.as_ref().and_then(|source| {
             let idx = source.column_idx(&name.column)?;
-            source.is_named(database, table).then(|| source.column(idx, 0)).flatten()
+            source
+                .is_named(database, table)
+                .then(|| source.column(idx, 0))
+                .flatten()
         });
         let proposed = self.proposed_column(name);
         match (own, proposed) {
@@ -256,15 +264,16 @@ impl<'a> Scope<'a> {
     /// The grouped column of that name.
     fn grouped_column(&self, name: &ColumnName) -> Option<Expr> {
         let column = self.table_column(name).ok()??;
-        self.keys.iter().any(|key| same(key, &column)).then_some(column)
+        self.keys
+            .iter()
+            .any(|key| same(key, &column))
+            .then_some(column)
     }
 
     /// The member of the select list of that name: an alias, or a column selected.
     pub(super) fn item_named(&self, name: &ColumnName) -> Result<Option<Expr>> {
         let qualified = name.table.is_some();
-        let by_alias = |item: &&Item| {
-            !qualified && item.name.eq_ignore_ascii_case(&name.column)
-        };
+        let by_alias = |item: &&Item| !qualified && item.name.eq_ignore_ascii_case(&name.column);
         let mut found = self.items.iter().filter(by_alias);
         if let Some(first) = found.next() {
             return match found.find(|other| !same(&other.expr, &first.expr)) {

@@ -31,9 +31,9 @@ pub(super) fn select(select: &ast::Select, names: &Names<'_>) -> Result<Select> 
             };
             block_of(select, &whole_table(from), names)
         }
-        QueryBody::SetOperation { operator, .. } => {
-            Err(Error::unsupported(format!("{operator:?}").to_ascii_uppercase()))
-        }
+        QueryBody::SetOperation { operator, .. } => Err(Error::unsupported(
+            format!("{operator:?}").to_ascii_uppercase(),
+        )),
         QueryBody::Values(_) => Err(Error::unsupported("VALUES ROW as a query")),
     }
 }
@@ -79,24 +79,39 @@ fn block_of(select: &ast::Select, block: &Block, names: &Names<'_>) -> Result<Se
         None => (None, &[][..]),
     };
     let table = source.as_ref().map(|source| source.table.clone());
-    let alias = source.as_ref().map(|source| source.alias.clone()).unwrap_or_default();
+    let alias = source
+        .as_ref()
+        .map(|source| source.alias.clone())
+        .unwrap_or_default();
     hints::check_index_hints(index_hints, &alias)?;
     let hints = hints::hints(&block.hints, &alias)?;
     let mut scope = Scope::new(*names, source, Clause::Where);
-    let filter = block.filter.as_ref().map(|filter| scope.value(filter)).transpose()?;
+    let filter = block
+        .filter
+        .as_ref()
+        .map(|filter| scope.value(filter))
+        .transpose()?;
     let limit = select.limit.as_ref();
-    let count = limit.map(|limit| order::limit(&limit.count, &mut scope)).transpose()?;
+    let count = limit
+        .map(|limit| order::limit(&limit.count, &mut scope))
+        .transpose()?;
     let offset = limit.and_then(|limit| limit.offset.as_ref());
-    let offset = offset.map(|offset| order::limit(offset, &mut scope)).transpose()?;
+    let offset = offset
+        .map(|offset| order::limit(offset, &mut scope))
+        .transpose()?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
     if block.distinct {
         scope.check_distinct_order(&clauses.order_by)?;
     }
     let parameters_count = scope.parameters_count;
     let is_grouped = !scope.keys.is_empty() || !scope.aggregates.is_empty();
-    let aggregation = match is_grouped {
-        true => Some(aggregate(&mut clauses, Grouping::new(scope, filter.as_ref()))?),
-        false => None,
+    let aggregation = if is_grouped {
+        Some(aggregate(
+            &mut clauses,
+            Grouping::new(scope, filter.as_ref()),
+        )?)
+    } else {
+        None
     };
     Ok(Select {
         table,
@@ -126,7 +141,11 @@ fn bind_clauses(select: &ast::Select, block: &Block, scope: &mut Scope<'_>) -> R
     scope.group_by(&block.group_by)?;
     scope.aggregate_rule = AggregateRule::Allowed;
     scope.clause = Clause::Having;
-    let having = block.having.as_ref().map(|having| scope.value(having)).transpose()?;
+    let having = block
+        .having
+        .as_ref()
+        .map(|having| scope.value(having))
+        .transpose()?;
     let order_by = scope.order_by(&select.order_by)?;
     Ok(Clauses {
         outputs,

@@ -33,7 +33,11 @@ impl SessionFacts for Facts {
     }
 
     fn user_variable(&self, name: &str) -> Value<'static> {
-        if name == "n" { Value::Int(7) } else { Value::Null }
+        if name == "n" {
+            Value::Int(7)
+        } else {
+            Value::Null
+        }
     }
 
     fn database(&self) -> Option<String> {
@@ -195,6 +199,7 @@ fn names(file: &str) -> Names<'static> {
         database: (file != "nowhere").then_some("d"),
         mode,
         facts: &Facts,
+        parameters: &[],
     }
 }
 
@@ -272,10 +277,18 @@ fn show_hints(hints: &Hints, text: &mut String) {
 }
 
 fn show_select(select: &Select, text: &mut String) {
-    let table = select.table.as_ref().map_or("nothing", |table| table.name.as_str());
+    let table = select
+        .table
+        .as_ref()
+        .map_or("nothing", |table| table.name.as_str());
     let distinct = if select.distinct { " distinct" } else { "" };
     let locks = if select.for_update { " for update" } else { "" };
-    writeln!(text, "select{distinct} from {table} as {:?}{locks}", select.alias).unwrap();
+    writeln!(
+        text,
+        "select{distinct} from {table} as {:?}{locks}",
+        select.alias
+    )
+    .unwrap();
     show_hints(&select.hints, text);
     line("filter", select.filter.as_ref(), text);
     if let Some(aggregation) = &select.aggregation {
@@ -300,7 +313,10 @@ fn show_select(select: &Select, text: &mut String) {
         let column = &output.column;
         let origin = match column.org_name.as_str() {
             "" => String::new(),
-            name => format!(" = {}.{}({}).{name}", column.database, column.table, column.org_table),
+            name => format!(
+                " = {}.{}({}).{name}",
+                column.database, column.table, column.org_table
+            ),
         };
         let chars = match column.display_chars {
             0 => String::new(),
@@ -328,19 +344,35 @@ fn value_text(value: &InsertValue) -> String {
 }
 
 fn show_insert(insert: &Insert, text: &mut String) {
-    writeln!(text, "{:?} {} {:?}", insert.kind, insert.table.name, insert.columns).unwrap();
+    writeln!(
+        text,
+        "{:?} {} {:?}",
+        insert.kind, insert.table.name, insert.columns
+    )
+    .unwrap();
     for row in &insert.rows {
         let values: Vec<String> = row.iter().map(value_text).collect();
         writeln!(text, "row: {}", values.join(", ")).unwrap();
     }
     for (column_idx, value) in &insert.on_duplicate {
-        writeln!(text, "on duplicate ${}: {}", column_idx + 1, print::text(value)).unwrap();
+        writeln!(
+            text,
+            "on duplicate ${}: {}",
+            column_idx + 1,
+            print::text(value)
+        )
+        .unwrap();
     }
 }
 
 fn show_update(update: &Update, text: &mut String) {
     let ignore = if update.ignore { " ignore" } else { "" };
-    writeln!(text, "update{ignore} {} as {}", update.table.name, update.alias).unwrap();
+    writeln!(
+        text,
+        "update{ignore} {} as {}",
+        update.table.name, update.alias
+    )
+    .unwrap();
     show_hints(&update.hints, text);
     for (column_idx, value) in &update.assignments {
         writeln!(text, "set ${}: {}", column_idx + 1, value_text(value)).unwrap();
@@ -358,5 +390,63 @@ fn the_deepest_expressions_bind_within_a_small_stack() {
     let grouped = format!("SELECT a{} FROM t GROUP BY a", " + 1".repeat(395));
     for sql in [nested, chain, grouped] {
         bound(&sql, names("")).unwrap();
+    }
+}
+
+#[test]
+fn known_types_of_parameters_decide_types() {
+    let decimal = ColumnType::Decimal {
+        precision: 3,
+        scale: 2,
+    };
+    let types = [decimal, ColumnType::BIGINT];
+    let known = Names {
+        parameters: &types,
+        ..names("")
+    };
+    let text = bound("SELECT id + ?, ? FROM t WHERE a = 1", known).unwrap();
+    assert!(text.contains("($1 + ?)  [decimal(22,2)]"), "{text}");
+    assert!(text.contains("output `?`: ?  [bigint]"), "{text}");
+}
+
+#[test]
+fn only_computed_types_depend_on_parameters() {
+    let depends = |sql: &str| {
+        let names = names("");
+        let statement = parse_first(sql.as_bytes(), names.mode).unwrap().statement;
+        match statement {
+            Statement::Select(select) => {
+                super::select_depends_on_parameters(&super::select(&select, &names).unwrap())
+            }
+            Statement::Insert(insert) => {
+                super::insert_depends_on_parameters(&super::insert(&insert, &names).unwrap())
+            }
+            Statement::Update(update) => {
+                super::update_depends_on_parameters(&super::update(&update, &names).unwrap())
+            }
+            Statement::Delete(delete) => {
+                super::delete_depends_on_parameters(&super::delete(&delete, &names).unwrap())
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    for sql in [
+        "SELECT a FROM t WHERE id = ? AND b IN (?, ?) AND c BETWEEN ? AND ? LIMIT ?",
+        "SELECT CAST(? AS SIGNED)",
+        "INSERT INTO t (a, b) VALUES (?, ?)",
+        "UPDATE t SET a = ? WHERE id = ?",
+        "DELETE FROM t WHERE id = ? LIMIT ?",
+    ] {
+        assert!(!depends(sql), "{sql}");
+    }
+    for sql in [
+        "SELECT ?",
+        "SELECT a + ? FROM t",
+        "SELECT a FROM t WHERE a = ? + 1",
+        "INSERT INTO t (a) VALUES (? * 2)",
+        "UPDATE t SET a = a + ?",
+        "DELETE FROM t WHERE a = ABS(?)",
+    ] {
+        assert!(depends(sql), "{sql}");
     }
 }

@@ -67,11 +67,7 @@ fn insert_kind(insert: &ast::Insert, names: &Names<'_>) -> InsertKind {
 }
 
 /// The positions that each row gives values for.
-fn insert_columns(
-    insert: &ast::Insert,
-    source: &Source,
-    names: &Names<'_>,
-) -> Result<Vec<usize>> {
+fn insert_columns(insert: &ast::Insert, source: &Source, names: &Names<'_>) -> Result<Vec<usize>> {
     let Some(given) = &insert.columns else {
         let is_empty = |rows: &[Vec<_>]| rows.iter().all(Vec::is_empty);
         if matches!(&insert.rows, InsertRows::Values(rows) if is_empty(rows)) {
@@ -79,7 +75,10 @@ fn insert_columns(
             return Ok(Vec::new());
         }
         let all = source.table.columns.iter().enumerate();
-        return Ok(all.filter(|(_, column)| !column.hidden).map(|(idx, _)| idx).collect());
+        return Ok(all
+            .filter(|(_, column)| !column.hidden)
+            .map(|(idx, _)| idx)
+            .collect());
     };
     let mut columns = Vec::with_capacity(given.len());
     for name in given {
@@ -129,21 +128,33 @@ fn insert_rows(
 ) -> Result<Vec<Vec<InsertValue>>> {
     let numeric: Vec<bool> = columns
         .iter()
-        .map(|idx| table.columns.get(*idx).is_some_and(|column| column.ty.is_numeric()))
+        .map(|idx| {
+            table
+                .columns
+                .get(*idx)
+                .is_some_and(|column| column.ty.is_numeric())
+        })
         .collect();
     let mut bound = Vec::with_capacity(rows.len());
     for (idx, row) in rows.iter().enumerate() {
         if row.len() != columns.len() {
             return Err(wrong_count(idx + 1));
         }
-        let values = row.iter().zip(&numeric).map(|(value, numeric)| match value {
-            ast::InsertValue::Default => Ok(InsertValue::Default),
-            ast::InsertValue::Expr(expr) => {
-                let expr = row_value(expr, table, scope)?;
-                let expr = if *numeric { literal::as_number(expr) } else { expr };
-                Ok(InsertValue::Expr(expr))
-            }
-        });
+        let values = row
+            .iter()
+            .zip(&numeric)
+            .map(|(value, numeric)| match value {
+                ast::InsertValue::Default => Ok(InsertValue::Default),
+                ast::InsertValue::Expr(expr) => {
+                    let expr = row_value(expr, table, scope)?;
+                    let expr = if *numeric {
+                        literal::as_number(expr)
+                    } else {
+                        expr
+                    };
+                    Ok(InsertValue::Expr(expr))
+                }
+            });
         bound.push(values.collect::<Result<Vec<InsertValue>>>()?);
     }
     Ok(bound)
@@ -221,7 +232,10 @@ fn on_duplicate(assignments: &[Assignment], scope: &mut Scope<'_>) -> Result<Vec
 }
 
 fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
-    let column = scope.source.as_ref().and_then(|source| source.table.columns.get(idx));
+    let column = scope
+        .source
+        .as_ref()
+        .and_then(|source| source.table.columns.get(idx));
     column.map_or_else(|| Ok(literal::null()), default_value)
 }
 
@@ -231,7 +245,9 @@ fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
 fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
     let found = scope.source.as_ref().and_then(|source| {
         let idx = source.column_idx(&name.column)?;
-        source.is_named(name.database.as_deref(), name.table.as_deref()).then_some(idx)
+        source
+            .is_named(name.database.as_deref(), name.table.as_deref())
+            .then_some(idx)
     });
     found.ok_or_else(|| scope.unknown(&name.to_string()))
 }
@@ -249,11 +265,19 @@ fn assigned_value(
     let numeric = columns
         .and_then(|columns| columns.get(idx))
         .is_some_and(|column| column.ty.is_numeric());
-    Ok(InsertValue::Expr(if numeric { literal::as_number(value) } else { value }))
+    Ok(InsertValue::Expr(if numeric {
+        literal::as_number(value)
+    } else {
+        value
+    }))
 }
 
 fn key_assigned(source: &Source, idx: usize) -> Error {
-    let name = source.table.columns.get(idx).map_or("?", |column| column.name.as_str());
+    let name = source
+        .table
+        .columns
+        .get(idx)
+        .map_or("?", |column| column.name.as_str());
     Error::unsupported(format!(
         "assignment to {name}, a column of the primary key; DELETE the row and INSERT another"
     ))
@@ -284,10 +308,16 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
     }
     assignments.retain(|(idx, _)| from.source.table.key_position(*idx).is_none());
     scope.clause = Clause::Where;
-    let filter = update.filter.as_ref().map(|filter| scope.value(filter)).transpose()?;
+    let filter = update
+        .filter
+        .as_ref()
+        .map(|filter| scope.value(filter))
+        .transpose()?;
     let order_by = scope.write_order(&update.order_by)?;
     let limit = update.limit.as_ref();
-    let limit = limit.map(|limit| order::limit(limit, &mut scope)).transpose()?;
+    let limit = limit
+        .map(|limit| order::limit(limit, &mut scope))
+        .transpose()?;
     Ok(Update {
         table: from.source.table,
         alias: from.source.alias,
@@ -314,10 +344,16 @@ pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> 
     let hints = hints::hints(&delete.hints, &source.alias)?;
     let (table, alias) = (Arc::clone(&source.table), source.alias.clone());
     let mut scope = Scope::new(*names, Some(source), Clause::Where);
-    let filter = delete.filter.as_ref().map(|filter| scope.value(filter)).transpose()?;
+    let filter = delete
+        .filter
+        .as_ref()
+        .map(|filter| scope.value(filter))
+        .transpose()?;
     let order_by = scope.write_order(&delete.order_by)?;
     let limit = delete.limit.as_ref();
-    let limit = limit.map(|limit| order::limit(limit, &mut scope)).transpose()?;
+    let limit = limit
+        .map(|limit| order::limit(limit, &mut scope))
+        .transpose()?;
     Ok(Delete {
         table,
         alias,

@@ -2,6 +2,10 @@
 //!
 //! Overflow is error 1690 with the expression's text; division by zero is `NULL` with warning 1365
 //! (an error in a strict write). Source: MySQL manual, "Arithmetic Operators", "Precision Math".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::context::EvalContext;
 use super::super::expr::{BinaryOp, Expr, UnaryOp};
@@ -40,10 +44,14 @@ fn negate<'a>(value: &Value<'_>, expr: &Expr, ctx: &EvalContext) -> Result<Value
     match &expr.ty {
         ColumnType::Int { .. } | ColumnType::Boolean => {
             let negative = -number.to_i128();
-            i64::try_from(negative).map(Value::Int).map_err(|_| out_of_range("BIGINT", expr))
+            i64::try_from(negative)
+                .map(Value::Int)
+                .map_err(|_| out_of_range("BIGINT", expr))
         }
         ColumnType::Decimal { .. } => {
-            let number = number.to_decimal().ok_or_else(|| out_of_range("DECIMAL", expr))?;
+            let number = number
+                .to_decimal()
+                .ok_or_else(|| out_of_range("DECIMAL", expr))?;
             Ok(Value::Decimal(number.neg()))
         }
         _ => Ok(Value::Double(-number.to_f64())),
@@ -114,8 +122,10 @@ fn number_operation<'a>(
     values: (&Value<'_>, &Value<'_>),
     ctx: &EvalContext,
 ) -> Result<Option<Value<'a>>> {
-    let (Some(a), Some(b)) = (convert::number(values.0, ctx)?, convert::number(values.1, ctx)?)
-    else {
+    let (Some(a), Some(b)) = (
+        convert::number(values.0, ctx)?,
+        convert::number(values.1, ctx)?,
+    ) else {
         return Ok(Some(Value::Null));
     };
     if matches!(op, BinaryOp::Divide | BinaryOp::Modulo) && b.is_zero() {
@@ -126,7 +136,9 @@ fn number_operation<'a>(
         ColumnType::Decimal { .. } => {
             let operands = a.to_decimal().zip(b.to_decimal());
             let number = operands.and_then(|(a, b)| exact(op, a, b));
-            number.map(|n| Some(Value::Decimal(n))).ok_or_else(|| out_of_range("DECIMAL", expr))
+            number
+                .map(|n| Some(Value::Decimal(n)))
+                .ok_or_else(|| out_of_range("DECIMAL", expr))
         }
         _ => {
             let number = floating(op, a.to_f64(), b.to_f64());
@@ -158,9 +170,15 @@ fn whole<'a>(
 /// A whole number in the variant of its type.
 fn in_range<'a>(number: Option<i128>, expr: &Expr, unsigned: bool) -> Result<Value<'a>> {
     let (value, kind) = if unsigned {
-        (number.and_then(|n| u64::try_from(n).ok()).map(Value::UInt), "BIGINT UNSIGNED")
+        (
+            number.and_then(|n| u64::try_from(n).ok()).map(Value::UInt),
+            "BIGINT UNSIGNED",
+        )
     } else {
-        (number.and_then(|n| i64::try_from(n).ok()).map(Value::Int), "BIGINT")
+        (
+            number.and_then(|n| i64::try_from(n).ok()).map(Value::Int),
+            "BIGINT",
+        )
     };
     value.ok_or_else(|| out_of_range(kind, expr))
 }
@@ -183,7 +201,8 @@ pub(crate) fn divide(a: Decimal, b: Decimal) -> Option<Decimal> {
     let spare = (a_digits - a.scale()) + (b_digits - b.scale());
     let scale = words(a_digits + b_digits + DIVIDE_SCALE.saturating_sub(spare)).min(SCALE_MAX);
     let longer = (scale + GUARD_DIGITS).min(SCALE_MAX);
-    a.div_to_scale(b, longer).map(|quotient| quotient.trunc(i32::from(scale)))
+    a.div_to_scale(b, longer)
+        .map(|quotient| quotient.trunc(i32::from(scale)))
 }
 
 fn floating(op: BinaryOp, a: f64, b: f64) -> f64 {
@@ -203,8 +222,10 @@ fn integer_divide<'a>(
     ctx: &EvalContext,
 ) -> Result<Option<Value<'a>>> {
     let unsigned = expr.ty == ColumnType::BIGINT_UNSIGNED;
-    let (Some(a), Some(b)) = (convert::number(values.0, ctx)?, convert::number(values.1, ctx)?)
-    else {
+    let (Some(a), Some(b)) = (
+        convert::number(values.0, ctx)?,
+        convert::number(values.1, ctx)?,
+    ) else {
         return Ok(Some(Value::Null));
     };
     if b.is_zero() {

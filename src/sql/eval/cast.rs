@@ -1,6 +1,10 @@
 //! `CAST`: a value as another type, with MySQL's warnings where something is lost.
 //!
 //! Source: MySQL manual, "Cast Functions and Operators".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::borrow::Cow;
 
@@ -75,7 +79,9 @@ fn whole_of_text(
     (changes_sign, warning): (fn(i128) -> bool, &str),
 ) -> Result<i128> {
     let parsed = parse_i128(text.as_bytes());
-    let kept = parsed.value.clamp(i128::from(i64::MIN), i128::from(u64::MAX));
+    let kept = parsed
+        .value
+        .clamp(i128::from(i64::MIN), i128::from(u64::MAX));
     if parsed.is_truncated || kept != parsed.value {
         convert::truncated(ctx, "INTEGER", text)?;
     } else if changes_sign(kept) {
@@ -115,8 +121,7 @@ fn unsigned<'a>(value: &Value<'_>, ctx: &EvalContext) -> Result<Value<'a>> {
         Value::Int(number) => return Ok(Value::UInt(number.cast_unsigned())),
         Value::UInt(number) => return Ok(Value::UInt(*number)),
         Value::Text(_) | Value::Bytes(_) => {
-            let warning =
-                "Cast to unsigned converted negative integer to its positive complement";
+            let warning = "Cast to unsigned converted negative integer to its positive complement";
             let text = convert::text(value, ctx);
             let number = whole_of_text(&text, ctx, (|number| number < 0, warning))?;
             return Ok(Value::UInt(convert::bits_of(number)));
@@ -194,7 +199,10 @@ fn decimal(value: &Value<'_>, digits: (u8, u8), ctx: &EvalContext) -> Result<Dec
         return Ok(fitted);
     }
     convert::lost(ctx, Code::OutOfRange, || {
-        format!("Out of range value for column '{}' at row 1", convert::text(value, ctx))
+        format!(
+            "Out of range value for column '{}' at row 1",
+            convert::text(value, ctx)
+        )
     })?;
     let largest = Decimal::max_of(precision, scale);
     let is_negative = number.map_or(is_negative, |number| number.is_negative());

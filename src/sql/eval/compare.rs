@@ -9,6 +9,10 @@
 //!   integer, DECIMAL with each other      exactly; integer with a text of digits too
 //!   anything else with a number           as doubles
 //! ```
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::cmp::Ordering;
 
@@ -52,11 +56,16 @@ fn compare_values(
     ctx: &EvalContext,
 ) -> Result<Option<bool>> {
     if op == CompareOp::NullSafeEqual {
-        let nulls = (matches!(values.0, Value::Null), matches!(values.1, Value::Null));
+        let nulls = (
+            matches!(values.0, Value::Null),
+            matches!(values.1, Value::Null),
+        );
         if nulls.0 || nulls.1 {
             return Ok(Some(nulls.0 == nulls.1));
         }
-        return Ok(Some(order(values.0, values.1, ctx)? == Some(Ordering::Equal)));
+        return Ok(Some(
+            order(values.0, values.1, ctx)? == Some(Ordering::Equal),
+        ));
     }
     Ok(order(values.0, values.1, ctx)?.map(|order| holds(op, order)))
 }
@@ -120,7 +129,11 @@ pub(crate) fn is_in<'a>(
     list: &'a [Expr],
 ) -> Result<Option<bool>> {
     let is_row = matches!(expr.kind, ExprKind::Row(_));
-    let operand = if is_row { Value::Null } else { scope.value(expr)? };
+    let operand = if is_row {
+        Value::Null
+    } else {
+        scope.value(expr)?
+    };
     if !is_row && matches!(operand, Value::Null) {
         return Ok(None);
     }
@@ -192,18 +205,17 @@ fn is_string(value: &Value<'_>) -> bool {
 }
 
 fn is_dated(value: &Value<'_>) -> bool {
-    matches!(value, Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_))
+    matches!(
+        value,
+        Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_)
+    )
 }
 
 /// How `a` lies to `b`; `None` when either is `NULL` or no date where a date must be.
 ///
 /// # Errors
 /// 1292 for a bad text in a strict write.
-pub(crate) fn order(
-    a: &Value<'_>,
-    b: &Value<'_>,
-    ctx: &EvalContext,
-) -> Result<Option<Ordering>> {
+pub(crate) fn order(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => Ok(None),
         (Value::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
@@ -230,11 +242,7 @@ fn order_doubles(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or(Ordering::Equal)
 }
 
-fn order_as_numbers(
-    a: &Value<'_>,
-    b: &Value<'_>,
-    ctx: &EvalContext,
-) -> Result<Option<Ordering>> {
+fn order_as_numbers(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
     let exact = match (a, b) {
         (Value::Int(_) | Value::UInt(_), Value::Text(text)) => {
             digits(text).and_then(|text| exact(a).map(|number| number.cmp(&text)))
@@ -272,7 +280,9 @@ pub(crate) fn order_numbers(a: Number, b: Number) -> Ordering {
 /// A text that is nothing but a number without exponent.
 fn digits(text: &str) -> Option<Decimal> {
     let text = text.trim_ascii();
-    let is_plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
+    let is_plain = text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
     is_plain.then(|| Decimal::parse(text)).flatten()
 }
 
@@ -289,31 +299,21 @@ fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option
     if let (Value::Timestamp(a), Value::Timestamp(b)) = (a, b) {
         return Ok(Some(a.cmp(b)));
     }
+    if let (Value::Timestamp(at), Some(point)) = (a, millis_of(b)) {
+        return Ok(Some(i128::from(at.total_micros()).cmp(&point)));
+    }
     let other = match b {
-        Value::Text(text) => match moment::parse_datetime(text, ctx) {
-            Some(parsed) => {
-                if parsed.is_truncated {
-                    convert::truncated(ctx, "datetime", text)?;
-                }
-                parsed.datetime
-            }
-            None => {
-                convert::warn(ctx, Code::IncorrectTypeValue, || {
-                    format!("Incorrect datetime value: '{}'", convert::shown(text))
-                });
-                return Ok(None);
-            }
-        },
+        Value::Text(text) => datetime_of_text(text, ctx)?,
         Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_) | Value::Time(_) => {
-            match moment::datetime(b, ctx)? {
-                Some(at) => at,
-                None => return Ok(None),
-            }
+            moment::datetime(b, ctx)?
         }
         _ => match moment::datetime_of_number(b, ctx)? {
-            Some(at) => at,
+            Some(at) => Some(at),
             None => return order_as_numbers(a, b, ctx),
         },
+    };
+    let Some(other) = other else {
+        return Ok(None);
     };
     if let Value::Timestamp(at) = a {
         return Ok(Some(order_timestamp(*at, other, ctx)));
@@ -322,6 +322,31 @@ fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option
         return Ok(Some(order_timestamp(*at, datetime, ctx).reverse()));
     }
     Ok(moment::datetime(a, ctx)?.map(|at| at.cmp(&other)))
+}
+
+/// The microseconds since 1970 that an integer beside a TIMESTAMP means: milliseconds (dialect §1),
+/// unless it is so large that it must be `YYYYMMDDhhmmss`.
+fn millis_of(number: &Value<'_>) -> Option<i128> {
+    const DATES_FROM: i128 = 10_000_101_000_000;
+    let millis = match number {
+        Value::Int(number) => i128::from(*number),
+        Value::UInt(number) => i128::from(*number),
+        _ => return None,
+    };
+    (millis < DATES_FROM).then_some(millis * 1000)
+}
+
+fn datetime_of_text(text: &str, ctx: &EvalContext) -> Result<Option<Datetime>> {
+    let Some(parsed) = moment::parse_datetime(text, ctx) else {
+        convert::warn(ctx, Code::IncorrectTypeValue, || {
+            format!("Incorrect datetime value: '{}'", convert::shown(text))
+        });
+        return Ok(None);
+    };
+    if parsed.is_truncated {
+        convert::truncated(ctx, "datetime", text)?;
+    }
+    Ok(Some(parsed.datetime))
 }
 
 /// A moment against what clocks show, compared in UTC.
@@ -368,11 +393,7 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
 }
 
 /// Error 1525 when a constant text stands against a date and is none.
-fn reject_bad_date(
-    dated: &Value<'_>,
-    other: (&Value<'_>, &Expr),
-    ctx: &EvalContext,
-) -> Result<()> {
+fn reject_bad_date(dated: &Value<'_>, other: (&Value<'_>, &Expr), ctx: &EvalContext) -> Result<()> {
     let (Value::Text(text), true) = (other.0, is_dated(dated)) else {
         return Ok(());
     };

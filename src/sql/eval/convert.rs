@@ -2,6 +2,10 @@
 //! 1292, truth, texts. What a *column* takes on writing is `types/coerce`.
 //!
 //! Source: MySQL manual, "Type Conversion in Expression Evaluation".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::borrow::Cow;
 
@@ -140,7 +144,10 @@ fn json_number(text: &str, ctx: &EvalContext) -> Result<Number> {
     if let Ok(number) = text.parse::<i64>() {
         return Ok(Number::Int(number));
     }
-    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let text = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text);
     double_of_text(text.as_bytes(), ctx).map(Number::Double)
 }
 
@@ -157,7 +164,10 @@ pub(crate) fn double(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<f64>
 
 /// The number a text begins with, 0 when it begins with none.
 fn double_of_text(text: &[u8], ctx: &EvalContext) -> Result<f64> {
-    let Parsed { value, is_truncated } = parse_f64(text);
+    let Parsed {
+        value,
+        is_truncated,
+    } = parse_f64(text);
     if is_truncated {
         truncated(ctx, "DOUBLE", &String::from_utf8_lossy(text))?;
     }

@@ -1,4 +1,8 @@
 //! The variant of [`Value`] that a type asks for: clients are sent values by declared type.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::borrow::Cow;
 
@@ -11,11 +15,7 @@ use crate::types::{ColumnType, Decimal, Value};
 ///
 /// # Errors
 /// As [`fit`].
-pub(crate) fn shown<'a>(
-    value: Value<'a>,
-    ty: &ColumnType,
-    ctx: &EvalContext,
-) -> Result<Value<'a>> {
+pub(crate) fn shown<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> Result<Value<'a>> {
     let value = fit(value, ty, ctx)?;
     match (&value, ty) {
         (Value::Decimal(number), ColumnType::Decimal { scale, .. }) => {
@@ -30,7 +30,9 @@ pub(crate) fn scaled(number: Decimal, scale: u8) -> Decimal {
     if number.scale() == scale {
         return number;
     }
-    number.rescale(crate::types::decimal::DIGITS_MAX, scale).unwrap_or(number)
+    number
+        .rescale(crate::types::decimal::DIGITS_MAX, scale)
+        .unwrap_or(number)
 }
 
 /// The value in the variant that holds values of `ty`. What cannot be turned stays as it is.
@@ -47,7 +49,9 @@ pub(crate) fn fit<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> R
         ColumnType::Int { unsigned, .. } => integer(value, *unsigned, ctx),
         ColumnType::Float => match value {
             Value::Float(_) => Ok(value),
-            other => Ok(convert::double(&other, ctx)?.map_or(Value::Null, |x| Value::Float(single(x)))),
+            other => {
+                Ok(convert::double(&other, ctx)?.map_or(Value::Null, |x| Value::Float(single(x))))
+            }
         },
         ColumnType::Double => match value {
             Value::Double(_) => Ok(value),
@@ -71,7 +75,9 @@ pub(crate) fn fit<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> R
         }
         ColumnType::Json => Ok(match value {
             Value::Json(_) => value,
-            other => Value::Json(Cow::Owned(super::super::functions::json::text_of(&other, ctx))),
+            other => Value::Json(Cow::Owned(super::super::functions::json::text_of(
+                &other, ctx,
+            ))),
         }),
         ColumnType::Date
         | ColumnType::Time { .. }
@@ -106,12 +112,12 @@ fn temporal<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> Result<
         ColumnType::Time { fsp } => {
             moment::time(&value, ctx)?.map(|time| Value::Time(time.round(*fsp)))
         }
-        ColumnType::Datetime { fsp } => {
-            moment::datetime(&value, ctx)?.and_then(|at| at.round(*fsp)).map(Value::Datetime)
-        }
-        ColumnType::Timestamp { fsp } => {
-            moment::timestamp(&value, ctx)?.and_then(|at| at.round(*fsp)).map(Value::Timestamp)
-        }
+        ColumnType::Datetime { fsp } => moment::datetime(&value, ctx)?
+            .and_then(|at| at.round(*fsp))
+            .map(Value::Datetime),
+        ColumnType::Timestamp { fsp } => moment::timestamp(&value, ctx)?
+            .and_then(|at| at.round(*fsp))
+            .map(Value::Timestamp),
         ColumnType::Year => match &value {
             Value::Year(_) => return Ok(value),
             other => moment::year(other, ctx)?.map(Value::Year),
@@ -122,8 +128,15 @@ fn temporal<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> Result<
 }
 
 /// The nearest single-precision number; the largest one where it lies beyond.
-#[expect(clippy::cast_possible_truncation, reason = "rounding is what FLOAT means")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rounding is what FLOAT means"
+)]
 pub(crate) fn single(number: f64) -> f32 {
     let single = number as f32;
-    if single.is_infinite() { f32::MAX.copysign(single) } else { single }
+    if single.is_infinite() {
+        f32::MAX.copysign(single)
+    } else {
+        single
+    }
 }

@@ -1,5 +1,6 @@
 //! For how long an expression keeps its value, and its replacement by that value.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::super::context::{EvalContext, Warnings};
@@ -60,128 +61,83 @@ pub fn is_statement_constant(expr: &Expr) -> bool {
     stability(expr) <= Stability::Statement
 }
 
+/// Visits the direct operands of a kind, shared or mutable as the reference to it is; `$iter` is
+/// `iter` or `iter_mut`.
+macro_rules! visit_children {
+    ($kind:expr, $visit:ident, $iter:ident) => {
+        match $kind {
+            ExprKind::Literal(_)
+            | ExprKind::Column(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::UserVariable(_)
+            | ExprKind::SystemVariable { .. } => {}
+            ExprKind::Unary(_, a)
+            | ExprKind::Not(a)
+            | ExprKind::IsNull { expr: a, .. }
+            | ExprKind::IsTruth { expr: a, .. }
+            | ExprKind::Cast(a, _) => $visit(a),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::Xor(a, b)
+            | ExprKind::Like {
+                expr: a,
+                pattern: b,
+                ..
+            }
+            | ExprKind::Regexp {
+                expr: a,
+                pattern: b,
+                ..
+            }
+            | ExprKind::DateShift {
+                date: a, amount: b, ..
+            } => {
+                $visit(a);
+                $visit(b);
+            }
+            ExprKind::And(list)
+            | ExprKind::Or(list)
+            | ExprKind::Row(list)
+            | ExprKind::Call(_, list) => list.$iter().for_each($visit),
+            ExprKind::InList { expr: a, list, .. } => {
+                $visit(a);
+                list.$iter().for_each($visit);
+            }
+            ExprKind::Between {
+                expr: a, low, high, ..
+            } => {
+                $visit(a);
+                $visit(low);
+                $visit(high);
+            }
+            ExprKind::Case {
+                operand,
+                branches,
+                otherwise,
+            } => {
+                if let Some(operand) = operand {
+                    $visit(operand);
+                }
+                for (condition, result) in branches {
+                    $visit(condition);
+                    $visit(result);
+                }
+                if let Some(otherwise) = otherwise {
+                    $visit(otherwise);
+                }
+            }
+        }
+    };
+}
+
 /// Calls `visit` with each direct operand of `expr`.
 pub fn each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
-    match &expr.kind {
-        ExprKind::Literal(_)
-        | ExprKind::Column(_)
-        | ExprKind::Parameter(_)
-        | ExprKind::UserVariable(_)
-        | ExprKind::SystemVariable { .. } => {}
-        ExprKind::Unary(_, a)
-        | ExprKind::Not(a)
-        | ExprKind::IsNull { expr: a, .. }
-        | ExprKind::IsTruth { expr: a, .. }
-        | ExprKind::Cast(a, _) => visit(a),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::Xor(a, b)
-        | ExprKind::Like {
-            expr: a,
-            pattern: b,
-            ..
-        }
-        | ExprKind::Regexp {
-            expr: a,
-            pattern: b,
-            ..
-        }
-        | ExprKind::DateShift {
-            date: a, amount: b, ..
-        } => {
-            visit(a);
-            visit(b);
-        }
-        ExprKind::And(list)
-        | ExprKind::Or(list)
-        | ExprKind::Row(list)
-        | ExprKind::Call(_, list) => list.iter().for_each(visit),
-        ExprKind::InList { expr: a, list, .. } => {
-            visit(a);
-            list.iter().for_each(visit);
-        }
-        ExprKind::Between {
-            expr: a, low, high, ..
-        } => {
-            visit(a);
-            visit(low);
-            visit(high);
-        }
-        ExprKind::Case {
-            operand,
-            branches,
-            otherwise,
-        } => {
-            operand.iter().for_each(|a| visit(a));
-            for (condition, result) in branches {
-                visit(condition);
-                visit(result);
-            }
-            otherwise.iter().for_each(|a| visit(a));
-        }
-    }
+    visit_children!(&expr.kind, visit, iter);
 }
 
 /// As [`each_child`], to change the operands.
 pub fn each_child_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
-    match &mut expr.kind {
-        ExprKind::Literal(_)
-        | ExprKind::Column(_)
-        | ExprKind::Parameter(_)
-        | ExprKind::UserVariable(_)
-        | ExprKind::SystemVariable { .. } => {}
-        ExprKind::Unary(_, a)
-        | ExprKind::Not(a)
-        | ExprKind::IsNull { expr: a, .. }
-        | ExprKind::IsTruth { expr: a, .. }
-        | ExprKind::Cast(a, _) => visit(a),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::Xor(a, b)
-        | ExprKind::Like {
-            expr: a,
-            pattern: b,
-            ..
-        }
-        | ExprKind::Regexp {
-            expr: a,
-            pattern: b,
-            ..
-        }
-        | ExprKind::DateShift {
-            date: a, amount: b, ..
-        } => {
-            visit(a);
-            visit(b);
-        }
-        ExprKind::And(list)
-        | ExprKind::Or(list)
-        | ExprKind::Row(list)
-        | ExprKind::Call(_, list) => list.iter_mut().for_each(visit),
-        ExprKind::InList { expr: a, list, .. } => {
-            visit(a);
-            list.iter_mut().for_each(visit);
-        }
-        ExprKind::Between {
-            expr: a, low, high, ..
-        } => {
-            visit(a);
-            visit(low);
-            visit(high);
-        }
-        ExprKind::Case {
-            operand,
-            branches,
-            otherwise,
-        } => {
-            operand.iter_mut().for_each(|a| visit(a));
-            for (condition, result) in branches {
-                visit(condition);
-                visit(result);
-            }
-            otherwise.iter_mut().for_each(|a| visit(a));
-        }
-    }
+    visit_children!(&mut expr.kind, visit, iter_mut);
 }
 
 /// `expr` with every part that [`is_constant`] replaced by its value. A part whose evaluation
@@ -190,7 +146,7 @@ pub fn each_child_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
 /// # Errors
 /// None of its own.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Result<Expr> {
-    Ok(folded(expr, Stability::Constant, ctx))
+    Ok(Folder::new(Stability::Constant, ctx).folded(expr))
 }
 
 /// As [`fold`], for one execution: parts that are [`is_statement_constant`] go too.
@@ -198,27 +154,65 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Result<Expr> {
 /// # Errors
 /// None of its own.
 pub fn fold_for_execution(expr: Expr, ctx: &EvalContext) -> Result<Expr> {
-    Ok(folded(expr, Stability::Statement, ctx))
+    Ok(Folder::new(Stability::Statement, ctx).folded(expr))
 }
 
-/// Replaces the largest parts that are at most as unstable as `most`.
-fn folded(mut expr: Expr, most: Stability, ctx: &EvalContext) -> Expr {
-    if matches!(expr.kind, ExprKind::Literal(_)) {
-        return expr;
+struct Folder<'c> {
+    /// What is folded is at most as unstable as this.
+    most: Stability,
+    ctx: &'c EvalContext,
+    /// As `ctx`, with warnings of its own; made when first needed.
+    quiet: OnceCell<EvalContext>,
+}
+
+impl Folder<'_> {
+    fn new(most: Stability, ctx: &EvalContext) -> Folder<'_> {
+        Folder {
+            most,
+            ctx,
+            quiet: OnceCell::new(),
+        }
     }
-    let is_row = matches!(expr.kind, ExprKind::Row(_));
-    if !is_row && stability(&expr) <= most {
-        if let Some(value) = quiet_value(&expr, ctx) {
-            expr.nullable = matches!(value, Value::Null);
+
+    /// Replaces the largest parts that can be.
+    fn folded(&self, mut expr: Expr) -> Expr {
+        if matches!(expr.kind, ExprKind::Literal(_)) {
+            return expr;
+        }
+        let is_row = matches!(expr.kind, ExprKind::Row(_));
+        let is_stable = !is_row && stability(&expr) <= self.most;
+        if let Some(value) = is_stable.then(|| self.quiet_value(&expr)).flatten() {
+            expr.nullable = value.is_null();
             expr.kind = ExprKind::Literal(value);
             return expr;
         }
+        each_child_mut(&mut expr, &mut |child| {
+            let whole = std::mem::replace(child, null());
+            *child = self.folded(whole);
+        });
+        expr
     }
-    each_child_mut(&mut expr, &mut |child| {
-        let whole = std::mem::replace(child, null());
-        *child = folded(whole, most, ctx);
-    });
-    expr
+
+    /// The value with all its digits; `None` when computing it fails or warns.
+    fn quiet_value(&self, expr: &Expr) -> Option<Value<'static>> {
+        let quiet = self.quiet.get_or_init(|| EvalContext {
+            now: self.ctx.now,
+            zone: self.ctx.zone.clone(),
+            mode: self.ctx.mode,
+            parameters: self.ctx.parameters.clone(),
+            facts: Arc::clone(&self.ctx.facts),
+            warnings: Arc::new(Warnings::default()),
+            strict_write: self.ctx.strict_write,
+        });
+        let value = super::eval_exact(expr, &NoRow, quiet)
+            .ok()
+            .map(Value::into_owned);
+        let is_quiet = quiet.warnings.count() == 0;
+        if !is_quiet {
+            quiet.warnings.take();
+        }
+        value.filter(|_| is_quiet)
+    }
 }
 
 /// What stands where an expression is taken out for a moment.
@@ -228,20 +222,4 @@ fn null() -> Expr {
         ty: ColumnType::Null,
         nullable: true,
     }
-}
-
-/// The value with all its digits; `None` when computing it fails or warns.
-fn quiet_value(expr: &Expr, ctx: &EvalContext) -> Option<Value<'static>> {
-    let warnings = Arc::new(Warnings::default());
-    let quiet = EvalContext {
-        now: ctx.now,
-        zone: ctx.zone.clone(),
-        mode: ctx.mode,
-        parameters: ctx.parameters.clone(),
-        facts: Arc::clone(&ctx.facts),
-        warnings: Arc::clone(&warnings),
-        strict_write: ctx.strict_write,
-    };
-    let value = super::eval_exact(expr, &NoRow, &quiet).ok().map(Value::into_owned);
-    value.filter(|_| warnings.count() == 0)
 }

@@ -5,13 +5,19 @@
 
 /// Whether the text matches the pattern, character by character.
 pub(crate) fn is_like(text: &str, pattern: &str, escape: Option<char>) -> bool {
-    let rule = Rule { escape, step: char_bytes };
+    let rule = Rule {
+        escape,
+        step: char_bytes,
+    };
     rule.matches(text.as_bytes(), pattern.as_bytes())
 }
 
 /// Whether the bytes match the pattern, byte by byte.
 pub(crate) fn is_like_bytes(bytes: &[u8], pattern: &[u8], escape: Option<char>) -> bool {
-    let rule = Rule { escape, step: |_| 1 };
+    let rule = Rule {
+        escape,
+        step: |_| 1,
+    };
     rule.matches(bytes, pattern)
 }
 
@@ -92,7 +98,10 @@ impl Rule {
     }
 
     fn exactly<'p>(&self, pattern: &'p [u8]) -> Item<'p> {
-        let len = pattern.first().map_or(0, |&first| (self.step)(first)).min(pattern.len());
+        let len = pattern
+            .first()
+            .map_or(0, |&first| (self.step)(first))
+            .min(pattern.len());
         let (wanted, rest) = pattern.split_at(len);
         Item::Exactly(wanted, rest)
     }

@@ -17,6 +17,10 @@
 //!
 //! Source of the rules: MySQL 8.0 Reference Manual, "Type Conversion in Expression Evaluation" and
 //! "Precision Math".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 pub(crate) mod arithmetic;
 mod cast;
@@ -69,7 +73,7 @@ pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Resul
 pub fn eval_exact<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
     let value = Scope { row, ctx }.value(expr)?;
     match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Column(_) => Ok(value),
+        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) => Ok(value),
         _ => fit::fit(value, &expr.ty, ctx),
     }
 }
@@ -113,7 +117,14 @@ impl<'a> Scope<'a> {
             ExprKind::DateShift { .. } => shift::date_shift(self, expr),
             ExprKind::Call(function, args) => {
                 let (row, ctx, ty) = (self.row, self.ctx, &expr.ty);
-                Call { function, args, ty, row, ctx }.value()
+                Call {
+                    function,
+                    args,
+                    ty,
+                    row,
+                    ctx,
+                }
+                .value()
             }
             ExprKind::Compare(..)
             | ExprKind::And(_)
@@ -126,9 +137,10 @@ impl<'a> Scope<'a> {
             | ExprKind::Between { .. }
             | ExprKind::Like { .. }
             | ExprKind::Regexp { .. } => self.condition(expr).map(convert::of_truth),
-            ExprKind::Row(_) => {
-                Err(Error::new(Code::OperandColumns, "Operand should contain 1 column(s)"))
-            }
+            ExprKind::Row(_) => Err(Error::new(
+                Code::OperandColumns,
+                "Operand should contain 1 column(s)",
+            )),
         }
     }
 
@@ -147,21 +159,36 @@ impl<'a> Scope<'a> {
                 let is_null = matches!(self.value(expr)?, Value::Null);
                 Ok(Some(is_null != *negated))
             }
-            ExprKind::IsTruth { expr, truth, negated } => {
-                Ok(Some((self.condition(expr)? == *truth) != *negated))
-            }
-            ExprKind::InList { expr, list, negated } => {
-                Ok(negate(compare::is_in(self, expr, list)?, *negated))
-            }
-            ExprKind::Between { expr, low, high, negated } => {
-                Ok(negate(compare::is_between(self, expr, (low, high))?, *negated))
-            }
-            ExprKind::Like { expr, pattern, escape, negated } => {
-                Ok(negate(self.is_like((expr, pattern), *escape)?, *negated))
-            }
-            ExprKind::Regexp { expr, pattern, negated } => {
-                Ok(negate(self.is_regexp(expr, pattern)?, *negated))
-            }
+            ExprKind::IsTruth {
+                expr,
+                truth,
+                negated,
+            } => Ok(Some((self.condition(expr)? == *truth) != *negated)),
+            ExprKind::InList {
+                expr,
+                list,
+                negated,
+            } => Ok(negate(compare::is_in(self, expr, list)?, *negated)),
+            ExprKind::Between {
+                expr,
+                low,
+                high,
+                negated,
+            } => Ok(negate(
+                compare::is_between(self, expr, (low, high))?,
+                *negated,
+            )),
+            ExprKind::Like {
+                expr,
+                pattern,
+                escape,
+                negated,
+            } => Ok(negate(self.is_like((expr, pattern), *escape)?, *negated)),
+            ExprKind::Regexp {
+                expr,
+                pattern,
+                negated,
+            } => Ok(negate(self.is_regexp(expr, pattern)?, *negated)),
             ExprKind::Literal(_)
             | ExprKind::Column(_)
             | ExprKind::Parameter(_)
@@ -179,9 +206,9 @@ impl<'a> Scope<'a> {
 
     fn parameter(self, idx: usize) -> Result<Value<'a>> {
         let value = self.ctx.parameters.get(idx);
-        value.map(Value::borrow).ok_or_else(|| {
-            Error::new(Code::WrongArguments, "Incorrect arguments to EXECUTE")
-        })
+        value
+            .map(Value::borrow)
+            .ok_or_else(|| Error::new(Code::WrongArguments, "Incorrect arguments to EXECUTE"))
     }
 
     /// `AND`: the first false part ends it.
@@ -234,15 +261,26 @@ impl<'a> Scope<'a> {
         if matches!(text, Value::Null) || matches!(pattern, Value::Null) {
             return Ok(None);
         }
-        let (text, pattern) = (convert::text(&text, self.ctx), convert::text(&pattern, self.ctx));
+        let (text, pattern) = (
+            convert::text(&text, self.ctx),
+            convert::text(&pattern, self.ctx),
+        );
         regexp::is_match(&text, &pattern).map(Some)
     }
 
     fn case(self, expr: &'a Expr) -> Result<Value<'a>> {
-        let ExprKind::Case { operand, branches, otherwise } = &expr.kind else {
+        let ExprKind::Case {
+            operand,
+            branches,
+            otherwise,
+        } = &expr.kind
+        else {
             return Err(Error::internal("CASE expected"));
         };
-        let operand = operand.as_deref().map(|operand| self.value(operand)).transpose()?;
+        let operand = operand
+            .as_deref()
+            .map(|operand| self.value(operand))
+            .transpose()?;
         let mut chosen = otherwise.as_deref();
         for (condition, result) in branches {
             let holds = match &operand {
@@ -289,6 +327,9 @@ impl<'a> Call<'a> {
 
     /// What the arguments are evaluated over.
     pub(crate) fn scope(&self) -> Scope<'a> {
-        Scope { row: self.row, ctx: self.ctx }
+        Scope {
+            row: self.row,
+            ctx: self.ctx,
+        }
     }
 }

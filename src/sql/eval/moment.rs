@@ -2,6 +2,10 @@
 //!
 //! A text or number that is none gives `None` and warning 1292. Zero months and days pass;
 //! `0000-00-00` passes unless `NO_ZERO_DATE` is set, as in MySQL.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::context::EvalContext;
 use super::convert::{self, Number};
@@ -15,7 +19,10 @@ pub(crate) fn now(ctx: &EvalContext) -> Datetime {
 }
 
 fn rules(ctx: &EvalContext) -> DateRules {
-    DateRules { no_zero_date: ctx.mode.no_zero_date, no_zero_in_date: false }
+    DateRules {
+        no_zero_date: ctx.mode.no_zero_date,
+        no_zero_in_date: false,
+    }
 }
 
 /// A text read as a datetime; one with an offset is carried into the session's zone.
@@ -24,7 +31,9 @@ pub(crate) fn parse_datetime(text: &str, ctx: &EvalContext) -> Option<ParsedDate
     if let Some(seconds) = parsed.offset_seconds {
         let shift = i64::from(seconds) * MICROS_PER_SECOND;
         let utc = parsed.datetime.add_micros(-shift)?;
-        let at = crate::types::temporal::Zone::UTC.to_timestamp(utc).nearest()?;
+        let at = crate::types::temporal::Zone::UTC
+            .to_timestamp(utc)
+            .nearest()?;
         parsed.datetime = ctx.zone.to_datetime(at);
     }
     Some(parsed)
@@ -77,10 +86,7 @@ fn incorrect(ctx: &EvalContext, kind: &str, text: &str) {
 ///
 /// # Errors
 /// As [`convert::number`].
-pub(crate) fn datetime_of_number(
-    value: &Value<'_>,
-    ctx: &EvalContext,
-) -> Result<Option<Datetime>> {
+pub(crate) fn datetime_of_number(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<Datetime>> {
     let number = convert::number(value, ctx)?;
     let read = number.and_then(|number| match number {
         Number::Int(_) | Number::UInt(_) => {
@@ -142,13 +148,15 @@ fn time_of_number(
     value: &Value<'_>,
     ctx: &EvalContext,
 ) -> Result<Option<crate::types::temporal::Parsed<Time>>> {
-    Ok(convert::number(value, ctx)?.and_then(|number| match number {
-        Number::Int(_) | Number::UInt(_) => {
-            let number = i64::try_from(number.to_i128()).unwrap_or(i64::MAX);
-            Time::from_number(number)
-        }
-        Number::Decimal(_) | Number::Double(_) => Time::from_decimal(number.to_decimal()?),
-    }))
+    Ok(
+        convert::number(value, ctx)?.and_then(|number| match number {
+            Number::Int(_) | Number::UInt(_) => {
+                let number = i64::try_from(number.to_i128()).unwrap_or(i64::MAX);
+                Time::from_number(number)
+            }
+            Number::Decimal(_) | Number::Double(_) => Time::from_decimal(number.to_decimal()?),
+        }),
+    )
 }
 
 /// Digits after the last point of a text, at most [`FSP_MAX`].
@@ -175,7 +183,10 @@ pub(crate) fn timestamp(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<T
 /// # Errors
 /// As [`convert::integer`].
 pub(crate) fn year(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<u16>> {
-    let is_dated = matches!(value, Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_));
+    let is_dated = matches!(
+        value,
+        Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_)
+    );
     if is_dated {
         return Ok(datetime(value, ctx)?.map(|at| at.year().min(YEAR_MAX)));
     }

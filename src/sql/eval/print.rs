@@ -1,6 +1,10 @@
 //! The text of a bound expression, close to what MySQL prints in errors and EXPLAIN.
 //!
 //! Columns are positions here: the caller tells their names, or gets `$1`, `$2`, ….
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::fmt::Write as _;
 
@@ -15,7 +19,10 @@ pub fn text(expr: &Expr) -> String {
 
 /// The text of an expression; `names` tells the text of the column at a position.
 pub fn text_with(expr: &Expr, names: &dyn Fn(usize) -> String) -> String {
-    let mut printer = Printer { text: String::new(), names };
+    let mut printer = Printer {
+        text: String::new(),
+        names,
+    };
     printer.expr(expr);
     printer.text
 }
@@ -31,13 +38,17 @@ pub fn literal(value: &Value<'_>) -> String {
         | Value::Year(_) => value.to_text().into_owned(),
         Value::Double(_) => {
             let text = value.to_text().into_owned();
-            if text.contains('e') { text } else { text + "e0" }
+            if text.contains('e') {
+                text
+            } else {
+                text + "e0"
+            }
         }
         Value::Text(text) | Value::Json(text) => quoted(text),
         Value::Enum(member) => quoted(&member.label),
-        Value::Bytes(bytes) => {
-            bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02X}"))
-        }
+        Value::Bytes(bytes) => bytes
+            .iter()
+            .fold("0x".to_owned(), |text, byte| text + &format!("{byte:02X}")),
         Value::Date(date) => format!("DATE'{date}'"),
         Value::Time(time) => format!("TIME'{time}'"),
         Value::Datetime(at) => format!("TIMESTAMP'{at}'"),
@@ -89,8 +100,21 @@ impl Printer<'_> {
                 self.wrapped("cast(", a, " as ");
                 self.words(&[&cast_word(target), ")"]);
             }
-            ExprKind::DateShift { date, amount, unit, negated } => {
-                self.wrapped("(", date, if *negated { " - interval " } else { " + interval " });
+            ExprKind::DateShift {
+                date,
+                amount,
+                unit,
+                negated,
+            } => {
+                self.wrapped(
+                    "(",
+                    date,
+                    if *negated {
+                        " - interval "
+                    } else {
+                        " + interval "
+                    },
+                );
                 self.wrapped("", amount, " ");
                 self.words(&[&name_of_unit(*unit).to_ascii_lowercase(), ")"]);
             }
@@ -101,25 +125,58 @@ impl Printer<'_> {
         let not = |negated: bool| if negated { " not" } else { "" };
         match &expr.kind {
             ExprKind::IsNull { expr, negated } => {
-                self.wrapped("(", expr, if *negated { " is not null)" } else { " is null)" });
+                self.wrapped(
+                    "(",
+                    expr,
+                    if *negated {
+                        " is not null)"
+                    } else {
+                        " is null)"
+                    },
+                );
             }
-            ExprKind::IsTruth { expr, truth, negated } => {
+            ExprKind::IsTruth {
+                expr,
+                truth,
+                negated,
+            } => {
                 let truth = truth.map_or("unknown", |truth| if truth { "true" } else { "false" });
                 self.wrapped("(", expr, " is");
                 self.words(&[not(*negated), " ", truth, ")"]);
             }
-            ExprKind::InList { expr, list, negated } => {
+            ExprKind::InList {
+                expr,
+                list,
+                negated,
+            } => {
                 self.wrapped("(", expr, not(*negated));
                 self.word(" in ");
                 self.list(list);
                 self.word(")");
             }
-            ExprKind::Between { expr, low, high, negated } => {
+            ExprKind::Between {
+                expr,
+                low,
+                high,
+                negated,
+            } => {
                 self.wrapped("(", expr, not(*negated));
                 self.wrapped(" between ", low, " and ");
                 self.wrapped("", high, ")");
             }
-            ExprKind::Like { expr, pattern, escape, negated } => {
+            _ => self.pattern_match(expr),
+        }
+    }
+
+    fn pattern_match(&mut self, expr: &Expr) {
+        let not = |negated: bool| if negated { " not" } else { "" };
+        match &expr.kind {
+            ExprKind::Like {
+                expr,
+                pattern,
+                escape,
+                negated,
+            } => {
                 self.wrapped("(", expr, not(*negated));
                 self.wrapped(" like ", pattern, "");
                 if *escape != Some('\\') {
@@ -128,7 +185,11 @@ impl Printer<'_> {
                 }
                 self.word(")");
             }
-            ExprKind::Regexp { expr, pattern, negated } => {
+            ExprKind::Regexp {
+                expr,
+                pattern,
+                negated,
+            } => {
                 self.wrapped("(", expr, not(*negated));
                 self.wrapped(" regexp ", pattern, ")");
             }
@@ -137,7 +198,12 @@ impl Printer<'_> {
     }
 
     fn case(&mut self, expr: &Expr) {
-        let ExprKind::Case { operand, branches, otherwise } = &expr.kind else {
+        let ExprKind::Case {
+            operand,
+            branches,
+            otherwise,
+        } = &expr.kind
+        else {
             return;
         };
         self.word("(case");
@@ -184,7 +250,9 @@ impl Printer<'_> {
     }
 
     fn words(&mut self, words: &[&str]) {
-        words.iter().for_each(|word| self.word(word));
+        for word in words {
+            self.word(word);
+        }
     }
 
     fn word(&mut self, word: &str) {

@@ -47,7 +47,9 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
         return Err(illegal("the pattern is empty"));
     }
     let mut builder = RegexBuilder::new(pattern);
-    builder.size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX);
+    builder
+        .size_limit(REGEX_BYTES_MAX)
+        .dfa_size_limit(REGEX_BYTES_MAX);
     for flag in flags.chars() {
         match flag {
             'c' => builder.case_insensitive(false),
@@ -60,7 +62,12 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
     }
     builder.build().map_err(|error| {
         let text = error.to_string();
-        illegal(text.lines().last().unwrap_or("it does not parse").trim_start_matches("error: "))
+        illegal(
+            text.lines()
+                .last()
+                .unwrap_or("it does not parse")
+                .trim_start_matches("error: "),
+        )
     })
 }
 
@@ -71,8 +78,13 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
 pub(crate) fn is_match(text: &str, pattern: &str) -> Result<bool> {
     KEPT.with_borrow(|kept| {
         // The pattern of a filter is the latest: no allocation per row.
-        let latest = kept.last().filter(|(key, _)| key.strip_prefix('/') == Some(pattern));
+        let latest = kept
+            .last()
+            .filter(|(key, _)| key.strip_prefix('/') == Some(pattern));
         latest.map(|(_, regex)| regex.is_match(text))
     })
-    .map_or_else(|| compiled(pattern, "").map(|regex| regex.is_match(text)), Ok)
+    .map_or_else(
+        || compiled(pattern, "").map(|regex| regex.is_match(text)),
+        Ok,
+    )
 }

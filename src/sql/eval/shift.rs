@@ -1,6 +1,10 @@
 //! `date ± INTERVAL amount unit`, for all units.
 //!
 //! Source: MySQL manual, "Temporal Intervals" and `DATE_ADD`.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::borrow::Cow;
 
@@ -70,9 +74,18 @@ impl Shift {
     fn plus(self, part: Part, number: i64) -> Option<Shift> {
         let add = |sum: i64, unit: i64| unit.checked_mul(number).and_then(|n| sum.checked_add(n));
         Some(match part {
-            Part::Months(unit) => Shift { months: add(self.months, unit)?, ..self },
-            Part::Days(unit) => Shift { days: add(self.days, unit)?, ..self },
-            Part::Micros(unit) => Shift { micros: add(self.micros, unit)?, ..self },
+            Part::Months(unit) => Shift {
+                months: add(self.months, unit)?,
+                ..self
+            },
+            Part::Days(unit) => Shift {
+                days: add(self.days, unit)?,
+                ..self
+            },
+            Part::Micros(unit) => Shift {
+                micros: add(self.micros, unit)?,
+                ..self
+            },
         })
     }
 
@@ -87,9 +100,21 @@ impl Shift {
 
     /// A datetime moved; `None` outside the calendar.
     pub(crate) fn applied_to(self, at: Datetime) -> Option<Datetime> {
-        let at = if self.months == 0 { at } else { at.add_months(self.months)? };
-        let at = if self.days == 0 { at } else { at.add_days(self.days)? };
-        if self.micros == 0 { Some(at) } else { at.add_micros(self.micros) }
+        let at = if self.months == 0 {
+            at
+        } else {
+            at.add_months(self.months)?
+        };
+        let at = if self.days == 0 {
+            at
+        } else {
+            at.add_days(self.days)?
+        };
+        if self.micros == 0 {
+            Some(at)
+        } else {
+            at.add_micros(self.micros)
+        }
     }
 }
 
@@ -125,8 +150,13 @@ fn seconds(amount: &Value<'_>, ctx: &EvalContext) -> Result<Option<Shift>> {
         other => convert::number(other, ctx)?.and_then(Number::to_decimal),
     };
     let million = Decimal::from_i64(MICROS_PER_SECOND);
-    let micros = number.and_then(|n| n.checked_mul(million)).and_then(|n| n.to_i64());
-    Ok(micros.map(|micros| Shift { micros, ..Shift::default() }))
+    let micros = number
+        .and_then(|n| n.checked_mul(million))
+        .and_then(|n| n.to_i64());
+    Ok(micros.map(|micros| Shift {
+        micros,
+        ..Shift::default()
+    }))
 }
 
 /// `'1 2:3'`: numbers with anything between them; when some are missing, the largest are.
@@ -134,7 +164,10 @@ fn compound(text: &str, parts: &[Part]) -> Option<Shift> {
     let body = text.trim_ascii_start();
     let is_negative = body.starts_with('-');
     let mut numbers: Vec<(i64, usize)> = Vec::with_capacity(parts.len());
-    for digits in body.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()) {
+    for digits in body
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty())
+    {
         if numbers.len() == parts.len() {
             break;
         }
@@ -153,12 +186,22 @@ fn compound(text: &str, parts: &[Part]) -> Option<Shift> {
         };
         shift = shift.plus(*part, number)?;
     }
-    if is_negative { shift.negated() } else { Some(shift) }
+    if is_negative {
+        shift.negated()
+    } else {
+        Some(shift)
+    }
 }
 
 /// The value of an [`ExprKind::DateShift`].
 pub(super) fn date_shift<'a>(scope: Scope<'a>, expr: &'a Expr) -> Result<Value<'a>> {
-    let ExprKind::DateShift { date, amount, unit, negated } = &expr.kind else {
+    let ExprKind::DateShift {
+        date,
+        amount,
+        unit,
+        negated,
+    } = &expr.kind
+    else {
         return Err(Error::internal("INTERVAL expected"));
     };
     let (date, amount) = (scope.value(date)?, scope.value(amount)?);
@@ -166,7 +209,11 @@ pub(super) fn date_shift<'a>(scope: Scope<'a>, expr: &'a Expr) -> Result<Value<'
         return Ok(Value::Null);
     }
     let shift = interval(&amount, *unit, scope.ctx)?;
-    let shift = if *negated { shift.and_then(Shift::negated) } else { shift };
+    let shift = if *negated {
+        shift.and_then(Shift::negated)
+    } else {
+        shift
+    };
     shifted(&date, shift, (&expr.ty, *unit), scope.ctx)
 }
 
@@ -184,7 +231,10 @@ pub(crate) fn shifted<'a>(
     if let (Value::Time(time), ColumnType::Time { fsp }) = (date, ty) {
         let moved = shift.and_then(|shift| {
             let days = shift.days.checked_mul(MICROS_PER_DAY)?;
-            let micros = time.total_micros().checked_add(shift.micros)?.checked_add(days)?;
+            let micros = time
+                .total_micros()
+                .checked_add(shift.micros)?
+                .checked_add(days)?;
             Time::from_micros(micros, *fsp)
                 .map(|time| time.truncate(*fsp))
                 .filter(|_| shift.months == 0)
@@ -228,17 +278,26 @@ pub(crate) fn overflowed<'a>(field: &str, ctx: &EvalContext) -> Result<Value<'a>
 pub(crate) fn unit_of_name(name: &str) -> Option<IntervalUnit> {
     let upper = name.trim().to_ascii_uppercase();
     let plain = upper.strip_prefix("SQL_TSI_").unwrap_or(&upper);
-    UNITS.iter().find(|(known, _)| *known == plain).map(|(_, unit)| *unit)
+    UNITS
+        .iter()
+        .find(|(known, _)| *known == plain)
+        .map(|(_, unit)| *unit)
 }
 
 /// Error 1525 for a unit that is none.
 pub(crate) fn unknown_unit(name: &str) -> Error {
-    Error::new(Code::DurationOverflow, format!("Incorrect unit value: '{name}'"))
+    Error::new(
+        Code::DurationOverflow,
+        format!("Incorrect unit value: '{name}'"),
+    )
 }
 
 /// The name of the unit.
 pub(crate) fn name_of_unit(unit: IntervalUnit) -> &'static str {
-    UNITS.iter().find(|(_, known)| *known == unit).map_or("", |(name, _)| name)
+    UNITS
+        .iter()
+        .find(|(_, known)| *known == unit)
+        .map_or("", |(name, _)| name)
 }
 
 pub(super) const UNITS: &[(&str, IntervalUnit)] = &[

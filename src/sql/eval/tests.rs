@@ -3,6 +3,12 @@
 //! `testdata/eval/*.txt` holds lines `expression => value : type`, then ` ! errno` for each
 //! warning; a failure is `error errno (sqlstate): text`. `UPDATE_GOLDENS=1` writes them anew.
 
+#![expect(
+    clippy::too_many_lines,
+    clippy::match_same_arms,
+    reason = "lists of cases, one per line"
+)]
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,7 +97,13 @@ fn bound(text: &str) -> Result<bound::Select> {
     let Statement::Select(select) = parsed.statement else {
         panic!("{sql}: no SELECT");
     };
-    let names = Names { definitions: &Nobody, database: None, mode: DEFAULT_MODE, facts: &Nobody };
+    let names = Names {
+        definitions: &Nobody,
+        database: None,
+        mode: DEFAULT_MODE,
+        facts: &Nobody,
+        parameters: &[],
+    };
     bind::select(&select, &names)
 }
 
@@ -131,8 +143,11 @@ fn aggregated(aggregates: &[bound::Aggregate], ctx: &EvalContext) -> Result<Vec<
     let mut row = Vec::new();
     for aggregate in aggregates {
         let mut accumulator = Accumulator::new(aggregate);
-        let values: Result<Vec<_>> =
-            aggregate.args.iter().map(|arg| eval_exact(arg, &NoRow, ctx)).collect();
+        let values: Result<Vec<_>> = aggregate
+            .args
+            .iter()
+            .map(|arg| eval_exact(arg, &NoRow, ctx))
+            .collect();
         accumulator.update(&values?, ctx)?;
         row.push(accumulator.finish()?);
     }
@@ -151,10 +166,23 @@ fn shown(value: &Value<'_>) -> String {
 }
 
 fn type_name(ty: &ColumnType) -> String {
-    let fsp = |name: &str, fsp: u8| if fsp == 0 { name.into() } else { format!("{name}({fsp})") };
+    let fsp = |name: &str, fsp: u8| {
+        if fsp == 0 {
+            name.into()
+        } else {
+            format!("{name}({fsp})")
+        }
+    };
     match ty {
-        ColumnType::Int { width: IntWidth::Big, unsigned } => {
-            if *unsigned { "BIGINT UNSIGNED".into() } else { "BIGINT".into() }
+        ColumnType::Int {
+            width: IntWidth::Big,
+            unsigned,
+        } => {
+            if *unsigned {
+                "BIGINT UNSIGNED".into()
+            } else {
+                "BIGINT".into()
+            }
         }
         ColumnType::Decimal { precision, scale } => format!("DECIMAL({precision},{scale})"),
         ColumnType::Varchar { .. } | ColumnType::Char { .. } | ColumnType::Text(_) => "TEXT".into(),
@@ -203,7 +231,12 @@ fn goldens() {
             let given = answer(text, false);
             let new_line = format!("{text} => {given}");
             if new_line != line {
-                writeln!(differences, "{}\n  was {line}\n  is  {new_line}", path.display()).unwrap();
+                writeln!(
+                    differences,
+                    "{}\n  was {line}\n  is  {new_line}",
+                    path.display()
+                )
+                .unwrap();
             }
             writeln!(new, "{new_line}").unwrap();
             let folded = answer(text, true);
@@ -224,7 +257,11 @@ fn goldens() {
 }
 
 fn expr(kind: ExprKind, ty: ColumnType) -> Expr {
-    Expr { kind, ty, nullable: true }
+    Expr {
+        kind,
+        ty,
+        nullable: true,
+    }
 }
 
 fn any_literal() -> impl Strategy<Value = Expr> {
@@ -244,24 +281,44 @@ fn any_literal() -> impl Strategy<Value = Expr> {
     ];
     let decimal = (any::<i128>(), 0u8..31).prop_map(|(coefficient, scale)| {
         let number = Decimal::new(coefficient / 10, scale).unwrap_or(Decimal::max_of(38, scale));
-        let ty = ColumnType::Decimal { precision: 38, scale };
+        let ty = ColumnType::Decimal {
+            precision: 38,
+            scale,
+        };
         expr(ExprKind::Literal(Value::Decimal(number)), ty)
     });
     let edge = prop_oneof![
-        Just(0i64), Just(1), Just(-1), Just(2), Just(10), Just(i64::MIN), Just(i64::MAX),
-        Just(20_240_229), Just(999), -100i64..100, any::<i64>(),
+        Just(0i64),
+        Just(1),
+        Just(-1),
+        Just(2),
+        Just(10),
+        Just(i64::MIN),
+        Just(i64::MAX),
+        Just(20_240_229),
+        Just(999),
+        -100i64..100,
+        any::<i64>(),
     ];
     let fsp = 0u8..=6;
     prop_oneof![
         Just(expr(ExprKind::Literal(Value::Null), ColumnType::Null)),
         edge.prop_map(|n| expr(ExprKind::Literal(Value::Int(n)), ColumnType::BIGINT)),
-        any::<u64>()
-            .prop_map(|n| expr(ExprKind::Literal(Value::UInt(n)), ColumnType::BIGINT_UNSIGNED)),
-        prop_oneof![any::<f64>().prop_filter("finite", |n| n.is_finite()), -10.0..10.0]
-            .prop_map(|n| expr(ExprKind::Literal(Value::Double(n)), ColumnType::Double)),
+        any::<u64>().prop_map(|n| expr(
+            ExprKind::Literal(Value::UInt(n)),
+            ColumnType::BIGINT_UNSIGNED
+        )),
+        prop_oneof![
+            any::<f64>().prop_filter("finite", |n| n.is_finite()),
+            -10.0..10.0
+        ]
+        .prop_map(|n| expr(ExprKind::Literal(Value::Double(n)), ColumnType::Double)),
         decimal,
         text.prop_map(|text| {
-            expr(ExprKind::Literal(Value::Text(text.into())), ColumnType::VARCHAR)
+            expr(
+                ExprKind::Literal(Value::Text(text.into())),
+                ColumnType::VARCHAR,
+            )
         }),
         prop::collection::vec(any::<u8>(), 0..9).prop_map(|bytes| {
             let ty = ColumnType::Varbinary { bytes_max: None };
@@ -270,15 +327,24 @@ fn any_literal() -> impl Strategy<Value = Expr> {
         (any::<u32>(), any::<u64>(), fsp.clone()).prop_filter_map("date", |(date, micros, fsp)| {
             let date = crate::types::Date::from_packed(date % (1 << 23))?;
             let at = Datetime::new(date, micros % 86_400_000_000, fsp)?.truncate(fsp);
-            Some(expr(ExprKind::Literal(Value::Datetime(at)), ColumnType::Datetime { fsp }))
+            Some(expr(
+                ExprKind::Literal(Value::Datetime(at)),
+                ColumnType::Datetime { fsp },
+            ))
         }),
         (-3_020_399_000_000i64..3_020_399_000_000, fsp.clone()).prop_map(|(micros, fsp)| {
             let time = crate::types::Time::clipped(micros, fsp).0.truncate(fsp);
-            expr(ExprKind::Literal(Value::Time(time)), ColumnType::Time { fsp })
+            expr(
+                ExprKind::Literal(Value::Time(time)),
+                ColumnType::Time { fsp },
+            )
         }),
         (1_000_000i64..2_147_483_647_000_000, fsp).prop_map(|(micros, fsp)| {
             let at = Timestamp::from_clock(micros, fsp).truncate(fsp);
-            expr(ExprKind::Literal(Value::Timestamp(at)), ColumnType::Timestamp { fsp })
+            expr(
+                ExprKind::Literal(Value::Timestamp(at)),
+                ColumnType::Timestamp { fsp },
+            )
         }),
     ]
 }
@@ -337,20 +403,31 @@ fn any_expr() -> impl Strategy<Value = Expr> {
                 expr(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty)
             }),
             (any::<bool>(), inner.clone()).prop_map(|(negate, a)| {
-                let op = if negate { UnaryOp::Negate } else { UnaryOp::BitNot };
+                let op = if negate {
+                    UnaryOp::Negate
+                } else {
+                    UnaryOp::BitNot
+                };
                 let ty = typing::unary_type(op, &a);
                 expr(ExprKind::Unary(op, Box::new(a)), ty)
             }),
             (prop::sample::select(&COMPARE[..]), pair.clone()).prop_map({
                 let truth = truth.clone();
                 move |(op, (a, b))| {
-                    expr(ExprKind::Compare(op, Box::new(a), Box::new(b)), truth.clone())
+                    expr(
+                        ExprKind::Compare(op, Box::new(a), Box::new(b)),
+                        truth.clone(),
+                    )
                 }
             }),
             pair.prop_map(move |(a, b)| {
                 let (expr_, pattern) = (Box::new(a), Box::new(b));
-                let like =
-                    ExprKind::Like { expr: expr_, pattern, escape: Some('\\'), negated: false };
+                let like = ExprKind::Like {
+                    expr: expr_,
+                    pattern,
+                    escape: Some('\\'),
+                    negated: false,
+                };
                 expr(like, truth.clone())
             }),
             (inner.clone(), any_cast()).prop_map(|(a, target)| {
@@ -362,17 +439,27 @@ fn any_expr() -> impl Strategy<Value = Expr> {
                     let unit = shift::UNITS[unit].1;
                     let ty = typing::date_shift_type(&date, &amount, unit);
                     let (date, amount) = (Box::new(date), Box::new(amount));
-                    expr(ExprKind::DateShift { date, amount, unit, negated }, ty)
+                    expr(
+                        ExprKind::DateShift {
+                            date,
+                            amount,
+                            unit,
+                            negated,
+                        },
+                        ty,
+                    )
                 }
             ),
-            (any::<prop::sample::Index>(), prop::collection::vec(inner, 4)).prop_map(
-                |(index, mut args)| {
+            (
+                any::<prop::sample::Index>(),
+                prop::collection::vec(inner, 4)
+            )
+                .prop_map(|(index, mut args)| {
                     let function = functions::all()[index.index(functions::all().len())];
                     args.truncate(function.args_max.unwrap_or(4).max(function.args_min));
                     let ty = (function.result_type)(&args);
                     expr(ExprKind::Call(function, args), ty)
-                }
-            ),
+                }),
         ]
     })
 }
@@ -433,7 +520,11 @@ fn lazy_branches_are_not_run() {
         format!("COALESCE(NULL, 2, {overflow})"),
         format!("CASE WHEN 1 THEN 2 ELSE {overflow} END"),
     ] {
-        assert!(answer(&text, true).starts_with("2 :"), "{text}: {}", answer(&text, true));
+        assert!(
+            answer(&text, true).starts_with("2 :"),
+            "{text}: {}",
+            answer(&text, true)
+        );
     }
     assert!(answer(&format!("0 AND {overflow}"), false).starts_with("0 :"));
     assert!(answer(&format!("1 OR {overflow}"), false).starts_with("1 :"));
@@ -441,23 +532,39 @@ fn lazy_branches_are_not_run() {
 
 #[test]
 fn a_strict_write_makes_errors_of_losses() {
-    let ctx = EvalContext { strict_write: true, ..context() };
+    let ctx = EvalContext {
+        strict_write: true,
+        ..context()
+    };
     for (text, code) in [
         ("1 / 0", Code::DivisionByZero),
         ("'abc' + 1", Code::IncorrectTypeValue),
         ("DATE '9999-12-31' + INTERVAL 1 DAY", Code::DatetimeOverflow),
     ] {
-        assert_eq!(evaluated(text, false, &ctx).unwrap_err().code(), code, "{text}");
+        assert_eq!(
+            evaluated(text, false, &ctx).unwrap_err().code(),
+            code,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn timestamps_compare_in_utc() {
-    let ctx = EvalContext { zone: Zone::parse("+08:00").unwrap(), ..context() };
+    let ctx = EvalContext {
+        zone: Zone::parse("+08:00").unwrap(),
+        ..context()
+    };
     let column = expr(ExprKind::Column(0), ColumnType::Timestamp { fsp: 0 });
-    let literal = expr(ExprKind::Literal(Value::text("1970-01-02 08:00:00")), ColumnType::VARCHAR);
+    let literal = expr(
+        ExprKind::Literal(Value::text("1970-01-02 08:00:00")),
+        ColumnType::VARCHAR,
+    );
     let compare = ExprKind::Compare(CompareOp::Equal, Box::new(column), Box::new(literal));
     let at = Timestamp::from_micros(86_400_000_000, 0).unwrap();
     let row = Columns(vec![Value::Timestamp(at)]);
-    assert_eq!(eval_condition(&expr(compare, ColumnType::BIGINT), &row, &ctx), Ok(Some(true)));
+    assert_eq!(
+        eval_condition(&expr(compare, ColumnType::BIGINT), &row, &ctx),
+        Ok(Some(true))
+    );
 }

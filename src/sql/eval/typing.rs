@@ -9,6 +9,10 @@
 //!   DOUBLE, FLOAT or text    DOUBLE           DOUBLE           BIGINT    DOUBLE
 //! ```
 //! A date or time counts as an integer, with a fraction as a DECIMAL.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::bound::AggregateKind;
 use super::super::expr::ExprKind;
@@ -397,7 +401,7 @@ fn common_text(a: &ColumnType, b: &ColumnType) -> ColumnType {
 pub fn chars_of(ty: &ColumnType) -> Option<u32> {
     match ty {
         ColumnType::Null => Some(0),
-        ColumnType::Boolean => Some(4),
+        ColumnType::Boolean | ColumnType::Year => Some(4),
         ColumnType::Int { .. } => match Numeric::of(ty) {
             Numeric::Int { digits, unsigned } => Some(u32::from(digits) + u32::from(!unsigned)),
             Numeric::Decimal { .. } | Numeric::Double => None,
@@ -414,7 +418,6 @@ pub fn chars_of(ty: &ColumnType) -> Option<u32> {
         ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
             Some(19 + fraction_chars(*fsp))
         }
-        ColumnType::Year => Some(4),
         ColumnType::Enum(labels) => labels
             .iter()
             .map(|label| u32::try_from(label.chars().count()).unwrap_or(u32::MAX))
@@ -448,23 +451,20 @@ fn common_temporal(a: &ColumnType, b: &ColumnType) -> ColumnType {
 }
 
 fn common_number(a: &ColumnType, b: &ColumnType) -> ColumnType {
-    if let (
-        ColumnType::Int {
-            width: x,
-            unsigned: ux,
-        },
-        ColumnType::Int {
-            width: y,
-            unsigned: uy,
-        },
-    ) = (a, b)
-    {
-        if ux == uy {
+    match (a, b) {
+        (
+            ColumnType::Int { width, unsigned },
+            ColumnType::Int {
+                width: other_width,
+                unsigned: other_unsigned,
+            },
+        ) if unsigned == other_unsigned => {
             return ColumnType::Int {
-                width: *x.max(y),
-                unsigned: *ux,
+                width: *width.max(other_width),
+                unsigned: *unsigned,
             };
         }
+        _ => {}
     }
     let (left, right) = (Numeric::of(a), Numeric::of(b));
     match (left, right) {

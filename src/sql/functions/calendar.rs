@@ -39,7 +39,9 @@ functions! {
 }
 
 fn time_type(args: &[Expr]) -> ColumnType {
-    ColumnType::Time { fsp: result::fsp_of_value(args.first()) }
+    ColumnType::Time {
+        fsp: result::fsp_of_value(args.first()),
+    }
 }
 
 /// What `part` finds in the date and time of the first argument.
@@ -121,17 +123,23 @@ fn week_mode(values: &[Value<'_>], call: &Call<'_>) -> Result<WeekMode> {
 
 fn week<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mode = week_mode(values, call)?;
-    number_of(values, call, |at| at.date().week(mode).map(|(_, week)| week))
+    number_of(values, call, |at| {
+        at.date().week(mode).map(|(_, week)| week)
+    })
 }
 
 fn week_of_year<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    number_of(values, call, |at| at.date().week(WeekMode::ISO).map(|(_, week)| week))
+    number_of(values, call, |at| {
+        at.date().week(WeekMode::ISO).map(|(_, week)| week)
+    })
 }
 
 fn year_week<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mode = week_mode(values, call)?.spanning_years();
     number_of(values, call, |at| {
-        at.date().week(mode).map(|(year, week)| i64::from(year) * 100 + i64::from(week))
+        at.date()
+            .week(mode)
+            .map(|(year, week)| i64::from(year) * 100 + i64::from(week))
     })
 }
 
@@ -140,12 +148,16 @@ fn weekday<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn day_of_week<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    number_of(values, call, |at| at.date().weekday().map(|day| (day + 1) % 7 + 1))
+    number_of(values, call, |at| {
+        at.date().weekday().map(|day| (day + 1) % 7 + 1)
+    })
 }
 
 fn day_of_year<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     number_of(values, call, |at| {
-        Some(at.date()).filter(|date| !date.has_zero_part()).map(|date| date.day_of_year())
+        Some(at.date())
+            .filter(|date| !date.has_zero_part())
+            .map(|date| date.day_of_year())
     })
 }
 
@@ -203,9 +215,11 @@ fn date_part(unit: IntervalUnit) -> Option<fn(Datetime) -> Option<i64>> {
         }
         IntervalUnit::Quarter => Some(|at| Some(i64::from(at.date().quarter()))),
         IntervalUnit::Month => Some(|at| Some(i64::from(at.month()))),
-        IntervalUnit::Week => {
-            Some(|at| at.date().week(WeekMode::new(0)).map(|(_, week)| i64::from(week)))
-        }
+        IntervalUnit::Week => Some(|at| {
+            at.date()
+                .week(WeekMode::new(0))
+                .map(|(_, week)| i64::from(week))
+        }),
         IntervalUnit::Day => Some(|at| Some(i64::from(at.day()))),
         IntervalUnit::Microsecond
         | IntervalUnit::Second

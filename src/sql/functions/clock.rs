@@ -31,11 +31,15 @@ functions! {
 }
 
 fn datetime_type(args: &[Expr]) -> ColumnType {
-    ColumnType::Datetime { fsp: result::fsp_of_literal(args, 0) }
+    ColumnType::Datetime {
+        fsp: result::fsp_of_literal(args, 0),
+    }
 }
 
 fn time_type(args: &[Expr]) -> ColumnType {
-    ColumnType::Time { fsp: result::fsp_of_literal(args, 0) }
+    ColumnType::Time {
+        fsp: result::fsp_of_literal(args, 0),
+    }
 }
 
 /// The present in a zone, with as many digits after the second as the argument says.
@@ -74,7 +78,10 @@ const UNIX_DIGITS: u8 = 12;
 fn unix_type(args: &[Expr]) -> ColumnType {
     match result::fsp_of_value(args.first()) {
         0 => ColumnType::BIGINT,
-        fsp => ColumnType::Decimal { precision: UNIX_DIGITS + fsp, scale: fsp },
+        fsp => ColumnType::Decimal {
+            precision: UNIX_DIGITS + fsp,
+            scale: fsp,
+        },
     }
 }
 
@@ -98,7 +105,9 @@ fn from_unix_type(args: &[Expr]) -> ColumnType {
     if args.len() == 2 {
         return result::text(args);
     }
-    ColumnType::Datetime { fsp: result::fsp_of_value(args.first()) }
+    ColumnType::Datetime {
+        fsp: result::fsp_of_value(args.first()),
+    }
 }
 
 fn from_unixtime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -106,7 +115,9 @@ fn from_unixtime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
     const SECONDS_MAX: i64 = 32_536_771_199;
     let seconds = convert::number(Call::arg(values, 0), call.ctx)?.and_then(Number::to_decimal);
     let million = Decimal::from_i64(MICROS_PER_SECOND);
-    let micros = seconds.and_then(|s| s.checked_mul(million)).and_then(|micros| micros.to_i64());
+    let micros = seconds
+        .and_then(|s| s.checked_mul(million))
+        .and_then(|micros| micros.to_i64());
     let limit = (SECONDS_MAX + 1) * MICROS_PER_SECOND;
     let Some(micros) = micros.filter(|micros| (0..limit).contains(micros)) else {
         return Ok(Value::Null);
@@ -129,16 +140,24 @@ fn from_unixtime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
 fn local(micros: i64, call: &Call<'_>) -> Option<Datetime> {
     let within = Timestamp::from_micros(micros, FSP_MAX).filter(|at| !at.is_zero());
     let at = within.unwrap_or(Timestamp::from_clock(micros, FSP_MAX));
-    call.ctx.zone.to_datetime(at).add_micros(micros - at.total_micros())
+    call.ctx
+        .zone
+        .to_datetime(at)
+        .add_micros(micros - at.total_micros())
 }
 
 fn convert_tz_type(args: &[Expr]) -> ColumnType {
-    ColumnType::Datetime { fsp: result::fsp_of_value(args.first()) }
+    ColumnType::Datetime {
+        fsp: result::fsp_of_value(args.first()),
+    }
 }
 
 /// An unknown zone gives `NULL`; a date out of the range of `TIMESTAMP` stays as it is.
 fn convert_tz<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let zones = (Zone::parse(&call.text(values, 1)), Zone::parse(&call.text(values, 2)));
+    let zones = (
+        Zone::parse(&call.text(values, 1)),
+        Zone::parse(&call.text(values, 2)),
+    );
     let (Ok(from), Ok(to)) = zones else {
         return Ok(Value::Null);
     };

@@ -1,6 +1,14 @@
 //! Functions between strings, bytes and numbers in other notations.
 //!
 //! Source: MySQL manual, "String Functions and Operators", `CONV`, `HEX`, `TO_BASE64`.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use std::borrow::Cow;
 
@@ -37,7 +45,11 @@ fn ord<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     let text = call.text(values, 0);
     let first: String = text.chars().take(1).collect();
-    Ok(Value::Int(first.bytes().fold(0, |number, byte| number * 256 + i64::from(byte))))
+    Ok(Value::Int(
+        first
+            .bytes()
+            .fold(0, |number, byte| number * 256 + i64::from(byte)),
+    ))
 }
 
 /// Each number gives as many bytes as it has, one at least; `NULL` gives none.
@@ -78,7 +90,10 @@ fn hex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 /// The bytes in small hexadecimal digits.
 pub(super) fn hex_of(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 fn unhex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -93,7 +108,9 @@ fn unhex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if !digits.len().is_multiple_of(2) {
         digits.insert(0, 0);
     }
-    let bytes = digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, half| byte << 4 | half));
+    let bytes = digits
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, half| byte << 4 | half));
     Ok(Value::Bytes(Cow::Owned(bytes.collect())))
 }
 
@@ -110,7 +127,9 @@ fn oct<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 /// A negative base reads or shows the number with its sign, else as 64 bits.
 fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let base = |number: i64| {
-        u32::try_from(number.unsigned_abs()).ok().filter(|base| (2..=36).contains(base))
+        u32::try_from(number.unsigned_abs())
+            .ok()
+            .filter(|base| (2..=36).contains(base))
     };
     let (from, to) = (call.count(values, 1)?, call.count(values, 2)?);
     let (Some(from_base), Some(to_base)) = (base(from), base(to)) else {
@@ -122,9 +141,14 @@ fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         Some(digits) => (true, digits),
         None => (false, body.strip_prefix('+').unwrap_or(body)),
     };
-    let size = digits.chars().map_while(|c| c.to_digit(from_base)).fold(0i128, |number, digit| {
-        number.saturating_mul(i128::from(from_base)).saturating_add(i128::from(digit))
-    });
+    let size = digits
+        .chars()
+        .map_while(|c| c.to_digit(from_base))
+        .fold(0i128, |number, digit| {
+            number
+                .saturating_mul(i128::from(from_base))
+                .saturating_add(i128::from(digit))
+        });
     let number = if is_negative { -size } else { size };
     let bits = convert::bits_of(number);
     let shown = if to < 0 {
@@ -142,7 +166,11 @@ fn in_base(number: u64, base: u32) -> String {
     let mut left = number;
     loop {
         let digit = u32::try_from(left % u64::from(base)).unwrap_or(0);
-        digits.push(char::from_digit(digit, base).unwrap_or('0').to_ascii_uppercase());
+        digits.push(
+            char::from_digit(digit, base)
+                .unwrap_or('0')
+                .to_ascii_uppercase(),
+        );
         left /= u64::from(base);
         if left == 0 {
             break;
@@ -171,7 +199,11 @@ fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for (idx, shift) in [18, 12, 6, 0].into_iter().enumerate() {
             let letter = BASE64.get(bits >> shift & 63).copied().unwrap_or(b'=');
-            out.push(if chunk.len() < idx { '=' } else { char::from(letter) });
+            out.push(if chunk.len() < idx {
+                '='
+            } else {
+                char::from(letter)
+            });
         }
         line_chars += 4;
     }
@@ -180,13 +212,24 @@ fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn from_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = call.text(values, 0);
-    let letters: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let decoded = letters.len().is_multiple_of(4).then(|| decode(&letters)).flatten();
+    let letters: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    let decoded = letters
+        .len()
+        .is_multiple_of(4)
+        .then(|| decode(&letters))
+        .flatten();
     Ok(decoded.map_or(Value::Null, |bytes| Value::Bytes(Cow::Owned(bytes))))
 }
 
 fn decode(letters: &[u8]) -> Option<Vec<u8>> {
-    let padding = letters.iter().rev().take_while(|&&letter| letter == b'=').count();
+    let padding = letters
+        .iter()
+        .rev()
+        .take_while(|&&letter| letter == b'=')
+        .count();
     if 2 < padding {
         return None;
     }

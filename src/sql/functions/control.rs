@@ -1,4 +1,8 @@
 //! Functions that choose among their arguments, and evaluate no more of them than they must.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use super::super::eval::{compare, convert, fit};
 use super::{Call, of_count, result};
@@ -63,8 +67,7 @@ fn interval<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mut passed = 0;
     for value in values.iter().skip(1) {
         let number = convert::number(value, call.ctx)?;
-        let is_above =
-            number.is_some_and(|number| compare::order_numbers(wanted, number).is_lt());
+        let is_above = number.is_some_and(|number| compare::order_numbers(wanted, number).is_lt());
         if is_above {
             break;
         }
@@ -87,8 +90,13 @@ fn extreme<'a>(values: &[Value<'a>], call: &Call<'a>, largest: bool) -> Result<V
         let value = fit::fit(value.clone(), call.ty, call.ctx)?;
         let is_better = match &best {
             None => true,
-            Some(best) => compare::order(&value, best, call.ctx)?
-                .is_some_and(|order| if largest { order.is_gt() } else { order.is_lt() }),
+            Some(best) => compare::order(&value, best, call.ctx)?.is_some_and(|order| {
+                if largest {
+                    order.is_gt()
+                } else {
+                    order.is_lt()
+                }
+            }),
         };
         if is_better {
             best = Some(value);

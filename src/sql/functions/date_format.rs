@@ -17,8 +17,15 @@ functions! {
     "TIME_FORMAT" 2..2 result::text, Always, Statement, Strict(time_format), "The time in a format.";
 }
 
-const DAY_NAMES: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const DAY_NAMES: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
 
 const MONTH_NAMES: [&str; 12] = [
     "January",
@@ -40,12 +47,15 @@ const SHORT_CHARS: usize = 3;
 
 /// The name of the day of the week; `None` for a zero date.
 pub(super) fn day_name(date: Date) -> Option<&'static str> {
-    date.weekday().and_then(|day| DAY_NAMES.get(usize::from(day)).copied())
+    date.weekday()
+        .and_then(|day| DAY_NAMES.get(usize::from(day)).copied())
 }
 
 /// The name of a month, 1 to 12.
 pub(super) fn month_name(month: u8) -> Option<&'static str> {
-    usize::from(month).checked_sub(1).and_then(|idx| MONTH_NAMES.get(idx).copied())
+    usize::from(month)
+        .checked_sub(1)
+        .and_then(|idx| MONTH_NAMES.get(idx).copied())
 }
 
 /// The number, 1 to 12, of the month that the text begins with, and its name's length.
@@ -63,9 +73,13 @@ fn position_of_name(names: &[&str], text: &str, is_short: bool) -> Option<(u8, u
     let idx = names.iter().position(|name| {
         let len = wanted(name);
         let known = name.get(..len).unwrap_or(name);
-        text.get(..len).is_some_and(|given| given.eq_ignore_ascii_case(known))
+        text.get(..len)
+            .is_some_and(|given| given.eq_ignore_ascii_case(known))
     })?;
-    Some((u8::try_from(idx).ok()?, names.get(idx).map(|name| wanted(name))?))
+    Some((
+        u8::try_from(idx).ok()?,
+        names.get(idx).map(|name| wanted(name))?,
+    ))
 }
 
 fn date_format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

@@ -1,6 +1,10 @@
 //! Differences and sums of dates and times, and dates and times made of numbers.
 //!
 //! Source: MySQL manual, "Date and Time Functions".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use std::cmp::Ordering;
 
@@ -70,7 +74,11 @@ fn timediff<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 /// A time; clipped, with warning 1292, where it is too long.
 fn of_micros<'a>(micros: i64, call: &Call<'a>) -> Value<'a> {
-    let fsp = if micros % MICROS_PER_SECOND == 0 { 0 } else { FSP_MAX };
+    let fsp = if micros % MICROS_PER_SECOND == 0 {
+        0
+    } else {
+        FSP_MAX
+    };
     let fsp = match call.ty {
         ColumnType::Time { fsp } => *fsp,
         _ => fsp,
@@ -161,13 +169,23 @@ fn adddate_type(args: &[Expr]) -> ColumnType {
 
 fn adddate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let interval = shift::interval(Call::arg(values, 1), IntervalUnit::Day, call.ctx)?;
-    shift::shifted(Call::arg(values, 0), interval, (call.ty, IntervalUnit::Day), call.ctx)
+    shift::shifted(
+        Call::arg(values, 0),
+        interval,
+        (call.ty, IntervalUnit::Day),
+        call.ctx,
+    )
 }
 
 fn subdate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let interval = shift::interval(Call::arg(values, 1), IntervalUnit::Day, call.ctx)?;
     let interval = interval.and_then(shift::Shift::negated);
-    shift::shifted(Call::arg(values, 0), interval, (call.ty, IntervalUnit::Day), call.ctx)
+    shift::shifted(
+        Call::arg(values, 0),
+        interval,
+        (call.ty, IntervalUnit::Day),
+        call.ctx,
+    )
 }
 
 fn addtime_type(args: &[Expr]) -> ColumnType {
@@ -177,7 +195,9 @@ fn addtime_type(args: &[Expr]) -> ColumnType {
         Some(ColumnType::Date | ColumnType::Datetime { .. } | ColumnType::Timestamp { .. }) => {
             ColumnType::Datetime { fsp }
         }
-        _ => ColumnType::Varchar { chars_max: Some(29) },
+        _ => ColumnType::Varchar {
+            chars_max: Some(29),
+        },
     }
 }
 
@@ -196,8 +216,10 @@ fn add_time<'a>(values: &[Value<'a>], call: &Call<'a>, sign: i64) -> Result<Valu
         return Ok(Value::Null);
     };
     let micros = by.total_micros() * sign;
-    let is_dated = matches!(value, Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_))
-        || (matches!(value, Value::Text(_)) && moment::has_time(value, call.ctx));
+    let is_dated = matches!(
+        value,
+        Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_)
+    ) || (matches!(value, Value::Text(_)) && moment::has_time(value, call.ctx));
     let is_shown = call.args.first().is_some_and(|arg| is_text(&arg.ty));
     if !is_dated {
         let time = moment::time(value, call.ctx)?;
@@ -233,7 +255,8 @@ fn timestamp<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         Some(time) => moment::time(time, call.ctx)?,
     };
     let sum = at.zip(by).and_then(|(at, by)| {
-        at.add_micros(by.total_micros())?.with_fsp(at.fsp().max(by.fsp()))
+        at.add_micros(by.total_micros())?
+            .with_fsp(at.fsp().max(by.fsp()))
     });
     Ok(sum.map_or(Value::Null, Value::Datetime))
 }
@@ -251,20 +274,28 @@ fn makedate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         70..100 => year + 1900,
         _ => year,
     };
-    let first = u16::try_from(year).ok().and_then(|year| Date::new(year, 1, 1));
-    let date = first.filter(|_| 0 < day).and_then(|first| first.add_days(day.checked_sub(1)?));
+    let first = u16::try_from(year)
+        .ok()
+        .and_then(|year| Date::new(year, 1, 1));
+    let date = first
+        .filter(|_| 0 < day)
+        .and_then(|first| first.add_days(day.checked_sub(1)?));
     Ok(date.map_or(Value::Null, Value::Date))
 }
 
 fn maketime_type(args: &[Expr]) -> ColumnType {
-    ColumnType::Time { fsp: result::fsp_of_value(args.get(2)) }
+    ColumnType::Time {
+        fsp: result::fsp_of_value(args.get(2)),
+    }
 }
 
 /// A number of seconds in microseconds, with the digits after its point.
 fn micros_of(value: &Value<'_>, call: &Call<'_>) -> Result<Option<i64>> {
     let seconds = convert::number(value, call.ctx)?.and_then(Number::to_decimal);
     let million = Decimal::from_i64(MICROS_PER_SECOND);
-    Ok(seconds.and_then(|seconds| seconds.checked_mul(million)).and_then(|n| n.to_i64()))
+    Ok(seconds
+        .and_then(|seconds| seconds.checked_mul(million))
+        .and_then(|n| n.to_i64()))
 }
 
 fn maketime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -284,7 +315,9 @@ fn maketime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn sec_to_time_type(args: &[Expr]) -> ColumnType {
-    ColumnType::Time { fsp: result::fsp_of_value(args.first()) }
+    ColumnType::Time {
+        fsp: result::fsp_of_value(args.first()),
+    }
 }
 
 fn sec_to_time<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -312,10 +345,15 @@ fn period_add<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (period, months) = (call.count(values, 0)?, call.count(values, 1)?);
     let sum = months_of_period(period).saturating_add(months);
     let year = sum.div_euclid(12);
-    Ok(Value::Int(year.saturating_mul(100).saturating_add(sum.rem_euclid(12) + 1)))
+    Ok(Value::Int(
+        year.saturating_mul(100)
+            .saturating_add(sum.rem_euclid(12) + 1),
+    ))
 }
 
 fn period_diff<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (a, b) = (call.count(values, 0)?, call.count(values, 1)?);
-    Ok(Value::Int(months_of_period(a).saturating_sub(months_of_period(b))))
+    Ok(Value::Int(
+        months_of_period(a).saturating_sub(months_of_period(b)),
+    ))
 }

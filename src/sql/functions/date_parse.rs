@@ -2,6 +2,10 @@
 //!
 //! Weeks (`%U %u %V %v %X %x`) are read over but do not make a date.
 //! Source: MySQL manual, `STR_TO_DATE`, `DATE_FORMAT`.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::eval::convert;
 use super::super::expr::{Expr, ExprKind};
@@ -20,7 +24,11 @@ functions! {
 fn has_any(format: &str, wanted: &str) -> bool {
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
-        if c == '%' && chars.next().is_some_and(|specifier| wanted.contains(specifier)) {
+        if c == '%'
+            && chars
+                .next()
+                .is_some_and(|specifier| wanted.contains(specifier))
+        {
             return true;
         }
     }
@@ -62,7 +70,11 @@ fn str_to_date<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mut fields = Fields::default();
     let value = read(&text, &format, &mut fields).and_then(|rest| {
         if !rest.trim_ascii().is_empty() {
-            let kind = if has_any(&format, TIME_PARTS) { "datetime" } else { "date" };
+            let kind = if has_any(&format, TIME_PARTS) {
+                "datetime"
+            } else {
+                "date"
+            };
             convert::truncated(call.ctx, kind, &text).ok()?;
         }
         fields.value(call)
@@ -108,9 +120,11 @@ impl Fields {
     fn date(&self) -> Option<Date> {
         let year = u16::try_from(self.year).ok()?;
         match self.day_of_year {
-            None => {
-                Date::new(year, u8::try_from(self.month).ok()?, u8::try_from(self.day).ok()?)
-            }
+            None => Date::new(
+                year,
+                u8::try_from(self.month).ok()?,
+                u8::try_from(self.day).ok()?,
+            ),
             Some(day) => Date::new(year, 1, 1)?.add_days(i64::from(day.checked_sub(1)?)),
         }
     }
@@ -125,10 +139,12 @@ impl Fields {
                 self.year = if is_short { full_year(year) } else { year };
                 return Some(rest);
             }
-            'y' => return digits(text, 2).map(|(year, rest)| {
-                self.year = full_year(year);
-                rest
-            }),
+            'y' => {
+                return digits(text, 2).map(|(year, rest)| {
+                    self.year = full_year(year);
+                    rest
+                });
+            }
             'f' => return self.read_micros(text),
             'M' | 'b' => {
                 let (month, len) = date_format::month_of_name(text, specifier == 'b')?;
@@ -191,7 +207,11 @@ fn full_year(year: u32) -> u32 {
 
 /// The number in the first digits, `most` of them at most.
 fn digits(text: &str, most: usize) -> Option<(u32, &str)> {
-    let len = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+    let len = text
+        .bytes()
+        .take(most)
+        .take_while(u8::is_ascii_digit)
+        .count();
     let (number, rest) = text.split_at_checked(len)?;
     number.parse().ok().map(|number| (number, rest))
 }

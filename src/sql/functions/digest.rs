@@ -1,4 +1,8 @@
 //! Checksums, identifiers and addresses.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use sha1::Digest as _;
 
@@ -10,6 +14,7 @@ use crate::types::Value;
 functions! {
     /// Checksums, identifiers, addresses.
     TABLE:
+    "MD5" 1..1 result::text, AnyArgument, Constant, Strict(md5), "The MD5 checksum in hexadecimal digits.";
     "SHA1" 1..1 result::text, AnyArgument, Constant, Strict(sha1), "The SHA-1 checksum in hexadecimal digits.";
     "SHA" 1..1 result::text, AnyArgument, Constant, Strict(sha1), "The SHA-1 checksum in hexadecimal digits.";
     "SHA2" 2..2 result::text, Always, Constant, Strict(sha2), "The SHA-2 checksum of 224, 256, 384 or 512 bits in hexadecimal digits.";
@@ -17,6 +22,11 @@ functions! {
     "UUID" 0..0 result::text, Never, Row, Eager(uuid), "A new universally unique identifier.";
     "INET_ATON" 1..1 result::unsigned, Always, Constant, Strict(inet_aton), "The number of an IPv4 address.";
     "INET_NTOA" 1..1 result::text, Always, Constant, Strict(inet_ntoa), "The IPv4 address of a number.";
+}
+
+fn md5<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let bytes = convert::bytes(Call::arg(values, 0), call.ctx);
+    Ok(of_text(code::hex_of(&md5::Md5::digest(&*bytes))))
 }
 
 fn sha1<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -66,7 +76,9 @@ fn inet_aton<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some(parts) = parts.filter(|parts| (1..=4).contains(&parts.len())) else {
         return Ok(Value::Null);
     };
-    let (last, first) = parts.split_last().map_or((0, [].as_slice()), |(last, first)| (*last, first));
+    let (last, first) = parts
+        .split_last()
+        .map_or((0, [].as_slice()), |(last, first)| (*last, first));
     let mut number = 0u64;
     for idx in 0..3 {
         number = number << 8 | u64::from(first.get(idx).copied().unwrap_or(0));
@@ -76,6 +88,8 @@ fn inet_aton<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn inet_ntoa<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let number = convert::integer(Call::arg(values, 0), call.ctx)?.unwrap_or(-1);
-    let address = u32::try_from(number).ok().map(std::net::Ipv4Addr::from_bits);
+    let address = u32::try_from(number)
+        .ok()
+        .map(std::net::Ipv4Addr::from_bits);
     Ok(address.map_or(Value::Null, |address| of_text(address.to_string())))
 }

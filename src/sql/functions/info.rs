@@ -1,4 +1,8 @@
 //! Functions that tell about the session and about expressions.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use super::super::eval::typing::is_text;
 use super::super::expr::ExprKind;
@@ -54,15 +58,25 @@ fn found_rows<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn is_text_arg(call: &Call<'_>) -> bool {
-    call.args.first().is_some_and(|arg| is_text(&arg.ty) || arg.ty == ColumnType::Json)
+    call.args
+        .first()
+        .is_some_and(|arg| is_text(&arg.ty) || arg.ty == ColumnType::Json)
 }
 
 fn charset<'a>(call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(Value::text(if is_text_arg(call) { "utf8mb4" } else { "binary" }))
+    Ok(Value::text(if is_text_arg(call) {
+        "utf8mb4"
+    } else {
+        "binary"
+    }))
 }
 
 fn collation<'a>(call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(Value::text(if is_text_arg(call) { "utf8mb4_bin" } else { "binary" }))
+    Ok(Value::text(if is_text_arg(call) {
+        "utf8mb4_bin"
+    } else {
+        "binary"
+    }))
 }
 
 fn coercibility<'a>(call: &Call<'a>) -> Result<Value<'a>> {

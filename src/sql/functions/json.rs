@@ -1,4 +1,12 @@
 //! Functions of `JSON`, and casts to it. Values are normalised texts: see `types/json`.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use std::borrow::Cow;
 
@@ -110,7 +118,9 @@ fn extract<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(match found.as_slice() {
         [] => Value::Null,
         [only] if !is_plural => of_json(only),
-        several => of_json(&Json::Array(several.iter().map(|&json| json.clone()).collect())),
+        several => of_json(&Json::Array(
+            several.iter().map(|&json| json.clone()).collect(),
+        )),
     })
 }
 
@@ -123,7 +133,10 @@ fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let unquoted = serde_json::from_str::<String>(&text);
     unquoted.map(of_text).map_err(|error| {
         let place = "argument 1 to function json_unquote";
-        let bad = crate::types::json::InvalidJson { reason: error.to_string(), at: error.column() };
+        let bad = crate::types::json::InvalidJson {
+            reason: error.to_string(),
+            at: error.column(),
+        };
         invalid(place, &bad)
     })
 }
@@ -156,7 +169,10 @@ fn at_path<'j>(
     if values.len() < 2 {
         return Ok(Some(document));
     }
-    Ok(Path::parse(&call.text(values, 1))?.find(document).first().copied())
+    Ok(Path::parse(&call.text(values, 1))?
+        .find(document)
+        .first()
+        .copied())
 }
 
 fn length<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -176,11 +192,19 @@ fn keys<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     };
     let mut names: Vec<&String> = members.keys().collect();
     names.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-    Ok(of_json(&Json::Array(names.into_iter().map(|name| Json::String(name.clone())).collect())))
+    Ok(of_json(&Json::Array(
+        names
+            .into_iter()
+            .map(|name| Json::String(name.clone()))
+            .collect(),
+    )))
 }
 
 fn array<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let cells: Vec<String> = values.iter().map(|value| text_of(value, call.ctx)).collect();
+    let cells: Vec<String> = values
+        .iter()
+        .map(|value| text_of(value, call.ctx))
+        .collect();
     Ok(Value::Json(Cow::Owned(format!("[{}]", cells.join(", ")))))
 }
 
@@ -195,7 +219,10 @@ fn object<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
             continue;
         };
         if name.is_null() {
-            let text = format!("JSON documents may not contain NULL member names, pair {}", idx + 1);
+            let text = format!(
+                "JSON documents may not contain NULL member names, pair {}",
+                idx + 1
+            );
             return Err(Error::new(Code::InvalidJsonArgument, text));
         }
         let mut member = String::new();

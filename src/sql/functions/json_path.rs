@@ -37,7 +37,10 @@ impl Path {
             Error::new(Code::InvalidJsonPath, text)
         };
         let trimmed = text.trim_ascii();
-        let mut rest = trimmed.strip_prefix('$').ok_or_else(|| invalid(text))?.trim_ascii_start();
+        let mut rest = trimmed
+            .strip_prefix('$')
+            .ok_or_else(|| invalid(text))?
+            .trim_ascii_start();
         let mut steps = Vec::new();
         while !rest.is_empty() {
             let (step, after) = step(rest).ok_or_else(|| invalid(rest))?;
@@ -49,7 +52,9 @@ impl Path {
 
     /// Whether the path may find more than one value.
     pub(super) fn is_plural(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::AnyMember | Step::AnyCell))
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::AnyMember | Step::AnyCell))
     }
 
     /// What the path finds.
@@ -63,9 +68,7 @@ impl Path {
 impl Step {
     fn find<'j>(&self, json: &'j Json) -> Vec<&'j Json> {
         match (self, json) {
-            (Step::Member(name), Json::Object(members)) => {
-                members.get(name).into_iter().collect()
-            }
+            (Step::Member(name), Json::Object(members)) => members.get(name).into_iter().collect(),
             (Step::AnyMember, Json::Object(members)) => members.values().collect(),
             (Step::Cell(idx), Json::Array(cells)) => cells.get(*idx).into_iter().collect(),
             (Step::CellFromEnd(back), Json::Array(cells)) => {
@@ -106,7 +109,10 @@ fn step(text: &str) -> Option<(Step, &str)> {
         .find(|(_, c)| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
         .map_or(after.len(), |(len, _)| len);
     let (name, rest) = after.split_at_checked(len)?;
-    let is_name = name.chars().next().is_some_and(|first| !first.is_ascii_digit());
+    let is_name = name
+        .chars()
+        .next()
+        .is_some_and(|first| !first.is_ascii_digit());
     is_name.then(|| (Step::Member(name.to_owned()), rest))
 }
 
@@ -120,5 +126,10 @@ fn cell(inside: &str) -> Option<Step> {
     if back.is_empty() {
         return Some(Step::CellFromEnd(0));
     }
-    back.trim_ascii_start().strip_prefix('-')?.trim_ascii().parse().ok().map(Step::CellFromEnd)
+    back.trim_ascii_start()
+        .strip_prefix('-')?
+        .trim_ascii()
+        .parse()
+        .ok()
+        .map(Step::CellFromEnd)
 }

@@ -1,5 +1,9 @@
 //! Functions of analysis: computed as doubles; outside their domain `NULL`, past the largest
 //! double error 1690. Source: MySQL manual, "Mathematical Functions".
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use std::f64::consts::PI;
 
@@ -35,12 +39,20 @@ functions! {
 
 /// The number as a result; error 1690 when it is none.
 fn finite<'a>(number: f64, call: &Call<'a>) -> Result<Value<'a>> {
-    if number.is_finite() { Ok(Value::Double(number)) } else { Err(call.out_of_range("DOUBLE")) }
+    if number.is_finite() {
+        Ok(Value::Double(number))
+    } else {
+        Err(call.out_of_range("DOUBLE"))
+    }
 }
 
 /// The number as a result; `NULL` when it is none.
 fn defined<'a>(number: f64) -> Value<'a> {
-    if number.is_finite() { Value::Double(number) } else { Value::Null }
+    if number.is_finite() {
+        Value::Double(number)
+    } else {
+        Value::Null
+    }
 }
 
 fn pi<'a>(_: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {

@@ -172,17 +172,23 @@ impl<'a> Call<'a> {
 
     /// The text of the argument at `idx`; empty when it was not given.
     fn text<'v>(&self, values: &'v [Value<'a>], idx: usize) -> Cow<'v, str> {
-        values.get(idx).map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
+        values
+            .get(idx)
+            .map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
     }
 
     /// The argument at `idx` as a count or position; 0 when it was not given.
     fn count(&self, values: &[Value<'a>], idx: usize) -> Result<i64> {
-        values.get(idx).map_or(Ok(0), |value| convert::count(value, self.ctx))
+        values
+            .get(idx)
+            .map_or(Ok(0), |value| convert::count(value, self.ctx))
     }
 
     /// As [`Call::count`]; `default` when it was not given.
     fn count_or(&self, values: &[Value<'a>], idx: usize, default: i64) -> Result<i64> {
-        values.get(idx).map_or(Ok(default), |value| convert::count(value, self.ctx))
+        values
+            .get(idx)
+            .map_or(Ok(default), |value| convert::count(value, self.ctx))
     }
 
     /// The argument at `idx` as a double; 0 when it was not given.

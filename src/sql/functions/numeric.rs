@@ -1,6 +1,10 @@
 //! Functions that keep the kind of their number: sign, rounding, remainder.
 //!
 //! Source: MySQL manual, "Mathematical Functions", "Precision Math".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::eval::convert::{self, Number};
 use super::super::eval::{arithmetic, fit};
@@ -97,41 +101,78 @@ fn modulo<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let rest = match call.ty {
         ColumnType::Double => Some(Number::Double(a.to_f64() % b.to_f64())),
         ColumnType::Decimal { .. } => {
-            let rest = a.to_decimal().zip(b.to_decimal()).and_then(|(a, b)| a.checked_rem(b));
+            let rest = a
+                .to_decimal()
+                .zip(b.to_decimal())
+                .and_then(|(a, b)| a.checked_rem(b));
             rest.map(Number::Decimal)
         }
-        _ => a.to_i128().checked_rem(b.to_i128()).map(|rest| whole(rest, call)).transpose()?,
+        _ => a
+            .to_i128()
+            .checked_rem(b.to_i128())
+            .map(|rest| whole(rest, call))
+            .transpose()?,
     };
     result_of(rest.ok_or_else(|| call.out_of_range("DECIMAL"))?, call)
 }
 
 fn ceil<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    to_whole(values, call, (Decimal::ceil, f64::ceil))
+    to_whole(
+        values,
+        call,
+        &WholeRule {
+            exact: Decimal::ceil,
+            double: f64::ceil,
+        },
+    )
 }
 
 fn floor<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    to_whole(values, call, (Decimal::floor, f64::floor))
+    to_whole(
+        values,
+        call,
+        &WholeRule {
+            exact: Decimal::floor,
+            double: f64::floor,
+        },
+    )
 }
 
-fn to_whole<'a>(
-    values: &[Value<'a>],
-    call: &Call<'a>,
-    rules: (fn(Decimal) -> Decimal, fn(f64) -> f64),
-) -> Result<Value<'a>> {
+/// Which whole number is taken.
+struct WholeRule {
+    exact: fn(Decimal) -> Decimal,
+    double: fn(f64) -> f64,
+}
+
+fn to_whole<'a>(values: &[Value<'a>], call: &Call<'a>, rule: &WholeRule) -> Result<Value<'a>> {
     let number = match number(values, call)? {
-        Number::Decimal(number) => Number::Decimal(rules.0(number)),
-        Number::Double(number) => Number::Double(rules.1(number)),
+        Number::Decimal(number) => Number::Decimal((rule.exact)(number)),
+        Number::Double(number) => Number::Double((rule.double)(number)),
         whole @ (Number::Int(_) | Number::UInt(_)) => whole,
     };
     result_of(number, call)
 }
 
 fn round<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    to_digits(values, call, &Rule { exact: Decimal::round, double: f64::round_ties_even })
+    to_digits(
+        values,
+        call,
+        &Rule {
+            exact: Decimal::round,
+            double: f64::round_ties_even,
+        },
+    )
 }
 
 fn truncate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    to_digits(values, call, &Rule { exact: Decimal::trunc, double: f64::trunc })
+    to_digits(
+        values,
+        call,
+        &Rule {
+            exact: Decimal::trunc,
+            double: f64::trunc,
+        },
+    )
 }
 
 /// How digits are dropped.
@@ -141,7 +182,9 @@ struct Rule {
 }
 
 fn to_digits<'a>(values: &[Value<'a>], call: &Call<'a>, rule: &Rule) -> Result<Value<'a>> {
-    let digits = call.count(values, 1)?.clamp(-ROUND_DIGITS_MAX, ROUND_DIGITS_MAX);
+    let digits = call
+        .count(values, 1)?
+        .clamp(-ROUND_DIGITS_MAX, ROUND_DIGITS_MAX);
     let digits = i32::try_from(digits).unwrap_or(0);
     let number = match number(values, call)? {
         Number::Decimal(number) => Number::Decimal((rule.exact)(number, digits)),
@@ -158,7 +201,11 @@ fn to_digits<'a>(values: &[Value<'a>], call: &Call<'a>, rule: &Rule) -> Result<V
 /// As MySQL computes it: scaled, made whole, scaled back.
 fn double_to_digits(number: f64, digits: i32, rule: fn(f64) -> f64) -> f64 {
     let power = 10f64.powi(digits.abs());
-    let rounded = if digits < 0 { rule(number / power) * power } else { rule(number * power) / power };
+    let rounded = if digits < 0 {
+        rule(number / power) * power
+    } else {
+        rule(number * power) / power
+    };
     if 0 <= digits && !(number * power).is_finite() {
         return number;
     }

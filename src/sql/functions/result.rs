@@ -1,4 +1,8 @@
 //! The types of functions' results, from their arguments.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
 
 use super::super::eval::typing::{Numeric, common_type, is_binary};
 use super::super::expr::{Expr, ExprKind};
@@ -72,7 +76,9 @@ pub(super) fn first(args: &[Expr]) -> ColumnType {
 pub(super) fn number(args: &[Expr]) -> ColumnType {
     match args.first().map(|arg| Numeric::of(&arg.ty)) {
         Some(Numeric::Int { unsigned: true, .. }) => ColumnType::BIGINT_UNSIGNED,
-        Some(Numeric::Int { unsigned: false, .. }) => ColumnType::BIGINT,
+        Some(Numeric::Int {
+            unsigned: false, ..
+        }) => ColumnType::BIGINT,
         Some(Numeric::Decimal { precision, scale }) => ColumnType::Decimal { precision, scale },
         Some(Numeric::Double) | None => ColumnType::Double,
     }
@@ -103,10 +109,15 @@ pub(super) fn rounded(args: &[Expr]) -> ColumnType {
     };
     match (number(args), digits) {
         (ColumnType::Decimal { precision, scale }, Some(digits)) => {
-            let kept = u8::try_from(digits.max(0)).unwrap_or(SCALE_MAX).min(SCALE_MAX);
+            let kept = u8::try_from(digits.max(0))
+                .unwrap_or(SCALE_MAX)
+                .min(SCALE_MAX);
             // Rounding up may need one digit more before the point.
             let precision = (precision - scale + kept + u8::from(kept < scale)).max(1);
-            ColumnType::Decimal { precision: precision.min(DIGITS_MAX), scale: kept }
+            ColumnType::Decimal {
+                precision: precision.min(DIGITS_MAX),
+                scale: kept,
+            }
         }
         (other, _) => other,
     }
@@ -131,8 +142,11 @@ pub(super) fn fsp_of_value(arg: Option<&Expr>) -> u8 {
             _,
         )) => *fsp,
         Some((ColumnType::Decimal { scale, .. }, _)) => (*scale).min(6),
-        Some((ColumnType::Date | ColumnType::Int { .. } | ColumnType::Year, _)) | None => 0,
-        Some((ColumnType::Null, _)) => 0,
+        Some((
+            ColumnType::Null | ColumnType::Date | ColumnType::Int { .. } | ColumnType::Year,
+            _,
+        ))
+        | None => 0,
         Some(_) => 6,
     }
 }

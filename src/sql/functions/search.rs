@@ -1,4 +1,8 @@
 //! Functions that look for one string in another, or among several; and those of `REGEXP`.
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use std::borrow::Cow;
 
@@ -46,10 +50,15 @@ fn position(text: &Value<'_>, wanted: &Value<'_>, (from, call): (usize, &Call<'_
         if wanted.is_empty() {
             return if skipped <= bytes.len() { from } else { 0 };
         }
-        let found = rest.windows(wanted.len()).position(|window| window == &*wanted);
+        let found = rest
+            .windows(wanted.len())
+            .position(|window| window == &*wanted);
         return found.map_or(0, |offset| skipped + offset + 1);
     }
-    let (text, wanted) = (convert::text(text, call.ctx), convert::text(wanted, call.ctx));
+    let (text, wanted) = (
+        convert::text(text, call.ctx),
+        convert::text(wanted, call.ctx),
+    );
     let start = match text.char_indices().nth(skipped) {
         Some((start, _)) => start,
         None if text.chars().count() == skipped => text.len(),
@@ -57,7 +66,11 @@ fn position(text: &Value<'_>, wanted: &Value<'_>, (from, call): (usize, &Call<'_
     };
     let rest = text.get(start..).unwrap_or("");
     rest.find(&*wanted).map_or(0, |offset| {
-        skipped + rest.get(..offset).map_or(0, |before| before.chars().count()) + 1
+        skipped
+            + rest
+                .get(..offset)
+                .map_or(0, |before| before.chars().count())
+            + 1
     })
 }
 
@@ -72,7 +85,11 @@ fn strcmp<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, from, to) = (call.text(values, 0), call.text(values, 1), call.text(values, 2));
+    let (text, from, to) = (
+        call.text(values, 0),
+        call.text(values, 1),
+        call.text(values, 2),
+    );
     if from.is_empty() {
         return Ok(of_text(text));
     }
@@ -87,7 +104,9 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (text, delimiter) = (call.text(values, 0), call.text(values, 1));
     let count = call.count(values, 2)?;
-    let Some(nth) = usize::try_from(count.unsigned_abs()).ok().and_then(|n| n.checked_sub(1))
+    let Some(nth) = usize::try_from(count.unsigned_abs())
+        .ok()
+        .and_then(|n| n.checked_sub(1))
     else {
         return Ok(of_text(""));
     };
@@ -99,7 +118,9 @@ fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a
         end.map_or(&*text, |(end, _)| text.get(..end).unwrap_or(""))
     } else {
         let start = text.rmatch_indices(&*delimiter).nth(nth);
-        start.map_or(&*text, |(start, _)| text.get(start + delimiter.len()..).unwrap_or(""))
+        start.map_or(&*text, |(start, _)| {
+            text.get(start + delimiter.len()..).unwrap_or("")
+        })
     };
     Ok(of_text(part))
 }
@@ -114,7 +135,10 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         let equal = if are_texts {
             compare::is_equal(wanted, value, call.ctx)?
         } else {
-            let pair = (convert::number(wanted, call.ctx)?, convert::number(value, call.ctx)?);
+            let pair = (
+                convert::number(wanted, call.ctx)?,
+                convert::number(value, call.ctx)?,
+            );
             let pair = pair.0.zip(pair.1);
             pair.map(|(a, b)| compare::order_numbers(a, b).is_eq())
         };
@@ -154,12 +178,23 @@ fn searched<'v>(
     values: &[Value<'_>],
     call: &Call<'_>,
 ) -> Result<Option<(&'v str, usize)>> {
-    let from = values.get(2).map_or(Ok(1), |from| convert::count(from, call.ctx))?;
-    let Some(skipped) = usize::try_from(from).ok().and_then(|from| from.checked_sub(1)) else {
+    let from = values
+        .get(2)
+        .map_or(Ok(1), |from| convert::count(from, call.ctx))?;
+    let Some(skipped) = usize::try_from(from)
+        .ok()
+        .and_then(|from| from.checked_sub(1))
+    else {
         return Ok(None);
     };
-    let start = text.char_indices().map(|(start, _)| start).chain([text.len()]).nth(skipped);
-    Ok(start.and_then(|start| text.get(start..)).map(|rest| (rest, skipped)))
+    let start = text
+        .char_indices()
+        .map(|(start, _)| start)
+        .chain([text.len()])
+        .nth(skipped);
+    Ok(start
+        .and_then(|start| text.get(start..))
+        .map(|rest| (rest, skipped)))
 }
 
 fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -169,7 +204,9 @@ fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
         return Ok(Value::Int(0));
     };
     let before = regex.find(rest).and_then(|found| rest.get(..found.start()));
-    Ok(of_count(before.map_or(0, |before| skipped + before.chars().count() + 1)))
+    Ok(of_count(
+        before.map_or(0, |before| skipped + before.chars().count() + 1),
+    ))
 }
 
 fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -178,7 +215,9 @@ fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
     let Some((rest, _)) = searched(&text, values, call)? else {
         return Ok(Value::Null);
     };
-    Ok(regex.find(rest).map_or(Value::Null, |found| of_text(found.as_str())))
+    Ok(regex
+        .find(rest)
+        .map_or(Value::Null, |found| of_text(found.as_str())))
 }
 
 fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

@@ -6,7 +6,10 @@ use super::*;
 fn names_are_found_in_any_case() {
     for function in all() {
         assert_eq!(find(function.name).unwrap().name, function.name);
-        assert_eq!(find(&function.name.to_ascii_lowercase()).unwrap().name, function.name);
+        assert_eq!(
+            find(&function.name.to_ascii_lowercase()).unwrap().name,
+            function.name
+        );
         assert!(function.doc.ends_with('.'), "{}", function.name);
         assert!(function.accepts(function.args_min));
     }

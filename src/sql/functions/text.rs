@@ -1,5 +1,13 @@
 //! Functions that build, cut and pad strings. Positions and lengths count characters, of a binary
 //! string bytes. Source: MySQL manual, "String Functions and Operators".
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other kind of value, type or operator takes the general rule"
+)]
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "the bodies of the registry share one signature"
+)]
 
 use std::borrow::Cow;
 
@@ -99,11 +107,15 @@ fn char_length<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn lower<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(recased(Call::arg(values, 0), call, |c| only(c, c.to_lowercase())))
+    Ok(recased(Call::arg(values, 0), call, |c| {
+        only(c, c.to_lowercase())
+    }))
 }
 
 fn upper<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(recased(Call::arg(values, 0), call, |c| only(c, c.to_uppercase())))
+    Ok(recased(Call::arg(values, 0), call, |c| {
+        only(c, c.to_uppercase())
+    }))
 }
 
 /// The one other letter; the same one where there are several, as with `ß`.
@@ -118,14 +130,21 @@ fn only(letter: char, mut others: impl Iterator<Item = char>) -> char {
 fn recased<'a>(value: &Value<'a>, call: &Call<'a>, recase: fn(char) -> char) -> Value<'a> {
     match value {
         Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
-        other => of_text(convert::text(other, call.ctx).chars().map(recase).collect::<String>()),
+        other => of_text(
+            convert::text(other, call.ctx)
+                .chars()
+                .map(recase)
+                .collect::<String>(),
+        ),
     }
 }
 
 /// The part from one character to before another; without copying where the value is borrowed.
 fn part<'a>(value: &Value<'a>, (start, until): (usize, usize), call: &Call<'a>) -> Value<'a> {
     let at = |text: &str, chars: usize| {
-        text.char_indices().nth(chars).map_or(text.len(), |(offset, _)| offset)
+        text.char_indices()
+            .nth(chars)
+            .map_or(text.len(), |(offset, _)| offset)
     };
     match value {
         Value::Bytes(Cow::Borrowed(bytes)) => Value::Bytes(Cow::Borrowed(cut(bytes, start, until))),
@@ -182,7 +201,9 @@ fn substring<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         Some(size(position - 1))
     } else {
         let back = usize::try_from(position.unsigned_abs()).unwrap_or(usize::MAX);
-        chars_count(value, call).checked_sub(back).filter(|_| position != 0)
+        chars_count(value, call)
+            .checked_sub(back)
+            .filter(|_| position != 0)
     };
     let Some(start) = start else {
         return Ok(part(value, (0, 0), call));
@@ -212,9 +233,11 @@ fn rtrim<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn trimmed<'a>(values: &[Value<'a>], ends: Ends, call: &Call<'a>) -> Result<Value<'a>> {
     let bytes = convert::bytes(Call::arg(values, 0), call.ctx);
-    let removed = values.get(1).map_or(Cow::Borrowed(b" ".as_slice()), |value| {
-        convert::bytes(value, call.ctx)
-    });
+    let removed = values
+        .get(1)
+        .map_or(Cow::Borrowed(b" ".as_slice()), |value| {
+            convert::bytes(value, call.ctx)
+        });
     let mut rest: &[u8] = &bytes;
     if !removed.is_empty() {
         while let Some(next) = rest.strip_prefix(&*removed).filter(|_| ends != Ends::End) {
@@ -253,10 +276,17 @@ fn padded<'a>(
     }
     let missing = wanted - chars;
     let char_bytes = pad.chars().map(char::len_utf8).max().unwrap_or(1);
-    if !call.fits(missing.checked_mul(char_bytes).and_then(|n| n.checked_add(text.len()))) {
+    if !call.fits(
+        missing
+            .checked_mul(char_bytes)
+            .and_then(|n| n.checked_add(text.len())),
+    ) {
         return Ok(Value::Null);
     }
-    Ok(of_text(join(&text, pad.chars().cycle().take(missing).collect())))
+    Ok(of_text(join(
+        &text,
+        pad.chars().cycle().take(missing).collect(),
+    )))
 }
 
 fn repeat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -277,10 +307,13 @@ fn space<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn reverse<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(match Call::arg(values, 0) {
-        Value::Bytes(bytes) => {
-            Value::Bytes(Cow::Owned(bytes.iter().rev().copied().collect()))
-        }
-        other => of_text(convert::text(other, call.ctx).chars().rev().collect::<String>()),
+        Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.iter().rev().copied().collect())),
+        other => of_text(
+            convert::text(other, call.ctx)
+                .chars()
+                .rev()
+                .collect::<String>(),
+        ),
     })
 }
 
@@ -299,7 +332,9 @@ fn insert<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     let head = text.chars().take(start - 1);
     let tail = text.chars().skip(until);
-    Ok(of_text(head.chain(new.chars()).chain(tail).collect::<String>()))
+    Ok(of_text(
+        head.chain(new.chars()).chain(tail).collect::<String>(),
+    ))
 }
 
 fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -326,10 +361,13 @@ const FORMAT_DIGITS_MAX: i64 = 30;
 
 fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let digits = call.count(values, 1)?.clamp(0, FORMAT_DIGITS_MAX);
-    let number = convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
+    let number =
+        convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
     let width = usize::try_from(digits).unwrap_or(0);
     let scale = u8::try_from(digits).unwrap_or(0);
-    let exact = number.to_decimal().and_then(|number| number.rescale(38, scale));
+    let exact = number
+        .to_decimal()
+        .and_then(|number| number.rescale(38, scale));
     let text = match exact {
         Some(number) => number.to_string(),
         None => format!("{:.width$}", number.to_f64()),
@@ -338,8 +376,12 @@ fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn with_commas(number: &str) -> String {
-    let (whole, fraction) = number.split_once('.').map_or((number, None), |(w, f)| (w, Some(f)));
-    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let (whole, fraction) = number
+        .split_once('.')
+        .map_or((number, None), |(w, f)| (w, Some(f)));
+    let (sign, digits) = whole
+        .strip_prefix('-')
+        .map_or(("", whole), |digits| ("-", digits));
     let mut out = sign.to_owned();
     for (idx, digit) in digits.chars().enumerate() {
         if idx != 0 && (digits.len() - idx).is_multiple_of(3) {

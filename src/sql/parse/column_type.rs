@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cursor::Parser;
 use super::ddl::TableList;
 use super::index;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{ColumnDef, DefaultValue, IndexKind, KeyPart, KeyPartSource, Literal};
@@ -256,7 +256,7 @@ impl Parser<'_> {
             Word::VARBINARY => ColumnType::Varbinary {
                 bytes_max: self.bounded_length(column, VARCHAR_CHARS_MAX)?,
             },
-            Word::LONG => self.long_type()?,
+            Word::LONG => self.long_type(),
             Word::DATE => ColumnType::Date,
             Word::TIME => ColumnType::Time { fsp: self.fsp()? },
             Word::DATETIME => ColumnType::Datetime { fsp: self.fsp()? },
@@ -272,7 +272,7 @@ impl Parser<'_> {
         Ok(ty)
     }
 
-    fn other_type(&self, word: Word, at: super::lexer::Token) -> Result<ColumnType> {
+    fn other_type(&self, word: Word, at: super::token::Token) -> Result<ColumnType> {
         let known = matches!(
             word,
             Word::BIT
@@ -370,12 +370,12 @@ impl Parser<'_> {
     }
 
     /// `LONG [VARCHAR | VARBINARY]`.
-    fn long_type(&mut self) -> Result<ColumnType> {
+    fn long_type(&mut self) -> ColumnType {
         if self.eat_word(Word::VARBINARY) {
-            return Ok(ColumnType::Blob(LobSize::Medium));
+            return ColumnType::Blob(LobSize::Medium);
         }
         self.eat_word(Word::VARCHAR);
-        Ok(ColumnType::Text(LobSize::Medium))
+        ColumnType::Text(LobSize::Medium)
     }
 
     /// `(n)` of at most `most`.

@@ -1,7 +1,7 @@
 //! The parser's position in the tokens, what it can ask there, and its errors.
 
-use super::lexer::{Kind, Token};
 use super::literal;
+use super::token::{Kind, Token};
 use super::word::Word;
 use super::{HEIGHT_MAX, NESTING_MAX, PARAMETERS_MAX};
 use crate::error::{Code, Error, Result};
@@ -440,8 +440,8 @@ impl<'a> Parser<'a> {
     pub(super) fn syntax_error_at(&self, token: Token) -> Error {
         let start = usize::try_from(token.start).unwrap_or(0);
         let (before, rest) = self.sql.split_at_checked(start).unwrap_or((self.sql, &[]));
-        let newlines = before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         let near = String::from_utf8_lossy(rest.get(..NEAR_BYTES_MAX).unwrap_or(rest));
-        super::syntax_error(near.trim_end_matches(char::REPLACEMENT_CHARACTER), newlines + 1)
+        super::syntax_error(near.trim_end_matches(char::REPLACEMENT_CHARACTER), line)
     }
 }

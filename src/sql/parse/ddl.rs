@@ -1,7 +1,7 @@
 //! CREATE, DROP and TRUNCATE of databases and tables.
 
 use super::cursor::Parser;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{

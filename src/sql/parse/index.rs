@@ -1,7 +1,7 @@
 //! Keys and indexes: in CREATE TABLE and in CREATE INDEX.
 
 use super::cursor::Parser;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
 use crate::sql::ast::{
@@ -95,9 +95,10 @@ impl Parser<'_> {
             match self.word() {
                 Some(Word::INCLUDE) => {
                     self.bump();
-                    index.include = match self.eat_word(Word::ALL) {
-                        true => Include::All,
-                        false => Include::Columns(self.name_list()?),
+                    index.include = if self.eat_word(Word::ALL) {
+                        Include::All
+                    } else {
+                        Include::Columns(self.name_list()?)
                     };
                 }
                 Some(Word::WHERE) => index.filter = self.condition(Word::WHERE)?,

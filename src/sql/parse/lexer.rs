@@ -5,6 +5,7 @@
 //! "Language Structure".
 
 use super::TOKENS_MAX;
+use super::token::{Kind, Token};
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::Mode;
@@ -12,122 +13,23 @@ use crate::sql::context::Mode;
 /// The version that `/*!NNNNN … */` is compared with: what the server calls itself.
 const VERSION: u32 = 80_040;
 
-/// A piece of the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token {
-    /// What it is.
-    pub(super) kind: Kind,
-    /// Its first byte.
-    pub(super) start: u32,
-    /// Behind its last byte.
-    pub(super) end: u32,
-}
-
-/// What a [`Token`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The end of the statement: of the text, or `;`.
-    End,
-    /// Not of the language: an unclosed quote or comment, a stray character.
-    Bad,
-    /// An unquoted word of the grammar.
-    Word(Word),
-    /// Another unquoted name.
-    Name,
-    /// `` `name` ``, and `"name"` under `ANSI_QUOTES`.
-    Quoted,
-    /// `'text'`, `"text"`.
-    Text,
-    /// `N'text'`.
-    NationalText,
-    /// `_charset` before a literal.
-    Introducer,
-    /// `x'41'`, `0x41`.
-    Hex,
-    /// `b'01'`, `0b01`.
-    Bit,
-    /// `12`.
-    Int,
-    /// `1.2`.
-    Decimal,
-    /// `1e2`.
-    Double,
-    /// `?`.
-    Parameter,
-    /// `@name`.
-    UserVariable,
-    /// `/*+ … */` after a verb.
-    Hint,
-    /// `@@`.
-    AtAt,
-    /// `(`
-    OpenParen,
-    /// `)`
-    CloseParen,
-    /// `{`
-    OpenBrace,
-    /// `}`
-    CloseBrace,
-    /// `,`
-    Comma,
-    /// `.`
-    Dot,
-    /// `+`
-    Plus,
-    /// `-`
-    Minus,
-    /// `*`
-    Star,
-    /// `/`
-    Slash,
-    /// `%`
-    Percent,
-    /// `=`
-    Equal,
-    /// `<=>`
-    NullSafeEqual,
-    /// `<>`, `!=`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-    /// `<<`
-    ShiftLeft,
-    /// `>>`
-    ShiftRight,
-    /// `&`
-    Ampersand,
-    /// `&&`
-    AndAnd,
-    /// `|`
-    Pipe,
-    /// `||`
-    PipePipe,
-    /// `^`
-    Caret,
-    /// `~`
-    Tilde,
-    /// `!`
-    Bang,
-    /// `:=`
-    Assign,
-    /// `->`
-    Arrow,
-    /// `->>`
-    LongArrow,
-}
-
 /// Takes a text apart, up to the first `;`.
 pub(super) struct Lexer<'a> {
     sql: &'a [u8],
     mode: Mode,
     at: usize,
     in_versioned: bool,
+    has_comment: bool,
+}
+
+/// A statement in pieces.
+pub(super) struct Lexed {
+    /// Its tokens, [`Kind::End`] or [`Kind::Bad`] last.
+    pub(super) tokens: Vec<Token>,
+    /// Where the next statement begins.
+    pub(super) rest_offset: usize,
+    /// Whether there is a comment in it or in front of it.
+    pub(super) has_comment: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -137,11 +39,12 @@ impl<'a> Lexer<'a> {
             mode,
             at: 0,
             in_versioned: false,
+            has_comment: false,
         }
     }
 
-    /// The tokens of the first statement, an [`Kind::End`] last, and where the next one begins.
-    pub(super) fn statement(mut self) -> Result<(Vec<Token>, usize)> {
+    /// The tokens of the first statement.
+    pub(super) fn statement(mut self) -> Result<Lexed> {
         let mut tokens: Vec<Token> = Vec::with_capacity(self.sql.len() / 5 + 8);
         loop {
             let token = self.next(tokens.last().map(|token| token.kind))?;
@@ -152,21 +55,22 @@ impl<'a> Lexer<'a> {
                 ));
             }
             tokens.push(token);
-            match token.kind {
-                Kind::End => break,
-                Kind::Bad => return Ok((tokens, self.sql.len())),
-                _ => {}
+            if matches!(token.kind, Kind::End | Kind::Bad) {
+                break;
             }
         }
-        let nothing_more = self.skip_blanks(None) && self.at == self.sql.len();
-        Ok((
+        let has_comment = self.has_comment;
+        let is_bad = tokens.last().is_some_and(|token| token.kind == Kind::Bad);
+        let nothing_more = is_bad || (self.skip_blanks(None) && self.at == self.sql.len());
+        Ok(Lexed {
             tokens,
-            if nothing_more {
+            rest_offset: if nothing_more {
                 self.sql.len()
             } else {
                 self.at
             },
-        ))
+            has_comment,
+        })
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -275,11 +179,13 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_line(&mut self) {
+        self.has_comment = true;
         let line = self.rest().iter().position(|byte| *byte == b'\n');
         self.at += line.map_or(self.rest().len(), |length| length + 1);
     }
 
     fn skip_comment(&mut self) -> bool {
+        self.has_comment = true;
         let body = self.rest().get(2..).unwrap_or_default();
         let Some(length) = body.windows(2).position(|two| two == b"*/") else {
             return false;
@@ -290,6 +196,7 @@ impl<'a> Lexer<'a> {
 
     /// At `/*!`: enters the comment if its version is ours or older, else skips it.
     fn enter_versioned(&mut self) -> bool {
+        self.has_comment = true;
         let digits = self.rest().iter().skip(3).take(6);
         let digits: Vec<u8> = digits.copied().take_while(u8::is_ascii_digit).collect();
         let length = if digits.len() < 5 { 0 } else { digits.len() };
@@ -560,6 +467,10 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || 0x80 <= byte
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "stands beside u8::is_ascii_hexdigit"
+)]
 fn is_bit(byte: &u8) -> bool {
     matches!(byte, b'0' | b'1')
 }

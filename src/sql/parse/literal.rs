@@ -1,7 +1,7 @@
 //! What the bytes of a literal mean.
 
 use super::cursor::Parser;
-use super::lexer::{Kind, Token};
+use super::token::{Kind, Token};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::Literal;
 use crate::sql::context::Mode;
@@ -12,7 +12,7 @@ impl Parser<'_> {
         let token = self.token();
         let bytes = self.bytes(token);
         let literal = match token.kind {
-            Kind::Text | Kind::NationalText => return self.texts().map(Some),
+            Kind::Text | Kind::NationalText => return Ok(Some(self.texts())),
             Kind::Int => whole(&ascii(bytes)),
             Kind::Decimal => decimal(&ascii(bytes)),
             Kind::Double => double(&ascii(bytes))?,
@@ -26,7 +26,7 @@ impl Parser<'_> {
     }
 
     /// `'a' 'b'`: one text.
-    fn texts(&mut self) -> Result<Literal> {
+    fn texts(&mut self) -> Literal {
         let token = self.bump();
         let mut text = self.text_bytes(token);
         while self.is(Kind::Text) {
@@ -34,10 +34,10 @@ impl Parser<'_> {
             text.extend(self.text_bytes(token));
         }
         // What is not UTF-8 is kept for binary columns; a text column refuses it when written.
-        Ok(match String::from_utf8(text) {
+        match String::from_utf8(text) {
             Ok(text) => Literal::Text(text),
             Err(error) => Literal::Bytes(error.into_bytes()),
-        })
+        }
     }
 
     fn text_bytes(&self, token: Token) -> Vec<u8> {
@@ -143,20 +143,20 @@ fn grouped(bytes: &[u8], is_digit: impl Fn(u8) -> bool, size: usize, radix: u32)
 
 /// The text between quotes, escapes resolved.
 pub(super) fn unescaped(bytes: &[u8], mode: Mode) -> Vec<u8> {
-    let (quote, body) = body(bytes);
+    let (quote, inside) = body(bytes);
     let escapes = !mode.no_backslash_escapes;
-    if !body
+    if !inside
         .iter()
         .any(|byte| *byte == quote || (*byte == b'\\' && escapes))
     {
-        return body.to_vec();
+        return inside.to_vec();
     }
-    let mut text = Vec::with_capacity(body.len());
-    let mut rest = body.iter().copied();
+    let mut text = Vec::with_capacity(inside.len());
+    let mut rest = inside.iter().copied();
     while let Some(byte) = rest.next() {
         if byte == b'\\' && escapes {
             match rest.next() {
-                Some(escaped) => unescape(escaped, &mut text),
+                Some(behind) => unescape(behind, &mut text),
                 None => text.push(byte),
             }
         } else {
@@ -211,7 +211,7 @@ pub(super) fn utf8(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
         let bad = error.as_bytes().iter().skip(start).take(6);
-        let bad: String = bad.map(|byte| format!("{byte:02X}")).collect();
+        let bad = bad.fold(String::new(), |text, byte| text + &format!("{byte:02X}"));
         Error::new(
             Code::InvalidCharacterString,
             format!("Invalid utf8mb4 character string: '{bad}'"),

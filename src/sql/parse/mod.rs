@@ -11,21 +11,25 @@
     reason = "a rule of the grammar names the tokens it takes; all others are one syntax error"
 )]
 
-
+mod cast;
 mod column_type;
 mod cursor;
 mod ddl;
 mod expr;
+mod from;
 mod function;
+mod hint;
 mod index;
 mod lexer;
 mod literal;
+mod operand;
 mod query;
 mod session;
 mod show;
 mod statement;
 #[cfg(test)]
 pub(in crate::sql) mod tests;
+mod token;
 mod word;
 mod write;
 
@@ -74,19 +78,23 @@ pub struct Parsed {
 }
 
 /// Parses the first statement of `sql`. To run several, go on with `&sql[rest_offset..]` until
-/// `rest_offset == sql.len()`.
+/// `rest_offset == sql.len()`. A text of comments alone is a `DO` of nothing: MySQL answers OK.
 ///
 /// # Errors
 /// `EmptyQuery` for a text without statement, `Parse` for what is not of the language, `TooDeep`,
 /// `ParserCapacity` and `TooManyPlaceholders` for what passes a limit.
 pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
-    let (tokens, rest_offset) = lexer::Lexer::new(sql, mode).statement()?;
-    let mut parser = cursor::Parser::new(sql, mode, tokens);
-    let statement = parser.whole_statement()?;
+    let lexed = lexer::Lexer::new(sql, mode).statement()?;
+    let mut parser = cursor::Parser::new(sql, mode, lexed.tokens);
+    let statement = if parser.at_end() && lexed.has_comment {
+        Statement::Do(Vec::new())
+    } else {
+        parser.whole_statement()?
+    };
     Ok(Parsed {
         statement,
         parameters_count: parser.parameters_count(),
         end_offset: parser.start_offset(),
-        rest_offset,
+        rest_offset: lexed.rest_offset,
     })
 }

@@ -1,13 +1,13 @@
 //! SELECT and what may stand around it.
 
 use super::cursor::Parser;
-use super::lexer::{Kind, Token};
 use super::literal;
+use super::token::{Kind, Token};
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::sql::ast::{
-    Block, Cte, Expr, Hint, IndexHint, IndexHintKind, Join, JoinKind, Limit, Literal, Lock,
-    OrderItem, QueryBody, Select, SelectItem, SetOperator, TableFactor, TableName, TableRef,
+    Block, Cte, Expr, Limit, Literal, Lock, OrderItem, QueryBody, Select, SelectItem, SetOperator,
+    TableName, TableRef,
 };
 
 /// Bytes of a result column's name that is made from the text of its expression. A client was
@@ -315,151 +315,6 @@ impl Parser<'_> {
         text
     }
 
-    // Tables.
-
-    /// One or more tables between commas.
-    pub(super) fn table_refs(&mut self) -> Result<Vec<TableRef>> {
-        self.comma_list(Parser::table_ref)
-    }
-
-    fn table_ref(&mut self) -> Result<TableRef> {
-        let factor = self.table_factor()?;
-        let mut joins = Vec::new();
-        while let Some(join) = self.join()? {
-            joins.push(join);
-        }
-        Ok(TableRef { factor, joins })
-    }
-
-    fn join(&mut self) -> Result<Option<Join>> {
-        let natural = self.eat_word(Word::NATURAL);
-        let kind = match self.word() {
-            Some(Word::LEFT) => JoinKind::Left,
-            Some(Word::RIGHT) => JoinKind::Right,
-            Some(Word::JOIN | Word::INNER | Word::CROSS | Word::STRAIGHT_JOIN) => JoinKind::Inner,
-            _ if natural => return Err(self.syntax_error()),
-            _ => return Ok(None),
-        };
-        if !self.eat_word(Word::STRAIGHT_JOIN) {
-            match kind {
-                JoinKind::Inner => {
-                    self.eat_any(&[Word::INNER, Word::CROSS]);
-                }
-                JoinKind::Left | JoinKind::Right => {
-                    self.bump();
-                    self.eat_word(Word::OUTER);
-                }
-            }
-            self.expect_word(Word::JOIN)?;
-        }
-        let right = self.table_factor()?;
-        let on = self.condition(Word::ON)?;
-        let using = if on.is_none() && self.eat_word(Word::USING) {
-            self.name_list()?
-        } else {
-            Vec::new()
-        };
-        Ok(Some(Join {
-            kind,
-            natural,
-            right,
-            on,
-            using,
-        }))
-    }
-
-    fn table_factor(&mut self) -> Result<TableFactor> {
-        self.nested(|parser| {
-            let lateral = parser.eat_word(Word::LATERAL);
-            if parser.eat(Kind::OpenParen) {
-                if parser.begins_query() {
-                    return parser.derived_table();
-                }
-                if lateral {
-                    return Err(parser.syntax_error());
-                }
-                let tables = parser.table_refs()?;
-                parser.expect(Kind::CloseParen)?;
-                return Ok(TableFactor::Nested(tables));
-            }
-            if parser.is_word(Word::JSON_TABLE) {
-                return Err(Error::unsupported("JSON_TABLE"));
-            }
-            let name = parser.table_name()?;
-            if parser.is_word(Word::PARTITION) {
-                return Err(Error::unsupported("PARTITION"));
-            }
-            let alias = parser.table_alias()?;
-            let mut index_hints = Vec::new();
-            while let Some(hint) = parser.index_hint()? {
-                index_hints.push(hint);
-            }
-            Ok(TableFactor::Table {
-                name,
-                alias,
-                index_hints,
-            })
-        })
-    }
-
-    fn derived_table(&mut self) -> Result<TableFactor> {
-        let select = Box::new(self.subquery_rest()?);
-        let alias = self.table_alias()?;
-        let columns = if alias.is_some() {
-            self.optional_name_list()?
-        } else {
-            Vec::new()
-        };
-        Ok(TableFactor::Derived {
-            select,
-            alias,
-            columns,
-        })
-    }
-
-    /// `[AS] alias`.
-    pub(super) fn table_alias(&mut self) -> Result<Option<String>> {
-        if self.eat_word(Word::AS) || self.is_name() {
-            self.name().map(Some)
-        } else {
-            Ok(None)
-        }
-    }
-
-    fn index_hint(&mut self) -> Result<Option<IndexHint>> {
-        let index = matches!(self.word_ahead(1), Some(Word::INDEX | Word::KEY));
-        let kind = match self.word() {
-            Some(Word::USE) if index => IndexHintKind::Use,
-            Some(Word::FORCE) if index => IndexHintKind::Force,
-            Some(Word::IGNORE) if index => IndexHintKind::Ignore,
-            _ => return Ok(None),
-        };
-        self.bump();
-        self.bump();
-        if self.eat_word(Word::FOR) && !self.eat_word(Word::JOIN) {
-            if self.eat_any(&[Word::ORDER, Word::GROUP]).is_none() {
-                return Err(self.syntax_error());
-            }
-            self.expect_word(Word::BY)?;
-        }
-        self.expect(Kind::OpenParen)?;
-        let mut indexes = Vec::new();
-        while !self.is(Kind::CloseParen) {
-            indexes.push(if self.is_word(Word::PRIMARY) {
-                self.any_name()?
-            } else {
-                self.name()?
-            });
-            if !self.eat(Kind::Comma) {
-                break;
-            }
-        }
-        self.expect(Kind::CloseParen)?;
-        Ok(Some(IndexHint { kind, indexes }))
-    }
-
-    // Tails.
-
     /// `ORDER BY …`, if it is there.
     pub(super) fn order_by(&mut self) -> Result<Vec<OrderItem>> {
         if self.eat_words(&[Word::ORDER, Word::BY]) {
@@ -545,56 +400,6 @@ impl Parser<'_> {
             self.bump();
         }
     }
-
-    // Hints.
-
-    /// The hints of all `/*+ … */` here. What is no hint is left out: hints are never errors.
-    pub(super) fn hints(&mut self) -> Vec<Hint> {
-        let mut hints = Vec::new();
-        while self.is(Kind::Hint) {
-            let token = self.bump();
-            let text = String::from_utf8_lossy(self.bytes(token)).into_owned();
-            let text = text
-                .get(3..text.len().saturating_sub(2))
-                .unwrap_or_default();
-            let mut rest = text.trim_start_matches(is_hint_gap);
-            while let Some((hint, behind)) = hint(rest) {
-                hints.push(hint);
-                rest = behind.trim_start_matches(is_hint_gap);
-            }
-        }
-        hints
-    }
-}
-
-fn is_hint_gap(c: char) -> bool {
-    c.is_whitespace() || c == ','
-}
-
-/// The hint at the start of `text`, and what is behind it.
-fn hint(text: &str) -> Option<(Hint, &str)> {
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '`' | '.');
-    let length = text.find(|c| !is_name(c)).unwrap_or(text.len());
-    let (name, rest) = text.split_at_checked(length)?;
-    if name.is_empty() {
-        let mut chars = text.chars();
-        let stray = chars.next()?;
-        let (name, args) = (stray.to_string(), Vec::new());
-        return Some((Hint { name, args }, chars.as_str()));
-    }
-    let name = name.to_owned();
-    let Some(inside) = rest.trim_start().strip_prefix('(') else {
-        let args = Vec::new();
-        return Some((Hint { name, args }, rest));
-    };
-    let (inside, behind) = inside.split_once(')').unwrap_or((inside, ""));
-    let args = inside.split(',').map(|arg| {
-        arg.trim()
-            .trim_matches(|c| matches!(c, '\'' | '"' | '`'))
-            .to_owned()
-    });
-    let args = args.filter(|arg| !arg.is_empty()).collect();
-    Some((Hint { name, args }, behind))
 }
 
 /// A query of a body alone.

@@ -1,7 +1,7 @@
 //! SET, USE, transactions, KILL, PREPARE and kin.
 
 use super::cursor::Parser;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
 use crate::sql::ast::{
@@ -202,10 +202,10 @@ impl Parser<'_> {
     }
 
     /// At `BEGIN`.
-    pub(super) fn begin(&mut self) -> Result<Statement> {
+    pub(super) fn begin(&mut self) -> Statement {
         self.bump();
         self.eat_word(Word::WORK);
-        Ok(Statement::Begin(Begin::default()))
+        Statement::Begin(Begin::default())
     }
 
     /// At `START`.

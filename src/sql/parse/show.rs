@@ -1,7 +1,7 @@
 //! SHOW.
 
 use super::cursor::Parser;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
 use crate::sql::ast::{Show, ShowFilter, Statement, TableName};
@@ -138,8 +138,13 @@ impl Parser<'_> {
         let words = match word {
             Word::PROCEDURE | Word::FUNCTION if status => 2,
             Word::OPEN if open => 2,
-            Word::ENGINES | Word::PLUGINS | Word::PRIVILEGES | Word::CHARSET | Word::COLLATION => 1,
-            Word::TRIGGERS | Word::EVENTS => 1,
+            Word::ENGINES
+            | Word::PLUGINS
+            | Word::PRIVILEGES
+            | Word::CHARSET
+            | Word::COLLATION
+            | Word::TRIGGERS
+            | Word::EVENTS => 1,
             _ => return Ok(None),
         };
         (0..words).for_each(|_| {

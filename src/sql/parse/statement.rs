@@ -1,7 +1,7 @@
 //! The first words of a statement choose its rule.
 
 use super::cursor::Parser;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Describe, Explain, ExplainFormat, Statement};
@@ -82,7 +82,7 @@ impl Parser<'_> {
         match word {
             Word::SET => self.set(),
             Word::USE => self.use_database(),
-            Word::BEGIN => self.begin(),
+            Word::BEGIN => Ok(self.begin()),
             Word::START => self.start(),
             Word::COMMIT | Word::ROLLBACK => self.end_transaction(word),
             Word::SAVEPOINT => self.savepoint(),

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPSERT, UPDATE, DELETE.
 
 use super::cursor::Parser;
-use super::lexer::Kind;
+use super::token::Kind;
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::sql::ast::{

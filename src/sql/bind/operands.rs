@@ -1,0 +1,81 @@
+//! What operands mean to each other: the types of parameters, numbers in hexadecimal, rows.
+
+use super::literal;
+use crate::error::{Code, Error, Result};
+use crate::sql::expr::{Expr, ExprKind};
+use crate::types::{ColumnType, Value};
+
+/// The type of a value that is only known while the statement runs.
+pub(super) fn type_of(value: &Value<'_>) -> ColumnType {
+    match value {
+        Value::Int(_) => ColumnType::BIGINT,
+        Value::UInt(_) => ColumnType::BIGINT_UNSIGNED,
+        Value::Float(_) => ColumnType::Float,
+        Value::Double(_) => ColumnType::Double,
+        Value::Decimal(number) => ColumnType::Decimal {
+            precision: number.precision().max(number.scale()).max(1),
+            scale: number.scale(),
+        },
+        Value::Bytes(_) => ColumnType::Varbinary { bytes_max: None },
+        Value::Date(_) => ColumnType::Date,
+        Value::Time(time) => ColumnType::Time { fsp: time.fsp() },
+        Value::Datetime(datetime) => ColumnType::Datetime {
+            fsp: datetime.fsp(),
+        },
+        Value::Timestamp(timestamp) => ColumnType::Timestamp {
+            fsp: timestamp.fsp(),
+        },
+        Value::Year(_) => ColumnType::Year,
+        Value::Json(_) => ColumnType::Json,
+        Value::Null | Value::Text(_) | Value::Enum(_) => ColumnType::VARCHAR,
+    }
+}
+
+/// A parameter takes the type of what it meets.
+pub(super) fn take_type(a: &mut Expr, b: &Expr) {
+    if matches!(a.kind, ExprKind::Parameter(_)) && !matches!(b.kind, ExprKind::Parameter(_)) {
+        a.ty = b.ty.clone();
+    }
+}
+
+/// Both sides of a comparison: parameters get types, hexadecimal literals become numbers beside
+/// numbers.
+pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
+    if let (ExprKind::Row(left), ExprKind::Row(right)) = (&mut a.kind, &mut b.kind) {
+        let (lefts, rights) = (std::mem::take(left), std::mem::take(right));
+        let pairs = lefts.into_iter().zip(rights).map(|(a, b)| comparable(a, b));
+        (*left, *right) = pairs.unzip();
+        return (a, b);
+    }
+    take_type(&mut a, &b);
+    take_type(&mut b, &a);
+    if a.ty.is_numeric() {
+        b = literal::as_number(b);
+    } else if b.ty.is_numeric() {
+        a = literal::as_number(a);
+    }
+    (a, b)
+}
+
+/// # Errors
+/// 1241 when one side is a row and the other none, or one of another length.
+pub(super) fn same_width(a: &Expr, b: &Expr) -> Result<()> {
+    match (row_width(a), row_width(b)) {
+        (width, other) if width == other => Ok(()),
+        (width, _) => Err(operand_columns(width)),
+    }
+}
+
+fn row_width(expr: &Expr) -> usize {
+    match &expr.kind {
+        ExprKind::Row(members) => members.len(),
+        _ => 1,
+    }
+}
+
+pub(super) fn operand_columns(count: usize) -> Error {
+    Error::new(
+        Code::OperandColumns,
+        format!("Operand should contain {count} column(s)"),
+    )
+}
