@@ -7,12 +7,12 @@ use std::sync::Arc;
 use meseta::catalog::{Table, describe, persist};
 use meseta::error::Result;
 use meseta::exec::budget::Budget;
+use meseta::exec::ddl;
 use meseta::exec::group::Groups;
 use meseta::exec::row::{PairRow, ValuesRow};
 use meseta::exec::select::{self, Env};
 use meseta::exec::write::change::Target;
 use meseta::exec::write::row as stored;
-use meseta::exec::ddl;
 use meseta::kv::memory::Memory;
 use meseta::plan::explain::{self, Explained, Format, Source, Step};
 use meseta::plan::{self, Policy, TablePlan};
@@ -76,13 +76,23 @@ pub fn run(text: &[u8], depth: Depth) {
     front.tables = Tables::fixed();
     let mut rest = text;
     for _ in 0..STATEMENTS_MAX {
-        let Ok(parsed) = parse::parse_first(rest, front.ctx.mode) else { return };
-        assert!(parsed.end_offset <= parsed.rest_offset, "a statement that ends behind the next");
-        assert!(parsed.parameters_count <= parse::PARAMETERS_MAX, "too many parameters");
+        let Ok(parsed) = parse::parse_first(rest, front.ctx.mode) else {
+            return;
+        };
+        assert!(
+            parsed.end_offset <= parsed.rest_offset,
+            "a statement that ends behind the next"
+        );
+        assert!(
+            parsed.parameters_count <= parse::PARAMETERS_MAX,
+            "too many parameters"
+        );
         front.give_parameters(parsed.parameters_count);
         // An error is an answer.
         let _told = front.statement(&parsed.statement, depth);
-        rest = rest.get(parsed.rest_offset..).expect("the next statement begins in the text");
+        rest = rest
+            .get(parsed.rest_offset..)
+            .expect("the next statement begins in the text");
         if rest.is_empty() {
             return;
         }
@@ -93,9 +103,17 @@ impl Front {
     /// A session without tables.
     pub fn new(text: &[u8]) -> Front {
         let is_other = text.len() % 4 == 3;
-        let state = Arc::new(State::new(&Arc::new(Globals::default()), "a@b".to_owned(), 1));
+        let state = Arc::new(State::new(
+            &Arc::new(Globals::default()),
+            "a@b".to_owned(),
+            1,
+        ));
         state.set_database(Some(DATABASE.to_owned()));
-        let zone = if is_other { "America/St_Johns" } else { "+00:00" };
+        let zone = if is_other {
+            "America/St_Johns"
+        } else {
+            "+00:00"
+        };
         let ctx = EvalContext {
             now: Timestamp::from_micros(NOW_MICROS, 6).expect("is a time"),
             zone: Zone::parse(zone).expect("is a zone"),
@@ -105,13 +123,19 @@ impl Front {
             warnings: Arc::new(Warnings::default()),
             strict_write: false,
         };
-        Front { tables: Tables::none(), state, ctx }
+        Front {
+            tables: Tables::none(),
+            state,
+            ctx,
+        }
     }
 
     fn give_parameters(&mut self, parameters_count: usize) {
         let samples = [Sample::Usual, Sample::Null, Sample::Least, Sample::Greatest];
         let types = samples::TYPES.iter().skip(1).cycle();
-        let values = types.zip(samples.iter().cycle()).map(|(ty, sample)| samples::value(*sample, ty));
+        let values = types
+            .zip(samples.iter().cycle())
+            .map(|(ty, sample)| samples::value(*sample, ty));
         self.ctx.parameters = values.take(parameters_count.min(PARAMETERS_MAX)).collect();
     }
 
@@ -168,7 +192,11 @@ impl Front {
         }
         let table = ddl::define(create, DATABASE, &self.ctx)?;
         let read_back = persist::decode(&persist::encode(&table)).expect("a stored table is read");
-        assert_eq!(format!("{table:?}"), format!("{read_back:?}"), "a stored table changed");
+        assert_eq!(
+            format!("{table:?}"),
+            format!("{read_back:?}"),
+            "a stored table changed"
+        );
         self.check_text(&table);
         self.tables.add(table);
         Ok(())
@@ -182,12 +210,18 @@ impl Front {
             Ok(parsed) => parsed,
             Err(error) => panic!("{error:?} for SHOW CREATE TABLE: {text}"),
         };
-        let Statement::CreateTable(again) = parsed.statement else { panic!("not a table: {text}") };
+        let Statement::CreateTable(again) = parsed.statement else {
+            panic!("not a table: {text}")
+        };
         let again = match ddl::define(&again, DATABASE, &self.ctx) {
             Ok(again) => again,
             Err(error) => panic!("{error:?} for SHOW CREATE TABLE: {text}"),
         };
-        assert_eq!(text, describe::create_table(&again), "SHOW CREATE TABLE told something else");
+        assert_eq!(
+            text,
+            describe::create_table(&again),
+            "SHOW CREATE TABLE told something else"
+        );
     }
 }
 
@@ -204,7 +238,10 @@ impl Front {
                 warnings: Arc::clone(&self.ctx.warnings),
                 ..self.ctx
             },
-            policy: Policy { allow_full_scan, ..Policy::default() },
+            policy: Policy {
+                allow_full_scan,
+                ..Policy::default()
+            },
             cancel: Arc::default(),
             memory_bytes_max: MEMORY_BYTES_MAX,
             spill_dir: None,
@@ -222,7 +259,10 @@ impl Front {
         let _refusal = select::plan(select, table, &env);
         let plan = select::explain(select, table, &env)?;
         let _wide = select::plan(select, table, &self.env(true));
-        let mut steps = vec![Step::Limit { limit: limits.limit, offset: limits.offset }];
+        let mut steps = vec![Step::Limit {
+            limit: limits.limit,
+            offset: limits.offset,
+        }];
         if let Some(aggregation) = &select.aggregation {
             steps.push(Step::Aggregate {
                 keys: &aggregation.keys,
@@ -232,7 +272,10 @@ impl Front {
         }
         steps.extend(select.having.as_ref().map(Step::Having));
         if !select.order_by.is_empty() {
-            steps.push(Step::Sort { keys: &select.order_by, rows_kept: None });
+            steps.push(Step::Sort {
+                keys: &select.order_by,
+                rows_kept: None,
+            });
         }
         self.explain(Some((table, &select.alias, &plan)), steps);
         Ok(())
@@ -246,8 +289,12 @@ impl Front {
     }
 
     fn explain(&self, source: Option<(&Table, &str, &TablePlan)>, steps: Vec<Step<'_>>) {
-        let source =
-            source.map(|(table, alias, plan)| Source { table, alias, plan, rows_estimate: Some(1) });
+        let source = source.map(|(table, alias, plan)| Source {
+            table,
+            alias,
+            plan,
+            rows_estimate: Some(1),
+        });
         let explained = Explained {
             statement: explain::Statement::Select,
             source,
@@ -259,7 +306,11 @@ impl Front {
         for format in [Format::Traditional, Format::Tree, Format::Json] {
             let explanation = plan::explain(&explained, format);
             for row in &explanation.rows {
-                assert_eq!(row.len(), explanation.columns.len(), "a row of EXPLAIN is too short");
+                assert_eq!(
+                    row.len(),
+                    explanation.columns.len(),
+                    "a row of EXPLAIN is too short"
+                );
             }
         }
     }
@@ -307,8 +358,11 @@ impl Front {
         let exprs = select.outputs.iter().map(|output| &output.expr);
         let values: Result<Vec<Value<'_>>> = exprs.map(|expr| eval(expr, row, &self.ctx)).collect();
         let values = values?;
-        let types: Vec<ColumnType> =
-            select.outputs.iter().map(|output| output.column.ty.clone()).collect();
+        let types: Vec<ColumnType> = select
+            .outputs
+            .iter()
+            .map(|output| output.column.ty.clone())
+            .collect();
         let mut out = Vec::new();
         RowEncoder::text(values.len()).encode(&values, &self.ctx.zone, &mut out)?;
         RowEncoder::binary(types.iter()).encode(&values, &self.ctx.zone, &mut out)
@@ -319,12 +373,16 @@ impl Front {
             for lenient in [true, false] {
                 let mut values = self.defaults(&insert.table, lenient);
                 for (column_idx, value) in insert.columns.iter().zip(given) {
-                    let stored = self.stored(&insert.table, *column_idx, (value, &NoRow, lenient))?;
+                    let stored =
+                        self.stored(&insert.table, *column_idx, (value, &NoRow, lenient))?;
                     values[*column_idx] = stored;
                 }
                 self.encode(&insert.table, &values)?;
                 let old = row_of(&insert.table, Sample::Greatest);
-                let pair = PairRow { old: &old, new: &values };
+                let pair = PairRow {
+                    old: &old,
+                    new: &values,
+                };
                 for (column_idx, expr) in &insert.on_duplicate {
                     let value = eval_exact(expr, &pair, &self.ctx)?;
                     let _stored = self.coerced(&insert.table, *column_idx, (value, lenient));
@@ -351,7 +409,11 @@ impl Front {
     }
 
     fn defaults(&self, table: &Table, lenient: bool) -> Vec<Value<'static>> {
-        let place = stored::Stored { ctx: &self.ctx, row_number: 1, lenient };
+        let place = stored::Stored {
+            ctx: &self.ctx,
+            row_number: 1,
+            lenient,
+        };
         let columns = table.columns.iter();
         columns
             .map(|column| {
@@ -368,7 +430,11 @@ impl Front {
         (value, row, lenient): (&InsertValue, &dyn Row, bool),
     ) -> Result<Value<'static>> {
         let InsertValue::Expr(expr) = value else {
-            let place = stored::Stored { ctx: &self.ctx, row_number: 1, lenient };
+            let place = stored::Stored {
+                ctx: &self.ctx,
+                row_number: 1,
+                lenient,
+            };
             return place.default_of(&table.columns[column_idx]);
         };
         let value = eval_exact(expr, row, &self.ctx)?;
@@ -381,7 +447,11 @@ impl Front {
         column_idx: usize,
         (value, lenient): (Value<'_>, bool),
     ) -> Result<Value<'static>> {
-        let place = stored::Stored { ctx: &self.ctx, row_number: 1, lenient };
+        let place = stored::Stored {
+            ctx: &self.ctx,
+            row_number: 1,
+            lenient,
+        };
         place.coerce(value, &table.columns[column_idx])
     }
 
@@ -394,5 +464,9 @@ impl Front {
 }
 
 fn row_of(table: &Table, sample: Sample) -> Vec<Value<'static>> {
-    table.columns.iter().map(|column| samples::value(sample, &column.ty)).collect()
+    table
+        .columns
+        .iter()
+        .map(|column| samples::value(sample, &column.ty))
+        .collect()
 }

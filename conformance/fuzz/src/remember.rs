@@ -18,5 +18,6 @@ pub fn remember(input: &[u8]) {
     let Some(file) = &*FILE else { return };
     let mut bytes = (input.len() as u64).to_le_bytes().to_vec();
     bytes.extend_from_slice(input);
-    file.write_all_at(&bytes, 0).expect("the last input can be written");
+    file.write_all_at(&bytes, 0)
+        .expect("the last input can be written");
 }

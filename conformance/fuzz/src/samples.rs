@@ -20,8 +20,14 @@ pub static TYPES: LazyLock<Vec<ColumnType>> = LazyLock::new(|| {
         ColumnType::BIGINT_UNSIGNED,
         ColumnType::Float,
         ColumnType::Double,
-        ColumnType::Decimal { precision: 5, scale: 2 },
-        ColumnType::Decimal { precision: 38, scale: 30 },
+        ColumnType::Decimal {
+            precision: 5,
+            scale: 2,
+        },
+        ColumnType::Decimal {
+            precision: 38,
+            scale: 30,
+        },
         ColumnType::Char { chars_max: 4 },
         ColumnType::VARCHAR,
         ColumnType::Text(LobSize::Tiny),
@@ -106,7 +112,10 @@ pub fn value(sample: Sample, ty: &ColumnType) -> Value<'static> {
             let label = index.checked_sub(1).and_then(|idx| labels.get(idx));
             let label = label.map_or(String::new(), |label| label.to_string());
             let index = u16::try_from(index).expect("there are few labels");
-            Value::Enum(EnumValue { index, label: Cow::Owned(label) })
+            Value::Enum(EnumValue {
+                index,
+                label: Cow::Owned(label),
+            })
         }
     }
 }

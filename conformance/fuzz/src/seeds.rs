@@ -35,15 +35,27 @@ fn main() -> Result<()> {
     let sql = sql_inputs(root, &own)?;
     let format = fs::read_to_string(root.join("src/codec/FORMAT.md"))?;
     let mut all = vec![
-        Inputs { target: "packets", inputs: hex_inputs(&own.join("packets"))? },
-        Inputs { target: "key", inputs: vectors(&format, &["key", "system", "corrupt"]) },
-        Inputs { target: "row", inputs: vectors(&format, &["row", "corrupt"]) },
+        Inputs {
+            target: "packets",
+            inputs: hex_inputs(&own.join("packets"))?,
+        },
+        Inputs {
+            target: "key",
+            inputs: vectors(&format, &["key", "system", "corrupt"]),
+        },
+        Inputs {
+            target: "row",
+            inputs: vectors(&format, &["row", "corrupt"]),
+        },
     ];
     for inputs in &mut all {
         inputs.inputs.extend(hex_inputs(&own.join(inputs.target))?);
     }
     for target in SQL_TARGETS {
-        all.push(Inputs { target, inputs: sql.clone() });
+        all.push(Inputs {
+            target,
+            inputs: sql.clone(),
+        });
     }
     for Inputs { target, inputs } in &all {
         let directory = out.join(target);
@@ -60,7 +72,9 @@ fn main() -> Result<()> {
 /// The files of a directory that end so; none when there is no directory.
 fn files(directory: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let Ok(entries) = fs::read_dir(directory) else { return Ok(found) };
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Ok(found);
+    };
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|own| own == ending) {
@@ -94,7 +108,9 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
         .collect();
     let digits = digits?;
     let pairs = digits.chunks(2);
-    pairs.map(|pair| Some((pair.first()? << 4) | pair.get(1)?)).collect()
+    pairs
+        .map(|pair| Some((pair.first()? << 4) | pair.get(1)?))
+        .collect()
 }
 
 /// The bytes of the vectors in blocks of these kinds.
@@ -124,7 +140,10 @@ fn sql_inputs(root: &Path, own: &Path) -> Result<BTreeSet<Vec<u8>>> {
     for target in SQL_TARGETS {
         for path in files(&own.join(target), "sql")? {
             let text = fs::read_to_string(path)?;
-            inputs.extend(text.split("\n\n").map(|input| input.trim().as_bytes().to_vec()));
+            inputs.extend(
+                text.split("\n\n")
+                    .map(|input| input.trim().as_bytes().to_vec()),
+            );
         }
     }
     for path in files(&root.join("sql-tests"), "slt")? {
@@ -184,17 +203,46 @@ fn is_word(c: char) -> bool {
 fn dictionary(root: &Path) -> Result<String> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     let grammar = fs::read_to_string(root.join("src/sql/parse/word.rs"))?;
-    let is_keyword = |word: &&str| 1 < word.len() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-    words.extend(grammar.split(|c| !is_word(c)).filter(is_keyword).map(str::to_owned));
+    let is_keyword =
+        |word: &&str| 1 < word.len() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    words.extend(
+        grammar
+            .split(|c| !is_word(c))
+            .filter(is_keyword)
+            .map(str::to_owned),
+    );
     for path in files(&root.join("src/sql/functions"), "rs")? {
         for line in fs::read_to_string(path)?.lines() {
-            let name = line.trim().strip_prefix('"').and_then(|rest| rest.split_once("\" "));
+            let name = line
+                .trim()
+                .strip_prefix('"')
+                .and_then(|rest| rest.split_once("\" "));
             if let Some((name, _)) = name.filter(|(name, _)| name.chars().all(is_word)) {
                 words.insert(format!("{name}("));
             }
         }
     }
-    let signs = ["<=>", "<>", "<<", "->>", "||", "&&", ":=", "/*+", "*/", "'", "`", "x'", "@@", "1e308", "9223372036854775808", "-1", "'2024-02-29 12:34:56'", "0x", "\\xff"];
+    let signs = [
+        "<=>",
+        "<>",
+        "<<",
+        "->>",
+        "||",
+        "&&",
+        ":=",
+        "/*+",
+        "*/",
+        "'",
+        "`",
+        "x'",
+        "@@",
+        "1e308",
+        "9223372036854775808",
+        "-1",
+        "'2024-02-29 12:34:56'",
+        "0x",
+        "\\xff",
+    ];
     words.extend(signs.map(str::to_owned));
     Ok(words.iter().map(|word| format!("\"{word}\"\n")).collect())
 }

@@ -9,7 +9,11 @@ fuzz_target!(|input: &[u8]| {
     let whole = fuzz::packets(input, input.len());
     assert!(!whole.contains(&usize::MAX), "a packet without payload");
     for piece_bytes in [1, 5] {
-        assert_eq!(whole, fuzz::packets(input, piece_bytes), "pieces of {piece_bytes} bytes");
+        assert_eq!(
+            whole,
+            fuzz::packets(input, piece_bytes),
+            "pieces of {piece_bytes} bytes"
+        );
     }
     fuzz::command(input);
     fuzz::login(input);
