@@ -65,6 +65,8 @@ pub enum Depth {
 pub struct Front {
     tables: Tables,
     state: Arc<State>,
+    /// Empty while the values are not known, as when a statement is prepared.
+    parameter_types: Vec<ColumnType>,
     /// What statements may look at.
     pub ctx: EvalContext,
 }
@@ -87,7 +89,7 @@ pub fn run(text: &[u8], depth: Depth) {
             parsed.parameters_count <= parse::PARAMETERS_MAX,
             "too many parameters"
         );
-        front.give_parameters(parsed.parameters_count);
+        front.give_parameters(parsed.parameters_count, text.len() % 2 == 0);
         // An error is an answer.
         let _told = front.statement(&parsed.statement, depth);
         rest = rest
@@ -126,26 +128,31 @@ impl Front {
         Front {
             tables: Tables::none(),
             state,
+            parameter_types: Vec::new(),
             ctx,
         }
     }
 
-    fn give_parameters(&mut self, parameters_count: usize) {
+    fn give_parameters(&mut self, parameters_count: usize, types_known: bool) {
         let samples = [Sample::Usual, Sample::Null, Sample::Least, Sample::Greatest];
         let types = samples::TYPES.iter().skip(1).cycle();
         let values = types
             .zip(samples.iter().cycle())
             .map(|(ty, sample)| samples::value(*sample, ty));
         self.ctx.parameters = values.take(parameters_count.min(PARAMETERS_MAX)).collect();
+        let known = self.ctx.parameters.iter().filter(|_| types_known);
+        self.parameter_types = known.map(bind::parameter_type).collect();
     }
 
     fn statement(&mut self, statement: &Statement, depth: Depth) -> Result<()> {
         let state = Arc::clone(&self.state);
+        let types = self.parameter_types.clone();
         let names = Names {
             definitions: &self.tables,
             database: Some(DATABASE),
             mode: self.ctx.mode,
             facts: state.as_ref(),
+            parameters: &types,
         };
         match statement {
             Statement::Explain(explain) => return self.statement(&explain.statement, depth),
