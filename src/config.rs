@@ -355,6 +355,9 @@ fn parse_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// Threads that read many rows at a time, or write them; as many as tokio has by default.
+const READING_THREADS_MAX: usize = 512;
+
 impl Config {
     /// What the server opens.
     pub fn open_options(&self, port: u16) -> OpenOptions {
@@ -379,6 +382,13 @@ impl Config {
             shutdown_grace: Duration::from_secs(u64::from(self.shutdown_grace_s)),
             accounts: Accounts::new(self.root_password.clone()),
         }
+    }
+
+    /// Threads for work that blocks: reads of many rows, and one for each connection, which may sit
+    /// in `SLEEP()`.
+    pub fn blocking_threads_max(&self) -> usize {
+        let connections_max = usize::try_from(self.connections_max).unwrap_or(usize::MAX);
+        connections_max.saturating_add(READING_THREADS_MAX)
     }
 
     /// What is said when the server listens: where, how to connect, and what is unsafe.

@@ -34,6 +34,7 @@ fn start(config: &Config) -> Result<(), String> {
         .init();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(config.blocking_threads_max())
         .build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(serve(config))

@@ -1,14 +1,16 @@
 //! How a running statement learns that it should stop.
 //!
 //! One [`CancelToken`] per connection. KILL, a lost client, a deadline or the end of the server
-//! set it from any task; the statement calls [`CancelToken::check`] once per page, and awaits
-//! [`CancelToken::stopped`] beside anything that may wait long (a row lock, SLEEP). Nothing is
-//! aborted from outside: a commit that has begun ends.
+//! set it from any task; the statement calls [`CancelToken::check`] once per page and
+//! [`CancelToken::check_row`] once per row, because a row can be dear, and awaits
+//! [`CancelToken::stopped`] beside anything that may wait long (a row lock, a client that does not
+//! read). Nothing is aborted from outside: a commit that has begun ends.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
 use crate::error::{Code, Error, Result};
@@ -78,6 +80,9 @@ impl Stop {
 /// "No deadline", in [`CancelToken::deadline_micros`].
 const NO_DEADLINE: u64 = u64::MAX;
 
+/// Rows between two looks at the clock: a look costs as much as reading a small row.
+const CLOCK_ROWS: usize = 64;
+
 /// Tells the statements of one connection to stop.
 pub struct CancelToken {
     /// A [`Stop`] as its number; 0 while there is none.
@@ -86,6 +91,9 @@ pub struct CancelToken {
     deadline_micros: AtomicU64,
     born: Instant,
     changed: Notify,
+    /// Wakes threads in [`CancelToken::pause`]; the lock keeps a stop from falling in between.
+    awake: Condvar,
+    pausing: Mutex<()>,
 }
 
 impl Default for CancelToken {
@@ -95,6 +103,8 @@ impl Default for CancelToken {
             deadline_micros: AtomicU64::new(NO_DEADLINE),
             born: Instant::now(),
             changed: Notify::new(),
+            awake: Condvar::new(),
+            pausing: Mutex::new(()),
         }
     }
 }
@@ -112,6 +122,8 @@ impl CancelToken {
     pub fn stop(&self, stop: Stop) {
         self.stop.fetch_max(stop as u8, Ordering::AcqRel);
         self.changed.notify_waiters();
+        drop(self.pausing.lock());
+        self.awake.notify_all();
     }
 
     /// Why to stop, if at all.
@@ -156,6 +168,38 @@ impl CancelToken {
                 "Query execution was interrupted, maximum statement execution time exceeded",
             )),
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// As [`CancelToken::check`], to be called for every row of a loop with the row's place in it.
+    /// Hot: one load, and rarely a look at the clock.
+    ///
+    /// # Errors
+    /// As [`CancelToken::check`].
+    #[inline]
+    pub fn check_row(&self, row_idx: usize) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) == 0 && row_idx % CLOCK_ROWS != CLOCK_ROWS - 1 {
+            return Ok(());
+        }
+        self.check()
+    }
+
+    /// Blocks this thread until `duration` is over (`false`) or the statement should stop (`true`).
+    pub fn pause(&self, duration: Duration) -> bool {
+        let until = Instant::now().checked_add(duration);
+        let mut pausing = self.pausing.lock();
+        loop {
+            if self.check().is_err() {
+                return true;
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
+            match left.into_iter().chain(self.time_left()).min() {
+                Some(left) => drop(self.awake.wait_for(&mut pausing, left)),
+                None => self.awake.wait(&mut pausing),
+            }
         }
     }
 
@@ -226,6 +270,23 @@ mod tests {
         token.stop(Stop::Query);
         token.begin_statement();
         assert_eq!(token.check().unwrap_err().code(), Code::ConnectionKilled);
+    }
+
+    #[test]
+    fn a_pause_lasts_its_time_unless_stopped() {
+        let token = std::sync::Arc::new(CancelToken::default());
+        let before = Instant::now();
+        assert!(!token.pause(Duration::from_millis(20)));
+        assert!(Duration::from_millis(20) <= before.elapsed());
+        let stopper = std::sync::Arc::clone(&token);
+        let stop = std::thread::spawn(move || stopper.stop(Stop::Query));
+        assert!(token.pause(Duration::MAX));
+        stop.join().unwrap();
+        assert!(token.check_row(0).is_err());
+        token.begin_statement();
+        token.set_time_limit(Duration::from_millis(1));
+        assert!(token.pause(Duration::MAX));
+        assert!((0..CLOCK_ROWS).any(|row_idx| token.check_row(row_idx).is_err()));
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Rows of one table, batch by batch, along the access path the planner chose.
 //!
 //! What a batch costs is bounded: a page of a scan, or so many keys of a multi-get. Whoever drives
-//! a [`Reader`] checks [`super::cancel::Bounds`] once per batch.
+//! a [`Reader`] checks [`super::cancel::CancelToken`] once per batch.
 
 use std::collections::VecDeque;
 
@@ -18,6 +18,9 @@ const MULTI_GET_BATCH_KEYS: usize = 512;
 /// Rows of the first page of a scan: the first row arrives at once, and a short scan pays for
 /// what it reads.
 const FIRST_PAGE_ROWS: usize = 128;
+
+/// Batches without a row that are passed over in one go; then the driver looks whether to stop.
+const EMPTY_BATCHES_MAX: usize = 64;
 
 /// Reads the rows of one table.
 pub struct Reader {
@@ -57,12 +60,12 @@ impl Reader {
         }
     }
 
-    /// Fetches the next batch. `false` when there is none.
+    /// Fetches the next batch, which may be empty. `false` when there is none.
     ///
     /// # Errors
     /// Those of the engine.
     pub async fn advance(&mut self) -> Result<bool> {
-        loop {
+        for _ in 0..EMPTY_BATCHES_MAX {
             match std::mem::replace(&mut self.work, Work::Finished) {
                 Work::Finished => return Ok(false),
                 Work::Get(key) => {
@@ -85,6 +88,7 @@ impl Reader {
                 return Ok(true);
             }
         }
+        Ok(true)
     }
 
     async fn multi_get(&mut self, mut keys: VecDeque<Key>) -> Result<()> {

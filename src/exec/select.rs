@@ -238,7 +238,12 @@ impl SelectStream {
             let rows_wanted = limits
                 .limit
                 .and_then(|limit| limit.checked_add(limits.offset));
-            let sorter = Sorter::new(rows_wanted, budget("sort"), env.spill_dir.clone());
+            let sorter = Sorter::new(
+                rows_wanted,
+                budget("sort"),
+                env.spill_dir.clone(),
+                &env.cancel,
+            );
             let groups = select.aggregation.as_ref();
             let groups =
                 groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
@@ -323,6 +328,7 @@ impl SelectStream {
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
         for row_idx in 0..batch.len() {
+            work.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
                 break;
             };
@@ -414,6 +420,7 @@ struct RowWork<'s> {
     having: Option<&'s Expr>,
     residual: Option<&'s Expr>,
     ctx: &'s EvalContext,
+    cancel: &'s CancelToken,
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
     bytes: &'s mut Vec<u8>,
@@ -426,6 +433,7 @@ impl<'s> RowWork<'s> {
             having: stream.program.select.having.as_ref(),
             residual: stream.residual.as_ref(),
             ctx: &stream.ctx,
+            cancel: &stream.cancel,
             window: &mut stream.window,
             seen: stream.seen.as_mut(),
             bytes: &mut stream.bytes,
@@ -506,6 +514,7 @@ impl Collector {
             let Some((key, value)) = batch.get(row_idx) else {
                 break;
             };
+            stream.cancel.check_row(row_idx)?;
             let row = StoredRow::parse(table, layout, key, value)?;
             self.add(&program.select, &row, stream)?;
         }
@@ -560,7 +569,8 @@ impl Collector {
 
     fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
         if let Some(groups) = self.groups.take() {
-            for group in groups.into_groups() {
+            for (group_idx, group) in groups.into_groups().enumerate() {
+                stream.cancel.check_row(group_idx)?;
                 let row = group.finish(&stream.ctx)?;
                 self.add_output(select, &ValuesRow(&row), stream)?;
             }

@@ -5,14 +5,20 @@
 //! outputs. Records are compared by key bytes, then by arrival, so the sort is stable. Past the
 //! statement's memory, sorted runs go to a file without name in the data directory, which is gone
 //! when the statement ends or the server dies, and are merged from there.
+//!
+//! Rows are sorted in chunks, which are merged: between two chunks, and while merging, the sort can
+//! be stopped.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::budget::Budget;
+use super::cancel::CancelToken;
 use crate::error::{Code, Error, Result};
 
 /// Runs that are merged at once; each has a buffer of [`RUN_BUFFER_BYTES`].
@@ -23,6 +29,9 @@ const RUN_BUFFER_BYTES: usize = 64 * 1024;
 
 /// A top-N is kept in memory when it holds at most so many rows.
 const TOP_ROWS_MAX: u64 = 100_000;
+
+/// Rows that are sorted in one go: some milliseconds.
+const CHUNK_ROWS: usize = 16 * 1024;
 
 /// What a record costs beyond its bytes.
 const RECORD_OVERHEAD_BYTES: usize = 64;
@@ -41,6 +50,7 @@ pub struct Sorter {
     arrivals: u64,
     budget: Budget,
     spill_dir: Option<PathBuf>,
+    cancel: Arc<CancelToken>,
 }
 
 enum Mode {
@@ -48,6 +58,8 @@ enum Mode {
     Top(BinaryHeap<Record>, usize),
     All {
         rows: Vec<Record>,
+        /// Each sorted, of [`CHUNK_ROWS`].
+        chunks: Vec<Vec<Record>>,
         runs: Vec<Run>,
     },
 }
@@ -61,12 +73,18 @@ struct Run {
 impl Sorter {
     /// A sorter of which only the first `rows_wanted` rows will be taken, if that is known. With
     /// a `spill_dir` it may use the disk; without, it must fit into the budget.
-    pub fn new(rows_wanted: Option<u64>, budget: Budget, spill_dir: Option<PathBuf>) -> Sorter {
+    pub fn new(
+        rows_wanted: Option<u64>,
+        budget: Budget,
+        spill_dir: Option<PathBuf>,
+        cancel: &Arc<CancelToken>,
+    ) -> Sorter {
         let top = rows_wanted.filter(|rows| *rows <= TOP_ROWS_MAX);
         let mode = match top.and_then(|rows| usize::try_from(rows).ok()) {
             Some(rows) => Mode::Top(BinaryHeap::new(), rows),
             None => Mode::All {
                 rows: Vec::new(),
+                chunks: Vec::new(),
                 runs: Vec::new(),
             },
         };
@@ -75,6 +93,7 @@ impl Sorter {
             arrivals: 0,
             budget,
             spill_dir,
+            cancel: Arc::clone(cancel),
         }
     }
 
@@ -109,15 +128,21 @@ impl Sorter {
                 }
                 Ok(())
             }
-            Mode::All { rows, runs } => {
+            Mode::All { rows, chunks, runs } => {
                 if !self.budget.fits(bytes)
                     && let Some(dir) = &self.spill_dir
                 {
-                    runs.push(Run::write(dir, rows)?);
+                    let sources = sorted_chunks(rows, chunks);
+                    runs.push(Run::write(dir, sources, &self.cancel)?);
                     self.budget.reset();
                 }
                 self.budget.take(bytes)?;
                 rows.push(record());
+                if rows.len() == CHUNK_ROWS {
+                    rows.sort_unstable();
+                    chunks.push(std::mem::take(rows));
+                    self.cancel.check()?;
+                }
                 check_runs(runs.len())
             }
         }
@@ -130,19 +155,59 @@ impl Sorter {
     pub fn finish(self) -> Result<Sorted> {
         match self.mode {
             Mode::Top(heap, _) => Ok(Sorted::Memory(heap.into_sorted_vec().into_iter())),
-            Mode::All { mut rows, runs } if runs.is_empty() => {
+            Mode::All {
+                mut rows,
+                chunks,
+                runs,
+            } if runs.is_empty() && chunks.is_empty() => {
                 rows.sort_unstable();
                 Ok(Sorted::Memory(rows.into_iter()))
             }
-            Mode::All { mut rows, runs } => {
-                rows.sort_unstable();
-                let mut sources = vec![Source::Memory(rows.into_iter())];
+            Mode::All {
+                mut rows,
+                mut chunks,
+                runs,
+            } => {
+                let mut sources = sorted_chunks(&mut rows, &mut chunks);
                 for run in runs {
                     sources.push(Source::File(run.open()?));
                 }
                 Merge::new(sources).map(Sorted::Merge)
             }
         }
+    }
+}
+
+/// The chunks, and `rows` as the last of them; both are empty then.
+fn sorted_chunks(rows: &mut Vec<Record>, chunks: &mut Vec<Vec<Record>>) -> Vec<Source> {
+    rows.sort_unstable();
+    chunks.push(std::mem::take(rows));
+    let sources = chunks
+        .drain(..)
+        .map(|chunk| Source::Memory(chunk.into_iter()));
+    sources.collect()
+}
+
+/// Sorts as `sort_by` does, stably; between chunks it can be stopped.
+///
+/// # Errors
+/// Those of [`CancelToken::check`]; the rows are in any order then.
+pub fn sort_stoppable<T>(
+    rows: &mut [T],
+    mut order: impl FnMut(&T, &T) -> std::cmp::Ordering,
+    cancel: &CancelToken,
+) -> Result<()> {
+    let mut part_rows = CHUNK_ROWS;
+    loop {
+        for part in rows.chunks_mut(part_rows) {
+            cancel.check()?;
+            // After the first time both halves are in order, and this merges them.
+            part.sort_by(&mut order);
+        }
+        if rows.len() <= part_rows {
+            return Ok(());
+        }
+        part_rows = part_rows.saturating_mul(2);
     }
 }
 
@@ -219,22 +284,36 @@ impl Merge {
     }
 
     fn next_outputs(&mut self) -> Result<Option<Box<[u8]>>> {
-        let Some(Reverse((record, source_idx))) = self.heads.pop() else {
+        Ok(self.next()?.map(|record| record.outputs))
+    }
+
+    fn next(&mut self) -> Result<Option<Record>> {
+        let Some(mut head) = self.heads.peek_mut() else {
             return Ok(None);
         };
-        self.refill(source_idx)?;
-        Ok(Some(record.outputs))
+        let Reverse((_, source_idx)) = *head;
+        let following = match self.sources.get_mut(source_idx) {
+            Some(source) => source.next()?,
+            None => None,
+        };
+        let Reverse((record, _)) = match following {
+            Some(following) => std::mem::replace(&mut *head, Reverse((following, source_idx))),
+            None => PeekMut::pop(head),
+        };
+        Ok(Some(record))
     }
 }
 
 impl Run {
-    /// Sorts `rows` into a new file and empties them.
-    fn write(dir: &PathBuf, rows: &mut Vec<Record>) -> Result<Run> {
-        rows.sort_unstable();
+    /// Merges sorted rows into a new file.
+    fn write(dir: &PathBuf, sources: Vec<Source>, cancel: &CancelToken) -> Result<Run> {
+        let mut merge = Merge::new(sources)?;
         let file = tempfile::tempfile_in(dir).map_err(|error| spill_failed("making", &error))?;
         let mut writer = BufWriter::with_capacity(RUN_BUFFER_BYTES, file);
-        let records_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
-        for record in rows.drain(..) {
+        let mut records_count = 0;
+        while let Some(record) = merge.next()? {
+            cancel.check()?;
+            records_count += 1;
             record
                 .write(&mut writer)
                 .map_err(|error| spill_failed("writing", &error))?;
@@ -366,17 +445,52 @@ mod tests {
         wanted.sort_by_key(|row| row.0);
         let wanted: Vec<u8> = wanted.into_iter().map(|row| row.1).collect();
         let dir = tempfile::tempdir().unwrap();
-        let memory = Sorter::new(None, Budget::new("sort", 1 << 20), None);
+        let cancel = Arc::default();
+        let memory = Sorter::new(None, Budget::new("sort", 1 << 20), None, &cancel);
         assert_eq!(outputs_of(memory, &rows), wanted);
-        let disk = Sorter::new(None, Budget::new("sort", 700), Some(dir.path().into()));
+        let disk = Sorter::new(
+            None,
+            Budget::new("sort", 700),
+            Some(dir.path().into()),
+            &cancel,
+        );
         assert_eq!(outputs_of(disk, &rows), wanted);
-        let top = Sorter::new(Some(15), Budget::new("sort", 1 << 20), None);
+        let top = Sorter::new(Some(15), Budget::new("sort", 1 << 20), None, &cancel);
         assert_eq!(outputs_of(top, &rows), wanted[..15]);
     }
 
     #[test]
+    fn many_rows_are_sorted_in_chunks_that_can_be_stopped() {
+        let rows_count = u32::try_from(CHUNK_ROWS).unwrap() * 3 + 5;
+        let mixed = |number: u32| number.wrapping_mul(2_654_435_761) % 1000;
+        let cancel = Arc::<CancelToken>::default();
+        let fill = || {
+            let mut sorter = Sorter::new(None, Budget::new("sort", 1 << 30), None, &cancel);
+            for number in 0..rows_count {
+                let bytes = |number: u32| format!("{number:08}").into_bytes();
+                sorter.push(&bytes(mixed(number)), &bytes(number))?;
+            }
+            sorter.finish()
+        };
+        let mut in_order = fill().unwrap();
+        let found = std::iter::from_fn(|| in_order.next_outputs().unwrap());
+        let found = found.map(|bytes| std::str::from_utf8(&bytes).unwrap().parse().unwrap());
+        let found: Vec<u32> = found.collect();
+        let mut wanted: Vec<u32> = (0..rows_count).collect();
+        wanted.sort_by_key(|number| mixed(*number));
+        assert!(found == wanted);
+        let mut slice: Vec<u32> = (0..rows_count).collect();
+        let order = |a: &u32, b: &u32| mixed(*a).cmp(&mixed(*b));
+        sort_stoppable(&mut slice, order, &cancel).unwrap();
+        assert!(slice == wanted);
+        cancel.stop(super::super::cancel::Stop::Query);
+        assert!(fill().is_err());
+        assert!(sort_stoppable(&mut slice, order, &cancel).is_err());
+    }
+
+    #[test]
     fn without_a_disk_the_budget_is_an_error_that_names_the_operator() {
-        let mut sorter = Sorter::new(None, Budget::new("sort", 100), None);
+        let mut sorter = Sorter::new(None, Budget::new("sort", 100), None, &Arc::default());
         sorter.push(b"a", b"a").unwrap();
         let error = sorter.push(b"b", b"b").unwrap_err();
         assert_eq!(error.code(), Code::CapacityExceeded);

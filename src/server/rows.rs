@@ -67,12 +67,14 @@ pub(super) async fn stream(
         let page = rows.next_page(&mut sink).await;
         rows_count = sink.rows_count;
         let end = match page {
-            Ok(PageEnd::More) => {
-                wire.flush().await?;
-                // A scan whose client keeps up never waits; let others run on this thread.
-                yield_now().await;
-                continue;
-            }
+            Ok(PageEnd::More) => match wire.flush_unless_stopped().await? {
+                None => {
+                    // A scan whose client keeps up never waits; let others run on this thread.
+                    yield_now().await;
+                    continue;
+                }
+                Some(stopped) => Err(stopped),
+            },
             Ok(PageEnd::Last { warnings_count }) => Ok(warnings_count),
             Err(error) => Err(error),
         };

@@ -1,5 +1,9 @@
 //! Connections over loopback sockets, to a server on the memory engine.
 
+mod cancel;
+mod unfriendly;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,12 +21,21 @@ use crate::session::{OpenOptions, Shared, Storage};
 
 struct Running {
     address: std::net::SocketAddr,
+    shared: Arc<Shared>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl Running {
     async fn start(password: &str, connections_max: u32) -> Running {
+        Running::start_with(password, connections_max, Duration::from_secs(10)).await
+    }
+
+    async fn start_with(
+        password: &str,
+        connections_max: u32,
+        connect_timeout: Duration,
+    ) -> Running {
         let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Shared::open(OpenOptions {
@@ -40,17 +53,18 @@ impl Running {
         .unwrap();
         let options = Options {
             connections_max,
-            connect_timeout: Duration::from_secs(10),
+            connect_timeout,
             shutdown_grace: Duration::from_secs(10),
             accounts: Accounts::new(Password::of(password)),
         };
-        let server = Server::new(listener, options, shared);
+        let server = Server::new(listener, options, Arc::clone(&shared));
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.run(async move {
             let _ = stopped.await;
         }));
         Running {
             address,
+            shared,
             stop,
             task,
         }

@@ -9,8 +9,10 @@ use std::io;
 use std::net::TcpStream as StdTcpStream;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::task;
 use std::time::Duration;
 
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -65,6 +67,8 @@ pub(super) struct Wire {
     socket: Arc<TcpStream>,
     cancel: Arc<CancelToken>,
     pub(super) out: PacketWriter,
+    /// Bytes of `out` that are sent already.
+    sent: usize,
     pub(super) capabilities: Capabilities,
     pub(super) net_write_timeout: Duration,
 }
@@ -75,6 +79,7 @@ impl Wire {
             socket,
             cancel,
             out: PacketWriter::default(),
+            sent: 0,
             capabilities: Capabilities::default(),
             net_write_timeout: LAST_WORDS_TIMEOUT,
         }
@@ -100,19 +105,30 @@ impl Wire {
         }
     }
 
-    /// Sends everything.
+    /// Sends everything. May be dropped while it waits: the next call goes on from there.
     pub(super) async fn flush(&mut self) -> Result<(), Gone> {
-        let mut sent = 0;
-        while sent < self.out.bytes_count() {
-            let rest = self.out.bytes().get(sent..).unwrap_or(&[]);
+        while self.sent < self.out.bytes_count() {
+            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
             match self.socket.try_write(rest) {
-                Ok(count) => sent += count,
+                Ok(count) => self.sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
                 Err(error) => return Err(Gone::Failed(error)),
             }
         }
         self.out.clear();
+        self.sent = 0;
         Ok(())
+    }
+
+    /// Sends everything, unless the statement is to stop while the client does not read: then says
+    /// why, and what is left is sent with what comes after it.
+    pub(super) async fn flush_unless_stopped(&mut self) -> Result<Option<Error>, Gone> {
+        let cancel = Arc::clone(&self.cancel);
+        tokio::select! {
+            biased;
+            flushed = self.flush() => flushed.map(|()| None),
+            error = cancel.stopped() => Ok(Some(error)),
+        }
     }
 
     async fn writable(&self) -> Result<(), Gone> {
@@ -179,7 +195,8 @@ impl Wire {
     pub(super) fn last_words(&mut self, gone: &Gone) {
         if let Some(error) = gone.last_words() {
             self.error(&error);
-            let _ = self.socket.try_write(self.out.bytes());
+            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
+            let _ = self.socket.try_write(rest);
         }
     }
 }
@@ -210,9 +227,17 @@ impl Gone {
 pub(super) struct SocketPeer(pub(super) Arc<TcpStream>);
 
 impl Peer for SocketPeer {
-    /// Asks the system and not the runtime, whose threads may all be busy. A client that has sent
-    /// more and then closed is seen when that has been read.
+    /// Asks the system, because the runtime's threads may all be too busy to notice; and the runtime,
+    /// because the system tells of a client that has sent more and then closed (`COM_QUIT`, say)
+    /// only when that has been read.
     fn is_gone(&self) -> bool {
+        let mut ready = std::pin::pin!(self.0.ready(Interest::READABLE));
+        let mut looks = task::Context::from_waker(task::Waker::noop());
+        if let task::Poll::Ready(Ok(ready)) = ready.as_mut().poll(&mut looks)
+            && ready.is_read_closed()
+        {
+            return true;
+        }
         let Ok(descriptor) = self.0.as_fd().try_clone_to_owned() else {
             return false;
         };

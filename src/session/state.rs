@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::variables::{Globals, Locals};
 use crate::error::{Code, Error, Result};
+use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
 use crate::types::Value;
@@ -19,6 +22,7 @@ pub const USER_VARIABLES_MAX: usize = 10_000;
 pub struct State {
     user: String,
     connection_id: u32,
+    cancel: Arc<CancelToken>,
     kept: Mutex<Kept>,
 }
 
@@ -36,10 +40,16 @@ struct Kept {
 
 impl State {
     /// The state of a new session.
-    pub fn new(globals: &Arc<Globals>, user: String, connection_id: u32) -> State {
+    pub fn new(
+        globals: &Arc<Globals>,
+        user: String,
+        connection_id: u32,
+        cancel: &Arc<CancelToken>,
+    ) -> State {
         State {
             user,
             connection_id,
+            cancel: Arc::clone(cancel),
             kept: Mutex::new(Kept {
                 database: None,
                 locals: Locals::new(Arc::clone(globals)),
@@ -175,5 +185,20 @@ impl SessionFacts for State {
 
     fn version(&self) -> &'static str {
         super::VERSION
+    }
+
+    /// Another thread takes over the runtime's work meanwhile. A runtime of one thread, as tests
+    /// have it, waits.
+    fn pause(&self, duration: Duration) -> bool {
+        let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+        if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+            tokio::task::block_in_place(|| self.cancel.pause(duration))
+        } else {
+            self.cancel.pause(duration)
+        }
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        self.cancel.check()
     }
 }

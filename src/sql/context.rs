@@ -1,6 +1,7 @@
 //! What an evaluation may look at besides its row: the clock, the session, the parameters.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -31,6 +32,18 @@ pub trait SessionFacts: Send + Sync {
     fn found_rows(&self) -> u64;
     /// `VERSION()`.
     fn version(&self) -> &'static str;
+    /// `SLEEP()`: waits, without keeping others from running; whether it was ended early because
+    /// the statement is to stop. Without a session nothing is waited for.
+    fn pause(&self, _duration: Duration) -> bool {
+        false
+    }
+    /// For an evaluation that takes long: whether to go on with it.
+    ///
+    /// # Errors
+    /// When the statement is to stop: 1317 and its like.
+    fn check_stop(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The parts of `sql_mode` that change an evaluation.

@@ -13,6 +13,7 @@ use crate::exec::budget::Budget;
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow, ValuesRow};
 use crate::exec::select::row_limits;
+use crate::exec::sort;
 use crate::exec::transaction::{StatementWrites, Transaction};
 use crate::exec::tuple;
 use crate::kv::Key;
@@ -107,6 +108,9 @@ impl<'a> Target<'a> {
     }
 }
 
+/// A row that is to be changed, and what it is sorted by.
+type Keyed = (Vec<u8>, Found);
+
 /// A row that is to be changed.
 struct Found {
     key: Key,
@@ -124,6 +128,7 @@ pub(super) async fn update(
     let mut changed = 0_u64;
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
     for (row_idx, Found { key, values: old }) in found.into_iter().enumerate() {
+        env.cancel.check_row(row_idx)?;
         let new = updated(update, &old, row_idx + 1, env)?;
         if !row::same(&new, &old) {
             changed += 1;
@@ -181,7 +186,9 @@ pub(super) async fn delete(
 ) -> Result<Outcome> {
     let found = finder.find().await?;
     let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
-    for Found { key, .. } in found {
+    let cancel = &finder.env.cancel;
+    for (row_idx, Found { key, .. }) in found.into_iter().enumerate() {
+        cancel.check_row(row_idx)?;
         writes.must_be_unchanged(space(&delete.table), key.clone());
         writes.delete(space(&delete.table), key);
     }
@@ -244,7 +251,8 @@ impl Finder<'_> {
     async fn lock_found(&mut self, found: &[Found]) -> Result<()> {
         let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
         keys.sort_unstable();
-        for key in keys {
+        for (row_idx, key) in keys.into_iter().enumerate() {
+            self.env.cancel.check_row(row_idx)?;
             self.transaction
                 .lock(space(self.target.table), key, &self.env.cancel)
                 .await?;
@@ -260,6 +268,7 @@ impl Finder<'_> {
     ) -> Result<()> {
         let batch = reader.batch();
         for row_idx in 0..batch.len() {
+            self.env.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
                 break;
             };
@@ -281,7 +290,8 @@ impl Finder<'_> {
 
     fn sort(&self, found: &mut Vec<Found>) -> Result<()> {
         let mut keyed = Vec::with_capacity(found.len());
-        for row in found.drain(..) {
+        for (row_idx, row) in found.drain(..).enumerate() {
+            self.env.cancel.check_row(row_idx)?;
             let mut key = Vec::new();
             for OrderBy { expr, descending } in self.target.order_by {
                 let direction = if *descending {
@@ -295,7 +305,8 @@ impl Finder<'_> {
             }
             keyed.push((key, row));
         }
-        keyed.sort_by(|left, right| left.0.cmp(&right.0));
+        let by_key = |left: &Keyed, right: &Keyed| left.0.cmp(&right.0);
+        sort::sort_stoppable(&mut keyed, by_key, &self.env.cancel)?;
         found.extend(keyed.into_iter().map(|(_, row)| row));
         Ok(())
     }

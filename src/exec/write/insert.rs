@@ -62,7 +62,8 @@ impl Inserter<'_> {
             }
         } else {
             let old = self.old_rows(&rows).await?;
-            for (row, old) in rows.into_iter().zip(old) {
+            for (row_idx, (row, old)) in rows.into_iter().zip(old).enumerate() {
+                self.env.cancel.check_row(row_idx)?;
                 self.insert_over(&row, old, &mut counts)?;
             }
         }
@@ -92,9 +93,7 @@ impl Inserter<'_> {
     fn proposed_rows(&self, counts: &mut Counts) -> Result<Vec<Proposed>> {
         let mut rows = Vec::with_capacity(self.insert.rows.len());
         for (row_idx, given) in self.insert.rows.iter().enumerate() {
-            if row_idx % 1024 == 0 {
-                self.env.cancel.check()?;
-            }
+            self.env.cancel.check_row(row_idx)?;
             let values = self.values(given, row_idx + 1, counts)?;
             let key = row::key(self.table(), &values)?;
             rows.push(Proposed { values, key });
@@ -166,7 +165,8 @@ impl Inserter<'_> {
             return Ok(());
         }
         let space = space(&self.insert.table);
-        for key in sorted_keys(rows) {
+        for (row_idx, key) in sorted_keys(rows).into_iter().enumerate() {
+            self.env.cancel.check_row(row_idx)?;
             self.transaction.lock(space, key, &self.env.cancel).await?;
         }
         Ok(())
@@ -188,7 +188,8 @@ impl Inserter<'_> {
     /// The rows that are there under the proposed keys, locked.
     async fn old_rows(&mut self, rows: &[Proposed]) -> Result<Vec<Option<Bytes>>> {
         let space = space(&self.insert.table);
-        for key in sorted_keys(rows) {
+        for (row_idx, key) in sorted_keys(rows).into_iter().enumerate() {
+            self.env.cancel.check_row(row_idx)?;
             self.transaction.lock(space, key, &self.env.cancel).await?;
         }
         let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();

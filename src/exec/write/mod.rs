@@ -109,6 +109,7 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
         let mut writes = StatementWrites::default();
         let outcome = gather(program, env, transaction, &mut writes).await?;
         check_size(env, &writes)?;
+        env.cancel.check()?;
         if !env.autocommit {
             transaction.stage(writes)?;
             return Ok(outcome);

@@ -1,24 +1,46 @@
 //! `LIKE`: `%` is any run of characters, `_` any one, the escape character takes the next as it is.
 //!
 //! No allocation and no recursion: on a mismatch only the last `%` takes one character more, so
-//! the cost is at most text × pattern.
+//! the cost is at most text × pattern. That can be hours for long ones, so the caller is asked every
+//! [`STEPS_MAX`] steps whether to go on.
+
+use crate::error::Result;
+
+/// Steps between two questions: some microseconds.
+const STEPS_MAX: u32 = 4096;
 
 /// Whether the text matches the pattern, character by character.
-pub(crate) fn is_like(text: &str, pattern: &str, escape: Option<char>) -> bool {
+///
+/// # Errors
+/// That of `go_on`.
+pub(crate) fn is_like(
+    text: &str,
+    pattern: &str,
+    escape: Option<char>,
+    go_on: impl Fn() -> Result<()>,
+) -> Result<bool> {
     let rule = Rule {
         escape,
         step: char_bytes,
     };
-    rule.matches(text.as_bytes(), pattern.as_bytes())
+    rule.matches(text.as_bytes(), pattern.as_bytes(), go_on)
 }
 
 /// Whether the bytes match the pattern, byte by byte.
-pub(crate) fn is_like_bytes(bytes: &[u8], pattern: &[u8], escape: Option<char>) -> bool {
+///
+/// # Errors
+/// That of `go_on`.
+pub(crate) fn is_like_bytes(
+    bytes: &[u8],
+    pattern: &[u8],
+    escape: Option<char>,
+    go_on: impl Fn() -> Result<()>,
+) -> Result<bool> {
     let rule = Rule {
         escape,
         step: |_| 1,
     };
-    rule.matches(bytes, pattern)
+    rule.matches(bytes, pattern, go_on)
 }
 
 struct Rule {
@@ -37,18 +59,24 @@ enum Item<'p> {
 }
 
 impl Rule {
-    fn matches(&self, text: &[u8], pattern: &[u8]) -> bool {
+    fn matches(&self, text: &[u8], pattern: &[u8], go_on: impl Fn() -> Result<()>) -> Result<bool> {
         let (mut text, mut pattern) = (text, pattern);
         // After the last `%`: where the text was tried, and the pattern behind the `%`.
         let mut retry: Option<(&[u8], &[u8])> = None;
+        let mut steps = 0;
         loop {
+            steps += 1;
+            if steps == STEPS_MAX {
+                steps = 0;
+                go_on()?;
+            }
             let advanced = match self.item(pattern) {
-                Item::End if text.is_empty() => return true,
+                Item::End if text.is_empty() => return Ok(true),
                 Item::End => None,
                 Item::Any => {
                     let rest = pattern.get(1..).unwrap_or_default();
                     if rest.is_empty() {
-                        return true;
+                        return Ok(true);
                     }
                     retry = Some((text, rest));
                     Some((text, rest))
@@ -60,12 +88,12 @@ impl Rule {
                 (Some(next), _) => next,
                 (None, Some((tried, rest))) => {
                     let Some(after) = self.skip_one(tried) else {
-                        return false;
+                        return Ok(false);
                     };
                     retry = Some((after, rest));
                     (after, rest)
                 }
-                (None, None) => return false,
+                (None, None) => return Ok(false),
             };
         }
     }

@@ -239,21 +239,23 @@ impl<'a> Scope<'a> {
 
     fn is_like(self, operands: (&'a Expr, &'a Expr), escape: Option<char>) -> Result<Option<bool>> {
         let (text, pattern) = (self.value(operands.0)?, self.value(operands.1)?);
-        match (&text, &pattern) {
-            (Value::Null, _) | (_, Value::Null) => Ok(None),
+        let go_on = || self.ctx.facts.check_stop();
+        let matches = match (&text, &pattern) {
+            (Value::Null, _) | (_, Value::Null) => return Ok(None),
             (Value::Text(text), Value::Text(pattern)) => {
-                Ok(Some(like::is_like(text, pattern, escape)))
+                like::is_like(text, pattern, escape, go_on)
             }
             (Value::Bytes(bytes), pattern) => {
                 let pattern = convert::bytes(pattern, self.ctx);
-                Ok(Some(like::is_like_bytes(bytes, &pattern, escape)))
+                like::is_like_bytes(bytes, &pattern, escape, go_on)
             }
             (text, pattern) => {
                 let text = convert::text(text, self.ctx);
                 let pattern = convert::text(pattern, self.ctx);
-                Ok(Some(like::is_like(&text, &pattern, escape)))
+                like::is_like(&text, &pattern, escape, go_on)
             }
-        }
+        };
+        matches.map(Some)
     }
 
     fn is_regexp(self, text: &'a Expr, pattern: &'a Expr) -> Result<Option<bool>> {

@@ -485,9 +485,15 @@ proptest! {
         let text: Vec<char> = text.chars().collect();
         let wanted: Vec<char> = pattern.chars().collect();
         let text_again: String = text.iter().collect();
-        let is_like = like::is_like(&text_again, &pattern, Some('\\'));
+        let is_like = like::is_like(&text_again, &pattern, Some('\\'), || Ok(())).unwrap();
         prop_assert_eq!(is_like, plain_like(&text, &wanted));
-        let bytes = like::is_like_bytes(text_again.as_bytes(), pattern.as_bytes(), Some('\\'));
+        let bytes = like::is_like_bytes(
+            text_again.as_bytes(),
+            pattern.as_bytes(),
+            Some('\\'),
+            || Ok(()),
+        )
+        .unwrap();
         prop_assert_eq!(bytes, is_like);
     }
 }
@@ -506,7 +512,9 @@ fn plain_like(text: &[char], pattern: &[char]) -> bool {
 fn like_does_not_blow_up() {
     let text = "a".repeat(5000);
     let pattern = "%a".repeat(500) + "b";
-    assert!(!like::is_like(&text, &pattern, Some('\\')));
+    assert!(!like::is_like(&text, &pattern, Some('\\'), || Ok(())).unwrap());
+    let stop = || Err(Error::new(Code::QueryInterrupted, "stop"));
+    assert!(like::is_like(&text, &pattern, Some('\\'), stop).is_err());
 }
 
 #[test]

@@ -63,6 +63,7 @@ pub(crate) mod json;
 mod json_path;
 mod math;
 mod numeric;
+mod pause;
 mod result;
 mod search;
 mod text;
@@ -244,6 +245,7 @@ static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         json::TABLE,
         math::TABLE,
         numeric::TABLE,
+        pause::TABLE,
         search::TABLE,
         text::TABLE,
     ];
