@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
+use tokio::runtime::Runtime;
 
 use crate::protocol::Password;
 use crate::server::{self, Accounts};
@@ -384,11 +385,17 @@ impl Config {
         }
     }
 
-    /// Threads for work that blocks: reads of many rows, and one for each connection, which may sit
-    /// in `SLEEP()`.
-    pub fn blocking_threads_max(&self) -> usize {
+    /// What the server runs on. Beside its workers there are threads for work that blocks: reads of
+    /// many rows, and one for each connection, which may sit in `SLEEP()`.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn runtime(&self) -> std::io::Result<Runtime> {
         let connections_max = usize::try_from(self.connections_max).unwrap_or(usize::MAX);
-        connections_max.saturating_add(READING_THREADS_MAX)
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .max_blocking_threads(connections_max.saturating_add(READING_THREADS_MAX))
+            .build()
     }
 
     /// What is said when the server listens: where, how to connect, and what is unsafe.

@@ -27,15 +27,11 @@ fn main() -> ExitCode {
 }
 
 fn start(config: &Config) -> Result<(), String> {
-    let filter = EnvFilter::new(&config.log);
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(EnvFilter::new(&config.log))
         .with_writer(io::stderr)
         .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .max_blocking_threads(config.blocking_threads_max())
-        .build();
+    let runtime = config.runtime();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(serve(config))
 }

@@ -86,7 +86,8 @@ impl<'a> Command<'a> {
     /// 1047 when the command is unknown, 1835 when its packet ends early.
     pub fn parse(payload: &'a [u8]) -> Result<Command<'a>> {
         let mut reader = Reader::new(payload);
-        let code = reader.u8()?;
+        // An empty packet is a command that does not exist, as in MySQL.
+        let code = reader.u8().unwrap_or(0);
         Ok(match code {
             0x01 => Command::Quit,
             0x02 => Command::InitDb(reader.remaining()),

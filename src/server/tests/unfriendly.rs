@@ -227,7 +227,7 @@ async fn logins_that_fail() {
     wrong.receive().await;
     wrong.sequence = 7;
     wrong.send(&[0; 40]).await;
-    wrong.sequence = 2;
+    wrong.sequence = 1;
     assert!(wrong.error().await.starts_with("1156 08S01"));
     for length in 0..40 {
         let mut short = Client::connect(server.address).await;
