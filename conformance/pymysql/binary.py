@@ -364,6 +364,58 @@ def check_types(connection, equal):
             equal((declared, found[0]), (declared, (0,)))
 
 
+def check_exact(connection, equal):
+    """What is stored is what was sent: years by number and by text, bytes, NULL in every type."""
+    simple(connection, "CREATE TABLE be (id INT PRIMARY KEY, y YEAR, b BLOB, v VARBINARY(300))")
+    years = [
+        (Parameter(kind, number, unsigned), stored)
+        for kind in INTEGERS
+        for unsigned in (False, True)
+        for number, stored in ((0, 0), (1, 2001), (69, 2069), (70, 1970), (99, 1999))
+    ] + [
+        (Parameter(FIELD_TYPE.DOUBLE, 0.0), 0),
+        (Parameter(FIELD_TYPE.DOUBLE, 0.4), 0),
+        (Parameter(FIELD_TYPE.NEWDECIMAL, "0"), 0),
+        (text("0"), 2000),
+        (text("00"), 2000),
+        (text("0000"), 0),
+        (text("2155"), 2155),
+        (Parameter(FIELD_TYPE.BLOB, b"0"), 2000),
+    ]
+    insert = Statement(connection, "INSERT INTO be (id, y) VALUES (?, ?)")
+    update = Statement(connection, "UPDATE be SET y = ? WHERE id = ?")
+    select = Statement(connection, "SELECT y FROM be WHERE id = ?")
+    for at, (parameter, stored) in enumerate(years):
+        insert.execute(integer(at), parameter)
+        equal((parameter.kind, parameter.value, select.execute(integer(at))),
+              (parameter.kind, parameter.value, [(stored,)]))
+        update.execute(Parameter(FIELD_TYPE.NULL, None), integer(at))
+        equal(select.execute(integer(at)), [(None,)])
+        update.execute(parameter, integer(at))
+        equal(select.execute(integer(at)), [(stored,)])
+    # All bytes, those that are UTF-8 too, by every type that carries bytes.
+    upsert = Statement(connection, "REPLACE INTO be VALUES (?, NULL, ?, ?)")
+    select = Statement(connection, "SELECT b, v FROM be WHERE id = ?")
+    every = bytes(range(256))
+    for kind in (15, *range(249, 255)):
+        for data in (every, every[::-1], bytes(range(128)), "é\0".encode(), b"\xff", b"'\\", b""):
+            parameter = Parameter(kind, data)
+            upsert.execute(integer(1000), parameter, parameter)
+            equal((kind, select.execute(integer(1000))), (kind, [(data, data)]))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE be SET b = %s, v = %s WHERE id = 1000", (every, every))
+    equal(select.execute(integer(1000)), [(every, every)])
+    # NULL in every type, more than a byte of them, and mixed with values.
+    kinds = [*INTEGERS, *range(0, 1), 4, 5, 6, 7, 10, 11, 12, 13, 15, 16, *range(245, 255)]
+    echo = Statement(connection, "SELECT " + ", ".join("?" for _ in kinds))
+    equal(echo.execute(*(Parameter(kind, None) for kind in kinds)), [(None,) * len(kinds)])
+    for given in range(len(kinds)):
+        parameters = [Parameter(kind, None) for kind in kinds]
+        parameters[given] = integer(77)
+        (row,) = echo.execute(*parameters)
+        equal([at for at, value in enumerate(row) if value is not None], [given])
+
+
 def check_errors(connection, equal):
     """Numbers of errors around prepared statements; the connection works after each."""
 

@@ -96,6 +96,7 @@ impl Session {
     /// # Errors
     /// What the client is told; the rest of the text is skipped.
     pub async fn query(&mut self, sql: &[u8]) -> Result<Answer> {
+        let sql = without_end(sql);
         let parsed = match parse::parse_first(sql, self.settings.mode) {
             Ok(parsed) => parsed,
             Err(error) => return Err(self.failed(error)),
@@ -224,6 +225,14 @@ impl Session {
             strict_write: false,
         }
     }
+}
+
+/// A text without the semicolons and white space at its end, which mean nothing, as in MySQL.
+fn without_end(mut sql: &[u8]) -> &[u8] {
+    while let [rest @ .., b';' | b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C] = sql {
+        sql = rest;
+    }
+    sql
 }
 
 /// The wall clock, in microseconds.

@@ -72,7 +72,7 @@ struct Window {
 
 enum Phase {
     Streaming,
-    Collecting(Collector),
+    Collecting(Box<Collector>),
     Emitting(Sorted),
     Done,
 }
@@ -108,7 +108,7 @@ impl SelectStream {
             let groups = select.aggregation.as_ref();
             let groups =
                 groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
-            Phase::Collecting(Collector { groups, sorter })
+            Phase::Collecting(Box::new(Collector { groups, sorter }))
         };
         let reader = match (&select.table, &plan) {
             (Some(table), Some(plan)) => {

@@ -212,9 +212,7 @@ pub(super) fn to_year(value: &Value<'_>, mode: &StoreMode<'_>) -> Coerced<'stati
         | Value::Enum(_) => {}
     }
     match source(value, mode) {
-        Source::Whole(0) | Source::Double(0.0) => exact(Value::Year(0)),
         Source::Whole(number) => year_of(number_of_year(number)),
-        Source::Decimal(number) if number.is_zero() => exact(Value::Year(0)),
         Source::Decimal(number) => year_of(number_of_year(number.to_i128())),
         Source::Double(number) => year_of(number_of_year(round_f64(number))),
         Source::Text(text) => match read(text) {
@@ -225,14 +223,17 @@ pub(super) fn to_year(value: &Value<'_>, mode: &StoreMode<'_>) -> Coerced<'stati
             Read::Number(number, false) if number.is_zero() && text.trim_ascii().len() == 4 => {
                 exact(Value::Year(0))
             }
-            Read::Number(number, false) => year_of(number_of_year(number.to_i128())),
+            Read::Number(number, false) => match number.to_i128() {
+                0 => exact(Value::Year(2000)),
+                number => year_of(number_of_year(number)),
+            },
         },
     }
 }
 
 fn number_of_year(number: i128) -> i128 {
     match number {
-        0..=69 => number + 2000,
+        1..=69 => number + 2000,
         70..=99 => number + 1900,
         other => other,
     }
