@@ -278,7 +278,7 @@ fn commands() {
     );
     assert_eq!(
         Command::parse(b"").unwrap_err().code(),
-        Code::MalformedPacket
+        Code::UnknownCommand
     );
     assert_eq!(
         Command::parse(b"\x19\x01").unwrap_err().code(),

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -179,9 +180,14 @@ impl Sweeper {
     fn start(processes: Arc<Processes>) -> Sweeper {
         let ends = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ends);
+        let runtime = Handle::current();
         let sweep = move || {
             while !seen.load(Ordering::Relaxed) {
-                processes.sweep();
+                if processes.sweep() {
+                    // A worker that has nothing to do may wait beside the sockets while the one that
+                    // watched them is busy with a statement: this wakes it, and it watches them.
+                    runtime.spawn(async {});
+                }
                 thread::sleep(Duration::from_millis(SWEEP_MS));
             }
         };

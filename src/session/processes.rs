@@ -207,15 +207,18 @@ impl Processes {
         }
     }
 
-    /// Stops statements whose client is lost and connections that were idle for too long.
-    pub fn sweep(&self) {
+    /// Stops statements whose client is lost and connections that were idle for too long. Says
+    /// whether a statement is running that is not new.
+    pub fn sweep(&self) -> bool {
         let now_ms = self.now_ms();
+        let mut runs = false;
         for process in self.running.read().values() {
             let age_ms = now_ms.saturating_sub(process.since_ms.load(Ordering::Relaxed));
             if age_ms < YOUNG_MS {
                 continue;
             }
             let is_running = process.doing.lock().is_running;
+            runs |= is_running;
             if is_running && process.peer.is_gone() {
                 process.cancel.stop(Stop::ClientLost);
             }
@@ -223,6 +226,7 @@ impl Processes {
                 process.cancel.stop(Stop::IdleTooLong);
             }
         }
+        runs
     }
 
     fn now_ms(&self) -> u64 {
@@ -386,7 +390,7 @@ mod tests {
         while processes.now_ms() <= YOUNG_MS {
             std::thread::yield_now();
         }
-        processes.sweep();
+        assert!(processes.sweep());
         assert_eq!(lost.cancel().reason(), Some(Stop::ClientLost));
         assert_eq!(idle.cancel().reason(), Some(Stop::IdleTooLong));
         assert_eq!(fine.cancel().reason(), None);

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::exec::budget::Budget;
 use crate::exec::cancel::CancelToken;
 use crate::exec::group::{Groups, Seen};
+use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
@@ -54,6 +55,9 @@ pub struct SelectStream {
     seen: Option<Seen>,
     bytes: Vec<u8>,
     rows_read: u64,
+    pace: Pace,
+    /// How many rows of the reader's batch are streamed, when a turn ended within it.
+    batch_rows_done: usize,
 }
 
 /// Whether more rows may follow.
@@ -135,6 +139,8 @@ impl SelectStream {
             seen,
             bytes: Vec::new(),
             rows_read: 0,
+            pace: Pace::default(),
+            batch_rows_done: 0,
             program,
         }
     }
@@ -171,12 +177,13 @@ impl SelectStream {
             row.stream(&NoRow, sink)?;
             return Ok(Flow::Enough);
         };
-        if !reader.advance().await? {
+        if self.batch_rows_done == 0 && !reader.advance().await? {
             return Ok(Flow::Enough);
         }
         self.stream_batch(sink)
     }
 
+    /// Streams the rows of a batch, or as many as a turn has time for.
     fn stream_batch(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         let program = Arc::clone(&self.program);
         let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
@@ -188,7 +195,8 @@ impl SelectStream {
         let batch = reader.batch();
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
-        for row_idx in 0..batch.len() {
+        let mut rows_done = 0;
+        for row_idx in work.rows_done..batch.len() {
             work.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
                 break;
@@ -198,7 +206,12 @@ impl SelectStream {
                 flow = Flow::Enough;
                 break;
             }
+            if work.pace.is_over() {
+                rows_done = row_idx + 1;
+                break;
+            }
         }
+        self.batch_rows_done = rows_done;
         self.rows_read = reader.rows_read();
         self.reader = Some(reader);
         Ok(flow)
@@ -217,12 +230,15 @@ impl SelectStream {
                 if !reader.advance().await? {
                     break;
                 }
-                collector.add_batch(&program, &reader, self)?;
-                tokio::task::yield_now().await;
+                let mut rows_done = 0;
+                while rows_done < reader.batch().len() {
+                    rows_done = collector.add_batch(&program, &reader, (self, rows_done))?;
+                    tokio::task::yield_now().await;
+                }
                 self.rows_read = reader.rows_read();
             },
         }
-        self.phase = Phase::Emitting(collector.finish(&program.select, self)?);
+        self.phase = Phase::Emitting(collector.finish(&program.select, self).await?);
         Ok(())
     }
 
@@ -285,6 +301,8 @@ struct RowWork<'s> {
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
     bytes: &'s mut Vec<u8>,
+    pace: &'s mut Pace,
+    rows_done: usize,
 }
 
 impl<'s> RowWork<'s> {
@@ -298,6 +316,8 @@ impl<'s> RowWork<'s> {
             window: &mut stream.window,
             seen: stream.seen.as_mut(),
             bytes: &mut stream.bytes,
+            pace: &mut stream.pace,
+            rows_done: stream.batch_rows_done,
         }
     }
 
@@ -361,25 +381,30 @@ fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -
 }
 
 impl Collector {
+    /// Takes in the rows of a batch from `rows_done` on, or as many as a turn has time for. Returns
+    /// how many of the batch are done.
     fn add_batch(
         &mut self,
         program: &Program,
         reader: &Reader,
-        stream: &mut SelectStream,
-    ) -> Result<()> {
+        (stream, rows_done): (&mut SelectStream, usize),
+    ) -> Result<usize> {
         let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
         let batch = reader.batch();
-        for row_idx in 0..batch.len() {
+        for row_idx in rows_done..batch.len() {
             let Some((key, value)) = batch.get(row_idx) else {
                 break;
             };
             stream.cancel.check_row(row_idx)?;
             let row = StoredRow::parse(table, layout, key, value)?;
             self.add(&program.select, &row, stream)?;
+            if stream.pace.is_over() {
+                return Ok(row_idx + 1);
+            }
         }
-        Ok(())
+        Ok(batch.len())
     }
 
     fn add(&mut self, select: &Select, row: &dyn Row, stream: &mut SelectStream) -> Result<()> {
@@ -428,10 +453,11 @@ impl Collector {
         self.sorter.push(&stream.bytes, &outputs)
     }
 
-    fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
+    async fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
         if let Some(groups) = self.groups.take() {
             for (group_idx, group) in groups.into_groups().enumerate() {
                 stream.cancel.check_row(group_idx)?;
+                stream.pace.keep().await;
                 let row = group.finish(&stream.ctx)?;
                 self.add_output(select, &ValuesRow(&row), stream)?;
             }

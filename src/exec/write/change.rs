@@ -10,6 +10,7 @@ use crate::catalog::Table;
 use crate::codec::key::Direction;
 use crate::error::Result;
 use crate::exec::budget::Budget;
+use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow, ValuesRow};
 use crate::exec::select::row_limits;
@@ -126,9 +127,11 @@ pub(super) async fn update(
     let env = finder.env;
     let table = &update.table;
     let mut changed = 0_u64;
+    let mut pace = Pace::default();
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
     for (row_idx, Found { key, values: old }) in found.into_iter().enumerate() {
         env.cancel.check_row(row_idx)?;
+        pace.keep().await;
         let new = updated(update, &old, row_idx + 1, env)?;
         if !row::same(&new, &old) {
             changed += 1;
@@ -218,14 +221,19 @@ impl Finder<'_> {
             .unwrap_or(usize::MAX);
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
+        let mut pace = Pace::default();
         let mut reader = Reader::new(self.transaction.view(), self.target.table, &plan);
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
-            self.take_batch(&reader, plan.residual.as_ref(), (&mut found, &mut budget))?;
-            tokio::task::yield_now().await;
+            let mut rows_done = 0;
+            while rows_done < reader.batch().len() {
+                let into = (&mut found, &mut budget, &mut pace);
+                rows_done = self.take_rows((&reader, rows_done), plan.residual.as_ref(), into)?;
+                tokio::task::yield_now().await;
+            }
         }
         if !sorted {
-            self.sort(&mut found)?;
+            self.sort(&mut found).await?;
         }
         found.truncate(limit);
         if matches!(plan.access, Access::PrefixScan(_) | Access::FullScan) {
@@ -251,8 +259,10 @@ impl Finder<'_> {
     async fn lock_found(&mut self, found: &[Found]) -> Result<()> {
         let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
         keys.sort_unstable();
+        let mut pace = Pace::default();
         for (row_idx, key) in keys.into_iter().enumerate() {
             self.env.cancel.check_row(row_idx)?;
+            pace.keep().await;
             self.transaction
                 .lock(space(self.target.table), key, &self.env.cancel)
                 .await?;
@@ -260,14 +270,16 @@ impl Finder<'_> {
         Ok(())
     }
 
-    fn take_batch(
+    /// Takes the rows of a batch from `rows_done` on, or as many as a turn has time for. Returns how
+    /// many of the batch are done.
+    fn take_rows(
         &self,
-        reader: &Reader,
+        (reader, rows_done): (&Reader, usize),
         residual: Option<&Expr>,
-        (found, budget): (&mut Vec<Found>, &mut Budget),
-    ) -> Result<()> {
+        (found, budget, pace): (&mut Vec<Found>, &mut Budget, &mut Pace),
+    ) -> Result<usize> {
         let batch = reader.batch();
-        for row_idx in 0..batch.len() {
+        for row_idx in rows_done..batch.len() {
             self.env.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
                 break;
@@ -284,14 +296,19 @@ impl Finder<'_> {
                     values: row.to_values()?,
                 });
             }
+            if pace.is_over() {
+                return Ok(row_idx + 1);
+            }
         }
-        Ok(())
+        Ok(batch.len())
     }
 
-    fn sort(&self, found: &mut Vec<Found>) -> Result<()> {
+    async fn sort(&self, found: &mut Vec<Found>) -> Result<()> {
         let mut keyed = Vec::with_capacity(found.len());
+        let mut pace = Pace::default();
         for (row_idx, row) in found.drain(..).enumerate() {
             self.env.cancel.check_row(row_idx)?;
+            pace.keep().await;
             let mut key = Vec::new();
             for OrderBy { expr, descending } in self.target.order_by {
                 let direction = if *descending {

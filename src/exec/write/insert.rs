@@ -17,6 +17,7 @@ use super::row::{self, Stored};
 use super::{Env, Outcome, duplicate_entry, space};
 use crate::catalog::Table;
 use crate::error::Result;
+use crate::exec::pace::Pace;
 use crate::exec::row::{Layout, PairRow, StoredRow};
 use crate::exec::transaction::{StatementWrites, Transaction};
 use crate::kv::Key;
@@ -52,7 +53,7 @@ struct Counts {
 impl Inserter<'_> {
     pub(super) async fn run(mut self) -> Result<Outcome> {
         let mut counts = Counts::default();
-        let rows = self.proposed_rows(&mut counts)?;
+        let rows = self.proposed_rows(&mut counts).await?;
         let rows_count = rows.len();
         if is_blind(self.insert, self.env) {
             self.lock_if_contended(&rows).await?;
@@ -62,8 +63,10 @@ impl Inserter<'_> {
             }
         } else {
             let old = self.old_rows(&rows).await?;
+            let mut pace = Pace::default();
             for (row_idx, (row, old)) in rows.into_iter().zip(old).enumerate() {
                 self.env.cancel.check_row(row_idx)?;
+                pace.keep().await;
                 self.insert_over(&row, old, &mut counts)?;
             }
         }
@@ -90,10 +93,12 @@ impl Inserter<'_> {
         &self.insert.table
     }
 
-    fn proposed_rows(&self, counts: &mut Counts) -> Result<Vec<Proposed>> {
+    async fn proposed_rows(&self, counts: &mut Counts) -> Result<Vec<Proposed>> {
         let mut rows = Vec::with_capacity(self.insert.rows.len());
+        let mut pace = Pace::default();
         for (row_idx, given) in self.insert.rows.iter().enumerate() {
             self.env.cancel.check_row(row_idx)?;
+            pace.keep().await;
             let values = self.values(given, row_idx + 1, counts)?;
             let key = row::key(self.table(), &values)?;
             rows.push(Proposed { values, key });

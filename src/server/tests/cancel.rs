@@ -6,7 +6,6 @@
 use std::time::Instant;
 
 use super::*;
-use crate::session::processes::Kill;
 
 /// How soon a statement stops. A build without optimization takes longer for each row.
 const STOPS_WITHIN: Duration = if cfg!(debug_assertions) {
@@ -22,6 +21,9 @@ const RUNS_FOR: Duration = Duration::from_millis(60);
 const ATTEMPTS_MAX: usize = 4;
 
 const ROWS_COUNT: usize = 3000;
+
+/// One of these tests at a time: each keeps the machine busy and looks at the clock.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// 200 patterns that match nothing, over a text of a kilobyte: milliseconds for each row.
 fn dear_condition() -> String {
@@ -65,7 +67,7 @@ fn busy_statements() -> Vec<String> {
 }
 
 fn dear_rows() -> String {
-    let dear = "SHA2(REPEAT(CONNECTION_ID(), 100000), 512)";
+    let dear = "SHA2(REPEAT(CONNECTION_ID(), 500000), 512)";
     let rows = (0..ROWS_COUNT).map(|a| format!("({a} + 1000000, {dear})"));
     rows.collect::<Vec<_>>().join(",")
 }
@@ -83,11 +85,18 @@ impl Running {
         holder
             .done(&format!("INSERT INTO `default`.busy VALUES {rows}"))
             .await;
+        holder.done("SET wait_timeout = 100000").await;
         holder.done("BEGIN").await;
         holder
             .done("UPDATE `default`.busy SET b = 'held' WHERE a = 5")
             .await;
         (server, holder)
+    }
+
+    async fn killer(&self) -> Killer {
+        let mut client = Client::root(self.address, FLAGS).await;
+        client.done("SET wait_timeout = 100000").await;
+        Killer(tokio::sync::Mutex::new(client))
     }
 
     fn newest_id(&self) -> u32 {
@@ -124,9 +133,14 @@ impl Running {
         assert_eq!(self.command(id), Some("Query"), "{sql:.80} ended by itself");
         (victim, id)
     }
+}
 
-    fn kill(&self, id: u32, what: Kill) {
-        self.shared.processes().kill(id, what).unwrap();
+/// A connection that kills others.
+struct Killer(tokio::sync::Mutex<Client>);
+
+impl Killer {
+    async fn kill(&self, sql: &str) {
+        self.0.lock().await.done(sql).await;
     }
 }
 
@@ -156,7 +170,7 @@ async fn in_time(what: &str, case: impl AsyncFn() -> Duration) {
         let stopped_after = case().await;
         took.push(stopped_after);
         if stopped_after < STOPS_WITHIN {
-            println!("{:>4} ms: {what:.70}", stopped_after.as_millis());
+            println!("{took:>9.1?}: {what:.70}");
             return;
         }
     }
@@ -165,12 +179,14 @@ async fn in_time(what: &str, case: impl AsyncFn() -> Duration) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_query_stops_whatever_runs() {
+    let _alone = ALONE.lock().await;
     let (server, _holder) = Running::with_busy_table().await;
+    let killer = server.killer().await;
     for sql in busy_statements() {
         in_time(&sql, async || {
             let (mut victim, id) = server.victim(&sql).await;
             let stopped = Instant::now();
-            server.kill(id, Kill::Query);
+            killer.kill(&format!("KILL QUERY {id}")).await;
             assert_eq!(victim.failure().await, "ERR 1317", "{sql:.100}");
             let took = stopped.elapsed();
             victim.done("ROLLBACK").await;
@@ -182,12 +198,14 @@ async fn kill_query_stops_whatever_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_ends_the_connection_whatever_runs() {
+    let _alone = ALONE.lock().await;
     let (server, _holder) = Running::with_busy_table().await;
+    let killer = server.killer().await;
     for sql in busy_statements() {
         in_time(&sql, async || {
             let (_victim, id) = server.victim(&sql).await;
             let stopped = Instant::now();
-            server.kill(id, Kill::Connection);
+            killer.kill(&format!("KILL {id}")).await;
             server.reaches(id, None).await;
             stopped.elapsed()
         })
@@ -197,6 +215,7 @@ async fn kill_ends_the_connection_whatever_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_client_stops_whatever_runs() {
+    let _alone = ALONE.lock().await;
     let (server, _holder) = Running::with_busy_table().await;
     let mut statements = busy_statements();
     statements.push("SELECT SLEEP(100)".to_owned());
@@ -215,6 +234,7 @@ async fn a_lost_client_stops_whatever_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_may_be_lost_in_any_way() {
+    let _alone = ALONE.lock().await;
     let (server, _holder) = Running::with_busy_table().await;
     let sql = format!("SELECT a FROM `default`.busy WHERE {}", dear_condition());
     in_time("a reset", async || {
@@ -239,14 +259,16 @@ async fn a_client_may_be_lost_in_any_way() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_whose_client_does_not_read_is_stopped() {
+    let _alone = ALONE.lock().await;
     let server = Running::start("secret", 100).await;
     let mut maker = Client::root(server.address, FLAGS).await;
     maker.make_seq(300).await;
+    let killer = server.killer().await;
     let sql = large_result();
     in_time("KILL QUERY", async || {
         let (mut victim, id) = server.victim(&sql).await;
         let stopped = Instant::now();
-        server.kill(id, Kill::Query);
+        killer.kill(&format!("KILL QUERY {id}")).await;
         // Its rows and locks are given up though nothing more could be sent.
         server.reaches(id, Some("Sleep")).await;
         let took = stopped.elapsed();
@@ -258,7 +280,7 @@ async fn a_statement_whose_client_does_not_read_is_stopped() {
     in_time("KILL", async || {
         let (_victim, id) = server.victim(&sql).await;
         let stopped = Instant::now();
-        server.kill(id, Kill::Connection);
+        killer.kill(&format!("KILL {id}")).await;
         server.reaches(id, None).await;
         stopped.elapsed()
     })
@@ -284,7 +306,9 @@ async fn a_statement_whose_client_does_not_read_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sleep_waits_and_tells_when_it_was_interrupted() {
+    let _alone = ALONE.lock().await;
     let server = Running::start("secret", 100).await;
+    let killer = server.killer().await;
     let mut client = Client::root(server.address, FLAGS).await;
     let answer = |digit: &str| {
         [
@@ -308,7 +332,7 @@ async fn sleep_waits_and_tells_when_it_was_interrupted() {
             server.reaches(id, Some("Query")).await;
             tokio::time::sleep(RUNS_FOR).await;
             let stopped = Instant::now();
-            server.kill(id, Kill::Query);
+            killer.kill(&format!("KILL QUERY {id}")).await;
             assert_eq!(victim.packets(5).await, answer("1"));
             let took = stopped.elapsed();
             victim.done("DO SLEEP(0)").await;
@@ -334,7 +358,9 @@ async fn sleep_waits_and_tells_when_it_was_interrupted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sleepers_take_no_thread_from_others() {
+    let _alone = ALONE.lock().await;
     let server = Running::start("secret", 100).await;
+    let killer = server.killer().await;
     let mut sleepers = Vec::new();
     for _ in 0..20 {
         let mut sleeper = Client::root(server.address, FLAGS).await;
@@ -351,7 +377,30 @@ async fn sleepers_take_no_thread_from_others() {
     })
     .await;
     for (mut sleeper, id) in sleepers {
-        server.kill(id, Kill::Query);
+        killer.kill(&format!("KILL QUERY {id}")).await;
         assert_eq!(sleeper.packets(4).await[3], "\\x011");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_busy_statements_than_threads_leave_room_for_a_kill() {
+    let _alone = ALONE.lock().await;
+    let (server, _holder) = Running::with_busy_table().await;
+    let killer = server.killer().await;
+    let sql = format!("SELECT a FROM `default`.busy WHERE {}", dear_condition());
+    let mut others = Vec::new();
+    for _ in 0..5 {
+        others.push(server.victim(&sql).await);
+    }
+    in_time("KILL QUERY beside five busy statements", async || {
+        let (mut victim, id) = server.victim(&sql).await;
+        let stopped = Instant::now();
+        killer.kill(&format!("KILL QUERY {id}")).await;
+        assert_eq!(victim.failure().await, "ERR 1317");
+        stopped.elapsed()
+    })
+    .await;
+    for (_, id) in &others {
+        killer.kill(&format!("KILL {id}")).await;
     }
 }

@@ -1,0 +1,91 @@
+//! Turns of a long statement: how long it keeps its thread before it lets others run.
+//!
+//! A page of cheap rows takes less than a millisecond and a page of dear ones seconds; a KILL that
+//! nobody reads from its socket stops nothing. So loops over rows ask [`Pace::is_over`] after each
+//! row and yield when it says so. Hot: the clock is looked at as seldom as the rows are cheap.
+
+use std::time::{Duration, Instant};
+
+/// How long a turn is.
+const TURN: Duration = Duration::from_millis(5);
+
+/// The most rows between two looks at the clock.
+const STRIDE_MAX: u32 = 64;
+
+/// Rows before the first look: a short statement never looks.
+const STRIDE_FIRST: u32 = 4;
+
+/// Rows that together take longer than this are dear: the clock is looked at after each.
+const DEAR: Duration = Duration::from_millis(1);
+
+/// Counts rows, and now and then looks at the clock.
+#[derive(Debug)]
+pub struct Pace {
+    /// Since when this turn lasts, and the last look.
+    began_and_looked: Option<(Instant, Instant)>,
+    stride: u32,
+    rows_left: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            began_and_looked: None,
+            stride: STRIDE_FIRST,
+            rows_left: STRIDE_FIRST,
+        }
+    }
+}
+
+impl Pace {
+    /// To be called after each row: whether the turn is over. Then the next begins.
+    #[inline]
+    pub fn is_over(&mut self) -> bool {
+        self.rows_left = self.rows_left.saturating_sub(1);
+        self.rows_left == 0 && self.look()
+    }
+
+    fn look(&mut self) -> bool {
+        let now = Instant::now();
+        // Nobody has looked when the first turn began: it began about now.
+        let Some((began, looked)) = self.began_and_looked else {
+            self.began_and_looked = Some((now, now));
+            self.rows_left = self.stride;
+            return false;
+        };
+        self.stride = if DEAR < now.duration_since(looked) {
+            1
+        } else {
+            self.stride.saturating_mul(2).min(STRIDE_MAX)
+        };
+        self.rows_left = self.stride;
+        let is_over = TURN < now.duration_since(began);
+        self.began_and_looked = Some((if is_over { now } else { began }, now));
+        is_over
+    }
+
+    /// As [`Pace::is_over`], and lets others run then.
+    pub async fn keep(&mut self) {
+        if self.is_over() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dear_rows_end_a_turn_soon_and_cheap_ones_seldom() {
+        let mut pace = Pace::default();
+        let mut rows_count = 0;
+        while !pace.is_over() {
+            std::thread::sleep(Duration::from_millis(1));
+            rows_count += 1;
+        }
+        assert!(rows_count < 3 * STRIDE_FIRST, "{rows_count}");
+        let mut pace = Pace::default();
+        assert!((0..STRIDE_FIRST).all(|_| !pace.is_over()));
+    }
+}
