@@ -333,6 +333,10 @@ impl SelectStream {
             }
         }
         self.rows_read = reader.rows_read();
+        // Known now, the end goes out with the rows: a point read is answered by one send.
+        if reader.is_at_end() {
+            flow = Flow::Enough;
+        }
         self.reader = Some(reader);
         Ok(flow)
     }
