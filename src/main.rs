@@ -27,14 +27,12 @@ fn main() -> ExitCode {
 }
 
 fn start(config: &Config) -> Result<(), String> {
-    let filter = EnvFilter::new(&config.log);
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(EnvFilter::new(&config.log))
         .with_writer(io::stderr)
         .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(serve(config))
 }

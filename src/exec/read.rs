@@ -1,7 +1,7 @@
 //! Rows of one table, batch by batch, along the access path the planner chose.
 //!
 //! What a batch costs is bounded: a page of a scan, or so many keys of a multi-get. Whoever drives
-//! a [`Reader`] checks [`super::cancel::Bounds`] once per batch.
+//! a [`Reader`] checks its [`super::cancel::CancelToken`] once per batch.
 
 use std::collections::VecDeque;
 

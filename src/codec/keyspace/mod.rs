@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Which space a key lies in is not in the key: the storage contract addresses spaces beside it.
-//! The text of a key is made in [`print`] and nowhere else.
+//! The text of a key is made in [`mod@print`] and nowhere else.
 
 #![expect(
     clippy::big_endian_bytes,

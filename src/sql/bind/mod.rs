@@ -1,5 +1,5 @@
-//! From names to positions and types: [`ast`](super::ast) statements on rows become
-//! [`bound`](super::bound) ones.
+//! From names to positions and types: [`ast`] statements on rows become
+//! [`bound`] ones.
 //!
 //! Errors about names end here (1054, 1052, 1146, 1305, …), as do those about grouping. What the
 //! grammar has and this server does not is refused here with error 1235. Types of operators come

@@ -1,6 +1,6 @@
 //! From the bytes of a statement to its [`Statement`]: MySQL's lexical rules and grammar.
 //!
-//! `lexer` makes tokens, [`Parser`] walks them by recursive descent, one method per rule of the
+//! `lexer` makes tokens, `Parser` walks them by recursive descent, one method per rule of the
 //! grammar, spread over the files below by kind of statement. A parser of our own, since names of
 //! result columns, `near '…'` texts, `sql_mode`, MySQL's precedences and limits against hostile
 //! input all live here. Names are not looked up: that is `bind`.

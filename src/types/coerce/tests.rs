@@ -1,3 +1,5 @@
+//! What each column type makes of each value, in strict mode and without it.
+
 use super::*;
 use crate::types::column_type::{IntWidth, LobSize};
 use crate::types::{Date, Datetime, Decimal, Parsed};

@@ -1,3 +1,5 @@
+//! Decimals: their texts, their order, and arithmetic against exact integers.
+
 use proptest::prelude::*;
 
 use super::{DIGITS_MAX, Decimal, SCALE_MAX};

@@ -1,3 +1,5 @@
+//! Dates and times: their texts, numbers, calendars and zones.
+
 use proptest::prelude::*;
 
 use super::calendar::WeekMode;

@@ -1,3 +1,5 @@
+//! Values: how they are shown, turned into numbers, ordered and hashed.
+
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 

@@ -1,0 +1,158 @@
+//! The primary key of CREATE TABLE: the declared one, or the hidden one, and the column that counts.
+
+use crate::catalog::{Column, ColumnDefault, KeyPart, Table};
+use crate::codec::key::Direction;
+use crate::codec::row::ColumnId;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast;
+use crate::sql::context::{EvalContext, WarningLevel};
+use crate::types::ColumnType;
+use crate::types::column_type::IntWidth;
+
+/// Columns of one primary key.
+pub const KEY_COLUMNS_MAX: usize = 16;
+
+pub(super) fn define_key(
+    table: &mut Table,
+    parts: &[ast::KeyPart],
+    columns: &[ast::ColumnDef],
+) -> Result<()> {
+    if KEY_COLUMNS_MAX < parts.len() {
+        let text = format!(
+            "Too many key parts specified; max {KEY_COLUMNS_MAX} parts allowed, {} given",
+            parts.len()
+        );
+        return Err(Error::new(Code::TooManyKeyParts, text));
+    }
+    for part in parts {
+        let name = match &part.source {
+            ast::KeyPartSource::Column(name) => name,
+            ast::KeyPartSource::Prefix(..) => {
+                return Err(Error::unsupported("a prefix part in a primary key"));
+            }
+            ast::KeyPartSource::Expression(_) => {
+                return Err(Error::unsupported("an expression part in a primary key"));
+            }
+        };
+        let column_idx = table.column_idx(name).ok_or_else(|| {
+            let text = format!("Key column '{name}' doesn't exist in table");
+            Error::new(Code::KeyColumnMissing, text)
+        })?;
+        if table.key_position(column_idx).is_some() {
+            let text = format!("Duplicate column name '{name}'");
+            return Err(Error::new(Code::DuplicateColumn, text));
+        }
+        check_key_column(table, column_idx, columns)?;
+        let direction = if part.descending {
+            Direction::Desc
+        } else {
+            Direction::Asc
+        };
+        table.key.push(KeyPart {
+            column_idx,
+            direction,
+        });
+    }
+    for part in table.key.clone() {
+        if let Some(column) = table.columns.get_mut(part.column_idx) {
+            column.nullable = false;
+        }
+    }
+    Ok(())
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the other types can be in a key"
+)]
+fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]) -> Result<()> {
+    let (Some(column), Some(declared)) = (table.columns.get(column_idx), columns.get(column_idx))
+    else {
+        return Ok(());
+    };
+    if declared.nullable == Some(true) {
+        let text = "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use \
+                    UNIQUE instead";
+        return Err(Error::new(Code::PrimaryKeyNull, text));
+    }
+    match &column.ty {
+        ColumnType::Json => {
+            let text = format!("JSON column '{}' cannot be in a key", column.name);
+            Err(Error::new(Code::JsonKey, text))
+        }
+        ColumnType::Text(_) | ColumnType::Blob(_) => {
+            let text = format!(
+                "BLOB/TEXT column '{}' used in key specification without a key length: use \
+                 VARCHAR or VARBINARY",
+                column.name
+            );
+            Err(Error::new(Code::BlobKeyWithoutLength, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives a table without primary key its hidden `_rowid` (dialect §1), and says what that means.
+pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
+    let id = u32::try_from(table.columns.len() + 1).map_err(Error::internal)?;
+    ctx.warnings
+        .add(WarningLevel::Warning, Code::NoPrimaryKey, || {
+            format!(
+                "Table '{}' has no PRIMARY KEY: every filtered read of it is a full table scan",
+                table.name
+            )
+        });
+    if table.column_idx("_rowid").is_some() {
+        let text = "Column name '_rowid' is taken by the hidden key of a table without PRIMARY KEY";
+        return Err(Error::new(Code::DuplicateColumn, text));
+    }
+    table.key.push(KeyPart {
+        column_idx: table.columns.len(),
+        direction: Direction::Asc,
+    });
+    table.columns.push(Column {
+        id: ColumnId(id),
+        name: "_rowid".to_owned(),
+        ty: ColumnType::BIGINT,
+        nullable: false,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        hidden: true,
+        comment: String::new(),
+    });
+    Ok(())
+}
+
+/// `AUTO_INCREMENT`: one column, of the key, of 8 bytes, since its ids are spread (dialect §5).
+pub(super) fn check_auto_increment(table: &Table) -> Result<()> {
+    let mut columns = table
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.auto_increment);
+    let Some((column_idx, column)) = columns.next() else {
+        return Ok(());
+    };
+    if columns.next().is_some() || table.key_position(column_idx).is_none() {
+        let text = "Incorrect table definition; there can be only one auto column and it must be \
+                    defined as a key";
+        return Err(Error::new(Code::WrongAutoKey, text));
+    }
+    let big = matches!(
+        column.ty,
+        ColumnType::Int {
+            width: IntWidth::Big,
+            ..
+        }
+    );
+    if big {
+        return Ok(());
+    }
+    let text = format!(
+        "Incorrect column specifier for column '{}': AUTO_INCREMENT ids are spread over 63 bits \
+         and need BIGINT",
+        column.name
+    );
+    Err(Error::new(Code::WrongFieldSpec, text))
+}
