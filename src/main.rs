@@ -11,6 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
 
+/// Measured against the system's: see docs/decisions.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let ended = match config::load() {
         Ok(Request::Print(text)) => print(&text),
