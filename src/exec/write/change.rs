@@ -125,9 +125,10 @@ pub(super) async fn update(
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
     for (row_idx, Found { key, values: old }) in found.into_iter().enumerate() {
         let new = updated(update, &old, row_idx + 1, env)?;
+        // A row that stays as it is counts as read for writing too.
+        writes.must_be_unchanged(space(table), key.clone());
         if !row::same(&new, &old) {
             changed += 1;
-            writes.must_be_unchanged(space(table), key.clone());
             writes.put(space(table), key, row::value(table, &new)?);
         }
     }
@@ -301,19 +302,22 @@ impl Finder<'_> {
     }
 }
 
-/// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction.
+/// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction. They
+/// must be unchanged at its commit: the snapshot may be older than the locks.
 ///
 /// # Errors
 /// Refusals, 1205 and 1213.
 pub async fn lock_rows(target: Target<'_>, env: &Env, transaction: &mut Transaction) -> Result<()> {
     let layout = Layout::of(target.table);
-    Finder {
+    let mut finder = Finder {
         target,
         layout: &layout,
         env,
         transaction,
+    };
+    let mut reads = StatementWrites::default();
+    for Found { key, .. } in finder.find().await? {
+        reads.must_be_unchanged(space(target.table), key);
     }
-    .find()
-    .await
-    .map(|_| ())
+    transaction.stage(reads)
 }
