@@ -7,6 +7,7 @@ use std::sync::Arc;
 use meseta::config::{self, Config, Request};
 use meseta::server::{self, Server};
 use meseta::session::Shared;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tracing_subscriber::EnvFilter;
@@ -44,9 +45,8 @@ fn start(config: &Config) -> Result<(), String> {
 async fn serve(config: &Config) -> Result<(), String> {
     // The address first: a second server by mistake ends before it touches any data.
     let listener = server::listen(config.listen).await?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| format!("cannot listen: {error}"))?;
+    let address = listener.local_addr();
+    let address = address.map_err(|error| format!("cannot listen: {error}"))?;
     let shared = Shared::open(config.open_options(address.port())).await?;
     let server = Server::new(listener, config.server_options(), shared);
     let stop = stop_signal()?;
