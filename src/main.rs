@@ -36,9 +36,7 @@ fn start(config: &Config) -> Result<(), String> {
         .with_env_filter(EnvFilter::new(&config.log))
         .with_writer(io::stderr)
         .init();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(serve(config))
 }
 
