@@ -101,6 +101,14 @@ impl Locks {
         self.locked_count.load(Ordering::Acquire) == 0
     }
 
+    /// Whether someone holds the row; for goldens.
+    #[cfg(test)]
+    pub(crate) fn is_locked(&self, space: Space, key: &[u8]) -> bool {
+        let row = (space, key.to_vec());
+        self.shard(&row)
+            .is_ok_and(|shard| shard.lock().contains_key(&row))
+    }
+
     fn shard(&self, row: &RowKey) -> Result<&Mutex<HashMap<RowKey, Lock>>> {
         let hash = usize::try_from(self.hasher.hash_one(row) % 64).unwrap_or(0);
         self.shards

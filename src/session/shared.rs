@@ -73,7 +73,11 @@ impl Shared {
             .map_err(|error| error.message().to_owned())
     }
 
-    async fn over(
+    /// Serves what an engine holds that is open already.
+    ///
+    /// # Errors
+    /// 1712 when its definitions cannot be read; those of the engine.
+    pub async fn over(
         engine: Arc<dyn Engine>,
         spill_dir: Option<PathBuf>,
         options: &OpenOptions,
@@ -90,6 +94,12 @@ impl Shared {
             spill_dir,
             processes: Arc::default(),
         })
+    }
+
+    /// The row locks of the server, for tests.
+    #[cfg(test)]
+    pub(crate) fn locks(&self) -> &Arc<Locks> {
+        &self.locks
     }
 
     /// The connections of the server.

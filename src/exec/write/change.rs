@@ -7,7 +7,6 @@
 use super::row::{self, Stored};
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
-use crate::codec::key::Direction;
 use crate::error::Result;
 use crate::exec::budget::Budget;
 use crate::exec::pace::Pace;
@@ -21,7 +20,7 @@ use crate::kv::Key;
 use crate::plan::{self, Access, Purpose, TablePlan};
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{eval, eval_condition, eval_exact};
+use crate::sql::eval::{eval_condition, eval_exact};
 use crate::sql::expr::Expr;
 use crate::types::Value;
 
@@ -133,9 +132,10 @@ pub(super) async fn update(
         env.cancel.check_row(row_idx)?;
         pace.keep().await;
         let new = updated(update, &old, row_idx + 1, env)?;
+        // A row that stays as it is counts as read for writing too.
+        writes.must_be_unchanged(space(table), key.clone());
         if !row::same(&new, &old) {
             changed += 1;
-            writes.must_be_unchanged(space(table), key.clone());
             writes.put(space(table), key, row::value(table, &new)?);
         }
     }
@@ -310,16 +310,8 @@ impl Finder<'_> {
             self.env.cancel.check_row(row_idx)?;
             pace.keep().await;
             let mut key = Vec::new();
-            for OrderBy { expr, descending } in self.target.order_by {
-                let direction = if *descending {
-                    Direction::Desc
-                } else {
-                    Direction::Asc
-                };
-                let values = ValuesRow(&row.values);
-                let value = eval(expr, &values, &self.env.ctx)?;
-                tuple::push(&mut key, &value, &expr.ty, direction)?;
-            }
+            let values = ValuesRow(&row.values);
+            tuple::push_order(&mut key, self.target.order_by, &values, &self.env.ctx)?;
             keyed.push((key, row));
         }
         let by_key = |left: &Keyed, right: &Keyed| left.0.cmp(&right.0);
@@ -329,19 +321,22 @@ impl Finder<'_> {
     }
 }
 
-/// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction.
+/// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction. They
+/// must be unchanged at its commit: the snapshot may be older than the locks.
 ///
 /// # Errors
 /// Refusals, 1205 and 1213.
 pub async fn lock_rows(target: Target<'_>, env: &Env, transaction: &mut Transaction) -> Result<()> {
     let layout = Layout::of(target.table);
-    Finder {
+    let mut finder = Finder {
         target,
         layout: &layout,
         env,
         transaction,
+    };
+    let mut reads = StatementWrites::default();
+    for Found { key, .. } in finder.find().await? {
+        reads.must_be_unchanged(space(target.table), key);
     }
-    .find()
-    .await
-    .map(|_| ())
+    transaction.stage(reads)
 }

@@ -190,15 +190,20 @@ impl Inserter<'_> {
         Ok(())
     }
 
-    /// The rows that are there under the proposed keys, locked.
+    /// The rows that are there under the proposed keys, locked; each key is read once.
     async fn old_rows(&mut self, rows: &[Proposed]) -> Result<Vec<Option<Bytes>>> {
         let space = space(&self.insert.table);
-        for (row_idx, key) in sorted_keys(rows).into_iter().enumerate() {
+        let keys: Vec<Key> = sorted_keys(rows).into_iter().cloned().collect();
+        for (row_idx, key) in keys.iter().enumerate() {
             self.env.cancel.check_row(row_idx)?;
             self.transaction.lock(space, key, &self.env.cancel).await?;
         }
-        let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
-        Ok(self.transaction.view().multi_get(space, &keys).await?)
+        let values = self.transaction.view().multi_get(space, &keys).await?;
+        let old = rows.iter().map(|row| {
+            let position = keys.binary_search(&row.key).ok()?;
+            values.get(position)?.clone()
+        });
+        Ok(old.collect())
     }
 
     fn insert_over(
@@ -258,17 +263,13 @@ impl Inserter<'_> {
                     (false, true) => 1,
                     (false, false) => 0,
                 };
-                if changed {
-                    self.put(&row.key, &new)
-                } else {
-                    Ok(())
-                }
+                self.put_changed(row, &new, old)
             }
             InsertKind::Replace => {
                 let changed = !row::same(&row.values, old);
                 counts.duplicates += u64::from(changed);
                 counts.affected += if changed { 2 } else { 1 };
-                self.put(&row.key, &row.values)
+                self.put_changed(row, &row.values, old)
             }
             InsertKind::Upsert => {
                 let mut merged = old.to_vec();
@@ -280,7 +281,7 @@ impl Inserter<'_> {
                     }
                 }
                 counts.affected += 1;
-                self.put(&row.key, &merged)
+                self.put_changed(row, &merged, old)
             }
         }
     }
@@ -315,6 +316,19 @@ impl Inserter<'_> {
             row::touch(&self.insert.table, &mut new, old, &self.env.ctx)?;
         }
         Ok(new)
+    }
+
+    /// Writes a row that was there, unless it stays as it is.
+    fn put_changed(
+        &mut self,
+        row: &Proposed,
+        new: &[Value<'static>],
+        old: &[Value<'static>],
+    ) -> Result<()> {
+        if row::same(new, old) {
+            return Ok(());
+        }
+        self.put(&row.key, new)
     }
 
     fn put(&mut self, key: &Key, values: &[Value<'static>]) -> Result<()> {

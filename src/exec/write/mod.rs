@@ -8,6 +8,9 @@ pub mod change;
 pub mod insert;
 pub mod row;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use super::cancel::CancelToken;

@@ -1,0 +1,279 @@
+//! Goldens of writes: statements in, what they ask of the storage engine out.
+//!
+//! Every case starts with a new server in memory that has the `table` and `rows` of the directives
+//! before it. A line `2: …` is a statement of a second connection. Keys are shown by their parts,
+//! rows by their columns, and `locked` marks a key that a transaction or statement holds at that
+//! moment. Ids that the server makes are random: they are shown as `#1`, `#2` in order of
+//! appearance; the present is shown as `now`.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most values are shown as they are"
+)]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+
+use crate::catalog::{Table, persist};
+use crate::codec::keyspace::{self, SystemKey};
+use crate::error::Result;
+use crate::exec::cancel::CancelToken;
+use crate::exec::locks::Locks;
+use crate::exec::row::{Layout, StoredRow};
+use crate::exec::rows::{PageEnd, RowSink};
+use crate::kv::Space;
+use crate::kv::memory::Memory;
+use crate::kv::testing::Recorder;
+use crate::plan::testing::{self, directive};
+use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
+use crate::types::Value;
+
+/// Integers from here on are ids that the server made.
+const IDS_START: i64 = 1 << 32;
+
+/// Moments from here on are the present; the goldens themselves name earlier ones.
+const PRESENT_START: &str = "2025";
+
+#[test]
+fn goldens_of_writes() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let answer = |directives: &[String], input: &str| runtime.block_on(run(directives, input));
+    let cases = testing::run_goldens("src/exec/testdata/writes", &answer);
+    assert!(50 <= cases, "only {cases} cases");
+}
+
+async fn run(directives: &[String], input: &str) -> String {
+    let server = Server::start().await;
+    let mut sessions = [server.session(1), server.session(2)];
+    for (name, start) in [
+        ("table", "CREATE TABLE t "),
+        ("rows", "INSERT INTO t VALUES "),
+    ] {
+        if let Some(text) = directive(directives, name).filter(|text| *text != "none") {
+            ask(&mut sessions[0], &format!("{start}{text}")).await;
+        }
+    }
+    server.recorder.take();
+    server.shown.ids.lock().clear();
+    let statements: Vec<&str> = input.lines().collect();
+    let mut lines = Vec::new();
+    for line in &statements {
+        let (session, sql) = match line.strip_prefix("2: ") {
+            Some(sql) => (&mut sessions[1], sql),
+            None => (&mut sessions[0], *line),
+        };
+        let outcome = ask(session, sql).await;
+        if 1 < statements.len() {
+            lines.push(format!("> {line}"));
+        }
+        lines.extend(server.recorder.take());
+        lines.push(outcome);
+    }
+    lines.join("\n")
+}
+
+/// Runs one statement; the outcome in a line.
+async fn ask(session: &mut Session, sql: &str) -> String {
+    let outcome = match session.query(sql.as_bytes()).await {
+        Ok(answer) => match answer.reply {
+            Reply::Done(done) => {
+                let warnings = match done.warnings_count {
+                    0 => String::new(),
+                    count => format!(", warnings {count}"),
+                };
+                Ok(format!("affected {}{warnings}", done.affected_rows))
+            }
+            Reply::Rows(mut result) => {
+                let mut rows = RowsCount(0);
+                let ended = loop {
+                    match result.rows.next_page(&mut rows).await {
+                        Ok(PageEnd::More) => {}
+                        Ok(PageEnd::Last { .. }) => break Ok(()),
+                        Err(error) => break Err(error),
+                    }
+                };
+                session.end_rows(rows.0);
+                ended.map(|()| format!("rows {}", rows.0))
+            }
+        },
+        Err(error) => Err(error),
+    };
+    outcome.unwrap_or_else(|error| format!("error {}: {}", error.code().errno(), error.message()))
+}
+
+struct RowsCount(u64);
+
+impl RowSink for RowsCount {
+    fn row(&mut self, _: &[Value<'_>]) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+/// A server whose engine is watched.
+struct Server {
+    shared: Arc<Shared>,
+    recorder: Arc<Recorder>,
+    shown: Arc<Shown>,
+}
+
+impl Server {
+    async fn start() -> Server {
+        let shown = Arc::new(Shown::default());
+        let of_keys = Arc::clone(&shown);
+        let of_values = Arc::clone(&shown);
+        let recorder = Arc::new(Recorder::with_printers(
+            Arc::new(Memory::default()),
+            move |space, key| of_keys.key(space, key),
+            move |space, key, value| of_values.value(space, key, value),
+        ));
+        let options = OpenOptions {
+            storage: Storage::Memory,
+            durable: true,
+            allow_full_scan: false,
+            cache_bytes: None,
+            port: 0,
+            connections_max: 2,
+            packet_bytes_max: 1 << 20,
+            wait_timeout_s: 60,
+            net_write_timeout_s: 60,
+        };
+        let engine = Arc::clone(&recorder) as Arc<dyn crate::kv::Engine>;
+        let shared = Arc::new(Shared::over(engine, None, &options).await.unwrap());
+        shown.locks.set(Arc::clone(shared.locks())).unwrap();
+        Server {
+            shared,
+            recorder,
+            shown,
+        }
+    }
+
+    fn session(&self, connection_id: u32) -> Session {
+        let client = Client {
+            user: "root".to_owned(),
+            host: "localhost".to_owned(),
+            connection_id,
+            found_rows: false,
+            multi_statements: false,
+            interactive: false,
+        };
+        let mut session =
+            Session::new(&self.shared, client, &Arc::new(CancelToken::default())).unwrap();
+        session.use_database("default").unwrap();
+        session
+    }
+}
+
+/// What is needed to show keys and values: the tables, as their definitions are seen on their way
+/// into the system space.
+#[derive(Default)]
+struct Shown {
+    tables: Mutex<HashMap<Space, Arc<Table>>>,
+    ids: Mutex<Vec<i64>>,
+    locks: OnceCell<Arc<Locks>>,
+}
+
+impl Shown {
+    fn key(&self, space: Space, key: &[u8]) -> String {
+        if space == Space(0) {
+            return match SystemKey::decode(key) {
+                Ok(SystemKey::Database(name)) => format!("database {name}"),
+                Ok(SystemKey::Table(id)) => format!("table {id}"),
+                Err(_) => key.escape_ascii().to_string(),
+            };
+        }
+        let text = self.parts(space, key);
+        let is_locked = self
+            .locks
+            .get()
+            .is_some_and(|locks| locks.is_locked(space, key));
+        let lock = if is_locked { " locked" } else { "" };
+        format!("{text}{lock}")
+    }
+
+    /// A whole key or the longest prefix that is one, with what follows it as bytes.
+    fn parts(&self, space: Space, key: &[u8]) -> String {
+        let Some(table) = self.tables.lock().get(&space).cloned() else {
+            return key.escape_ascii().to_string();
+        };
+        let types: Vec<_> = table
+            .key
+            .iter()
+            .map(|part| (&table.columns[part.column_idx].ty, part.direction))
+            .collect();
+        for rest_bytes in 0..=key.len() {
+            let (start, rest) = key.split_at(key.len() - rest_bytes);
+            for parts_count in (0..=types.len()).rev() {
+                let parts = types.iter().take(parts_count).copied();
+                if let Ok(values) = keyspace::decode_row_key(start, parts) {
+                    let values: Vec<Value<'_>> =
+                        values.into_iter().map(|value| self.known(value)).collect();
+                    let text = keyspace::format_key(&values);
+                    return match rest {
+                        [] => text,
+                        rest => format!("{text}+{}", rest.escape_ascii()),
+                    };
+                }
+            }
+        }
+        key.escape_ascii().to_string()
+    }
+
+    /// The value, or what stands for it where it differs from run to run.
+    fn known<'v>(&self, value: Value<'v>) -> Value<'v> {
+        match value {
+            Value::Int(id) if IDS_START <= id => self.id(id),
+            Value::Datetime(at) if PRESENT_START <= at.to_string().as_str() => {
+                Value::Text("now".into())
+            }
+            other => other,
+        }
+    }
+
+    /// A made id by its number.
+    fn id(&self, id: i64) -> Value<'static> {
+        let mut ids = self.ids.lock();
+        let position = ids.iter().position(|known| *known == id);
+        let position = position.unwrap_or_else(|| {
+            ids.push(id);
+            ids.len() - 1
+        });
+        Value::Text(format!("#{}", position + 1).into())
+    }
+
+    fn value(&self, space: Space, key: &[u8], value: &[u8]) -> String {
+        if space == Space(0) {
+            return match SystemKey::decode(key) {
+                Ok(SystemKey::Table(id)) => {
+                    let table = persist::decode(value).unwrap();
+                    let text = format!("definition of {}.{}", table.database, table.name);
+                    self.tables.lock().insert(Space(id), Arc::new(table));
+                    text
+                }
+                _ => value.escape_ascii().to_string(),
+            };
+        }
+        let table = self.tables.lock().get(&space).cloned().expect("a table");
+        let layout = Layout::of(&table);
+        let row = StoredRow::parse(&table, &layout, key, value).unwrap();
+        let values = row.to_values().unwrap();
+        let columns = table.columns.iter().zip(values).enumerate();
+        let shown = columns
+            .filter(|(idx, (_, value))| table.key_position(*idx).is_none() && !value.is_null());
+        let shown: Vec<String> = shown
+            .map(|(_, (column, value))| {
+                format!(
+                    "{}: {}",
+                    column.name,
+                    keyspace::format_part(&self.known(value))
+                )
+            })
+            .collect();
+        format!("{{{}}}", shown.join(", "))
+    }
+}
