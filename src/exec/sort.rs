@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use super::budget::Budget;
 use super::cancel::CancelToken;
+use super::pace::Pace;
 use crate::error::{Code, Error, Result};
 
 /// Runs that are merged at once; each has a buffer of [`RUN_BUFFER_BYTES`].
@@ -188,27 +189,41 @@ fn sorted_chunks(rows: &mut Vec<Record>, chunks: &mut Vec<Vec<Record>>) -> Vec<S
     sources.collect()
 }
 
-/// Sorts as `sort_by` does, stably; between chunks it can be stopped.
+/// The values in the order of their keys, stably. Takes turns and can be stopped.
 ///
 /// # Errors
-/// Those of [`CancelToken::check`]; the rows are in any order then.
-pub fn sort_stoppable<T>(
-    rows: &mut [T],
-    mut order: impl FnMut(&T, &T) -> std::cmp::Ordering,
-    cancel: &CancelToken,
-) -> Result<()> {
-    let mut part_rows = CHUNK_ROWS;
-    loop {
-        for part in rows.chunks_mut(part_rows) {
-            cancel.check()?;
-            // After the first time both halves are in order, and this merges them.
-            part.sort_by(&mut order);
-        }
-        if rows.len() <= part_rows {
-            return Ok(());
-        }
-        part_rows = part_rows.saturating_mul(2);
+/// Those of [`CancelToken::check`].
+pub async fn sorted_by_key<T>(keyed: Vec<(Vec<u8>, T)>, cancel: &CancelToken) -> Result<Vec<T>> {
+    let mut sorted = Vec::with_capacity(keyed.len());
+    let mut keyed = keyed.into_iter();
+    let mut chunks = Vec::new();
+    while keyed.len() > 0 {
+        cancel.check()?;
+        let mut chunk: Vec<(Vec<u8>, T)> = keyed.by_ref().take(CHUNK_ROWS).collect();
+        chunk.sort_by(|left, right| left.0.cmp(&right.0));
+        chunks.push(chunk.into_iter());
+        tokio::task::yield_now().await;
     }
+    // The smallest key of each chunk that is not merged yet, smallest on top, and its value.
+    let mut heads = BinaryHeap::new();
+    let mut values = Vec::new();
+    for (chunk_idx, chunk) in chunks.iter_mut().enumerate() {
+        let (key, value) = chunk.next().unzip();
+        heads.extend(key.map(|key| Reverse((key, chunk_idx))));
+        values.push(value);
+    }
+    let mut pace = Pace::default();
+    while let Some(Reverse((_, chunk_idx))) = heads.pop() {
+        cancel.check_row(sorted.len())?;
+        pace.keep().await;
+        let next = chunks.get_mut(chunk_idx).and_then(Iterator::next);
+        let (key, value) = next.unzip();
+        heads.extend(key.map(|key| Reverse((key, chunk_idx))));
+        if let Some(slot) = values.get_mut(chunk_idx) {
+            sorted.extend(std::mem::replace(slot, value));
+        }
+    }
+    Ok(sorted)
 }
 
 fn check_runs(runs_count: usize) -> Result<()> {
@@ -459,8 +474,8 @@ mod tests {
         assert_eq!(outputs_of(top, &rows), wanted[..15]);
     }
 
-    #[test]
-    fn many_rows_are_sorted_in_chunks_that_can_be_stopped() {
+    #[tokio::test]
+    async fn many_rows_are_sorted_in_chunks_that_can_be_stopped() {
         let rows_count = u32::try_from(CHUNK_ROWS).unwrap() * 3 + 5;
         let mixed = |number: u32| number.wrapping_mul(2_654_435_761) % 1000;
         let cancel = Arc::<CancelToken>::default();
@@ -479,13 +494,13 @@ mod tests {
         let mut wanted: Vec<u32> = (0..rows_count).collect();
         wanted.sort_by_key(|number| mixed(*number));
         assert!(found == wanted);
-        let mut slice: Vec<u32> = (0..rows_count).collect();
-        let order = |a: &u32, b: &u32| mixed(*a).cmp(&mixed(*b));
-        sort_stoppable(&mut slice, order, &cancel).unwrap();
-        assert!(slice == wanted);
+        let keyed = (0..rows_count).map(|number| (format!("{:08}", mixed(number)).into(), number));
+        let keyed: Vec<(Vec<u8>, u32)> = keyed.collect();
+        let found = sorted_by_key(keyed.clone(), &cancel).await.unwrap();
+        assert!(found == wanted);
         cancel.stop(super::super::cancel::Stop::Query);
         assert!(fill().is_err());
-        assert!(sort_stoppable(&mut slice, order, &cancel).is_err());
+        assert!(sorted_by_key(keyed, &cancel).await.is_err());
     }
 
     #[test]

@@ -108,9 +108,6 @@ impl<'a> Target<'a> {
     }
 }
 
-/// A row that is to be changed, and what it is sorted by.
-type Keyed = (Vec<u8>, Found);
-
 /// A row that is to be changed.
 struct Found {
     key: Key,
@@ -314,9 +311,7 @@ impl Finder<'_> {
             tuple::push_order(&mut key, self.target.order_by, &values, &self.env.ctx)?;
             keyed.push((key, row));
         }
-        let by_key = |left: &Keyed, right: &Keyed| left.0.cmp(&right.0);
-        sort::sort_stoppable(&mut keyed, by_key, &self.env.cancel)?;
-        found.extend(keyed.into_iter().map(|(_, row)| row));
+        *found = sort::sorted_by_key(keyed, &self.env.cancel).await?;
         Ok(())
     }
 }
