@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use meseta::config::{self, Config, Request};
 use meseta::server::{self, Server};
 use meseta::session::Shared;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
+use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
+
+/// Measured against the system's: see docs/decisions.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let ended = match config::load() {
@@ -31,46 +33,21 @@ fn start(config: &Config) -> Result<(), String> {
         .with_env_filter(EnvFilter::new(&config.log))
         .with_writer(io::stderr)
         .init();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    let runtime = Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(serve(config))
 }
 
 async fn serve(config: &Config) -> Result<(), String> {
     // The address first: a second server by mistake ends before it touches any data.
     let listener = server::listen(config.listen).await?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| format!("cannot listen: {error}"))?;
+    let address = listener.local_addr();
+    let address = address.map_err(|error| format!("cannot listen: {error}"))?;
     let shared = Shared::open(config.open_options(address.port())).await?;
     let server = Server::new(listener, config.server_options(), shared);
-    let stop = stop_signal()?;
+    let stop = server::stop_signal()?;
     print(&config.welcome(address))?;
     server.run(async move { stop.notified().await }).await;
     Ok(())
-}
-
-/// Notified by the first SIGINT or SIGTERM; the second ends the process at once.
-fn stop_signal() -> Result<Arc<Notify>, String> {
-    let failed = |error| format!("cannot watch for signals: {error}");
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let stop = Arc::new(Notify::new());
-    let notified = Arc::clone(&stop);
-    tokio::spawn(async move {
-        for is_last in [false, true] {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            if is_last {
-                std::process::exit(1);
-            }
-            stop.notify_one();
-        }
-    });
-    Ok(notified)
 }
 
 fn print(text: &str) -> Result<(), String> {

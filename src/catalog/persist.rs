@@ -129,11 +129,7 @@ fn check(table: Table) -> Result<Table> {
 fn decode_key_part(json: Json) -> Result<KeyPart> {
     let mut fields = Fields::of(json)?;
     let column: u32 = fields.number("column")?;
-    let direction = if fields.truth("desc")? {
-        Direction::Desc
-    } else {
-        Direction::Asc
-    };
+    let direction = Direction::of(fields.truth("desc")?);
     fields.finish()?;
     let column_idx = usize::try_from(column).map_err(|error| Damage::new(error.to_string()))?;
     Ok(KeyPart {

@@ -74,6 +74,23 @@ pub struct KeyPart {
     pub direction: Direction,
 }
 
+impl Column {
+    /// A nullable column without anything else.
+    pub fn new(id: ColumnId, name: &str, ty: ColumnType) -> Column {
+        Column {
+            id,
+            name: name.to_owned(),
+            ty,
+            nullable: true,
+            default: ColumnDefault::None,
+            on_update_now: false,
+            auto_increment: false,
+            hidden: false,
+            comment: String::new(),
+        }
+    }
+}
+
 impl Table {
     /// The position of the column of that name, compared without case.
     pub fn column_idx(&self, name: &str) -> Option<usize> {

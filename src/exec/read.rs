@@ -137,6 +137,11 @@ impl Reader {
         Ok(true)
     }
 
+    /// Whether the batch fetched last is known to be the last one.
+    pub fn is_at_end(&self) -> bool {
+        matches!(self.work, Work::Finished)
+    }
+
     /// The rows of the batch fetched last.
     pub fn batch(&self) -> &Batch {
         &self.batch

@@ -3,7 +3,10 @@
 
 use crate::codec::key::{self, Direction};
 use crate::error::Result;
-use crate::sql::expr::Expr;
+use crate::sql::bound::OrderBy;
+use crate::sql::context::EvalContext;
+use crate::sql::eval::eval;
+use crate::sql::expr::{Expr, Row};
 use crate::types::{ColumnType, Value};
 
 /// Appends one value, ordered in `direction`.
@@ -16,10 +19,24 @@ pub fn push(
     ty: &ColumnType,
     direction: Direction,
 ) -> Result<()> {
-    if value.is_null() {
-        return Ok(key::encode_part(out, &Value::Null, ty, direction)?);
-    }
     Ok(key::encode_part(out, value, ty, direction)?)
+}
+
+/// Appends what `ORDER BY` compares of a row.
+///
+/// # Errors
+/// Those of evaluation.
+pub fn push_order(
+    out: &mut Vec<u8>,
+    order_by: &[OrderBy],
+    row: &dyn Row,
+    ctx: &EvalContext,
+) -> Result<()> {
+    for OrderBy { expr, descending } in order_by {
+        let value = eval(expr, row, ctx)?;
+        push(out, &value, &expr.ty, Direction::of(*descending))?;
+    }
+    Ok(())
 }
 
 /// The bytes of a row, each value in ascending order: what rows are compared and kept by.

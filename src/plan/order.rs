@@ -64,11 +64,7 @@ fn direction(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> Optio
             return None;
         }
         let is_backwards = wanted.descending != (key.direction(position) == Direction::Desc);
-        let needed = if is_backwards {
-            Direction::Desc
-        } else {
-            Direction::Asc
-        };
+        let needed = Direction::of(is_backwards);
         if *direction.get_or_insert(needed) != needed {
             return None;
         }

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{Column, ColumnDefault, KeyPart, Table, TableId};
+use crate::catalog::{Column, KeyPart, Table, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
-use crate::sql::context::{EvalContext, Mode, SessionFacts, Warnings};
+use crate::sql::context::{EvalContext, SessionFacts, Warnings};
 use crate::sql::expr::{Expr, VariableScope};
-use crate::sql::parse::parse_first;
+use crate::sql::parse::{parse_first, tests::DEFAULT_MODE};
 use crate::sql::{ast, bind};
 use crate::types::temporal::Zone;
 use crate::types::{ColumnType, Timestamp, Value};
@@ -48,29 +48,12 @@ impl SessionFacts for Facts {
     }
 }
 
-/// MySQL's default `sql_mode`.
-pub(crate) fn mode() -> Mode {
-    Mode {
-        strict: true,
-        error_for_division_by_zero: true,
-        no_zero_date: true,
-        no_zero_in_date: true,
-        no_unsigned_subtraction: false,
-        no_backslash_escapes: false,
-        pipes_as_concat: false,
-        ansi_quotes: false,
-        only_full_group_by: true,
-        no_auto_value_on_zero: false,
-        lindorm: false,
-    }
-}
-
 /// A context in this zone, at 2024-01-20 12:00:00 UTC.
 pub(crate) fn context(zone: &str, parameters: Vec<Value<'static>>) -> EvalContext {
     EvalContext {
         now: Timestamp::from_clock(1_705_752_000_000_000, 6),
         zone: Zone::parse(zone).unwrap(),
-        mode: mode(),
+        mode: DEFAULT_MODE,
         parameters,
         facts: Arc::new(Facts),
         warnings: Arc::new(Warnings::default()),
@@ -79,7 +62,7 @@ pub(crate) fn context(zone: &str, parameters: Vec<Value<'static>>) -> EvalContex
 }
 
 pub(crate) fn statement(sql: &str) -> ast::Statement {
-    match parse_first(sql.as_bytes(), mode()) {
+    match parse_first(sql.as_bytes(), DEFAULT_MODE) {
         Ok(parsed) => parsed.statement,
         Err(error) => panic!("{sql}: {error}"),
     }
@@ -124,29 +107,21 @@ pub(crate) fn table(create: &str) -> Table {
 
 fn column((idx, def): (usize, ast::ColumnDef)) -> Column {
     Column {
-        id: ColumnId(u32::try_from(idx).unwrap()),
-        name: def.name,
-        ty: def.ty,
         nullable: def.nullable != Some(false),
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        hidden: false,
-        comment: String::new(),
+        ..Column::new(ColumnId(u32::try_from(idx).unwrap()), &def.name, def.ty)
     }
 }
 
 fn hidden_column(idx: usize) -> Column {
     Column {
-        id: ColumnId(u32::try_from(idx).unwrap()),
-        name: "_rowid".to_owned(),
-        ty: ColumnType::BIGINT,
         nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
         auto_increment: true,
         hidden: true,
-        comment: String::new(),
+        ..Column::new(
+            ColumnId(u32::try_from(idx).unwrap()),
+            "_rowid",
+            ColumnType::BIGINT,
+        )
     }
 }
 
@@ -156,11 +131,7 @@ fn key_part(part: &ast::KeyPart, columns: &[Column]) -> KeyPart {
     };
     KeyPart {
         column_idx: columns.iter().position(|one| &one.name == name).unwrap(),
-        direction: if part.descending {
-            Direction::Desc
-        } else {
-            Direction::Asc
-        },
+        direction: Direction::of(part.descending),
     }
 }
 
@@ -179,7 +150,7 @@ pub(crate) fn with_names<T>(table: &Table, bound: impl Fn(&bind::Names<'_>) -> R
         definitions: &OneTable(Arc::new(table.clone())),
         database: Some("shop"),
         parameters: &[],
-        mode: mode(),
+        mode: DEFAULT_MODE,
         facts: &Facts,
     };
     match bound(&names) {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use super::values;
 use crate::catalog::Table;
-use crate::sql::expr::{BinaryOp, CastType, CompareOp, Expr, ExprKind, UnaryOp, VariableScope};
+use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind, UnaryOp, VariableScope};
 use crate::types::Value;
 use crate::types::temporal::Zone;
 
@@ -113,10 +113,10 @@ impl Writer<'_> {
                 });
                 self.expr(a, Level::Operand);
             }
-            ExprKind::Binary(op, a, b) => self.infix(binary_word(*op), (a, b), binary_level(*op)),
+            ExprKind::Binary(op, a, b) => self.infix(op.symbol(), (a, b), binary_level(*op)),
             ExprKind::Compare(op, a, b) => {
                 self.expr(a, Level::BitOr);
-                self.put(format_args!(" {} ", compare_word(*op)));
+                self.put(format_args!(" {} ", op.symbol()));
                 self.expr(b, Level::BitOr);
             }
             ExprKind::And(parts) => self.joined(parts, " AND ", Level::Not),
@@ -392,34 +392,6 @@ fn binary_level(op: BinaryOp) -> Level {
         BinaryOp::BitOr => Level::BitOr,
         BinaryOp::BitXor => Level::BitXor,
         BinaryOp::ShiftLeft | BinaryOp::ShiftRight => Level::Shift,
-    }
-}
-
-fn binary_word(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Subtract => "-",
-        BinaryOp::Multiply => "*",
-        BinaryOp::Divide => "/",
-        BinaryOp::IntegerDivide => "DIV",
-        BinaryOp::Modulo => "%",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::ShiftLeft => "<<",
-        BinaryOp::ShiftRight => ">>",
-    }
-}
-
-fn compare_word(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Equal => "=",
-        CompareOp::NullSafeEqual => "<=>",
-        CompareOp::NotEqual => "<>",
-        CompareOp::Less => "<",
-        CompareOp::LessOrEqual => "<=",
-        CompareOp::Greater => ">",
-        CompareOp::GreaterOrEqual => ">=",
     }
 }
 

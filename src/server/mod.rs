@@ -4,7 +4,7 @@
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), [`accounts`], `connection`
 //! (the loop over commands), and what it stands on: `wire` (one socket's input and output),
-//! `login`, `queries`, `prepared`, `rows`.
+//! `login`, `queries`, `prepared`, `rows`, and `signals`.
 
 pub mod accounts;
 mod connection;
@@ -13,9 +13,11 @@ mod login;
 mod prepared;
 mod queries;
 mod rows;
+mod signals;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use accounts::Accounts;
 pub use listener::{Options, Server, listen};
+pub use signals::stop_signal;

@@ -64,26 +64,23 @@ impl Session {
         statement: &Statement,
         parameters: &[ColumnType],
     ) -> Result<Option<Compiled>> {
-        let definitions = self.shared.catalog.current();
-        let database = self.state.database();
-        let names = Names {
-            definitions: definitions.as_ref(),
-            database: database.as_deref(),
-            mode: self.settings.mode,
-            facts: self.state.as_ref(),
-            parameters,
-        };
         let write = match statement {
             Statement::Select(select) => {
-                let bound = bind::select(select, &names)?;
+                let bound = self.with_names(parameters, |names| bind::select(select, names))?;
                 let columns = bound.outputs.iter().map(|output| output.column.clone());
                 let columns: Arc<[ResultColumn]> = columns.collect();
                 let program = Arc::new(select::Program::new(bound));
                 return Ok(Some(Compiled::Select(program, columns)));
             }
-            Statement::Insert(insert) => write::Write::Insert(bind::insert(insert, &names)?),
-            Statement::Update(update) => write::Write::Update(bind::update(update, &names)?),
-            Statement::Delete(delete) => write::Write::Delete(bind::delete(delete, &names)?),
+            Statement::Insert(insert) => write::Write::Insert(
+                self.with_names(parameters, |names| bind::insert(insert, names))?,
+            ),
+            Statement::Update(update) => write::Write::Update(
+                self.with_names(parameters, |names| bind::update(update, names))?,
+            ),
+            Statement::Delete(delete) => write::Write::Delete(
+                self.with_names(parameters, |names| bind::delete(delete, names))?,
+            ),
             _ => return Ok(None),
         };
         Ok(Some(Compiled::Write(Arc::new(write::Program::new(write)))))
@@ -91,16 +88,24 @@ impl Session {
 
     /// Binds an expression without columns.
     pub(super) fn bind_constant(&mut self, expr: &AstExpr) -> Result<Expr> {
+        self.with_names(&[], |names| bind::constant(expr, names))
+    }
+
+    /// Binds something by the names of now, with parameters of these types.
+    pub(super) fn with_names<T>(
+        &self,
+        parameters: &[ColumnType],
+        bound: impl FnOnce(&Names<'_>) -> T,
+    ) -> T {
         let definitions = self.shared.catalog.current();
         let database = self.state.database();
-        let names = Names {
+        bound(&Names {
             definitions: definitions.as_ref(),
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
-            parameters: &[],
-        };
-        bind::constant(expr, &names)
+            parameters,
+        })
     }
 
     /// The table of that name in the given or the current database.

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Reply, ResultSet, Session};
-use crate::catalog::{Column, ColumnDefault, KeyPart, Table, TableId};
+use crate::catalog::{Column, KeyPart, Table, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::Result;
 use crate::exec::ready::ReadyRows;
 use crate::exec::row::ValuesRow;
 use crate::sql::ast::{Call, ColumnName, Expr, Literal, ShowFilter};
-use crate::sql::bind::{self, Names};
+use crate::sql::bind;
 use crate::sql::eval::eval_condition;
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, ResultColumn, Value};
@@ -99,16 +99,9 @@ impl Listing {
 
     /// A table definition with the listing's columns, for the binder.
     fn as_table(&self) -> Table {
-        let column = |(idx, (name, ty)): (usize, &(String, ColumnType))| Column {
-            id: ColumnId(u32::try_from(idx).unwrap_or(u32::MAX)),
-            name: name.clone(),
-            ty: ty.clone(),
-            nullable: true,
-            default: ColumnDefault::None,
-            on_update_now: false,
-            auto_increment: false,
-            hidden: false,
-            comment: String::new(),
+        let column = |(idx, (name, ty)): (usize, &(String, ColumnType))| {
+            let id = ColumnId(u32::try_from(idx).unwrap_or(u32::MAX));
+            Column::new(id, name, ty.clone())
         };
         Table {
             id: TableId(0),
@@ -153,16 +146,8 @@ impl Session {
             ShowFilter::Where(condition) => condition.clone(),
             ShowFilter::Like(pattern) => like(first_column(&listing), pattern),
         };
-        let definitions = self.shared.catalog.current();
-        let database = crate::sql::context::SessionFacts::database(self.state.as_ref());
-        let names = Names {
-            definitions: definitions.as_ref(),
-            database: database.as_deref(),
-            mode: self.settings.mode,
-            facts: self.state.as_ref(),
-            parameters: &[],
-        };
-        let bound = bind::condition(&condition, &Arc::new(listing.as_table()), &names)?;
+        let table = Arc::new(listing.as_table());
+        let bound = self.with_names(&[], |names| bind::condition(&condition, &table, names))?;
         let ctx = self.context(Vec::new());
         let mut kept = Vec::new();
         for row in std::mem::take(&mut listing.rows) {

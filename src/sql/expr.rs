@@ -178,6 +178,25 @@ pub enum BinaryOp {
     ShiftRight,
 }
 
+impl BinaryOp {
+    /// The operator as SQL writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Subtract => "-",
+            BinaryOp::Multiply => "*",
+            BinaryOp::Divide => "/",
+            BinaryOp::IntegerDivide => "DIV",
+            BinaryOp::Modulo => "%",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::ShiftLeft => "<<",
+            BinaryOp::ShiftRight => ">>",
+        }
+    }
+}
+
 /// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompareOp {
@@ -195,6 +214,21 @@ pub enum CompareOp {
     Greater,
     /// `>=`.
     GreaterOrEqual,
+}
+
+impl CompareOp {
+    /// The operator as SQL writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Equal => "=",
+            CompareOp::NullSafeEqual => "<=>",
+            CompareOp::NotEqual => "<>",
+            CompareOp::Less => "<",
+            CompareOp::LessOrEqual => "<=",
+            CompareOp::Greater => ">",
+            CompareOp::GreaterOrEqual => ">=",
+        }
+    }
 }
 
 /// The target of a `CAST`.
@@ -256,6 +290,46 @@ pub enum IntervalUnit {
     DayHour,
     YearMonth,
 }
+
+impl IntervalUnit {
+    /// The unit of this name, as `TIMESTAMPADD` and `EXTRACT` take it; `SQL_TSI_` may stand before.
+    pub fn of_name(name: &str) -> Option<IntervalUnit> {
+        let upper = name.trim().to_ascii_uppercase();
+        let plain = upper.strip_prefix("SQL_TSI_").unwrap_or(&upper);
+        let known = UNITS.iter().find(|(known, _)| *known == plain);
+        known.map(|(_, unit)| *unit)
+    }
+
+    /// The unit as SQL writes it.
+    pub fn name(self) -> &'static str {
+        let known = UNITS.iter().find(|(_, unit)| *unit == self);
+        known.map_or("", |(name, _)| name)
+    }
+}
+
+/// The units of time, as SQL writes them.
+pub(super) const UNITS: &[(&str, IntervalUnit)] = &[
+    ("MICROSECOND", IntervalUnit::Microsecond),
+    ("SECOND", IntervalUnit::Second),
+    ("MINUTE", IntervalUnit::Minute),
+    ("HOUR", IntervalUnit::Hour),
+    ("DAY", IntervalUnit::Day),
+    ("WEEK", IntervalUnit::Week),
+    ("MONTH", IntervalUnit::Month),
+    ("QUARTER", IntervalUnit::Quarter),
+    ("YEAR", IntervalUnit::Year),
+    ("SECOND_MICROSECOND", IntervalUnit::SecondMicrosecond),
+    ("MINUTE_MICROSECOND", IntervalUnit::MinuteMicrosecond),
+    ("MINUTE_SECOND", IntervalUnit::MinuteSecond),
+    ("HOUR_MICROSECOND", IntervalUnit::HourMicrosecond),
+    ("HOUR_SECOND", IntervalUnit::HourSecond),
+    ("HOUR_MINUTE", IntervalUnit::HourMinute),
+    ("DAY_MICROSECOND", IntervalUnit::DayMicrosecond),
+    ("DAY_SECOND", IntervalUnit::DaySecond),
+    ("DAY_MINUTE", IntervalUnit::DayMinute),
+    ("DAY_HOUR", IntervalUnit::DayHour),
+    ("YEAR_MONTH", IntervalUnit::YearMonth),
+];
 
 /// The input row of an evaluation.
 pub trait Row {

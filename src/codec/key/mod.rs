@@ -45,6 +45,16 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// The direction of what was or was not declared `DESC`.
+    #[must_use]
+    pub fn of(is_descending: bool) -> Direction {
+        if is_descending {
+            Direction::Desc
+        } else {
+            Direction::Asc
+        }
+    }
+
     /// What turns plain bytes into stored ones and back, by exclusive or.
     fn mask(self) -> u8 {
         match self {

@@ -34,15 +34,11 @@ pub(super) fn define_column(
     }
     let id = u32::try_from(column_idx + 1).map_err(Error::internal)?;
     let mut defined = Column {
-        id: ColumnId(id),
-        name: column.name.clone(),
-        ty: column.ty.clone(),
         nullable: column.nullable.unwrap_or(true),
-        default: ColumnDefault::None,
         on_update_now: column.on_update_now,
         auto_increment: column.auto_increment,
-        hidden: false,
         comment: column.comment.clone(),
+        ..Column::new(ColumnId(id), &column.name, column.ty.clone())
     };
     if column.on_update_now && !takes_now(&column.ty) {
         let text = format!("Invalid ON UPDATE clause for '{}' column", column.name);

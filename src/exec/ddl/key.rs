@@ -1,6 +1,6 @@
 //! The primary key of CREATE TABLE: the declared one, or the hidden one, and the column that counts.
 
-use crate::catalog::{Column, ColumnDefault, KeyPart, Table};
+use crate::catalog::{Column, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
@@ -43,14 +43,9 @@ pub(super) fn define_key(
             return Err(Error::new(Code::DuplicateColumn, text));
         }
         check_key_column(table, column_idx, columns)?;
-        let direction = if part.descending {
-            Direction::Desc
-        } else {
-            Direction::Asc
-        };
         table.key.push(KeyPart {
             column_idx,
-            direction,
+            direction: Direction::of(part.descending),
         });
     }
     for part in table.key.clone() {
@@ -111,15 +106,9 @@ pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
         direction: Direction::Asc,
     });
     table.columns.push(Column {
-        id: ColumnId(id),
-        name: "_rowid".to_owned(),
-        ty: ColumnType::BIGINT,
         nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
         hidden: true,
-        comment: String::new(),
+        ..Column::new(ColumnId(id), "_rowid", ColumnType::BIGINT)
     });
     Ok(())
 }

@@ -22,7 +22,7 @@ use crate::exec::tuple;
 use crate::exec::view::View;
 use crate::kv::Engine;
 use crate::plan::{Access, TablePlan};
-use crate::sql::bound::{OrderBy, Output, Select};
+use crate::sql::bound::{Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval, eval_condition};
 use crate::sql::expr::{Expr, NoRow, Row};
@@ -194,6 +194,10 @@ impl SelectStream {
             }
         }
         self.rows_read = reader.rows_read();
+        // Known now, the end goes out with the rows: a point read is answered by one send.
+        if reader.is_at_end() {
+            flow = Flow::Enough;
+        }
         self.reader = Some(reader);
         Ok(flow)
     }
@@ -407,15 +411,7 @@ impl Collector {
             return Ok(());
         }
         stream.bytes.clear();
-        for OrderBy { expr, descending } in &select.order_by {
-            let direction = if *descending {
-                Direction::Desc
-            } else {
-                Direction::Asc
-            };
-            let value = eval(expr, row, &stream.ctx)?;
-            tuple::push(&mut stream.bytes, &value, &expr.ty, direction)?;
-        }
+        tuple::push_order(&mut stream.bytes, &select.order_by, row, &stream.ctx)?;
         self.sorter.push(&stream.bytes, &outputs)
     }
 

@@ -7,7 +7,6 @@
 use super::row::{self, Stored};
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
-use crate::codec::key::Direction;
 use crate::error::Result;
 use crate::exec::budget::Budget;
 use crate::exec::read::Reader;
@@ -19,7 +18,7 @@ use crate::kv::Key;
 use crate::plan::{self, Access, Purpose, TablePlan};
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{eval, eval_condition, eval_exact};
+use crate::sql::eval::{eval_condition, eval_exact};
 use crate::sql::expr::Expr;
 use crate::types::Value;
 
@@ -284,16 +283,8 @@ impl Finder<'_> {
         let mut keyed = Vec::with_capacity(found.len());
         for row in found.drain(..) {
             let mut key = Vec::new();
-            for OrderBy { expr, descending } in self.target.order_by {
-                let direction = if *descending {
-                    Direction::Desc
-                } else {
-                    Direction::Asc
-                };
-                let values = ValuesRow(&row.values);
-                let value = eval(expr, &values, &self.env.ctx)?;
-                tuple::push(&mut key, &value, &expr.ty, direction)?;
-            }
+            let values = ValuesRow(&row.values);
+            tuple::push_order(&mut key, self.target.order_by, &values, &self.env.ctx)?;
             keyed.push((key, row));
         }
         keyed.sort_by(|left, right| left.0.cmp(&right.0));

@@ -38,14 +38,16 @@
 //! takes nothing any more ([`RowCache::stop`]). A dropped space needs nothing: reads ask for the
 //! space first, and its id is never used again, so its entries age out.
 //!
-//! This file is hot: a hit allocates nothing.
+//! This file is hot: a hit allocates nothing, and what it costs is waiting for memory.
 
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+mod joined;
 
-use bytes::Bytes;
+use std::hash::BuildHasherDefault;
+
+use bytes::{Buf, Bytes};
 use parking_lot::{Mutex, MutexGuard};
+use quick_cache::Weighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{Equivalent, Weighter};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::recent::HashedAlready;
@@ -59,8 +61,8 @@ pub(super) const VALUE_BYTES_MAX: usize = 16 << 10;
 const FENCES: usize = 4096;
 
 /// Memory of an entry beside its key and value: its places in the cache's tables, which are a
-/// third empty, and what the allocator adds to three small pieces.
-const ENTRY_BYTES: u64 = 192;
+/// third empty, the count of its users, and what the allocator rounds up.
+const ENTRY_BYTES: u64 = 160;
 
 /// What an entry is guessed to take, to choose how the cache divides itself.
 const ENTRY_BYTES_TYPICAL: u64 = 512;
@@ -68,13 +70,39 @@ const ENTRY_BYTES_TYPICAL: u64 = 512;
 /// After this time no value counts as new enough to be kept.
 const NEVER: Ts = Ts(u64::MAX);
 
-/// What is known about a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a base has at a key.
+#[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// Its value; `None` when it has none.
-    pub(super) value: Option<Bytes>,
+    /// The physical key, then the value. A lookup reads the key to be sure and the value next, and
+    /// so waits for memory once.
+    joined: Bytes,
+    key_bytes: usize,
+    exists: bool,
     /// From when on that is so.
     since: Ts,
+}
+
+impl Row {
+    /// What a reader of the base at `read` found.
+    pub(super) fn new(place: &Place<'_>, value: Option<&[u8]>, read: Ts) -> Row {
+        Row {
+            joined: joined::joined(place.physical, value.unwrap_or_default()),
+            key_bytes: place.physical.len(),
+            exists: value.is_some(),
+            since: read,
+        }
+    }
+
+    /// Its value; `None` when there is none.
+    pub(super) fn into_value(self) -> Option<Bytes> {
+        let mut value = self.joined;
+        value.advance(self.key_bytes.min(value.len()));
+        self.exists.then_some(value)
+    }
+
+    fn is_at(&self, place: &Place<'_>) -> bool {
+        self.joined.get(..self.key_bytes) == Some(place.physical)
+    }
 }
 
 /// A key to be looked for: its physical form and the hash of that.
@@ -84,51 +112,20 @@ pub(super) struct Place<'a> {
     physical: &'a [u8],
 }
 
-/// A key in the cache.
-struct OwnPlace {
-    hash: u64,
-    physical: Box<[u8]>,
-}
-
-impl Hash for Place<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-impl Hash for OwnPlace {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-impl PartialEq for OwnPlace {
-    fn eq(&self, other: &OwnPlace) -> bool {
-        self.physical == other.physical
-    }
-}
-
-impl Eq for OwnPlace {}
-
-impl Equivalent<OwnPlace> for Place<'_> {
-    fn equivalent(&self, own: &OwnPlace) -> bool {
-        self.hash == own.hash && *self.physical == *own.physical
-    }
-}
-
 #[derive(Clone)]
 struct Weigher;
 
-impl Weighter<OwnPlace, Row> for Weigher {
-    fn weight(&self, place: &OwnPlace, row: &Row) -> u64 {
-        let bytes = place.physical.len() + row.value.as_ref().map_or(0, Bytes::len);
-        u64::try_from(bytes).map_or(u64::MAX, |bytes| bytes.saturating_add(ENTRY_BYTES))
+impl Weighter<u64, Row> for Weigher {
+    fn weight(&self, _: &u64, row: &Row) -> u64 {
+        let bytes = u64::try_from(row.joined.len());
+        bytes.map_or(u64::MAX, |bytes| bytes.saturating_add(ENTRY_BYTES))
     }
 }
 
 /// The cache.
 pub(super) struct RowCache {
-    rows: Cache<OwnPlace, Row, Weigher, BuildHasherDefault<HashedAlready>>,
+    /// By the keys' hashes: of two keys with one hash the later has the place.
+    rows: Cache<u64, Row, Weigher, BuildHasherDefault<HashedAlready>>,
     /// [`FENCES`] of them. Each: none of its keys was changed by a commit after this time.
     fences: Box<[Mutex<Ts>]>,
     /// Makes hashes that nobody outside can foresee.
@@ -155,28 +152,25 @@ impl RowCache {
 
     /// What a reader of the base at `ts` sees at a place, when that is known.
     pub(super) fn get(&self, place: &Place<'_>, ts: Ts) -> Option<Row> {
-        self.rows.get(place).filter(|row| row.since <= ts)
+        let row = self.rows.get(&place.hash)?;
+        (row.since <= ts && row.is_at(place)).then_some(row)
     }
 
-    /// Keeps what a reader of the base at `ts` found in the tree, unless that may be outdated.
-    pub(super) fn offer(&self, place: &Place<'_>, value: Option<&Bytes>, ts: Ts) {
-        if value.is_some_and(|value| VALUE_BYTES_MAX < value.len()) {
+    /// Keeps what a reader found in the tree, unless that may be outdated.
+    pub(super) fn offer(&self, place: &Place<'_>, row: &Row) {
+        if VALUE_BYTES_MAX < row.joined.len().saturating_sub(row.key_bytes) {
             return;
         }
         let fence = self.fence(place);
-        if ts < *fence {
+        if row.since < *fence {
             return;
         }
-        let own = OwnPlace {
-            hash: place.hash,
-            physical: Box::from(place.physical),
-        };
         let row = Row {
-            value: value.cloned(),
             since: *fence,
+            ..row.clone()
         };
         // Under the fence's lock, see the head of this file.
-        self.rows.insert(own, row);
+        self.rows.insert(place.hash, row);
     }
 
     /// Forgets a key that a batch is going to change. For the committer, before the batch is
@@ -185,7 +179,7 @@ impl RowCache {
         let mut fence = self.fence(place);
         // Never lower than it was: a stopped cache stays stopped.
         *fence = ts.max(*fence);
-        self.rows.remove(place);
+        self.rows.remove(&place.hash);
     }
 
     /// Forgets everything and keeps nothing from now on.

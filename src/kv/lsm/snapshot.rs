@@ -13,11 +13,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fjall::{AnyTree, Guard, Iter, Keyspace, Readable, Slice};
+use fjall::{AnyTree, Guard, Iter, Keyspace, Readable};
 use tokio::runtime::Handle;
 
 use super::fault;
-use super::rows::{self, RowCache};
+use super::rows::{self, Row, RowCache};
 use super::spaces::{self, PREFIX_BYTES, PhysicalKey, SpaceSet};
 use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
 
@@ -31,10 +31,6 @@ const NOW_KEYS_MAX: usize = 128;
 /// Keys of a multi-get that are looked for in the row cache on the caller's thread: about the time
 /// of [`NOW_KEYS_MAX`] in the tree.
 const NOW_LOOKUPS_MAX: usize = 4096;
-
-/// Values up to this size are copied out; larger ones share the cached block's memory. What the row
-/// cache keeps is copied, so that it does not hold on to blocks.
-const COPIED_BYTES_MAX: usize = rows::VALUE_BYTES_MAX;
 
 /// A state between two batches.
 pub(super) struct Base {
@@ -102,13 +98,19 @@ impl Base {
         let physical = PhysicalKey::new(space, key);
         let place = self.rows.place(physical.as_ref());
         if let Some(row) = self.rows.get(&place, self.ts) {
-            return Ok(row.value);
+            return Ok(row.into_value());
         }
         let found = self.snapshot.get(&self.data, &physical);
         let found = found.map_err(|cause| fault::error("reading a key", &cause))?;
-        let value = found.map(to_bytes);
-        self.rows.offer(&place, value.as_ref(), self.ts);
-        Ok(value)
+        if let Some(large) = &found
+            && rows::VALUE_BYTES_MAX < large.len()
+        {
+            // Shares the cached block's memory. What the row cache keeps does not hold on to blocks.
+            return Ok(found.map(Bytes::from_owner));
+        }
+        let row = Row::new(&place, found.as_deref(), self.ts);
+        self.rows.offer(&place, &row);
+        Ok(row.into_value())
     }
 
     /// Whether a key is there.
@@ -139,7 +141,7 @@ impl Base {
             if row.is_none() {
                 misses.push((key_idx, key));
             }
-            found.push(row.and_then(|row| row.value));
+            found.push(row.and_then(Row::into_value));
         }
         Begun { found, misses }
     }
@@ -171,14 +173,6 @@ impl Base {
             iter,
             reverse: scan.options.reverse,
         }
-    }
-}
-
-fn to_bytes(value: Slice) -> Bytes {
-    if value.len() <= COPIED_BYTES_MAX {
-        Bytes::copy_from_slice(&value)
-    } else {
-        Bytes::from_owner(value)
     }
 }
 

@@ -349,23 +349,13 @@ fn as_number(expr: &Expr) -> Option<Value<'static>> {
     }
 }
 
+fn is_number(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Literal(value) if value.is_number())
+}
+
 fn is_text(expr: &Expr) -> bool {
     matches!(
         expr.kind,
         ExprKind::Literal(Value::Text(_) | Value::Bytes(_))
-    )
-}
-
-fn is_number(expr: &Expr) -> bool {
-    matches!(
-        expr.kind,
-        ExprKind::Literal(
-            Value::Int(_)
-                | Value::UInt(_)
-                | Value::Float(_)
-                | Value::Double(_)
-                | Value::Decimal(_)
-                | Value::Year(_)
-        )
     )
 }

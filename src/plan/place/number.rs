@@ -86,7 +86,7 @@ fn number_of(constant: &Value<'_>, digits_are_exact: bool) -> Result<Number, Obs
             clean: true,
         }),
         Value::Text(text) => {
-            if let Some(exact) = digits(text).filter(|_| digits_are_exact) {
+            if let Some(exact) = Decimal::parse_plain(text).filter(|_| digits_are_exact) {
                 return Ok(Number::Exact(exact));
             }
             let parsed = parse_f64(text.as_bytes());
@@ -101,15 +101,6 @@ fn number_of(constant: &Value<'_>, digits_are_exact: bool) -> Result<Number, Obs
         }
         Value::Null | Value::Json(_) => Err(Obstacle::Unordered),
     }
-}
-
-/// A text that is nothing but a number without exponent.
-fn digits(text: &str) -> Option<Decimal> {
-    let text = text.trim_ascii();
-    let is_plain = text
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
-    is_plain.then(|| Decimal::parse(text)).flatten()
 }
 
 fn place_int(number: &Number, ty: &ColumnType) -> Place {

@@ -5,7 +5,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 
 use super::values::{constants, types, values_of};
-use crate::catalog::{Column, ColumnDefault, KeyPart, Table, TableId};
+use crate::catalog::{Column, KeyPart, Table, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Error, Result};
@@ -26,25 +26,18 @@ impl Case {
         let columns_count = key_count + rng.random_range(0..=2);
         let columns: Vec<Column> = (0..columns_count)
             .map(|idx| Column {
-                id: ColumnId(u32::try_from(idx).unwrap()),
-                name: format!("c{idx}"),
-                ty: types.choose(&mut rng).unwrap().clone(),
                 nullable: key_count <= idx && rng.random_bool(0.7),
-                default: ColumnDefault::None,
-                on_update_now: false,
-                auto_increment: false,
-                hidden: false,
-                comment: String::new(),
+                ..Column::new(
+                    ColumnId(u32::try_from(idx).unwrap()),
+                    &format!("c{idx}"),
+                    types.choose(&mut rng).unwrap().clone(),
+                )
             })
             .collect();
         let key = (0..key_count)
             .map(|column_idx| KeyPart {
                 column_idx,
-                direction: if rng.random_bool(0.3) {
-                    Direction::Desc
-                } else {
-                    Direction::Asc
-                },
+                direction: Direction::of(rng.random_bool(0.3)),
             })
             .collect();
         let table = Table {

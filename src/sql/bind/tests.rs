@@ -90,17 +90,7 @@ impl FindTable for Tables {
 }
 
 fn column(position: u32, name: &str, ty: ColumnType) -> Column {
-    Column {
-        id: ColumnId(position),
-        name: name.into(),
-        ty,
-        nullable: true,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        hidden: false,
-        comment: String::new(),
-    }
+    Column::new(ColumnId(position), name, ty)
 }
 
 fn table(name: &str, key: &[usize], mut columns: Vec<Column>) -> Arc<Table> {

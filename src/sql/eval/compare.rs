@@ -165,7 +165,7 @@ pub(crate) fn is_between<'a>(
     let mut value = scope.value(expr)?;
     let (mut low, mut high) = (scope.value(low_expr)?, scope.value(high_expr)?);
     let all = [&value, &low, &high];
-    if all.iter().any(|value| is_number(value)) && all.iter().any(|value| is_string(value)) {
+    if all.iter().any(|value| value.is_number()) && all.iter().any(|value| is_string(value)) {
         for value in [&mut value, &mut low, &mut high] {
             if is_string(value) {
                 *value = convert::double(value, scope.ctx)?.map_or(Value::Null, Value::Double);
@@ -186,18 +186,6 @@ pub(crate) fn is_between<'a>(
 /// `a = b`.
 pub(crate) fn is_equal(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<bool>> {
     Ok(order(a, b, ctx)?.map(Ordering::is_eq))
-}
-
-fn is_number(value: &Value<'_>) -> bool {
-    matches!(
-        value,
-        Value::Int(_)
-            | Value::UInt(_)
-            | Value::Float(_)
-            | Value::Double(_)
-            | Value::Decimal(_)
-            | Value::Year(_)
-    )
 }
 
 fn is_string(value: &Value<'_>) -> bool {
@@ -245,10 +233,10 @@ fn order_doubles(a: f64, b: f64) -> Ordering {
 fn order_as_numbers(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
     let exact = match (a, b) {
         (Value::Int(_) | Value::UInt(_), Value::Text(text)) => {
-            digits(text).and_then(|text| exact(a).map(|number| number.cmp(&text)))
+            Decimal::parse_plain(text).and_then(|text| exact(a).map(|number| number.cmp(&text)))
         }
         (Value::Text(text), Value::Int(_) | Value::UInt(_)) => {
-            digits(text).and_then(|text| exact(b).map(|number| text.cmp(&number)))
+            Decimal::parse_plain(text).and_then(|text| exact(b).map(|number| text.cmp(&number)))
         }
         _ => None,
     };
@@ -275,15 +263,6 @@ pub(crate) fn order_numbers(a: Number, b: Number) -> Ordering {
             a.to_i128().cmp(&b.to_i128())
         }
     }
-}
-
-/// A text that is nothing but a number without exponent.
-fn digits(text: &str) -> Option<Decimal> {
-    let text = text.trim_ascii();
-    let is_plain = text
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
-    is_plain.then(|| Decimal::parse(text)).flatten()
 }
 
 fn exact(value: &Value<'_>) -> Option<Decimal> {
@@ -383,7 +362,7 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
             }
             Ok(Some(text.as_bytes().cmp(other.as_bytes())))
         }
-        _ if is_number(other) => order_as_numbers(json, other, ctx),
+        _ if other.is_number() => order_as_numbers(json, other, ctx),
         _ => {
             let unquoted = serde_json::from_str::<String>(text).ok();
             let plain = unquoted.as_deref().unwrap_or(text);

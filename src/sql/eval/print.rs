@@ -8,8 +8,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::expr::{BinaryOp, CastType, CompareOp, Expr, ExprKind, UnaryOp, VariableScope};
-use super::shift::name_of_unit;
+use super::super::expr::{CastType, Expr, ExprKind, UnaryOp, VariableScope};
 use crate::types::Value;
 
 /// The text of an expression whose columns' names are unknown.
@@ -78,8 +77,8 @@ impl Printer<'_> {
             ExprKind::SystemVariable { scope, name } => self.words(&[scope_prefix(*scope), name]),
             ExprKind::Unary(UnaryOp::Negate, a) => self.wrapped("-(", a, ")"),
             ExprKind::Unary(UnaryOp::BitNot, a) => self.wrapped("~(", a, ")"),
-            ExprKind::Binary(op, a, b) => self.infix(&[a, b], binary_word(*op)),
-            ExprKind::Compare(op, a, b) => self.infix(&[a, b], compare_word(*op)),
+            ExprKind::Binary(op, a, b) => self.infix(&[a, b], op.symbol()),
+            ExprKind::Compare(op, a, b) => self.infix(&[a, b], op.symbol()),
             ExprKind::Xor(a, b) => self.infix(&[a, b], "xor"),
             ExprKind::And(parts) => self.infix(&parts.iter().collect::<Vec<_>>(), "and"),
             ExprKind::Or(parts) => self.infix(&parts.iter().collect::<Vec<_>>(), "or"),
@@ -116,7 +115,7 @@ impl Printer<'_> {
                     },
                 );
                 self.wrapped("", amount, " ");
-                self.words(&[&name_of_unit(*unit).to_ascii_lowercase(), ")"]);
+                self.words(&[&unit.name().to_ascii_lowercase(), ")"]);
             }
         }
     }
@@ -265,34 +264,6 @@ fn scope_prefix(scope: VariableScope) -> &'static str {
         VariableScope::Any => "@@",
         VariableScope::Session => "@@session.",
         VariableScope::Global => "@@global.",
-    }
-}
-
-fn binary_word(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Subtract => "-",
-        BinaryOp::Multiply => "*",
-        BinaryOp::Divide => "/",
-        BinaryOp::IntegerDivide => "DIV",
-        BinaryOp::Modulo => "%",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::ShiftLeft => "<<",
-        BinaryOp::ShiftRight => ">>",
-    }
-}
-
-fn compare_word(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Equal => "=",
-        CompareOp::NullSafeEqual => "<=>",
-        CompareOp::NotEqual => "<>",
-        CompareOp::Less => "<",
-        CompareOp::LessOrEqual => "<=",
-        CompareOp::Greater => ">",
-        CompareOp::GreaterOrEqual => ">=",
     }
 }
 

@@ -274,16 +274,6 @@ pub(crate) fn overflowed<'a>(field: &str, ctx: &EvalContext) -> Result<Value<'a>
     Ok(Value::Null)
 }
 
-/// The unit of this name, as `TIMESTAMPADD` and `EXTRACT` take it; `SQL_TSI_` may stand before.
-pub(crate) fn unit_of_name(name: &str) -> Option<IntervalUnit> {
-    let upper = name.trim().to_ascii_uppercase();
-    let plain = upper.strip_prefix("SQL_TSI_").unwrap_or(&upper);
-    UNITS
-        .iter()
-        .find(|(known, _)| *known == plain)
-        .map(|(_, unit)| *unit)
-}
-
 /// Error 1525 for a unit that is none.
 pub(crate) fn unknown_unit(name: &str) -> Error {
     Error::new(
@@ -291,34 +281,3 @@ pub(crate) fn unknown_unit(name: &str) -> Error {
         format!("Incorrect unit value: '{name}'"),
     )
 }
-
-/// The name of the unit.
-pub(crate) fn name_of_unit(unit: IntervalUnit) -> &'static str {
-    UNITS
-        .iter()
-        .find(|(_, known)| *known == unit)
-        .map_or("", |(name, _)| name)
-}
-
-pub(super) const UNITS: &[(&str, IntervalUnit)] = &[
-    ("MICROSECOND", IntervalUnit::Microsecond),
-    ("SECOND", IntervalUnit::Second),
-    ("MINUTE", IntervalUnit::Minute),
-    ("HOUR", IntervalUnit::Hour),
-    ("DAY", IntervalUnit::Day),
-    ("WEEK", IntervalUnit::Week),
-    ("MONTH", IntervalUnit::Month),
-    ("QUARTER", IntervalUnit::Quarter),
-    ("YEAR", IntervalUnit::Year),
-    ("SECOND_MICROSECOND", IntervalUnit::SecondMicrosecond),
-    ("MINUTE_MICROSECOND", IntervalUnit::MinuteMicrosecond),
-    ("MINUTE_SECOND", IntervalUnit::MinuteSecond),
-    ("HOUR_MICROSECOND", IntervalUnit::HourMicrosecond),
-    ("HOUR_SECOND", IntervalUnit::HourSecond),
-    ("HOUR_MINUTE", IntervalUnit::HourMinute),
-    ("DAY_MICROSECOND", IntervalUnit::DayMicrosecond),
-    ("DAY_SECOND", IntervalUnit::DaySecond),
-    ("DAY_MINUTE", IntervalUnit::DayMinute),
-    ("DAY_HOUR", IntervalUnit::DayHour),
-    ("YEAR_MONTH", IntervalUnit::YearMonth),
-];

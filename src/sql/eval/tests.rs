@@ -22,7 +22,7 @@ use crate::sql::ast::Statement;
 use crate::sql::bind::{self, FindTable, Names};
 use crate::sql::bound;
 use crate::sql::context::{SessionFacts, Warnings};
-use crate::sql::expr::{BinaryOp, CastType, CompareOp, NoRow, UnaryOp, VariableScope};
+use crate::sql::expr::{BinaryOp, CastType, CompareOp, NoRow, UNITS, UnaryOp, VariableScope};
 use crate::sql::functions;
 use crate::sql::parse::{parse_first, tests::DEFAULT_MODE};
 use crate::types::column_type::IntWidth;
@@ -434,7 +434,7 @@ fn any_expr() -> impl Strategy<Value = Expr> {
             }),
             (inner.clone(), inner.clone(), 0usize..20, any::<bool>()).prop_map(
                 |(date, amount, unit, negated)| {
-                    let unit = shift::UNITS[unit].1;
+                    let unit = UNITS[unit].1;
                     let ty = typing::date_shift_type(&date, &amount, unit);
                     let (date, amount) = (Box::new(date), Box::new(amount));
                     expr(

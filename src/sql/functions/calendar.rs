@@ -192,7 +192,7 @@ fn time_to_sec<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn extract<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let Some(unit) = shift::unit_of_name(&call.text(values, 0)) else {
+    let Some(unit) = IntervalUnit::of_name(&call.text(values, 0)) else {
         return Err(shift::unknown_unit(&call.text(values, 0)));
     };
     let value = Call::arg(values, 1);

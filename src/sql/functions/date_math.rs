@@ -93,7 +93,7 @@ fn of_micros<'a>(micros: i64, call: &Call<'a>) -> Value<'a> {
 }
 
 fn timestampdiff<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let Some(unit) = shift::unit_of_name(&call.text(values, 0)) else {
+    let Some(unit) = IntervalUnit::of_name(&call.text(values, 0)) else {
         return Err(shift::unknown_unit(&call.text(values, 0)));
     };
     let Some((from, to)) = both(values.get(1..).unwrap_or_default(), call)? else {
@@ -140,7 +140,7 @@ fn whole_months(from: Datetime, to: Datetime) -> i64 {
 
 fn unit_of_literal(args: &[Expr]) -> Option<IntervalUnit> {
     match args.first().map(|arg| &arg.kind) {
-        Some(ExprKind::Literal(Value::Text(name))) => shift::unit_of_name(name),
+        Some(ExprKind::Literal(Value::Text(name))) => IntervalUnit::of_name(name),
         _ => None,
     }
 }
@@ -153,7 +153,7 @@ fn timestampadd_type(args: &[Expr]) -> ColumnType {
 }
 
 fn timestampadd<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let Some(unit) = shift::unit_of_name(&call.text(values, 0)) else {
+    let Some(unit) = IntervalUnit::of_name(&call.text(values, 0)) else {
         return Err(shift::unknown_unit(&call.text(values, 0)));
     };
     let interval = shift::interval(Call::arg(values, 1), unit, call.ctx)?;

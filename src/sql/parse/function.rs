@@ -380,9 +380,7 @@ impl Parser<'_> {
             return Err(self.syntax_error());
         };
         self.bump();
-        let name = UNITS.iter().find(|(_, other)| *other == unit);
-        let name = name.map_or("", |(name, _)| *name);
-        Ok(Expr::Literal(Literal::Text(name.to_owned())))
+        Ok(Expr::Literal(Literal::Text(unit.name().to_owned())))
     }
 
     /// The unit of time here, not eaten.
@@ -390,33 +388,7 @@ impl Parser<'_> {
         if !matches!(self.kind(), Kind::Word(_) | Kind::Name) {
             return None;
         }
-        let name = self.bytes(self.token()).to_ascii_uppercase();
-        let name = name.strip_prefix(b"SQL_TSI_").unwrap_or(&name);
-        let unit = UNITS.iter().find(|(other, _)| other.as_bytes() == name);
-        unit.map(|(_, unit)| *unit)
+        let name = std::str::from_utf8(self.bytes(self.token())).ok()?;
+        IntervalUnit::of_name(name)
     }
 }
-
-/// The units of time, as SQL writes them.
-const UNITS: &[(&str, IntervalUnit)] = &[
-    ("MICROSECOND", IntervalUnit::Microsecond),
-    ("SECOND", IntervalUnit::Second),
-    ("MINUTE", IntervalUnit::Minute),
-    ("HOUR", IntervalUnit::Hour),
-    ("DAY", IntervalUnit::Day),
-    ("WEEK", IntervalUnit::Week),
-    ("MONTH", IntervalUnit::Month),
-    ("QUARTER", IntervalUnit::Quarter),
-    ("YEAR", IntervalUnit::Year),
-    ("SECOND_MICROSECOND", IntervalUnit::SecondMicrosecond),
-    ("MINUTE_MICROSECOND", IntervalUnit::MinuteMicrosecond),
-    ("MINUTE_SECOND", IntervalUnit::MinuteSecond),
-    ("HOUR_MICROSECOND", IntervalUnit::HourMicrosecond),
-    ("HOUR_SECOND", IntervalUnit::HourSecond),
-    ("HOUR_MINUTE", IntervalUnit::HourMinute),
-    ("DAY_MICROSECOND", IntervalUnit::DayMicrosecond),
-    ("DAY_SECOND", IntervalUnit::DaySecond),
-    ("DAY_MINUTE", IntervalUnit::DayMinute),
-    ("DAY_HOUR", IntervalUnit::DayHour),
-    ("YEAR_MONTH", IntervalUnit::YearMonth),
-];

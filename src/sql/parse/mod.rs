@@ -28,7 +28,7 @@ mod session;
 mod show;
 mod statement;
 #[cfg(test)]
-pub(in crate::sql) mod tests;
+pub(crate) mod tests;
 mod token;
 mod word;
 mod write;

@@ -10,7 +10,7 @@ use crate::error::{Code, Result};
 use crate::sql::context::Mode;
 
 /// MySQL 8's default mode.
-pub(in crate::sql) const DEFAULT_MODE: Mode = Mode {
+pub(crate) const DEFAULT_MODE: Mode = Mode {
     strict: true,
     error_for_division_by_zero: true,
     no_zero_date: true,

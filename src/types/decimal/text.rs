@@ -17,6 +17,15 @@ impl Decimal {
         }
     }
 
+    /// As [`Decimal::parse`], for a text without exponent; white space about it is passed over.
+    pub fn parse_plain(text: &str) -> Option<Decimal> {
+        let text = text.trim_ascii();
+        let is_plain = text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.'));
+        is_plain.then(|| Decimal::parse(text)).flatten()
+    }
+
     /// Reads a number from the beginning of a text and hands back what follows it. `None` with a
     /// rest shorter than the text is a number that is too large; with the whole text, no number.
     pub fn parse_prefix(text: &str) -> (Option<Decimal>, &str) {

@@ -82,6 +82,19 @@ impl<'a> Value<'a> {
         matches!(self, Value::Null)
     }
 
+    /// Whether it is a number; a year is one.
+    pub fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Value::Int(_)
+                | Value::UInt(_)
+                | Value::Float(_)
+                | Value::Double(_)
+                | Value::Decimal(_)
+                | Value::Year(_)
+        )
+    }
+
     /// The same value, independent of what it was borrowed from.
     pub fn into_owned(self) -> Value<'static> {
         match self {

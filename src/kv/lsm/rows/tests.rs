@@ -10,6 +10,10 @@ fn value(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
+fn offer(cache: &RowCache, place: &Place<'_>, (value, read): (Option<&Bytes>, Ts)) {
+    cache.offer(place, &Row::new(place, value.map(Bytes::as_ref), read));
+}
+
 /// What happens between two locks, so what other threads can come between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -44,10 +48,13 @@ const READERS: [&[Step]; 2] = [
 /// The key of each reader: the same one for both in one run, a different one in another.
 type Keys = [usize; 2];
 
+/// A value or none.
+type Found = Option<Bytes>;
+
 struct Reader {
     base: Ts,
-    /// What it read from the tree.
-    read: Option<Row>,
+    /// What it read, if it had to ask the tree.
+    read: Option<Found>,
 }
 
 struct World<'a> {
@@ -84,20 +91,16 @@ impl World<'_> {
                 let row = self.cache.get(&place, base);
                 self.hits += u64::from(row.is_some());
                 let right = self.shown[&base].clone();
-                if let Some(row) = &row {
-                    assert_eq!(row.value, right);
+                self.readers[reader].read = row.is_none().then(|| right.clone());
+                if let Some(row) = row {
+                    assert_eq!(row.into_value(), right);
                 }
-                let from_tree = Row {
-                    value: right,
-                    since: base,
-                };
-                self.readers[reader].read = row.is_none().then_some(from_tree);
             }
             Step::Offer(reader) => {
                 let Reader { base, read } = &self.readers[reader];
                 let place = self.cache.place(self.names[self.keys[reader]].as_bytes());
                 if let Some(read) = read {
-                    self.cache.offer(&place, read.value.as_ref(), *base);
+                    offer(self.cache, &place, (read.as_ref(), *base));
                 }
             }
         }
@@ -110,7 +113,7 @@ impl World<'_> {
             let place = self.cache.place(name.as_bytes());
             for (base, right) in &self.shown {
                 if let Some(row) = self.cache.get(&place, *base) {
-                    assert_eq!(&row.value, right, "{name} at {base:?}");
+                    assert_eq!(&row.into_value(), right, "{name} at {base:?}");
                 }
             }
         }
@@ -171,25 +174,28 @@ fn an_old_reader_may_fill_and_use_what_has_not_changed() {
     let cache = RowCache::new(BIG);
     let (same, changed) = (cache.place(b"same"), cache.place(b"changed"));
     cache.forget(&changed, Ts(20));
-    cache.offer(&same, Some(&value("s")), Ts(5));
-    assert_eq!(cache.get(&same, Ts(4)).unwrap().value, Some(value("s")));
-    cache.offer(&changed, Some(&value("old")), Ts(19));
-    assert_eq!(cache.get(&changed, Ts(25)), None);
-    cache.offer(&changed, None, Ts(23));
-    assert_eq!(cache.get(&changed, Ts(19)), None);
-    assert_eq!(cache.get(&changed, Ts(20)).unwrap().value, None);
+    offer(&cache, &same, (Some(&value("s")), Ts(5)));
+    assert_eq!(
+        cache.get(&same, Ts(4)).unwrap().into_value(),
+        Some(value("s"))
+    );
+    offer(&cache, &changed, (Some(&value("old")), Ts(19)));
+    assert!(cache.get(&changed, Ts(25)).is_none());
+    offer(&cache, &changed, (None, Ts(23)));
+    assert!(cache.get(&changed, Ts(19)).is_none());
+    assert_eq!(cache.get(&changed, Ts(20)).unwrap().into_value(), None);
 }
 
 #[test]
 fn a_stopped_cache_is_empty_and_stays_so() {
     let cache = RowCache::new(BIG);
     let key = cache.place(b"k");
-    cache.offer(&key, Some(&value("v")), Ts(5));
+    offer(&cache, &key, (Some(&value("v")), Ts(5)));
     cache.stop();
-    assert_eq!(cache.get(&key, Ts(5)), None);
+    assert!(cache.get(&key, Ts(5)).is_none());
     cache.forget(&key, Ts(6));
-    cache.offer(&key, Some(&value("v")), Ts(9));
-    assert_eq!(cache.get(&key, Ts(9)), None);
+    offer(&cache, &key, (Some(&value("v")), Ts(9)));
+    assert!(cache.get(&key, Ts(9)).is_none());
 }
 
 #[test]
@@ -199,16 +205,20 @@ fn memory_is_bounded_and_large_values_stay_outside() {
     let large = Bytes::from(vec![b'v'; VALUE_BYTES_MAX + 1]);
     for (text, bytes, is_kept) in [(b"l", large, false), (b"k", kept, true)] {
         let place = cache.place(text);
-        cache.offer(&place, Some(&bytes), Ts(1));
+        offer(&cache, &place, (Some(&bytes), Ts(1)));
         assert_eq!(cache.get(&place, Ts(1)).is_some(), is_kept);
     }
     for number in 0..20_000u32 {
         let key = format!("{number:08}");
-        cache.offer(&cache.place(key.as_bytes()), Some(&value(&key)), Ts(1));
+        offer(
+            &cache,
+            &cache.place(key.as_bytes()),
+            (Some(&value(&key)), Ts(1)),
+        );
     }
     assert!(cache.rows.weight() <= 1 << 20);
     assert!(1000 < cache.rows.len());
     let off = RowCache::new(0);
-    off.offer(&off.place(b"k"), None, Ts(1));
-    assert_eq!(off.get(&off.place(b"k"), Ts(1)), None);
+    offer(&off, &off.place(b"k"), (None, Ts(1)));
+    assert!(off.get(&off.place(b"k"), Ts(1)).is_none());
 }
