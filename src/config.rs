@@ -309,7 +309,11 @@ impl Values {
         let (raw, _) = self.raw(options::LOG)?;
         let is_filter = raw.text.parse::<tracing_subscriber::EnvFilter>().is_ok();
         // A bare word that is no level would be a module that nothing is logged of.
-        let is_level = |part: &str| LOG_LEVELS.iter().any(|level| part.eq_ignore_ascii_case(level));
+        let is_level = |part: &str| {
+            LOG_LEVELS
+                .iter()
+                .any(|level| part.eq_ignore_ascii_case(level))
+        };
         let mut parts = raw.text.split(',').map(str::trim);
         if is_filter && parts.all(|part| part.contains('=') || is_level(part)) {
             Ok(raw.text)
@@ -430,7 +434,7 @@ impl Config {
             ),
             (
                 !self.durable && !in_memory,
-                "durability=async: a crash may lose the last acknowledged commits",
+                "durability=async: a power cut may lose the last acknowledged commits",
             ),
             (
                 self.allow_full_scan,

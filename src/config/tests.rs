@@ -203,6 +203,14 @@ fn with_unit(bytes: u64) -> String {
     }
 }
 
+#[test]
+fn the_readme_says_what_async_may_lose() {
+    let interval = lsm::Options::new("").async_sync_interval;
+    let promise = format!("up to the last {} ms of", interval.as_millis());
+    let readme = readme_section("durability");
+    assert!(readme.contains(&promise), "{readme}");
+}
+
 fn lsm_limits() -> Limits {
     let dir = tempfile::tempdir().unwrap();
     let engine = Lsm::open(&lsm::Options::new(dir.path().join("data"))).unwrap();
@@ -210,6 +218,7 @@ fn lsm_limits() -> Limits {
 }
 
 #[test]
+#[rustfmt::skip]
 fn the_readme_shows_the_limits_as_they_are() {
     let limits = readme_section("limits");
     let bytes = |count: usize| with_unit(u64::try_from(count).unwrap());
@@ -233,7 +242,7 @@ fn the_readme_shows_the_limits_as_they_are() {
         ("Spans of a prefix scan", derive::SPANS_MAX.to_string()),
         ("Memory of a statement", variable("query_memory_bytes")),
         ("Rows a transaction may lock", ROW_LOCKS_MAX.to_string()),
-        ("Writes of a transaction", with_unit(lsm_limits().write_set_bytes_max as u64)),
+        ("Writes of a transaction", bytes(lsm_limits().write_set_bytes_max)),
         ("Savepoints of a transaction", SAVEPOINTS_MAX.to_string()),
         ("Wait for a row lock", format!("{} s", default_of("innodb_lock_wait_timeout"))),
         ("`?` of a statement", parse::PARAMETERS_MAX.to_string()),

@@ -111,7 +111,9 @@ impl Refusal {
             Purpose::Update => "UPDATE",
             Purpose::Delete => "DELETE",
         };
-        advice.push(format!("allow it once with /*+ _l_allow_filtering_ */ after {verb}"));
+        advice.push(format!(
+            "allow it once with /*+ _l_allow_filtering_ */ after {verb}"
+        ));
         if let Some(first) = advice.first_mut() {
             capitalise(first);
         }

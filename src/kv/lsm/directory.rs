@@ -43,10 +43,10 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         dir: dir.to_path_buf(),
         cause: cause.to_string(),
     };
-    fs::create_dir_all(dir).map_err(|cause| match cause.kind() {
-        io::ErrorKind::AlreadyExists => unwritable(io::Error::other("it is a file")),
-        _ => unwritable(cause),
-    })?;
+    if dir.is_file() {
+        return Err(unwritable(io::Error::other("it is a file")));
+    }
+    fs::create_dir_all(dir).map_err(unwritable)?;
     let is_sealed = check_version(dir)?;
     if !is_sealed {
         check_not_foreign(dir)?;
