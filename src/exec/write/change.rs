@@ -201,8 +201,9 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     async fn find(&mut self) -> Result<Vec<Found>> {
-        let plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
+        let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
         self.lock_known_keys(&plan).await?;
+        let locks_found = matches!(plan.access, Access::PrefixScan(_) | Access::FullScan);
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
         let limit = limits
@@ -211,7 +212,7 @@ impl Finder<'_> {
             .unwrap_or(usize::MAX);
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
-        let mut reader = Reader::new(self.transaction.view(), self.target.table, &plan);
+        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan);
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             self.take_batch(&reader, plan.residual.as_ref(), (&mut found, &mut budget))?;
@@ -221,7 +222,7 @@ impl Finder<'_> {
             self.sort(&mut found)?;
         }
         found.truncate(limit);
-        if matches!(plan.access, Access::PrefixScan(_) | Access::FullScan) {
+        if locks_found {
             self.lock_found(&found).await?;
         }
         Ok(found)
