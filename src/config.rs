@@ -25,6 +25,9 @@ use crate::session::{OpenOptions, Storage};
 pub use options::{ALL, Kind, Spec};
 pub use print::{markdown, sample};
 
+/// What `--log` takes; also in `module=level` pairs with commas between them.
+const LOG_LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
 /// What the command line asks for.
 #[derive(Debug)]
 pub enum Request {
@@ -305,9 +308,18 @@ impl Values {
 
     fn log(&self) -> Result<String, String> {
         let (raw, _) = self.raw(options::LOG)?;
-        match raw.text.parse::<tracing_subscriber::EnvFilter>() {
-            Ok(_) => Ok(raw.text),
-            Err(_) => Err(raw.wrong("a level: error, warn, info, debug or trace")),
+        let is_filter = raw.text.parse::<tracing_subscriber::EnvFilter>().is_ok();
+        // A bare word that is no level would be a module that nothing is logged of.
+        let is_level = |part: &str| {
+            LOG_LEVELS
+                .iter()
+                .any(|level| part.eq_ignore_ascii_case(level))
+        };
+        let mut parts = raw.text.split(',').map(str::trim);
+        if is_filter && parts.all(|part| part.contains('=') || is_level(part)) {
+            Ok(raw.text)
+        } else {
+            Err(raw.wrong("a level: error, warn, info, debug or trace"))
         }
     }
 
@@ -398,7 +410,8 @@ impl Config {
             .build()
     }
 
-    /// What is said when the server listens: where, how to connect, and what is unsafe.
+    /// What is said when the server listens: where, how to connect, and what is unsafe. Without
+    /// `--comments` the mariadb command drops hints such as `/*+ _l_allow_filtering_ */`.
     pub fn welcome(&self, address: SocketAddr) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let (ip, port) = (address.ip(), address.port());
@@ -419,7 +432,7 @@ impl Config {
         };
         let mut text = format!(
             "Meseta {version} is listening on {address} with {data}.\n\
-             Connect:  mariadb -h {host} -P {port} -u root{password}\n"
+             Connect:  mariadb --comments -h {host} -P {port} -u root{password}\n"
         );
         for warning in self.warnings() {
             text.push_str("Unsafe:   ");
@@ -438,7 +451,7 @@ impl Config {
             ),
             (
                 !self.durable && !in_memory,
-                "durability=async: a crash may lose the last acknowledged commits",
+                "durability=async: a power cut may lose the last acknowledged commits",
             ),
             (
                 self.allow_full_scan,

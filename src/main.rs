@@ -1,6 +1,6 @@
 //! The program: reads the options, opens the data, serves until it is told to stop.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use meseta::config::{self, Config, Request};
@@ -31,6 +31,7 @@ fn start(config: &Config) -> Result<(), String> {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(&config.log))
         .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
         .init();
     let runtime = config.runtime();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;

@@ -146,7 +146,7 @@ pub const ALL: &[Spec] = &[
     spec(STORAGE, (DATA_DIR, Kind::Path), "./meseta-data", "The directory of the data; made when missing"),
     spec(STORAGE, (ENGINE, Kind::Choice(&["lsm", "memory"])), "lsm", "Keep rows in files, or in memory only"),
     spec(STORAGE, (DURABILITY, Kind::Choice(&["sync", "async"])), "sync", "Whether a commit waits for the disk"),
-    spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "The cache of stored blocks; auto is a quarter of the machine's memory"),
+    spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "Memory for stored blocks (three quarters) and single rows (a quarter); auto is a quarter of the machine's memory"),
     spec(QUERIES, (ALLOW_FULL_SCAN, Kind::Switch), "false", "Accept queries that read whole tables"),
     spec(GENERAL, (CONFIG, Kind::Path), "", "A TOML file with any of these options"),
     spec(GENERAL, (LOG, Kind::Text), "info", "What is logged to standard error: error, warn, info, debug or trace"),

@@ -1,6 +1,17 @@
 //! Where values come from, and what is said of wrong ones.
 
 use super::*;
+use crate::catalog::store;
+use crate::exec::ddl;
+use crate::exec::locks::ROW_LOCKS_MAX;
+use crate::exec::transaction::SAVEPOINTS_MAX;
+use crate::exec::write::row;
+use crate::kv::lsm::{self, Lsm};
+use crate::kv::{Engine, Limits};
+use crate::plan::derive;
+use crate::session::variables::registry as variables;
+use crate::sql::{functions, parse};
+use crate::types::decimal::{DIGITS_MAX, SCALE_MAX};
 
 fn load_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Request, String> {
     let program = ["meseta"].iter().chain(arguments);
@@ -40,7 +51,7 @@ fn defaults_are_safe() {
     assert_eq!(
         welcome.lines().skip(1).collect::<Vec<_>>(),
         [
-            "Connect:  mariadb -h 127.0.0.1 -P 3306 -u root",
+            "Connect:  mariadb --comments -h 127.0.0.1 -P 3306 -u root",
             "Unsafe:   root has no password: everybody on this machine may do everything",
         ]
     );
@@ -98,6 +109,8 @@ fn wrong_values_are_told_in_one_line() {
         "--config /nonexistent/m.toml",
         "--config /nonexistent/m.toml: No such file",
     );
+    check("--log nonsense", "--log: 'nonsense' is not a level");
+    check("--log info,nonsense", "is not a level");
     check("--listen 0.0.0.0:1", "refusing to listen on 0.0.0.0:1");
     let with_file = |text: &str| format!("--config {}", file(text));
     check(&with_file("lisen = 1"), "unknown option 'lisen'");
@@ -124,7 +137,7 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
     );
     let welcome = config.welcome(config.listen);
     assert!(
-        welcome.contains("mariadb -h 127.0.0.1 -P 3306 -u root -p"),
+        welcome.contains("mariadb --comments -h 127.0.0.1 -P 3306 -u root -p"),
         "{welcome}"
     );
     assert!(!welcome.contains("Unsafe"), "{welcome}");
@@ -154,4 +167,89 @@ fn every_option_is_in_every_rendering_and_the_sample_is_a_file() {
     let file = lines.map(|line| &line[2..]).collect::<Vec<_>>().join("\n");
     let table: toml::Table = file.parse().unwrap();
     assert_eq!(table.len(), ALL.len() - 1);
+}
+
+/// What lies between two marks of the README.
+fn readme_section(name: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = readme.split_once(&format!("<!-- {name} -->\n")).unwrap();
+    let (section, _) = rest.split_once(&format!("<!-- /{name} -->")).unwrap();
+    section.trim().to_owned()
+}
+
+#[test]
+fn the_readme_shows_the_options_as_they_are() {
+    assert_eq!(readme_section("options"), markdown().trim());
+}
+
+/// A row of the README's limits, `| what | most | error |`: what it says is the most.
+fn readme_limit(limits: &str, what: &str) -> String {
+    let start = format!("| {what} | ");
+    let row = limits.lines().find_map(|line| line.strip_prefix(&start));
+    let row = row.unwrap_or_else(|| panic!("no row for {what}"));
+    row.split(" | ").next().unwrap().to_owned()
+}
+
+fn default_of(variable: &str) -> u64 {
+    let variable = variables::ALL.iter().find(|one| one.name == variable);
+    variable.unwrap().default.parse().unwrap()
+}
+
+fn with_unit(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+        bytes => format!("{} KiB", bytes >> 10),
+    }
+}
+
+#[test]
+fn the_readme_says_what_async_may_lose() {
+    let interval = lsm::Options::new("").async_sync_interval;
+    let promise = format!("up to the last {} ms of", interval.as_millis());
+    let readme = readme_section("durability");
+    assert!(readme.contains(&promise), "{readme}");
+}
+
+fn lsm_limits() -> Limits {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&lsm::Options::new(dir.path().join("data"))).unwrap();
+    engine.limits()
+}
+
+#[test]
+#[rustfmt::skip]
+fn the_readme_shows_the_limits_as_they_are() {
+    let limits = readme_section("limits");
+    let bytes = |count: usize| with_unit(u64::try_from(count).unwrap());
+    let variable = |name| with_unit(default_of(name));
+    for (what, most) in [
+        ("Columns of a table", ddl::COLUMNS_MAX.to_string()),
+        ("Columns of a primary key", ddl::KEY_COLUMNS_MAX.to_string()),
+        ("Characters of a name", ddl::IDENTIFIER_CHARS_MAX.to_string()),
+        ("Tables of a server", store::TABLES_MAX.to_string()),
+        ("One key column, encoded", bytes(row::KEY_COLUMN_BYTES_MAX)),
+        ("A whole key, encoded", bytes(row::KEY_BYTES_MAX)),
+        ("One value", variable("max_value_bytes")),
+        ("One row", bytes(row::ROW_BYTES_MAX)),
+        ("Digits of a DECIMAL", DIGITS_MAX.to_string()),
+        ("Digits of a DECIMAL after the point", SCALE_MAX.to_string()),
+        ("Keys of a multi-get", default_of("multi_get_max_rows").to_string()),
+        (
+            "Rows of an unfiltered read, by its LIMIT",
+            default_of("full_scan_limit_max").to_string(),
+        ),
+        ("Spans of a prefix scan", derive::SPANS_MAX.to_string()),
+        ("Memory of a statement", variable("query_memory_bytes")),
+        ("Rows a transaction may lock", ROW_LOCKS_MAX.to_string()),
+        ("Writes of a transaction", bytes(lsm_limits().write_set_bytes_max)),
+        ("Savepoints of a transaction", SAVEPOINTS_MAX.to_string()),
+        ("Wait for a row lock", format!("{} s", default_of("innodb_lock_wait_timeout"))),
+        ("`?` of a statement", parse::PARAMETERS_MAX.to_string()),
+        ("Operators from the top of an expression to its leaf", parse::HEIGHT_MAX.to_string()),
+        ("Nesting of parentheses and calls", parse::NESTING_MAX.to_string()),
+        ("Result of a text function", bytes(functions::RESULT_BYTES_MAX)),
+    ] {
+        assert_eq!(readme_limit(&limits, what), most, "{what}");
+    }
 }

@@ -190,13 +190,14 @@ impl Held {
     /// Locks one row, waiting for who has it.
     ///
     /// # Errors
-    /// 1205 after the timeout, 1213 when waiting would close a circle, 1317 when killed.
+    /// 1205 after the timeout, 1213 when waiting would close a circle, 1317 when killed, 1041 past
+    /// [`ROW_LOCKS_MAX`].
     pub async fn lock(&mut self, space: Space, key: &[u8], wait: Wait<'_>) -> Result<()> {
         let row = (space, key.to_vec());
         if self.rows.len() >= ROW_LOCKS_MAX {
             let text =
                 format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
-            return Err(Error::new(Code::LockWaitTimeout, text));
+            return Err(Error::new(Code::OutOfResources, text));
         }
         match self.locks.ask(self.owner, &row)? {
             Asked::HeldAlready => return Ok(()),

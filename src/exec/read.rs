@@ -44,8 +44,8 @@ enum Work {
 }
 
 impl Reader {
-    /// A reader along the path of `plan`.
-    pub fn new(view: View, table: &Table, plan: &TablePlan) -> Reader {
+    /// A reader along the path of `plan`, which it takes out of it.
+    pub fn new(view: View, table: &Table, plan: &mut TablePlan) -> Reader {
         let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
         let wanted = wanted
             .and_then(|rows| usize::try_from(rows).ok())
@@ -158,30 +158,24 @@ impl Reader {
 }
 
 impl Work {
-    fn of(plan: &TablePlan) -> Work {
-        match &plan.access {
+    fn of(plan: &mut TablePlan) -> Work {
+        let reverse = plan.reverse;
+        let scan = |ranges| Work::Scan {
+            current: None,
+            ranges: VecDeque::from(ranges),
+            reverse,
+        };
+        match std::mem::replace(&mut plan.access, Access::Nothing) {
             Access::Nothing => Work::Finished,
-            Access::PointGet(get) => Work::Get(get.key.clone()),
-            Access::MultiGet(get) => {
-                let mut keys: VecDeque<Key> = get.keys.iter().cloned().collect();
-                if plan.reverse {
-                    keys.make_contiguous().reverse();
+            Access::PointGet(get) => Work::Get(get.key),
+            Access::MultiGet(mut get) => {
+                if reverse {
+                    get.keys.reverse();
                 }
-                Work::MultiGet(keys)
+                Work::MultiGet(VecDeque::from(get.keys))
             }
-            Access::PrefixScan(scan) => {
-                let ranges = scan.ranges.iter().cloned().collect();
-                Work::Scan {
-                    current: None,
-                    ranges,
-                    reverse: plan.reverse,
-                }
-            }
-            Access::FullScan => Work::Scan {
-                current: None,
-                ranges: VecDeque::from([KeyRange::all()]),
-                reverse: plan.reverse,
-            },
+            Access::PrefixScan(prefix) => scan(prefix.ranges),
+            Access::FullScan => scan(vec![KeyRange::all()]),
         }
     }
 }

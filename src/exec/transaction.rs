@@ -5,6 +5,7 @@
 //! is unchanged: snapshot isolation, the first committer wins (architecture §3). A statement's
 //! writes are gathered in [`StatementWrites`] first, so that a failed statement leaves no trace.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub const SAVEPOINTS_MAX: usize = 1000;
 pub struct StatementWrites {
     /// New values by row; `None` is a delete.
     rows: BTreeMap<(Space, Key), Option<Bytes>>,
-    absent: BTreeSet<(Space, Key)>,
+    absent: Vec<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
     bytes: usize,
 }
@@ -43,9 +44,26 @@ impl StatementWrites {
         self.rows.insert((space, key), None);
     }
 
-    /// Requires that no row has this key when the statement or transaction commits.
-    pub fn must_be_absent(&mut self, space: Space, key: Key) {
-        self.absent.insert((space, key));
+    /// Writes a row whose key no row may have when the statement or transaction commits. Gives the
+    /// key back when this statement has written it already.
+    ///
+    /// # Errors
+    /// The key.
+    pub fn put_new(
+        &mut self,
+        space: Space,
+        key: Key,
+        value: Vec<u8>,
+    ) -> std::result::Result<(), Key> {
+        match self.rows.entry((space, key)) {
+            Entry::Occupied(taken) => Err(taken.key().1.clone()),
+            Entry::Vacant(place) => {
+                self.bytes += place.key().1.len() + value.len();
+                self.absent.push(place.key().clone());
+                place.insert(Some(Bytes::from(value)));
+                Ok(())
+            }
+        }
     }
 
     /// Requires that the row is at commit as it was read.
@@ -57,11 +75,6 @@ impl StatementWrites {
     pub fn get(&self, space: Space, key: &Key) -> Option<Option<&Bytes>> {
         // A borrowed pair cannot look up an owned one, hence the copy; only duplicates come here.
         self.rows.get(&(space, key.clone())).map(Option::as_ref)
-    }
-
-    /// Whether this statement has written the row.
-    pub fn has(&self, space: Space, key: &Key) -> bool {
-        self.get(space, key).is_some()
     }
 
     /// Bytes of the keys and values gathered.
@@ -80,7 +93,7 @@ impl StatementWrites {
                 None => writes.delete(space, key),
             }
         }
-        writes.must_be_absent = self.absent.into_iter().collect();
+        writes.must_be_absent = self.absent;
         writes.must_be_unchanged = self.unchanged.into_iter().collect();
         writes
     }
@@ -210,7 +223,7 @@ impl Transaction {
         for (space, key, value) in self.overlay.iter() {
             all.rows.insert((space, key.clone()), value.cloned());
         }
-        all.absent = std::mem::take(&mut self.absent);
+        all.absent = std::mem::take(&mut self.absent).into_iter().collect();
         all.unchanged = std::mem::take(&mut self.unchanged);
         let writes = all.into_write_set(self.snapshot.as_ref());
         self.engine.commit(writes).await.map(|_| ())

@@ -10,7 +10,7 @@ use super::derive::{self, Derived, Keys, shape};
 use super::refusal::{self, Refusal};
 use super::span::Span;
 use super::verdict::{End, Path, Permission, Reason, Verdict};
-use super::{order, point, residual, text};
+use super::{order, point, points, residual, text};
 use crate::catalog::{KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::error::Result;
@@ -114,7 +114,7 @@ pub struct PointGet {
 pub struct MultiGet {
     /// The encoded keys, ascending, each once.
     pub keys: Vec<Key>,
-    /// The same as spans, for people.
+    /// The same as spans, for people; only [`explain_table`] always makes them.
     pub spans: Vec<Span>,
 }
 
@@ -157,6 +157,11 @@ pub struct TablePlan {
 /// # Errors
 /// 1104 or 1175 when only a full scan would do and nothing permits it, 1104 for too many keys.
 pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
+    if let Some(filter) = request.filter.filter(|_| request.limit != Some(0))
+        && let Some(plan) = points::multi_get(request, filter)?
+    {
+        return Ok(plan);
+    }
     let plan = explain_table(request)?;
     match &plan.refusal {
         Some(refusal) => Err(refusal.error()),

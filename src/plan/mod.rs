@@ -15,6 +15,7 @@ pub mod explain;
 mod order;
 mod place;
 mod point;
+mod points;
 pub mod refusal;
 pub mod residual;
 #[cfg(test)]

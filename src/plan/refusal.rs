@@ -106,7 +106,14 @@ impl Refusal {
             advice.push(format!("add LIMIT {limit} or less"));
         }
         advice.extend(self.index.clone());
-        advice.push("allow it once with /*+ _l_allow_filtering_ */".to_owned());
+        let verb = match self.purpose {
+            Purpose::Select => "SELECT",
+            Purpose::Update => "UPDATE",
+            Purpose::Delete => "DELETE",
+        };
+        advice.push(format!(
+            "allow it once with /*+ _l_allow_filtering_ */ after {verb}"
+        ));
         if let Some(first) = advice.first_mut() {
             capitalise(first);
         }

@@ -345,12 +345,13 @@ impl Front {
         let Some(aggregation) = &select.aggregation else {
             return self.output(select, row);
         };
-        let mut groups = Groups::new(aggregation, Budget::new("group", MEMORY_BYTES_MAX));
+        let budget = Budget::new("group", MEMORY_BYTES_MAX);
+        let mut groups = Groups::new(aggregation, budget, &self.ctx);
         for _ in 0..2 {
             groups.add(aggregation, row, &self.ctx)?;
         }
-        for group in groups.finish() {
-            self.output(select, &ValuesRow(&group?))?;
+        for group in groups.into_groups() {
+            self.output(select, &ValuesRow(&group.finish(&self.ctx)?))?;
         }
         Ok(())
     }

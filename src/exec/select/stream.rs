@@ -91,7 +91,7 @@ impl SelectStream {
     pub(super) fn new(
         program: Arc<Program>,
         env: Env,
-        plan: Option<TablePlan>,
+        mut plan: Option<TablePlan>,
         limits: RowLimits,
     ) -> SelectStream {
         let select = &program.select;
@@ -114,7 +114,7 @@ impl SelectStream {
                 groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
             Phase::Collecting(Box::new(Collector { groups, sorter }))
         };
-        let reader = match (&select.table, &plan) {
+        let reader = match (&select.table, &mut plan) {
             (Some(table), Some(plan)) => {
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
                 Some(Reader::new(view, table, plan))

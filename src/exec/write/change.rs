@@ -208,8 +208,9 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     async fn find(&mut self) -> Result<Vec<Found>> {
-        let plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
+        let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
         self.lock_known_keys(&plan).await?;
+        let locks_found = matches!(plan.access, Access::PrefixScan(_) | Access::FullScan);
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
         let limit = limits
@@ -219,7 +220,7 @@ impl Finder<'_> {
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
         let mut pace = Pace::default();
-        let mut reader = Reader::new(self.transaction.view(), self.target.table, &plan);
+        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan);
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             let mut rows_done = 0;
@@ -233,7 +234,7 @@ impl Finder<'_> {
             self.sort(&mut found).await?;
         }
         found.truncate(limit);
-        if matches!(plan.access, Access::PrefixScan(_) | Access::FullScan) {
+        if locks_found {
             self.lock_found(&found).await?;
         }
         Ok(found)

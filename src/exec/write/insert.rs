@@ -179,13 +179,11 @@ impl Inserter<'_> {
 
     fn insert_blindly(&mut self, row: Proposed) -> Result<()> {
         let space = space(&self.insert.table);
-        if self.insert.kind == InsertKind::Insert {
-            if self.writes.has(space, &row.key) {
-                return Err(duplicate_entry(self.table(), &row.key));
-            }
-            self.writes.must_be_absent(space, row.key.clone());
-        }
         let value = row::value(self.table(), &row.values)?;
+        if self.insert.kind == InsertKind::Insert {
+            let put = self.writes.put_new(space, row.key, value);
+            return put.map_err(|key| duplicate_entry(self.table(), &key));
+        }
         self.writes.put(space, row.key, value);
         Ok(())
     }

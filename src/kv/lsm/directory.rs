@@ -12,6 +12,8 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::kv::{Error, Result};
 
@@ -43,6 +45,9 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         dir: dir.to_path_buf(),
         cause: cause.to_string(),
     };
+    if dir.is_file() {
+        return Err(unwritable(io::Error::other("it is a file")));
+    }
     fs::create_dir_all(dir).map_err(unwritable)?;
     let is_sealed = check_version(dir)?;
     if !is_sealed {
@@ -146,6 +151,13 @@ fn foreign(dir: &Path, found: &str) -> Error {
     }
 }
 
+/// How often a locked directory is tried. Once would do, but for a moment a process that another
+/// one starts holds all that its parent has open.
+const LOCK_TRIES: u32 = 10;
+
+/// Time between two tries.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
 fn lock(dir: &Path) -> Result<File> {
     let unwritable = |cause: io::Error| Error::Unwritable {
         dir: dir.to_path_buf(),
@@ -154,11 +166,14 @@ fn lock(dir: &Path) -> Result<File> {
     let mut open = OpenOptions::new();
     open.create(true).truncate(false).read(true).write(true);
     let file = open.open(dir.join(LOCK_FILE)).map_err(unwritable)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::InUse {
-            dir: dir.to_path_buf(),
-        }),
-        Err(TryLockError::Error(cause)) => Err(unwritable(cause)),
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(cause)) => return Err(unwritable(cause)),
+        }
     }
+    Err(Error::InUse {
+        dir: dir.to_path_buf(),
+    })
 }

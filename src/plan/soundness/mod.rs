@@ -14,10 +14,12 @@ use proptest::prelude::*;
 use rand::Rng as _;
 
 use self::case::{Case, TestRow, condition};
+use super::access::{Access, Policy, Purpose, Request, explain_table};
 use super::cut::{self, Cut, KeyParts};
 use super::derive::{Keys, derive, shape};
 use super::span::Span;
-use super::{point, residual, span, testing, text};
+use super::{point, points, residual, span, testing, text};
+use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
@@ -167,6 +169,68 @@ fn check_point(seed: u64) {
     assert_eq!(range.start, short.key, "seed {seed}");
 }
 
+/// The short way for lists of keys gives the keys and the order that the long way does.
+fn check_points(seed: u64) {
+    let mut case = Case::new(seed);
+    let ctx = testing::context("+08:00", Vec::new());
+    let parts: Vec<Expr> = (0..case.table.key.len())
+        .map(|idx| {
+            let column = Expr {
+                kind: ExprKind::Column(idx),
+                ty: case.table.columns[idx].ty.clone(),
+                nullable: false,
+            };
+            let list = (0..case.rng.random_range(1..4)).map(|_| case.constant(&column));
+            condition(ExprKind::InList {
+                list: list.collect(),
+                expr: Box::new(column),
+                negated: false,
+            })
+        })
+        .collect();
+    let filter = shape::all_of(parts).unwrap();
+    let order_by: Vec<OrderBy> = (0..case.rng.random_range(0..=case.table.key.len()))
+        .map(|idx| OrderBy {
+            expr: Expr {
+                kind: ExprKind::Column(case.table.key[idx].column_idx),
+                ty: case.table.columns[case.table.key[idx].column_idx]
+                    .ty
+                    .clone(),
+                nullable: false,
+            },
+            descending: case.rng.random_bool(0.3),
+        })
+        .collect();
+    let (hints, policy) = (Hints::default(), Policy::default());
+    let request = Request {
+        table: &case.table,
+        purpose: Purpose::Select,
+        filter: Some(&filter),
+        grouping: None,
+        order_by: &order_by,
+        limit: Some(7),
+        offset: 1,
+        wants_all: false,
+        hints: &hints,
+        ctx: &ctx,
+        policy: &policy,
+    };
+    let Some(short) = points::multi_get(&request, &filter).unwrap() else {
+        return;
+    };
+    let long = explain_table(&request).unwrap();
+    let (Access::MultiGet(quick), Access::MultiGet(slow)) = (&short.access, &long.access) else {
+        panic!("seed {seed}: {:?}", long.access);
+    };
+    assert_eq!(quick.keys, slow.keys, "seed {seed}");
+    assert!(long.residual.is_none(), "seed {seed}");
+    assert_eq!(
+        (short.reverse, short.ordered, short.rows_wanted),
+        (long.reverse, long.ordered, long.rows_wanted),
+        "seed {seed}: {order_by:?}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 3000,
@@ -188,5 +252,10 @@ proptest! {
     #[test]
     fn the_short_way_for_points_answers_as_the_long_one(seed in any::<u64>()) {
         check_point(seed);
+    }
+
+    #[test]
+    fn the_short_way_for_lists_answers_as_the_long_one(seed in any::<u64>()) {
+        check_points(seed);
     }
 }
