@@ -127,6 +127,7 @@ codes! {
     NonUniqueTable = 1066 "42000" "Two tables of one name or alias.";
     InvalidDefault = 1067 "42000" "A DEFAULT that the column's type cannot hold.";
     MultiplePrimaryKeys = 1068 "42000" "More than one primary key.";
+    TooManyKeys = 1069 "42000" "More indexes than the limit.";
     TooManyKeyParts = 1070 "42000" "More key columns than the limit.";
     KeyTooLong = 1071 "42000" "A key longer than the limit.";
     KeyColumnMissing = 1072 "42000" "A key over a column that does not exist.";
@@ -135,6 +136,7 @@ codes! {
     BlobKeyWithoutLength = 1170 "42000" "A TEXT or BLOB column in a key.";
     NoPrimaryKey = 3750 "HY000" "A table without primary key.";
     WrongAutoKey = 1075 "42000" "`AUTO_INCREMENT` where it cannot be.";
+    CantDropFieldOrKey = 1091 "42000" "DROP of a column or index that does not exist.";
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
     NoTablesUsed = 1096 "HY000" "SELECT * without a table.";
@@ -175,6 +177,7 @@ codes! {
     VariableValue = 1231 "42000" "A value that the variable cannot take.";
     VariableType = 1232 "42000" "A value of the wrong type for the variable.";
     AccessNeeded = 1227 "42000" "A privilege that the user lacks.";
+    TableDefinitionChanged = 1412 "HY000" "A table that was altered since the transaction began.";
     NotSupportedYet = 1235 "42000" "Something MySQL has and this server does not.";
     WrongUsage = 1221 "HY000" "Two clauses that do not go together.";
     VariableReadOnly = 1238 "HY000" "A variable that cannot be set.";

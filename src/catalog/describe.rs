@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::schema::{Column, ColumnDefault, Table};
+use super::schema::{Column, ColumnDefault, Include, Index, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::types::{ColumnType, Value};
 
@@ -17,6 +17,7 @@ pub fn create_table(table: &Table) -> String {
     if !table.has_hidden_key() {
         lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
     }
+    lines.extend(table.indexes.iter().map(|index| index_line(table, index)));
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n)",
         quoted(&table.name),
@@ -36,7 +37,12 @@ pub fn create_table(table: &Table) -> String {
 
 /// The key columns as in DDL: `` `a`,`b` DESC ``.
 pub fn key_text(table: &Table) -> String {
-    let parts = table.key.iter().filter_map(|part| {
+    parts_text(table, &table.key)
+}
+
+/// Columns of a key or an index as in DDL.
+pub fn parts_text(table: &Table, parts: &[KeyPart]) -> String {
+    let parts = parts.iter().filter_map(|part| {
         let name = quoted(&table.columns.get(part.column_idx)?.name);
         Some(match part.direction {
             Direction::Asc => name,
@@ -44,6 +50,25 @@ pub fn key_text(table: &Table) -> String {
         })
     });
     parts.collect::<Vec<_>>().join(",")
+}
+
+fn index_line(table: &Table, index: &Index) -> String {
+    let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
+    let parts = parts_text(table, &index.parts);
+    let mut line = format!("  {kind} {} ({parts})", quoted(&index.name));
+    match &index.include {
+        Include::None => {}
+        Include::All => line.push_str(" INCLUDE ALL"),
+        Include::Columns(columns) => {
+            let columns = columns.iter().filter_map(|idx| table.columns.get(*idx));
+            let names: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
+            let _ = write!(line, " INCLUDE ({})", names.join(","));
+        }
+    }
+    if !index.comment.is_empty() {
+        let _ = write!(line, " COMMENT {}", string_literal(&index.comment));
+    }
+    line
 }
 
 fn column_line(column: &Column) -> String {

@@ -7,5 +7,7 @@ pub mod schema;
 pub mod store;
 mod type_names;
 
-pub use schema::{Column, ColumnDefault, KeyPart, Table, TableId};
+pub use schema::{
+    Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
+};
 pub use store::{Catalog, Definitions};

@@ -12,7 +12,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::schema::{Column, ColumnDefault, KeyPart, Table, TableId};
+use super::schema::{
+    Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
+};
 use super::type_names;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
@@ -42,9 +44,11 @@ pub fn encode(table: &Table) -> Vec<u8> {
         .iter()
         .map(|(name, value)| json!([name, value]))
         .collect();
+    let indexes: Vec<Json> = table.indexes.iter().map(encode_index).collect();
     let definition = json!({
         "id": table.id.0, "database": table.database, "name": table.name,
-        "columns": columns, "key": key, "options": options, "comment": table.comment,
+        "columns": columns, "key": key, "indexes": indexes, "options": options,
+        "comment": table.comment,
     });
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
@@ -53,6 +57,19 @@ pub fn encode(table: &Table) -> Vec<u8> {
 
 fn encode_key_part(part: &KeyPart) -> Json {
     json!({ "column": part.column_idx, "desc": part.direction == Direction::Desc })
+}
+
+fn encode_index(index: &Index) -> Json {
+    let parts: Vec<Json> = index.parts.iter().map(encode_key_part).collect();
+    let include = match &index.include {
+        Include::None => json!([]),
+        Include::Columns(columns) => json!(columns),
+        Include::All => json!("all"),
+    };
+    json!({
+        "id": index.id.0, "name": index.name, "unique": index.unique, "parts": parts,
+        "include": include, "state": index.state.name(), "comment": index.comment,
+    })
 }
 
 fn encode_column(column: &Column) -> Json {
@@ -102,6 +119,11 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
             .into_iter()
             .map(decode_key_part)
             .collect::<Result<_>>()?,
+        indexes: fields
+            .list("indexes")?
+            .into_iter()
+            .map(decode_index)
+            .collect::<Result<_>>()?,
         options: fields
             .list("options")?
             .into_iter()
@@ -116,8 +138,20 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
 /// The invariants that the rest of the server relies on.
 fn check(table: Table) -> Result<Table> {
     let columns_count = table.columns.len();
-    let in_range = table.key.iter().all(|part| part.column_idx < columns_count);
-    if table.key.is_empty() || !in_range {
+    let in_range = |parts: &[KeyPart]| {
+        !parts.is_empty() && parts.iter().all(|part| part.column_idx < columns_count)
+    };
+    for index in &table.indexes {
+        let includes = match &index.include {
+            Include::Columns(columns) => columns.iter().all(|column| *column < columns_count),
+            Include::None | Include::All => true,
+        };
+        if !in_range(&index.parts) || !includes {
+            let text = format!("index {} of table {} names no column", index.name, table.name);
+            return Err(Damage::new(text));
+        }
+    }
+    if !in_range(&table.key) {
         return Err(Damage::new(format!(
             "key of table {} names no column",
             table.name
@@ -136,6 +170,40 @@ fn decode_key_part(json: Json) -> Result<KeyPart> {
         column_idx,
         direction,
     })
+}
+
+fn decode_index(json: Json) -> Result<Index> {
+    let mut fields = Fields::of(json)?;
+    let parts = fields.list("parts")?.into_iter().map(decode_key_part);
+    let state = fields.text("state")?;
+    let index = Index {
+        id: IndexId(fields.number("id")?),
+        name: fields.text("name")?,
+        unique: fields.truth("unique")?,
+        parts: parts.collect::<Result<_>>()?,
+        include: decode_include(&fields.take("include")?)?,
+        state: IndexState::of_name(&state)
+            .ok_or_else(|| Damage::new(format!("an index state {state}")))?,
+        comment: fields.text("comment")?,
+    };
+    fields.finish()?;
+    Ok(index)
+}
+
+fn decode_include(json: &Json) -> Result<Include> {
+    match json {
+        Json::String(all) if all == "all" => Ok(Include::All),
+        Json::Array(columns) if columns.is_empty() => Ok(Include::None),
+        Json::Array(columns) => {
+            let columns = columns
+                .iter()
+                .map(|column| column.as_u64().and_then(|idx| usize::try_from(idx).ok()));
+            let columns: Option<Vec<usize>> = columns.collect();
+            let columns = columns.ok_or_else(|| Damage::new("columns of an index"))?;
+            Ok(Include::Columns(columns))
+        }
+        other => Err(Damage::new(format!("columns of an index: {other}"))),
+    }
 }
 
 fn decode_column(json: Json) -> Result<Column> {

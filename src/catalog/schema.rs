@@ -21,6 +21,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The primary key, from 1 to `KEY_COLUMNS_MAX` parts.
     pub key: Vec<KeyPart>,
+    /// The secondary indexes, in the order they were made; at most [`INDEXES_MAX`].
+    pub indexes: Vec<Index>,
     /// Table options as given (`WITH (…)`, `COMMENT`), in declared order.
     pub options: Vec<(String, String)>,
     /// `COMMENT`.
@@ -74,6 +76,130 @@ pub struct KeyPart {
     pub direction: Direction,
 }
 
+/// Secondary indexes of one table, as in MySQL.
+pub const INDEXES_MAX: usize = 64;
+
+/// The identity of an index; never reused, also the number of its storage space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IndexId(pub u32);
+
+/// A secondary index: a table of its own, ordered by its columns and then the primary key.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// The index's identity.
+    pub id: IndexId,
+    /// Its name, unique within the table; compared without case.
+    pub name: String,
+    /// Whether two rows may not have the same values; rows with a `NULL` among them may.
+    pub unique: bool,
+    /// The indexed columns, from 1 to `KEY_COLUMNS_MAX`.
+    pub parts: Vec<KeyPart>,
+    /// What an entry carries besides.
+    pub include: Include,
+    /// Whether it can be read.
+    pub state: IndexState,
+    /// `COMMENT`.
+    pub comment: String,
+}
+
+/// The columns that an index entry carries besides the indexed ones and the primary key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Include {
+    /// None.
+    None,
+    /// These: positions in [`Table::columns`].
+    Columns(Vec<usize>),
+    /// All, those that will be added later included.
+    All,
+}
+
+/// What an index is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexState {
+    /// Written, and being filled with the rows that were there before it; not read.
+    Building,
+    /// Written and read.
+    Active,
+    /// Written and not read.
+    Inactive,
+    /// Neither; to be used again it must be built again.
+    Disabled,
+}
+
+impl IndexState {
+    /// Whether writes of rows maintain it.
+    pub fn is_written(self) -> bool {
+        match self {
+            IndexState::Building | IndexState::Active | IndexState::Inactive => true,
+            IndexState::Disabled => false,
+        }
+    }
+
+    /// Whether queries may read it.
+    pub fn is_read(self) -> bool {
+        self == IndexState::Active
+    }
+
+    /// The word for it, in SQL and where it is stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexState::Building => "BUILDING",
+            IndexState::Active => "ACTIVE",
+            IndexState::Inactive => "INACTIVE",
+            IndexState::Disabled => "DISABLED",
+        }
+    }
+
+    /// The state of that name.
+    pub fn of_name(name: &str) -> Option<IndexState> {
+        let states = [
+            IndexState::Building,
+            IndexState::Active,
+            IndexState::Inactive,
+            IndexState::Disabled,
+        ];
+        states.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl Index {
+    /// The parts that order the entries: the indexed columns, and behind them those of the primary
+    /// key that are not among them. In a unique index the latter are part of an entry's key only
+    /// when an indexed value is `NULL`; else they are in its value.
+    pub fn entry_parts(&self, table: &Table) -> Vec<KeyPart> {
+        let missing = table.key.iter().filter(|part| !self.has_part(part.column_idx));
+        self.parts.iter().chain(missing).copied().collect()
+    }
+
+    /// Whether the column is one of the indexed ones.
+    pub fn has_part(&self, column_idx: usize) -> bool {
+        self.parts.iter().any(|part| part.column_idx == column_idx)
+    }
+
+    /// The columns that an entry carries besides its parts, as positions in [`Table::columns`],
+    /// ascending: neither indexed nor of the primary key.
+    pub fn included(&self, table: &Table) -> Vec<usize> {
+        let is_extra =
+            |idx: &usize| !self.has_part(*idx) && table.key_position(*idx).is_none();
+        let is_wanted = |idx: &usize| match &self.include {
+            Include::None => false,
+            Include::Columns(columns) => columns.contains(idx),
+            Include::All => true,
+        };
+        (0..table.columns.len())
+            .filter(|idx| is_wanted(idx) && is_extra(idx))
+            .collect()
+    }
+
+    /// Whether an entry has every one of these columns, so that the row need not be read.
+    pub fn covers(&self, table: &Table, mut columns: impl Iterator<Item = usize>) -> bool {
+        let included = self.included(table);
+        columns.all(|idx| {
+            self.has_part(idx) || table.key_position(idx).is_some() || included.contains(&idx)
+        })
+    }
+}
+
 impl Column {
     /// A nullable column without anything else.
     pub fn new(id: ColumnId, name: &str, ty: ColumnType) -> Column {
@@ -104,6 +230,13 @@ impl Table {
         self.key
             .iter()
             .position(|part| part.column_idx == column_idx)
+    }
+
+    /// The position in [`Table::indexes`] of the index of that name, compared without case.
+    pub fn index_position(&self, name: &str) -> Option<usize> {
+        self.indexes
+            .iter()
+            .position(|index| index.name.eq_ignore_ascii_case(name))
     }
 
     /// Whether the table was declared without primary key.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::persist;
-use super::schema::{Table, TableId};
+use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, KeyRange, Page, Scan, Space, WriteSet};
@@ -151,7 +151,7 @@ impl Catalog {
         }
         self.publish(writes, next).await?;
         for table in tables.values() {
-            self.engine.drop_space(Space(table.id.0)).await?;
+            self.drop_storage(table).await?;
         }
         Ok(tables.len())
     }
@@ -172,7 +172,7 @@ impl Catalog {
         if tables.contains_key(&table.name) {
             return Ok(false);
         }
-        table.id = self.new_space().await?;
+        self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
         tables.insert(table.name.clone(), Arc::new(table));
@@ -192,7 +192,7 @@ impl Catalog {
         for (database, name) in names {
             let tables = next.databases.get_mut(database);
             match tables.and_then(|tables| tables.remove(name)) {
-                Some(table) => dropped.push(table.id),
+                Some(table) => dropped.push(table),
                 None => missing.push(format!("{database}.{name}")),
             }
         }
@@ -201,12 +201,12 @@ impl Catalog {
             return Err(Error::new(Code::UnknownTable, text));
         }
         let mut writes = WriteSet::blind();
-        for id in &dropped {
-            writes.delete(SYSTEM_SPACE, table_key(*id));
+        for table in &dropped {
+            writes.delete(SYSTEM_SPACE, table_key(table.id));
         }
         self.publish(writes, next).await?;
-        for id in dropped {
-            self.engine.drop_space(Space(id.0)).await?;
+        for table in dropped {
+            self.drop_storage(&table).await?;
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl Catalog {
         let mut next = Definitions::clone(&self.current());
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
-        table.id = self.new_space().await?;
+        self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
@@ -228,13 +228,99 @@ impl Catalog {
             tables.insert(name.to_owned(), Arc::new(table));
         }
         self.publish(writes, next).await?;
-        Ok(self.engine.drop_space(Space(old.id.0)).await?)
+        self.drop_storage(&old).await
     }
 
-    async fn new_space(&self) -> Result<TableId> {
+    /// Adds an index, whose [`Index::id`] is chosen here; the definition that has it.
+    ///
+    /// # Errors
+    /// 1049 or 1146; 1061 when the table has an index of that name; 1069 when it has
+    /// [`INDEXES_MAX`]; those of the engine.
+    pub async fn add_index(
+        &self,
+        (database, name): (&str, &str),
+        mut index: Index,
+    ) -> Result<Arc<Table>> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut table = Table::clone(self.current().table(database, name)?);
+        if table.index_position(&index.name).is_some() {
+            let text = format!("Duplicate key name '{}'", index.name);
+            return Err(Error::new(Code::DuplicateKeyName, text));
+        }
+        if INDEXES_MAX <= table.indexes.len() {
+            let text = format!("Too many keys specified; max {INDEXES_MAX} keys allowed");
+            return Err(Error::new(Code::TooManyKeys, text));
+        }
+        index.id = IndexId(self.new_space().await?.0);
+        table.indexes.push(index);
+        self.replace(table).await
+    }
+
+    /// Takes an index away and gives back its storage.
+    ///
+    /// # Errors
+    /// 1049 or 1146; 1091 when there is no such index; those of the engine.
+    pub async fn drop_index(&self, (database, name): (&str, &str), index: &str) -> Result<()> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut table = Table::clone(self.current().table(database, name)?);
+        let position = index_position(&table, index)?;
+        let dropped = table.indexes.remove(position);
+        self.replace(table).await?;
+        Ok(self.engine.drop_space(Space(dropped.id.0)).await?)
+    }
+
+    /// Sets the state of the index with this id; nothing happens when it is there no more.
+    ///
+    /// # Errors
+    /// 1049 or 1146; those of the engine.
+    pub async fn set_index_state(
+        &self,
+        (database, name): (&str, &str),
+        (id, state): (IndexId, IndexState),
+    ) -> Result<()> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut table = Table::clone(self.current().table(database, name)?);
+        let Some(index) = table.indexes.iter_mut().find(|index| index.id == id) else {
+            return Ok(());
+        };
+        index.state = state;
+        self.replace(table).await.map(drop)
+    }
+
+    /// Gives a table's definition a new form; its name and storage stay.
+    async fn replace(&self, table: Table) -> Result<Arc<Table>> {
+        let mut next = Definitions::clone(&self.current());
+        let table = Arc::new(table);
+        let mut writes = WriteSet::blind();
+        writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
+        if let Some(tables) = next.databases.get_mut(&table.database) {
+            tables.insert(table.name.clone(), Arc::clone(&table));
+        }
+        self.publish(writes, next).await?;
+        Ok(table)
+    }
+
+    async fn new_space(&self) -> Result<Space> {
         let space = self.engine.spaces().next;
         self.engine.create_space(space).await?;
-        Ok(TableId(space.0))
+        Ok(space)
+    }
+
+    /// New storage for a table and its indexes.
+    async fn give_storage(&self, table: &mut Table) -> Result<()> {
+        table.id = TableId(self.new_space().await?.0);
+        for index in &mut table.indexes {
+            index.id = IndexId(self.new_space().await?.0);
+        }
+        Ok(())
+    }
+
+    /// Gives back the storage of a table that is not published any more.
+    async fn drop_storage(&self, table: &Table) -> Result<()> {
+        for space in spaces(table) {
+            self.engine.drop_space(space).await?;
+        }
+        Ok(())
     }
 
     async fn publish(&self, writes: WriteSet, next: Definitions) -> Result<()> {
@@ -248,7 +334,7 @@ impl Catalog {
         let owned: Vec<Space> = current
             .databases
             .values()
-            .flat_map(|tables| tables.values().map(|table| Space(table.id.0)))
+            .flat_map(|tables| tables.values().flat_map(|table| spaces(table)))
             .chain([SYSTEM_SPACE])
             .collect();
         for space in self.engine.spaces().live {
@@ -258,6 +344,23 @@ impl Catalog {
         }
         Ok(())
     }
+}
+
+/// The storage of a table: its own and that of its indexes.
+fn spaces(table: &Table) -> impl Iterator<Item = Space> {
+    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
+    std::iter::once(Space(table.id.0)).chain(indexes)
+}
+
+/// Where the index of that name stands.
+///
+/// # Errors
+/// 1091.
+fn index_position(table: &Table, name: &str) -> Result<usize> {
+    table.index_position(name).ok_or_else(|| {
+        let text = format!("Can't DROP '{name}'; check that column/key exists");
+        Error::new(Code::CantDropFieldOrKey, text)
+    })
 }
 
 fn database_key(name: &str) -> Vec<u8> {

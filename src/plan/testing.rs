@@ -100,6 +100,7 @@ pub(crate) fn table(create: &str) -> Table {
         name: create.table.name,
         columns,
         key,
+        indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),
     }

@@ -112,6 +112,7 @@ impl Listing {
                 column_idx: 0,
                 direction: Direction::Asc,
             }],
+            indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
         }

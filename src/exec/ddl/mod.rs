@@ -94,6 +94,7 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         name: create.table.name.clone(),
         columns: Vec::with_capacity(columns.len() + 1),
         key: Vec::new(),
+        indexes: Vec::new(),
         options: kept_options(options, ctx)?,
         comment: options.comment.clone().unwrap_or_default(),
     };

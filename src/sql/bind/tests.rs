@@ -107,6 +107,7 @@ fn table(name: &str, key: &[usize], mut columns: Vec<Column>) -> Arc<Table> {
         name: name.into(),
         columns,
         key: key.iter().map(part).collect(),
+        indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),
     })

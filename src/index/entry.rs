@@ -1,0 +1,170 @@
+//! One entry of an index.
+//!
+//! ```text
+//!                          key                                  value: a row with the columns
+//!   plain                  indexed columns, rest of the         included
+//!                          primary key
+//!   unique                 indexed columns                      included, rest of the primary key
+//!   unique, with a NULL    indexed columns, rest of the         included, rest of the primary key
+//!                          primary key
+//! ```
+//! The rest of the primary key is those of its columns that are not indexed, in key order. Entries
+//! of a unique index with the same values so have one key, and collide; those with a `NULL` do not.
+
+use crate::catalog::{Index, KeyPart, Table};
+use crate::codec::key::{self, Direction};
+use crate::codec::keyspace;
+use crate::codec::row::{Cell, RowBuilder, RowView};
+use crate::codec::{Corrupt, EncodeError};
+use crate::kv::Key;
+use crate::types::Value;
+
+/// One stored entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its key in the space of the index.
+    pub key: Key,
+    /// Its value: a row.
+    pub value: Vec<u8>,
+}
+
+/// The entry of a row, whose values are given by column.
+///
+/// # Errors
+/// A value that is not of its column's type, or a row that is too large.
+pub fn entry(table: &Table, index: &Index, values: &[Value<'_>]) -> Result<Entry, EncodeError> {
+    let mut key = Vec::with_capacity(48);
+    push_parts(&mut key, table, &index.parts, values)?;
+    let rest = rest_of_primary_key(table, index);
+    let mut row = RowBuilder::new();
+    if index.unique {
+        for part in &rest {
+            set(&mut row, table, part.column_idx, values)?;
+        }
+    }
+    if !index.unique || has_null(index, values) {
+        push_parts(&mut key, table, &rest, values)?;
+    }
+    for column_idx in index.included(table) {
+        set(&mut row, table, column_idx, values)?;
+    }
+    let value = row.finish()?;
+    Ok(Entry { key, value })
+}
+
+/// Whether one of the indexed values is `NULL`, so that a unique index takes the row as it is.
+pub fn has_null(index: &Index, values: &[Value<'_>]) -> bool {
+    let mut parts = index.parts.iter();
+    parts.any(|part| values.get(part.column_idx).is_none_or(Value::is_null))
+}
+
+/// The columns of the primary key that are not indexed, in key order.
+pub fn rest_of_primary_key(table: &Table, index: &Index) -> Vec<KeyPart> {
+    let parts = table.key.iter();
+    parts
+        .filter(|part| !index.has_part(part.column_idx))
+        .copied()
+        .collect()
+}
+
+fn push_parts(
+    key: &mut Key,
+    table: &Table,
+    parts: &[KeyPart],
+    values: &[Value<'_>],
+) -> Result<(), EncodeError> {
+    for part in parts {
+        if let (Some(column), Some(value)) = (
+            table.columns.get(part.column_idx),
+            values.get(part.column_idx),
+        ) {
+            keyspace::push_key_part(key, value, &column.ty, part.direction)?;
+        }
+    }
+    Ok(())
+}
+
+fn set(
+    row: &mut RowBuilder,
+    table: &Table,
+    column_idx: usize,
+    values: &[Value<'_>],
+) -> Result<(), EncodeError> {
+    match (table.columns.get(column_idx), values.get(column_idx)) {
+        (Some(column), Some(value)) if !value.is_null() => row.set(column.id, value, &column.ty),
+        _ => Ok(()),
+    }
+}
+
+/// The encoded primary key of the row that a stored entry belongs to.
+///
+/// # Errors
+/// [`Corrupt`] for bytes that [`entry`] does not make.
+pub fn primary_key(
+    table: &Table,
+    index: &Index,
+    (entry_key, entry_value): (&[u8], &[u8]),
+) -> Result<Key, Corrupt> {
+    let parts = slices(table, index, entry_key)?;
+    let mut key = Vec::with_capacity(entry_key.len());
+    let mut row = None;
+    for part in &table.key {
+        let Some(column) = table.columns.get(part.column_idx) else {
+            return Err(Corrupt::missing(entry_key.len()));
+        };
+        let found = parts
+            .iter()
+            .find(|(found, _)| found.column_idx == part.column_idx);
+        match found {
+            Some((found, bytes)) if found.direction == part.direction => {
+                key.extend_from_slice(bytes);
+            }
+            // The bytes of the other direction are all the bits turned round.
+            Some((_, bytes)) => key.extend(bytes.iter().map(|byte| !byte)),
+            None => {
+                let row = match row {
+                    Some(row) => row,
+                    None => *row.insert(RowView::parse(entry_value)?),
+                };
+                let Cell::Value(value) = row.get(column.id, &column.ty)? else {
+                    return Err(Corrupt::missing(entry_value.len()));
+                };
+                keyspace::push_key_part(&mut key, &value, &column.ty, part.direction)
+                    .map_err(|_| Corrupt::bad(0, "a value of the primary key"))?;
+            }
+        }
+    }
+    Ok(key)
+}
+
+/// The parts that are in an entry's key, with their bytes.
+fn slices<'k>(
+    table: &Table,
+    index: &Index,
+    entry_key: &'k [u8],
+) -> Result<Vec<(KeyPart, &'k [u8])>, Corrupt> {
+    let mut rest = entry_key;
+    let mut slices = Vec::with_capacity(index.parts.len() + table.key.len());
+    for part in index.entry_parts(table) {
+        if rest.is_empty() && index.unique {
+            break;
+        }
+        let Some(column) = table.columns.get(part.column_idx) else {
+            return Err(Corrupt::missing(entry_key.len()));
+        };
+        let behind = key::skip_part(rest, &column.ty, part.direction)?;
+        let (bytes, behind) = rest.split_at(rest.len().saturating_sub(behind.len()));
+        slices.push((part, bytes));
+        rest = behind;
+    }
+    if rest.is_empty() {
+        return Ok(slices);
+    }
+    Err(Corrupt::bad(
+        entry_key.len() - rest.len(),
+        "bytes behind the end of an index key",
+    ))
+}
+
+#[cfg(test)]
+mod tests;

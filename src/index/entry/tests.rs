@@ -1,0 +1,103 @@
+//! Entries lead back to their rows, and collide only where they must.
+
+use super::*;
+use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
+use crate::codec::row::ColumnId;
+use crate::types::ColumnType;
+use crate::types::column_type::IntWidth;
+
+const INT: ColumnType = ColumnType::Int {
+    width: IntWidth::Int,
+    unsigned: false,
+};
+
+/// `(a, b, c)` with the primary key `(a, b DESC)`.
+fn table() -> Table {
+    let columns = ["a", "b", "c", "d"].iter().zip(1..);
+    let part = |column_idx, is_descending| KeyPart {
+        column_idx,
+        direction: Direction::of(is_descending),
+    };
+    Table {
+        id: TableId(1),
+        database: "shop".to_owned(),
+        name: "t".to_owned(),
+        columns: columns
+            .map(|(name, id)| Column {
+                default: ColumnDefault::None,
+                ..Column::new(ColumnId(id), name, INT)
+            })
+            .collect(),
+        key: vec![part(0, false), part(1, true)],
+        indexes: Vec::new(),
+        options: Vec::new(),
+        comment: String::new(),
+    }
+}
+
+fn index(parts: &[(usize, bool)], unique: bool) -> Index {
+    let part = |(column_idx, is_descending): &(usize, bool)| KeyPart {
+        column_idx: *column_idx,
+        direction: Direction::of(*is_descending),
+    };
+    Index {
+        id: IndexId(2),
+        name: "i".to_owned(),
+        unique,
+        parts: parts.iter().map(part).collect(),
+        include: Include::All,
+        state: IndexState::Active,
+        comment: String::new(),
+    }
+}
+
+fn row(values: [Option<i64>; 4]) -> Vec<Value<'static>> {
+    let value = |value: Option<i64>| value.map_or(Value::Null, Value::Int);
+    values.into_iter().map(value).collect()
+}
+
+fn row_key(table: &Table, values: &[Value<'_>]) -> Key {
+    let mut key = Vec::new();
+    push_parts(&mut key, table, &table.key, values).unwrap();
+    key
+}
+
+#[test]
+fn an_entry_leads_back_to_its_row() {
+    let table = table();
+    let shapes: [&[(usize, bool)]; 5] = [
+        &[(2, false)],
+        &[(2, true), (1, false)],
+        &[(1, true), (2, false)],
+        &[(0, true), (1, false)],
+        &[(2, false), (3, true)],
+    ];
+    for parts in shapes {
+        for unique in [false, true] {
+            let index = index(parts, unique);
+            for c in [None, Some(-5), Some(7)] {
+                let values = row([Some(3), Some(-4), c, Some(9)]);
+                let entry = entry(&table, &index, &values).unwrap();
+                let found = primary_key(&table, &index, (&entry.key, &entry.value)).unwrap();
+                assert_eq!(found, row_key(&table, &values), "{parts:?} {unique} {c:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_equal_values_without_null_collide_in_a_unique_index() {
+    let table = table();
+    let key = |unique, values| entry(&table, &index(&[(2, false)], unique), values).unwrap().key;
+    let (one, other) = (
+        row([Some(1), Some(1), Some(5), None]),
+        row([Some(2), Some(1), Some(5), None]),
+    );
+    assert_eq!(key(true, &one), key(true, &other));
+    assert_ne!(key(false, &one), key(false, &other));
+    let (one, other) = (
+        row([Some(1), Some(1), None, None]),
+        row([Some(2), Some(1), None, None]),
+    );
+    assert_ne!(key(true, &one), key(true, &other));
+}
