@@ -214,7 +214,7 @@ impl SelectStream {
         self.batch_rows_done = rows_done;
         self.rows_read = reader.rows_read();
         // Known now, the end goes out with the rows: a point read is answered by one send.
-        if reader.is_at_end() {
+        if rows_done == 0 && reader.is_at_end() {
             flow = Flow::Enough;
         }
         self.reader = Some(reader);

@@ -404,3 +404,42 @@ async fn more_busy_statements_than_threads_leave_room_for_a_kill() {
         killer.kill(&format!("KILL {id}")).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_that_take_turns_lose_no_row() {
+    let _alone = ALONE.lock().await;
+    let server = Running::start("secret", 100).await;
+    let mut client = Client::root(server.address, FLAGS).await;
+    // One page and a short last one; a turn ends within both.
+    for rows_count in [100, 300] {
+        client.done("DROP TABLE IF EXISTS `default`.seq").await;
+        client.make_seq(rows_count).await;
+        client
+            .query(&format!("SELECT a FROM `default`.seq WHERE {DEAR} <> ''"))
+            .await;
+        let packets = client.packets(3 + rows_count + 1).await;
+        for (number, packet) in packets[3..3 + rows_count].iter().enumerate() {
+            assert!(
+                packet.ends_with(&number.to_string()),
+                "{packet}, not {number}"
+            );
+        }
+        assert_eq!(packets[3 + rows_count], "EOF 02");
+        for sql in [
+            format!("SELECT COUNT(*) FROM `default`.seq WHERE {DEAR} <> ''"),
+            format!("SELECT COUNT(DISTINCT {DEAR}) FROM `default`.seq"),
+        ] {
+            client.query(&sql).await;
+            let wanted = format!("\\x03{rows_count}");
+            assert_eq!(client.packets(5).await[3], wanted, "{sql}");
+        }
+        client
+            .query(&format!(
+                "DELETE FROM `default`.seq WHERE {DEAR} <> '' ORDER BY {DEAR}"
+            ))
+            .await;
+        client.receive().await;
+        client.query("SELECT COUNT(*) FROM `default`.seq").await;
+        assert_eq!(client.packets(5).await[3], "\\x010");
+    }
+}
