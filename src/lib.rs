@@ -48,6 +48,7 @@ pub mod codec;
 pub mod config;
 pub mod error;
 pub mod exec;
+pub mod index;
 pub mod kv;
 pub mod plan;
 pub mod protocol;
