@@ -183,7 +183,7 @@ impl SelectStream {
         self.stream_batch(sink)
     }
 
-    /// Streams the rows of a batch, or as many as a turn has time for.
+    /// Streams the rows of a batch, or as many as a turn has time for and the sink has room for.
     fn stream_batch(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         let program = Arc::clone(&self.program);
         let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
@@ -206,7 +206,7 @@ impl SelectStream {
                 flow = Flow::Enough;
                 break;
             }
-            if work.pace.is_over() {
+            if work.pace.is_over() || sink.is_full() {
                 rows_done = row_idx + 1;
                 break;
             }
@@ -266,6 +266,9 @@ impl SelectStream {
                     .iter()
                     .map(|output| &output.expr);
                 sink.row(&tuple::decode(&outputs, exprs)?)?;
+                if sink.is_full() {
+                    break;
+                }
             }
         }
         Ok(Flow::More)
@@ -356,6 +359,9 @@ impl<'s> RowWork<'s> {
 /// Outputs kept on the stack; wider rows take an allocation each.
 const STACK_OUTPUTS: usize = 16;
 
+/// Outputs of a narrow row, whose place on the stack costs less to prepare.
+const FEW_OUTPUTS: usize = 4;
+
 /// Evaluates the outputs over `row` and hands them on.
 fn with_outputs(
     outputs: &[Output],
@@ -363,18 +369,30 @@ fn with_outputs(
     ctx: &EvalContext,
     take: impl FnOnce(&[Value<'_>]) -> Result<()>,
 ) -> Result<()> {
+    if outputs.len() <= FEW_OUTPUTS {
+        return with_stack_outputs::<FEW_OUTPUTS>(outputs, row, ctx, take);
+    }
     if outputs.len() <= STACK_OUTPUTS {
-        let mut values: [Value<'_>; STACK_OUTPUTS] = [const { Value::Null }; STACK_OUTPUTS];
-        for (slot, output) in values.iter_mut().zip(outputs) {
-            *slot = eval(&output.expr, row, ctx)?;
-        }
-        return take(values.get(..outputs.len()).unwrap_or_default());
+        return with_stack_outputs::<STACK_OUTPUTS>(outputs, row, ctx, take);
     }
     let values: Result<Vec<Value<'_>>> = outputs
         .iter()
         .map(|output| eval(&output.expr, row, ctx))
         .collect();
     take(&values?)
+}
+
+fn with_stack_outputs<const MOST: usize>(
+    outputs: &[Output],
+    row: &dyn Row,
+    ctx: &EvalContext,
+    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    let mut values: [Value<'_>; MOST] = [const { Value::Null }; MOST];
+    for (slot, output) in values.iter_mut().zip(outputs) {
+        *slot = eval(&output.expr, row, ctx)?;
+    }
+    take(values.get(..outputs.len()).unwrap_or_default())
 }
 
 fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -> Result<()> {
