@@ -13,6 +13,7 @@ use crate::codec::key::Direction;
 use crate::error::{Error, Result};
 use crate::exec::budget::Budget;
 use crate::exec::cancel::CancelToken;
+use crate::exec::elsewhere;
 use crate::exec::group::{Groups, Seen};
 use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
@@ -227,23 +228,31 @@ impl SelectStream {
             return Ok(());
         };
         let program = Arc::clone(&self.program);
-        match self.reader.take() {
-            None => collector.add(&program.select, &NoRow, self)?,
-            Some(mut reader) => loop {
-                self.cancel.check()?;
-                if !reader.advance().await? {
-                    break;
-                }
-                let mut rows_done = 0;
-                while rows_done < reader.batch().len() {
-                    rows_done = collector.add_batch(&program, &reader, (self, rows_done))?;
-                    tokio::task::yield_now().await;
-                }
-                self.rows_read = reader.rows_read();
-            },
+        if let Err(error) = self.take_all(&mut collector, &program).await {
+            // Freed with the stream.
+            self.phase = Phase::Collecting(collector);
+            return Err(error);
         }
         self.phase = Phase::Emitting(collector.finish(&program.select, self).await?);
         Ok(())
+    }
+
+    async fn take_all(&mut self, collector: &mut Collector, program: &Program) -> Result<()> {
+        let Some(mut reader) = self.reader.take() else {
+            return collector.add(&program.select, &NoRow, self);
+        };
+        loop {
+            self.cancel.check()?;
+            if !reader.advance().await? {
+                return Ok(());
+            }
+            let mut rows_done = 0;
+            while rows_done < reader.batch().len() {
+                rows_done = collector.add_batch(program, &reader, (self, rows_done))?;
+                tokio::task::yield_now().await;
+            }
+            self.rows_read = reader.rows_read();
+        }
     }
 
     fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
@@ -272,6 +281,16 @@ impl SelectStream {
             }
         }
         Ok(Flow::More)
+    }
+}
+
+impl Drop for SelectStream {
+    fn drop(&mut self) {
+        if u64::try_from(elsewhere::PIECES_HERE_MAX).is_ok_and(|few| few < self.rows_read) {
+            let phase = std::mem::replace(&mut self.phase, Phase::Done);
+            let seen = self.seen.take();
+            elsewhere::run(move || drop((phase, seen)));
+        }
     }
 }
 
