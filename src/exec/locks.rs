@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::cancel::CancelToken;
+use super::elsewhere;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Key, Space};
 
@@ -243,9 +244,15 @@ impl Held {
 }
 
 impl Drop for Held {
+    /// Many locks are given up a moment later: whoever wants one waits for it as for any other.
     fn drop(&mut self) {
-        for row in &self.rows {
-            self.locks.release(row);
+        let (locks, rows) = (Arc::clone(&self.locks), std::mem::take(&mut self.rows));
+        let is_large = elsewhere::PIECES_HERE_MAX < rows.len();
+        let release = move || rows.iter().for_each(|row| locks.release(row));
+        if is_large {
+            elsewhere::run(release);
+        } else {
+            release();
         }
     }
 }

@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod cancel;
 pub mod ddl;
+pub mod elsewhere;
 pub mod group;
 pub mod ids;
 pub mod locks;

@@ -44,4 +44,9 @@ pub trait RowSink {
     /// # Errors
     /// When the row cannot be sent; the statement ends with that error.
     fn row(&mut self, values: &[Value<'_>]) -> Result<()>;
+
+    /// Whether so much waits to be sent that the page should end here. Asked after each row.
+    fn is_full(&self) -> bool {
+        false
+    }
 }

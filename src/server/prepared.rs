@@ -409,4 +409,8 @@ impl RowSink for WaitingRows {
         self.rows_seen += 1;
         Ok(())
     }
+
+    fn is_full(&self) -> bool {
+        rows::PAGE_BYTES_MAX <= self.bytes.len()
+    }
 }

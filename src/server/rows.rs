@@ -15,6 +15,10 @@ use crate::protocol::wire::put_lenenc;
 use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
 
+/// A page ends when so many bytes wait to be sent; one row may be longer. Rows of stored values
+/// are bounded by the pages of the engine, computed ones by this alone.
+pub(super) const PAGE_BYTES_MAX: usize = 1 << 20;
+
 /// How a result ended.
 pub(super) struct Streamed {
     /// How many rows were sent.
@@ -38,6 +42,10 @@ impl RowSink for PacketSink<'_> {
             .try_packet(|out| encoder.encode(values, zone, out))?;
         self.rows_count += 1;
         Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        PAGE_BYTES_MAX <= self.out.bytes_count()
     }
 }
 

@@ -109,6 +109,7 @@ impl Front {
             &Arc::new(Globals::default()),
             "a@b".to_owned(),
             1,
+            &Arc::default(),
         ));
         state.set_database(Some(DATABASE.to_owned()));
         let zone = if is_other {

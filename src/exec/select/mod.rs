@@ -3,6 +3,8 @@
 //! What happens to the rows is in `stream`.
 
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;

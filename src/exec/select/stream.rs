@@ -13,6 +13,7 @@ use crate::codec::key::Direction;
 use crate::error::{Error, Result};
 use crate::exec::budget::Budget;
 use crate::exec::cancel::CancelToken;
+use crate::exec::elsewhere;
 use crate::exec::group::{Groups, Seen};
 use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
@@ -183,7 +184,7 @@ impl SelectStream {
         self.stream_batch(sink)
     }
 
-    /// Streams the rows of a batch, or as many as a turn has time for.
+    /// Streams the rows of a batch, or as many as a turn has time for and the sink has room for.
     fn stream_batch(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         let program = Arc::clone(&self.program);
         let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
@@ -206,7 +207,7 @@ impl SelectStream {
                 flow = Flow::Enough;
                 break;
             }
-            if work.pace.is_over() {
+            if work.pace.is_over() || sink.is_full() {
                 rows_done = row_idx + 1;
                 break;
             }
@@ -227,23 +228,31 @@ impl SelectStream {
             return Ok(());
         };
         let program = Arc::clone(&self.program);
-        match self.reader.take() {
-            None => collector.add(&program.select, &NoRow, self)?,
-            Some(mut reader) => loop {
-                self.cancel.check()?;
-                if !reader.advance().await? {
-                    break;
-                }
-                let mut rows_done = 0;
-                while rows_done < reader.batch().len() {
-                    rows_done = collector.add_batch(&program, &reader, (self, rows_done))?;
-                    tokio::task::yield_now().await;
-                }
-                self.rows_read = reader.rows_read();
-            },
+        if let Err(error) = self.take_all(&mut collector, &program).await {
+            // Freed with the stream.
+            self.phase = Phase::Collecting(collector);
+            return Err(error);
         }
         self.phase = Phase::Emitting(collector.finish(&program.select, self).await?);
         Ok(())
+    }
+
+    async fn take_all(&mut self, collector: &mut Collector, program: &Program) -> Result<()> {
+        let Some(mut reader) = self.reader.take() else {
+            return collector.add(&program.select, &NoRow, self);
+        };
+        loop {
+            self.cancel.check()?;
+            if !reader.advance().await? {
+                return Ok(());
+            }
+            let mut rows_done = 0;
+            while rows_done < reader.batch().len() {
+                rows_done = collector.add_batch(program, &reader, (self, rows_done))?;
+                tokio::task::yield_now().await;
+            }
+            self.rows_read = reader.rows_read();
+        }
     }
 
     fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
@@ -266,9 +275,22 @@ impl SelectStream {
                     .iter()
                     .map(|output| &output.expr);
                 sink.row(&tuple::decode(&outputs, exprs)?)?;
+                if sink.is_full() {
+                    break;
+                }
             }
         }
         Ok(Flow::More)
+    }
+}
+
+impl Drop for SelectStream {
+    fn drop(&mut self) {
+        if u64::try_from(elsewhere::PIECES_HERE_MAX).is_ok_and(|few| few < self.rows_read) {
+            let phase = std::mem::replace(&mut self.phase, Phase::Done);
+            let seen = self.seen.take();
+            elsewhere::run(move || drop((phase, seen)));
+        }
     }
 }
 
@@ -356,6 +378,9 @@ impl<'s> RowWork<'s> {
 /// Outputs kept on the stack; wider rows take an allocation each.
 const STACK_OUTPUTS: usize = 16;
 
+/// Outputs of a narrow row, whose place on the stack costs less to prepare.
+const FEW_OUTPUTS: usize = 4;
+
 /// Evaluates the outputs over `row` and hands them on.
 fn with_outputs(
     outputs: &[Output],
@@ -363,18 +388,30 @@ fn with_outputs(
     ctx: &EvalContext,
     take: impl FnOnce(&[Value<'_>]) -> Result<()>,
 ) -> Result<()> {
+    if outputs.len() <= FEW_OUTPUTS {
+        return with_stack_outputs::<FEW_OUTPUTS>(outputs, row, ctx, take);
+    }
     if outputs.len() <= STACK_OUTPUTS {
-        let mut values: [Value<'_>; STACK_OUTPUTS] = [const { Value::Null }; STACK_OUTPUTS];
-        for (slot, output) in values.iter_mut().zip(outputs) {
-            *slot = eval(&output.expr, row, ctx)?;
-        }
-        return take(values.get(..outputs.len()).unwrap_or_default());
+        return with_stack_outputs::<STACK_OUTPUTS>(outputs, row, ctx, take);
     }
     let values: Result<Vec<Value<'_>>> = outputs
         .iter()
         .map(|output| eval(&output.expr, row, ctx))
         .collect();
     take(&values?)
+}
+
+fn with_stack_outputs<const MOST: usize>(
+    outputs: &[Output],
+    row: &dyn Row,
+    ctx: &EvalContext,
+    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    let mut values: [Value<'_>; MOST] = [const { Value::Null }; MOST];
+    for (slot, output) in values.iter_mut().zip(outputs) {
+        *slot = eval(&output.expr, row, ctx)?;
+    }
+    take(values.get(..outputs.len()).unwrap_or_default())
 }
 
 fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -> Result<()> {

@@ -94,12 +94,7 @@ pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZE
 NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "binary", "latin1", "ascii"];
-const ISOLATIONS: &[&str] = &[
-    "REPEATABLE-READ",
-    "READ-COMMITTED",
-    "READ-UNCOMMITTED",
-    "SERIALIZABLE",
-];
+const ISOLATIONS: &[&str] = &["REPEATABLE-READ", "READ-COMMITTED", "READ-UNCOMMITTED"];
 
 macro_rules! variables {
     ($($name:literal $reach:ident $kind:expr, $default:expr, $doc:literal;)*) => {
