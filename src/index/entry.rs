@@ -164,7 +164,7 @@ fn slices<'k>(
     let mut rest = entry_key;
     let mut slices = Vec::with_capacity(index.parts.len() + table.key.len());
     for part in index.entry_parts(table) {
-        if rest.is_empty() && index.unique {
+        if rest.is_empty() && index.unique && slices.len() == index.parts.len() {
             break;
         }
         let Some(column) = table.columns.get(part.column_idx) else {
