@@ -28,6 +28,9 @@ use crate::types::Value;
 /// What a found row costs beyond its values.
 const FOUND_OVERHEAD_BYTES: usize = 64;
 
+/// Rows of an UPDATE whose new entries in unique indexes are read together.
+const BATCH_ROWS: usize = 256;
+
 /// Which rows a statement changes.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
@@ -120,29 +123,25 @@ pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<
         .find()
         .await?;
     let env = changer.env;
-    let table = &update.table;
-    let mut changed_count = 0_u64;
-    let mut pace = Pace::default();
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
-    for (row_idx, Found { key, values: old }) in found.into_iter().enumerate() {
+    let mut changed_count = 0;
+    let mut pace = Pace::default();
+    let mut batch = Vec::with_capacity(found.len().min(BATCH_ROWS));
+    for (row_idx, found) in found.into_iter().enumerate() {
         env.cancel.check_row(row_idx)?;
         pace.keep().await;
-        let new = updated(update, &old, row_idx + 1, env)?;
+        let new = updated(update, &found.values, row_idx + 1, env)?;
         // A row that stays as it is counts as read for writing too.
-        changer.writes.must_be_unchanged(space(table), key.clone());
-        if row::same(&new, &old) {
-            continue;
+        let at = space(&update.table);
+        changer.writes.must_be_unchanged(at, found.key.clone());
+        if !row::same(&new, &found.values) {
+            batch.push((found, new));
         }
-        match changer.change(&key, Some(&old), Some(&new)).await {
-            Err(error) if update.ignore && error.code() == Code::DuplicateEntry => {
-                super::warn_of(&error, env);
-            }
-            other => {
-                other?;
-                changed_count += 1;
-            }
+        if batch.len() == BATCH_ROWS {
+            changed_count += change_rows(update, &mut changer, std::mem::take(&mut batch)).await?;
         }
     }
+    changed_count += change_rows(update, &mut changer, batch).await?;
     let warnings = env.ctx.warnings.count();
     Ok(Outcome {
         affected_rows: if env.found_rows {
@@ -153,6 +152,32 @@ pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<
         last_insert_id: 0,
         info: format!("Rows matched: {matched}  Changed: {changed_count}  Warnings: {warnings}"),
     })
+}
+
+/// Gives rows their new values, one after the other; how many have them then.
+async fn change_rows(
+    update: &Update,
+    changer: &mut Changer<'_>,
+    rows: Vec<(Found, Vec<Value<'static>>)>,
+) -> Result<u64> {
+    let pairs = rows.iter().map(|(old, new)| (&old.values[..], &new[..]));
+    changer.read_new_entries(pairs).await?;
+    let mut changed_count = 0;
+    let mut pace = Pace::default();
+    for (old, new) in rows {
+        pace.keep().await;
+        let done = changer.change(&old.key, Some(&old.values), Some(&new));
+        match done.await {
+            Err(error) if update.ignore && error.code() == Code::DuplicateEntry => {
+                super::warn_of(&error, changer.env);
+            }
+            other => {
+                other?;
+                changed_count += 1;
+            }
+        }
+    }
+    Ok(changed_count)
 }
 
 /// The row after the assignments, each of which sees those before it.

@@ -216,6 +216,27 @@ impl<'a> Changer<'a> {
         Ok(())
     }
 
+    /// Locks and reads the entries that rows will ask for in unique indexes when they change from old
+    /// to new values.
+    pub(super) async fn read_new_entries<'v>(
+        &mut self,
+        rows: impl Iterator<Item = (&'v [Value<'static>], &'v [Value<'static>])> + Clone,
+    ) -> Result<()> {
+        let mut keys = Vec::new();
+        for index in self.table.indexes.iter().filter(|index| index.unique) {
+            for (old, new) in rows.clone().filter(|_| index.state.is_written()) {
+                let new = index::unique_key(self.table, index, new)?;
+                if new.is_some() && new != index::unique_key(self.table, index, old)? {
+                    keys.extend(new.map(|key| (index::space(index), key)));
+                }
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        self.lock_all(&keys).await?;
+        self.read_entries(&keys).await
+    }
+
     /// The first unique index, in order of definition, in which another row than that under
     /// `row_key` has these values.
     pub(super) async fn collision(

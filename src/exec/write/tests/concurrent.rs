@@ -13,6 +13,7 @@ use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart};
 use crate::codec::key::Direction;
 use crate::codec::keyspace;
 use crate::index;
+use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory::Memory;
 use crate::kv::{Engine, Space};
 use crate::session::{OpenOptions, Shared};
@@ -20,7 +21,14 @@ use crate::session::{OpenOptions, Shared};
 const WRITERS: u32 = 16;
 
 async fn serve(definition: &str, described: &str) -> (Arc<dyn Engine>, Arc<Shared>) {
-    let engine: Arc<dyn Engine> = Arc::new(Memory::default());
+    serve_over(Arc::new(Memory::default()), definition, described).await
+}
+
+async fn serve_over(
+    engine: Arc<dyn Engine>,
+    definition: &str,
+    described: &str,
+) -> (Arc<dyn Engine>, Arc<Shared>) {
     let options = OpenOptions {
         allow_full_scan: true,
         ..options()
@@ -51,6 +59,10 @@ async fn a_unique_value_is_won_by_one_of_many_writers() {
                         ask(&mut session, &insert).await
                     } else {
                         ask(&mut session, "BEGIN").await;
+                        if writer % 3 == 0 {
+                            // A snapshot that may be older than the lock.
+                            ask(&mut session, "SELECT * FROM t WHERE a = 0").await;
+                        }
                         let inserted = ask(&mut session, &insert).await;
                         let ended = ask(&mut session, "COMMIT").await;
                         if inserted.starts_with("error") {
@@ -109,9 +121,17 @@ fn statement(rng: &mut StdRng) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn indexes_stay_true_to_their_rows_among_many_writers() {
+    write_much(Arc::new(Memory::default())).await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = lsm::Options::new(dir.path());
+    options.durability = lsm::Durability::Async;
+    write_much(Arc::new(Lsm::open(&options).unwrap())).await;
+}
+
+async fn write_much(engine: Arc<dyn Engine>) {
     let definition = "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)";
     let described = "UNIQUE u (b) INCLUDE (c); i (c DESC, b); UNIQUE v (b, c) BUILDING";
-    let (engine, shared) = serve(definition, described).await;
+    let (engine, shared) = serve_over(engine, definition, described).await;
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
             let shared = Arc::clone(&shared);
@@ -142,6 +162,7 @@ async fn indexes_stay_true_to_their_rows_among_many_writers() {
         writer.await.unwrap();
     }
     indexes::check(engine.as_ref(), &indexes::table(&shared), "at the end").await;
+    engine.close().await.unwrap();
 }
 
 fn index_of_b(number: usize) -> Index {
@@ -161,8 +182,16 @@ fn index_of_b(number: usize) -> Index {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_commit_after_an_index_is_published_maintains_it() {
+    publish_among_writers(Arc::new(Memory::default())).await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = lsm::Options::new(dir.path());
+    options.durability = lsm::Durability::Async;
+    publish_among_writers(Arc::new(Lsm::open(&options).unwrap())).await;
+}
+
+async fn publish_among_writers(engine: Arc<dyn Engine>) {
     let definition = "CREATE TABLE t (a INT PRIMARY KEY, b INT)";
-    let (engine, shared) = serve(definition, "none").await;
+    let (engine, shared) = serve_over(engine, definition, "none").await;
     let (next, is_over) = (
         Arc::new(AtomicU64::new(0)),
         Arc::new(AtomicBool::new(false)),
@@ -216,6 +245,8 @@ async fn every_commit_after_an_index_is_published_maintains_it() {
         assert_eq!(missing.count(), 0, "index {number}");
         assert!(!old.is_empty() && old.len() < new.len());
     }
+    drop(before);
+    engine.close().await.unwrap();
 }
 
 #[tokio::test]
