@@ -269,7 +269,7 @@ impl Session {
             let mut transaction = self.new_transaction();
             transaction.read_only = self.settings.read_only;
             match write::run(program, &env, &mut transaction).await {
-                Err(error) if error.code() == Code::TableDefinitionChanged => {
+                Err(error) if self.is_outdated(program, &error) => {
                     return Ok(Wrote::Outdated(env.ctx.parameters));
                 }
                 outcome => outcome?,
@@ -285,6 +285,13 @@ impl Session {
             warnings_count,
             info: outcome.info,
         })))
+    }
+
+    /// Whether a write failed because its table, or an index, is not what it was bound with.
+    fn is_outdated(&self, program: &write::Program, error: &Error) -> bool {
+        error.code() == Code::TableDefinitionChanged
+            || error.code() == Code::TableMissing
+                && !self.shared.catalog.is_current(program.write.table())
     }
 
     /// Warns of hints that nobody knows, and sets the time limit that one of them may give.

@@ -342,3 +342,56 @@ async fn while_a_unique_index_is_built_an_entry_belongs_to_who_came_first() {
     assert_eq!(owners().await, "/4 /1 /2 /5");
     indexes::check(engine.as_ref(), &table, "all were written").await;
 }
+
+/// Autocommit statements do not notice that definitions change: they are bound again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn statements_go_on_while_tables_are_emptied_and_indexes_come_and_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = lsm::Options::new(dir.path());
+    options.durability = lsm::Durability::Async;
+    let engine = Arc::new(Lsm::open(&options).unwrap());
+    let definition = "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)";
+    let (engine, shared) = serve_over(engine, definition, "none").await;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..8)
+        .map(|writer| {
+            let (shared, is_over) = (Arc::clone(&shared), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                let mut rng = StdRng::seed_from_u64(u64::from(writer));
+                let mut session = session(&shared, writer);
+                let mut statements_count = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let text = statement(&mut rng);
+                    let outcome = ask(&mut session, &text).await;
+                    let expected = ["affected", "error 1062", "error 1213"];
+                    let known = expected.iter().any(|start| outcome.starts_with(start));
+                    assert!(known, "writer {writer}: {text}: {outcome}");
+                    statements_count += 1;
+                }
+                statements_count
+            })
+        })
+        .collect();
+    let mut definer = session(&shared, 100);
+    for _ in 0..25 {
+        indexes::add(&shared, "UNIQUE u (b) BUILDING; i (c)").await;
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(ask(&mut definer, "TRUNCATE TABLE t").await, "affected 0");
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        // Emptied when both were there already, so they know every row.
+        indexes::check(engine.as_ref(), &indexes::table(&shared), "emptied").await;
+        for name in ["u", "i"] {
+            let dropped = shared.catalog().drop_index(("default", "t"), name).await;
+            dropped.unwrap();
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for writer in writers {
+        assert!(0 < writer.await.unwrap());
+    }
+    engine.close().await.unwrap();
+}
