@@ -13,6 +13,7 @@
 //! | 2 | [`kv`] | ordered bytes to bytes: the contract, and the engines behind it |
 //! | 3 | [`catalog`] | definitions of tables, their versions, their text |
 //! | 3 | [`protocol`] | packets; never sessions |
+//! | 4 | [`index`] | what an index entry is, and which entries the change of a row changes |
 //! | 5 | [`sql`] | text to syntax tree to bound statement; evaluation |
 //! | 6 | [`plan`] | predicate to spans to access path, with reasons; never data |
 //! | 7 | [`exec`] | runs what was planned; never chooses |
@@ -38,10 +39,16 @@
 //!
 //! 1. Parsed and bound as above; each value is converted to its column's type (`types::coerce`).
 //! 2. `exec::write` reads old rows only if something needs them; a write that gives every column
-//!    is blind. Rows that are read are locked first (`exec::locks`).
-//! 3. The statement's writes become one [`kv::WriteSet`] that says what must be unchanged; the
-//!    engine's committer checks it, writes it with others in one batch, syncs once, and answers.
-//! 4. A conflict starts an autocommit statement over from a newer snapshot; a transaction gets 1213.
+//!    is blind, unless an index has an entry of the old row. Rows that are read are locked first
+//!    (`exec::locks`).
+//! 3. [`index`] says which entries go, come or change with each row; a new entry of a unique index must
+//!    be free (1062 ends here).
+//! 4. The statement's writes, entries included, become one [`kv::WriteSet`] that says what must be
+//!    unchanged. It passes the gate of the [`catalog`], so that it is not written with a definition
+//!    that has changed meanwhile; the engine's committer checks it, writes it with others in one
+//!    batch, syncs once, and answers.
+//! 5. A conflict starts an autocommit statement over from a newer snapshot, a changed definition has
+//!    it bound again; a transaction gets 1213 or 1412.
 
 pub mod catalog;
 pub mod codec;

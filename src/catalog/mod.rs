@@ -2,11 +2,13 @@
 //! ([`persist`]), and the shared, immutable version of all of them ([`store`]).
 
 pub mod describe;
+mod gate;
 pub mod persist;
 pub mod schema;
 pub mod store;
 mod type_names;
 
+pub use gate::Pass;
 pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };

@@ -1,16 +1,19 @@
 //! All definitions: an immutable [`Definitions`] that statements share, and the [`Catalog`] that
 //! replaces it when DDL commits.
 //!
-//! A statement takes one version at its start and keeps it to its end. DDL statements run one at a
+//! A statement takes one version at its start and keeps it to its end; its commit passes a gate and
+//! is not done when a table that it writes has another definition by then. DDL statements run one at a
 //! time: the change is committed to the system space first, published second, and the storage of a
 //! dropped table is given back last, so that a crash at any point leaves at most a space that no
 //! table owns; [`Catalog::open`] drops those.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
+use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
 use crate::codec::keyspace::SystemKey;
@@ -86,6 +89,9 @@ pub struct Catalog {
     current: RwLock<Arc<Definitions>>,
     /// Held by the one DDL statement that runs.
     ddl: tokio::sync::Mutex<()>,
+    gate: Gate,
+    /// Counts the changes that gave a table another definition, or took it away.
+    version: AtomicU64,
 }
 
 impl Catalog {
@@ -103,6 +109,8 @@ impl Catalog {
             engine,
             current: RwLock::new(Arc::new(definitions)),
             ddl: tokio::sync::Mutex::new(()),
+            gate: Gate::default(),
+            version: AtomicU64::new(0),
         };
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
@@ -114,6 +122,24 @@ impl Catalog {
     /// The version of now.
     pub fn current(&self) -> Arc<Definitions> {
         Arc::clone(&self.current.read())
+    }
+
+    /// How often a definition was changed or taken away. Read it before [`Catalog::current`]: while
+    /// it stays as it is, the definitions of tables that were found then are those of now.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Lets a commit in: no definition changes while it has the pass.
+    pub async fn enter(&self) -> Pass<'_> {
+        self.gate.enter().await
+    }
+
+    /// Whether this is the definition of a table now.
+    pub fn is_current(&self, table: &Arc<Table>) -> bool {
+        let current = self.current.read();
+        let found = current.table(&table.database, &table.name);
+        found.is_ok_and(|found| Arc::ptr_eq(found, table))
     }
 
     /// Makes a database.
@@ -130,7 +156,7 @@ impl Catalog {
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, database_key(name), vec![persist::FORMAT]);
         next.databases.insert(name.to_owned(), Tables::new());
-        self.publish(writes, next).await
+        self.publish_addition(writes, next).await
     }
 
     /// Drops a database and its tables; how many tables there were.
@@ -176,7 +202,7 @@ impl Catalog {
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
         tables.insert(table.name.clone(), Arc::new(table));
-        self.publish(writes, next).await?;
+        self.publish_addition(writes, next).await?;
         Ok(true)
     }
 
@@ -323,7 +349,16 @@ impl Catalog {
         Ok(())
     }
 
+    /// Publishes changed definitions, when no commit is under way that was made with the old ones.
     async fn publish(&self, writes: WriteSet, next: Definitions) -> Result<()> {
+        let _closed = self.gate.close().await;
+        self.publish_addition(writes, next).await?;
+        self.version.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Publishes definitions that have more than those before and nothing else: no commit minds.
+    async fn publish_addition(&self, writes: WriteSet, next: Definitions) -> Result<()> {
         self.engine.commit(writes).await?;
         *self.current.write() = Arc::new(next);
         Ok(())

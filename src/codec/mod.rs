@@ -19,6 +19,6 @@ mod stored;
 #[cfg(test)]
 mod format_tests;
 #[cfg(test)]
-mod test_values;
+pub(crate) mod test_values;
 
 pub use error::{Corrupt, EncodeError, Found};

@@ -13,7 +13,7 @@ use crate::types::value::EnumValue;
 use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Timestamp, Value};
 
 /// The type of a name as `FORMAT.md` and the tests write it.
-pub(super) fn parse_type(name: &str) -> ColumnType {
+pub(crate) fn parse_type(name: &str) -> ColumnType {
     let int = |width, unsigned| ColumnType::Int { width, unsigned };
     let (word, arguments) = match name.split_once('(') {
         Some((word, rest)) => (word, rest.strip_suffix(')').unwrap()),
@@ -271,7 +271,7 @@ pub(super) fn compare_in(direction: Direction, a: &Value<'_>, b: &Value<'_>) -> 
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap();
     bytes
         .iter()
@@ -280,7 +280,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes of hexadecimal digits; spaces between them are for people.
-pub(super) fn unhex(text: &str) -> Vec<u8> {
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     let byte = |pair: &[char]| u8::from_str_radix(&pair.iter().collect::<String>(), 16).unwrap();
     digits.chunks(2).map(byte).collect()

@@ -4,6 +4,9 @@
 //! wait in the [`Overlay`] until the commit, which checks that every row that was read for writing
 //! is unchanged: snapshot isolation, the first committer wins (architecture §3). A statement's
 //! writes are gathered in [`StatementWrites`] first, so that a failed statement leaves no trace.
+//!
+//! A commit is done with the definitions that its statements were bound with, or not at all: it goes
+//! through the gate of the [`Catalog`] and looks there whether they still hold.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,15 +18,33 @@ use bytes::Bytes;
 use super::cancel::CancelToken;
 use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
+use crate::catalog::{Catalog, Table};
 use crate::error::{Code, Error, Result};
-use crate::kv::{CommitError, Engine, Key, Snapshot, Space, WriteSet};
+use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
 
 /// Savepoints one transaction may have.
 pub const SAVEPOINTS_MAX: usize = 1000;
 
+/// A table as a statement that writes it was bound.
+#[derive(Debug, Clone)]
+pub struct BoundTable {
+    /// Its definition.
+    pub table: Arc<Table>,
+    /// [`Catalog::version`] before it was looked up.
+    pub catalog_version: u64,
+}
+
+impl BoundTable {
+    fn is_current(&self, catalog: &Catalog) -> bool {
+        catalog.version() == self.catalog_version || catalog.is_current(&self.table)
+    }
+}
+
 /// The writes of one statement.
 #[derive(Debug, Default)]
 pub struct StatementWrites {
+    /// The table they are made for; `None` when nothing is written.
+    table: Option<BoundTable>,
     /// New values by row; `None` is a delete.
     rows: BTreeMap<(Space, Key), Option<Bytes>>,
     absent: Vec<(Space, Key)>,
@@ -31,7 +52,39 @@ pub struct StatementWrites {
     bytes: usize,
 }
 
+/// A commit that did not take place, or perhaps not.
+#[derive(Debug)]
+pub enum Failed {
+    /// A table that was written has another definition now, or is gone: bind again.
+    DefinitionChanged,
+    /// The engine says why.
+    Engine(CommitError),
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Error {
+        match failed {
+            Failed::DefinitionChanged => definition_changed(),
+            Failed::Engine(cause) => cause.into(),
+        }
+    }
+}
+
+/// Error 1412.
+pub fn definition_changed() -> Error {
+    let text = "Table definition has changed, please retry transaction";
+    Error::new(Code::TableDefinitionChanged, text)
+}
+
 impl StatementWrites {
+    /// No writes yet, to come of a statement that was bound with this table.
+    pub fn of(table: BoundTable) -> StatementWrites {
+        StatementWrites {
+            table: Some(table),
+            ..StatementWrites::default()
+        }
+    }
+
     /// Writes a row.
     pub fn put(&mut self, space: Space, key: Key, value: Vec<u8>) {
         self.bytes += key.len() + value.len();
@@ -110,6 +163,10 @@ struct Savepoint {
 /// An open transaction, or the short one of an autocommit statement.
 pub struct Transaction {
     engine: Arc<dyn Engine>,
+    catalog: Arc<Catalog>,
+    /// The tables that were written.
+    tables: Vec<BoundTable>,
+    snapshot_version: u64,
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
@@ -123,9 +180,16 @@ pub struct Transaction {
 
 impl Transaction {
     /// A transaction that has seen and done nothing.
-    pub fn new(engine: Arc<dyn Engine>, locks: &Arc<Locks>, lock_timeout: Duration) -> Transaction {
+    pub fn new(
+        engine: Arc<dyn Engine>,
+        catalog: Arc<Catalog>,
+        (locks, lock_timeout): (&Arc<Locks>, Duration),
+    ) -> Transaction {
         Transaction {
             engine,
+            catalog,
+            tables: Vec::new(),
+            snapshot_version: 0,
             locks: locks.owner(),
             lock_timeout,
             snapshot: None,
@@ -139,7 +203,19 @@ impl Transaction {
 
     /// Takes the snapshot now, if there is none yet.
     pub fn snapshot(&mut self) -> &Arc<dyn Snapshot> {
-        self.snapshot.get_or_insert_with(|| self.engine.snapshot())
+        self.snapshot.get_or_insert_with(|| {
+            self.snapshot_version = self.catalog.version();
+            self.engine.snapshot()
+        })
+    }
+
+    /// [`Catalog::version`] when the snapshot was taken, or now when there is none yet: what was
+    /// published up to there is in the snapshot, the entries of its active indexes too.
+    pub fn snapshot_version(&self) -> u64 {
+        match &self.snapshot {
+            Some(_) => self.snapshot_version,
+            None => self.catalog.version(),
+        }
     }
 
     /// What this transaction sees.
@@ -193,31 +269,47 @@ impl Transaction {
         }
         self.absent.extend(statement.absent);
         self.unchanged.extend(statement.unchanged);
+        if let Some(bound) = statement.table {
+            let mut tables = self.tables.iter();
+            if !tables.any(|known| Arc::ptr_eq(&known.table, &bound.table)) {
+                self.tables.push(bound);
+            }
+        }
         Ok(())
     }
 
     /// Commits one statement's writes and nothing else: autocommit.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Those of the engine; a changed definition.
     pub async fn commit_statement(
         &mut self,
         statement: StatementWrites,
-    ) -> std::result::Result<(), CommitError> {
+    ) -> std::result::Result<(), Failed> {
         if statement.rows.is_empty() {
             return Ok(());
         }
+        let _pass = self.catalog.enter().await;
+        let mut tables = statement.table.iter();
+        if !tables.all(|bound| bound.is_current(&self.catalog)) {
+            return Err(Failed::DefinitionChanged);
+        }
         let writes = statement.into_write_set(self.snapshot.as_ref());
-        self.engine.commit(writes).await.map(|_| ())
+        committed(self.engine.commit(writes).await)
     }
 
     /// Commits everything.
     ///
     /// # Errors
-    /// Those of the engine; the transaction is over either way.
-    pub async fn commit(mut self) -> std::result::Result<(), CommitError> {
+    /// Those of the engine, and a changed definition; the transaction is over either way.
+    pub async fn commit(mut self) -> std::result::Result<(), Failed> {
         if self.overlay.is_empty() {
             return Ok(());
+        }
+        let catalog = Arc::clone(&self.catalog);
+        let _pass = catalog.enter().await;
+        if !self.tables.iter().all(|bound| bound.is_current(&catalog)) {
+            return Err(Failed::DefinitionChanged);
         }
         let mut all = StatementWrites::default();
         for (space, key, value) in self.overlay.iter() {
@@ -226,7 +318,7 @@ impl Transaction {
         all.absent = std::mem::take(&mut self.absent).into_iter().collect();
         all.unchanged = std::mem::take(&mut self.unchanged);
         let writes = all.into_write_set(self.snapshot.as_ref());
-        self.engine.commit(writes).await.map(|_| ())
+        committed(self.engine.commit(writes).await)
     }
 
     /// `SAVEPOINT name`; one of the same name is replaced.
@@ -281,6 +373,10 @@ impl Transaction {
             .position(|point| point.name.eq_ignore_ascii_case(name));
         found.ok_or_else(|| no_savepoint(name))
     }
+}
+
+fn committed(answer: std::result::Result<Ts, CommitError>) -> std::result::Result<(), Failed> {
+    answer.map(|_| ()).map_err(Failed::Engine)
 }
 
 /// Error 1305 of ROLLBACK TO and RELEASE.

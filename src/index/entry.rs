@@ -12,7 +12,7 @@
 //! of a unique index with the same values so have one key, and collide; those with a `NULL` do not.
 
 use crate::catalog::{Index, KeyPart, Table};
-use crate::codec::key::{self, Direction};
+use crate::codec::key;
 use crate::codec::keyspace;
 use crate::codec::row::{Cell, RowBuilder, RowView};
 use crate::codec::{Corrupt, EncodeError};
@@ -50,6 +50,24 @@ pub fn entry(table: &Table, index: &Index, values: &[Value<'_>]) -> Result<Entry
     }
     let value = row.finish()?;
     Ok(Entry { key, value })
+}
+
+/// The key of the entry that no other row may have: `None` when the index is not unique or one of
+/// the indexed values is `NULL`.
+///
+/// # Errors
+/// A value that is not of its column's type.
+pub fn unique_key(
+    table: &Table,
+    index: &Index,
+    values: &[Value<'_>],
+) -> Result<Option<Key>, EncodeError> {
+    if !index.unique || has_null(index, values) {
+        return Ok(None);
+    }
+    let mut key = Vec::with_capacity(48);
+    push_parts(&mut key, table, &index.parts, values)?;
+    Ok(Some(key))
 }
 
 /// Whether one of the indexed values is `NULL`, so that a unique index takes the row as it is.
@@ -146,7 +164,7 @@ fn slices<'k>(
     let mut rest = entry_key;
     let mut slices = Vec::with_capacity(index.parts.len() + table.key.len());
     for part in index.entry_parts(table) {
-        if rest.is_empty() && index.unique {
+        if rest.is_empty() && index.unique && slices.len() == index.parts.len() {
             break;
         }
         let Some(column) = table.columns.get(part.column_idx) else {

@@ -5,7 +5,7 @@ pub mod changes;
 pub mod entry;
 
 pub use changes::{Change, changes};
-pub use entry::{Entry, entry, primary_key};
+pub use entry::{Entry, entry, primary_key, unique_key};
 
 use crate::catalog::Index;
 use crate::kv::Space;

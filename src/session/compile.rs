@@ -64,6 +64,8 @@ impl Session {
         statement: &Statement,
         parameters: &[ColumnType],
     ) -> Result<Option<Compiled>> {
+        // Read before the names are looked up, so that it is not newer than what they lead to.
+        let catalog_version = self.shared.catalog.version();
         let write = match statement {
             Statement::Select(select) => {
                 let bound = self.with_names(parameters, |names| bind::select(select, names))?;
@@ -83,7 +85,8 @@ impl Session {
             ),
             _ => return Ok(None),
         };
-        Ok(Some(Compiled::Write(Arc::new(write::Program::new(write)))))
+        let program = write::Program::new(write, catalog_version);
+        Ok(Some(Compiled::Write(Arc::new(program))))
     }
 
     /// Binds an expression without columns.

@@ -117,13 +117,14 @@ impl Session {
         }
     }
 
-    /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL.
+    /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL, and so
+    /// does a changed definition: what was written with the old one cannot be committed.
     fn failed(&mut self, error: Error) -> Error {
         let text = error.message().to_owned();
         self.warnings
             .add(WarningLevel::Error, error.code(), || text);
         self.state.failed(self.warnings.count());
-        if error.code() == Code::Deadlock {
+        if matches!(error.code(), Code::Deadlock | Code::TableDefinitionChanged) {
             self.transaction = None;
         }
         error

@@ -128,11 +128,13 @@ impl Session {
         if prepared.is_bound_late {
             let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
             let compiled = self.compile(&prepared.statement, &types)?;
-            return self.run_compiled(&compiled, parameters).await;
+            let bound = (&prepared.statement, compiled);
+            return self.run_compiled(bound, parameters).await;
         }
         let definitions = self.shared.catalog.current();
         if Arc::ptr_eq(&definitions, &prepared.definitions) {
-            return self.run_compiled(compiled, parameters).await;
+            let bound = (&prepared.statement, compiled.clone());
+            return self.run_compiled(bound, parameters).await;
         }
         let compiled = self.compile(&prepared.statement, &[])?;
         if let Some(id) = id {
@@ -145,7 +147,8 @@ impl Session {
             };
             self.statements.insert(id, Arc::new(again));
         }
-        self.run_compiled(&compiled, parameters).await
+        let bound = (&prepared.statement, compiled);
+        self.run_compiled(bound, parameters).await
     }
 
     /// Whether there is a statement of that number.

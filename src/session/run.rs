@@ -6,13 +6,27 @@ use std::time::Duration;
 use super::compile::Compiled;
 use super::{Done, Reply, ResultSet, Session};
 use crate::error::{Code, Error, Result};
+use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::Purpose;
 use crate::sql::ast::{Kill, Statement};
+use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::{WarningLevel, Warnings};
 use crate::types::{ResultColumn, Value};
+
+/// How often an autocommit statement is bound when definitions change while it runs. Each time is a
+/// whole DDL statement of somebody else.
+const BINDS_MAX: usize = 8;
+
+/// What running a write came to.
+enum Wrote {
+    /// It is done.
+    Done(Reply),
+    /// Nothing was written: the table has another definition now. With the parameters.
+    Outdated(Vec<Value<'static>>),
+}
 
 impl Session {
     /// Runs a statement.
@@ -34,7 +48,7 @@ impl Session {
             | Statement::Update(_)
             | Statement::Delete(_) => {
                 let compiled = self.compile(statement, &[])?;
-                self.run_compiled(&compiled, parameters).await
+                self.run_compiled((statement, compiled), parameters).await
             }
             Statement::Explain(explain) => self.explain(explain, parameters).await,
             Statement::Describe(describe) => self.describe(describe),
@@ -124,19 +138,34 @@ impl Session {
         }
     }
 
-    /// Runs a statement on rows.
+    /// Runs a statement on rows. One that was bound with a definition that changed before its commit
+    /// is bound again and run again.
     pub(super) async fn run_compiled(
         &mut self,
-        compiled: &Compiled,
-        parameters: Vec<Value<'static>>,
+        (statement, mut compiled): (&Statement, Compiled),
+        mut parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
-        match compiled {
-            Compiled::Select(program, columns) => {
-                self.run_select(program, Arc::clone(columns), parameters)
-                    .await
+        for _ in 0..BINDS_MAX {
+            let program = match &compiled {
+                Compiled::Select(program, columns) => {
+                    let columns = Arc::clone(columns);
+                    return self.run_select(program, columns, parameters).await;
+                }
+                Compiled::Write(program) => program,
+            };
+            match self.run_write(program, parameters).await? {
+                Wrote::Done(reply) => return Ok(reply),
+                Wrote::Outdated(back) => parameters = back,
             }
-            Compiled::Write(program) => self.run_write(program, parameters).await,
+            self.warnings.take();
+            let types: Vec<_> = if compiled.depends_on_parameters() {
+                parameters.iter().map(bind::parameter_type).collect()
+            } else {
+                Vec::new()
+            };
+            compiled = self.compile(statement, &types)?;
         }
+        Err(definition_changed())
     }
 
     async fn run_select(
@@ -227,7 +256,7 @@ impl Session {
         &mut self,
         program: &Arc<write::Program>,
         parameters: Vec<Value<'static>>,
-    ) -> Result<Reply> {
+    ) -> Result<Wrote> {
         let env = self.write_env(parameters);
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
@@ -239,18 +268,30 @@ impl Session {
         } else {
             let mut transaction = self.new_transaction();
             transaction.read_only = self.settings.read_only;
-            write::run(program, &env, &mut transaction).await?
+            match write::run(program, &env, &mut transaction).await {
+                Err(error) if self.is_outdated(program, &error) => {
+                    return Ok(Wrote::Outdated(env.ctx.parameters));
+                }
+                outcome => outcome?,
+            }
         };
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ok(Reply::Done(Done {
+        Ok(Wrote::Done(Reply::Done(Done {
             affected_rows: outcome.affected_rows,
             last_insert_id: outcome.last_insert_id,
             warnings_count,
             info: outcome.info,
-        }))
+        })))
+    }
+
+    /// Whether a write failed because its table, or an index, is not what it was bound with.
+    fn is_outdated(&self, program: &write::Program, error: &Error) -> bool {
+        error.code() == Code::TableDefinitionChanged
+            || error.code() == Code::TableMissing
+                && !self.shared.catalog.is_current(program.write.table())
     }
 
     /// Warns of hints that nobody knows, and sets the time limit that one of them may give.

@@ -50,7 +50,7 @@ pub enum Storage {
 /// What all sessions of a server share.
 pub struct Shared {
     pub(super) engine: Arc<dyn Engine>,
-    pub(super) catalog: Catalog,
+    pub(super) catalog: Arc<Catalog>,
     pub(super) locks: Arc<Locks>,
     pub(super) ids: Arc<Ids>,
     pub(super) globals: Arc<Globals>,
@@ -85,7 +85,7 @@ impl Shared {
         let globals = Arc::new(Globals::default());
         install(&globals, options)?;
         Ok(Shared {
-            catalog: Catalog::open(Arc::clone(&engine)).await?,
+            catalog: Arc::new(Catalog::open(Arc::clone(&engine)).await?),
             engine,
             locks: Arc::default(),
             ids: Arc::default(),
@@ -94,6 +94,12 @@ impl Shared {
             spill_dir,
             processes: Arc::default(),
         })
+    }
+
+    /// The definitions, for tests.
+    #[cfg(test)]
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
     }
 
     /// The row locks of the server, for tests.

@@ -1,5 +1,7 @@
 //! BEGIN to COMMIT: the open transaction of a session, explicit or begun by `autocommit=0`.
 
+use std::sync::Arc;
+
 use super::Session;
 use crate::error::Result;
 use crate::exec::transaction::{Transaction, no_savepoint};
@@ -8,8 +10,12 @@ use crate::sql::ast::{AccessMode, Begin, EndTransaction};
 impl Session {
     /// A transaction that has seen nothing.
     pub(super) fn new_transaction(&self) -> Transaction {
-        let engine = std::sync::Arc::clone(&self.shared.engine);
-        Transaction::new(engine, &self.shared.locks, self.settings.lock_timeout)
+        let shared = &self.shared;
+        Transaction::new(
+            Arc::clone(&shared.engine),
+            Arc::clone(&shared.catalog),
+            (&shared.locks, self.settings.lock_timeout),
+        )
     }
 
     /// The transaction a statement on rows belongs to: the open one, or with `autocommit=0` a new

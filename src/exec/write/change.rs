@@ -4,10 +4,11 @@
 //! multi-get); rows that a scan meets are locked as they are met, and the commit's check that they
 //! are unchanged sends an autocommit statement back to a newer snapshot if it waited.
 
+use super::changer::Changer;
 use super::row::{self, Stored};
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::exec::budget::Budget;
 use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
@@ -26,6 +27,9 @@ use crate::types::Value;
 
 /// What a found row costs beyond its values.
 const FOUND_OVERHEAD_BYTES: usize = 64;
+
+/// Rows of an UPDATE whose new entries in unique indexes are read together.
+const BATCH_ROWS: usize = 256;
 
 /// Which rows a statement changes.
 #[derive(Clone, Copy)]
@@ -114,34 +118,66 @@ struct Found {
     values: Vec<Value<'static>>,
 }
 
-pub(super) async fn update(
-    update: &Update,
-    mut finder: Finder<'_>,
-    writes: &mut StatementWrites,
-) -> Result<Outcome> {
-    let found = finder.find().await?;
-    let env = finder.env;
-    let table = &update.table;
-    let mut changed = 0_u64;
-    let mut pace = Pace::default();
+pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<Outcome> {
+    let found = Finder::of(Target::of_update(update), &mut changer)
+        .find()
+        .await?;
+    let env = changer.env;
     let matched = u64::try_from(found.len()).unwrap_or(u64::MAX);
-    for (row_idx, Found { key, values: old }) in found.into_iter().enumerate() {
+    let mut changed_count = 0;
+    let mut pace = Pace::default();
+    let mut batch = Vec::with_capacity(found.len().min(BATCH_ROWS));
+    for (row_idx, found) in found.into_iter().enumerate() {
         env.cancel.check_row(row_idx)?;
         pace.keep().await;
-        let new = updated(update, &old, row_idx + 1, env)?;
+        let new = updated(update, &found.values, row_idx + 1, env)?;
         // A row that stays as it is counts as read for writing too.
-        writes.must_be_unchanged(space(table), key.clone());
-        if !row::same(&new, &old) {
-            changed += 1;
-            writes.put(space(table), key, row::value(table, &new)?);
+        let at = space(&update.table);
+        changer.writes.must_be_unchanged(at, found.key.clone());
+        if !row::same(&new, &found.values) {
+            batch.push((found, new));
+        }
+        if batch.len() == BATCH_ROWS {
+            changed_count += change_rows(update, &mut changer, std::mem::take(&mut batch)).await?;
         }
     }
+    changed_count += change_rows(update, &mut changer, batch).await?;
     let warnings = env.ctx.warnings.count();
     Ok(Outcome {
-        affected_rows: if env.found_rows { matched } else { changed },
+        affected_rows: if env.found_rows {
+            matched
+        } else {
+            changed_count
+        },
         last_insert_id: 0,
-        info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
+        info: format!("Rows matched: {matched}  Changed: {changed_count}  Warnings: {warnings}"),
     })
+}
+
+/// Gives rows their new values, one after the other; how many have them then.
+async fn change_rows(
+    update: &Update,
+    changer: &mut Changer<'_>,
+    rows: Vec<(Found, Vec<Value<'static>>)>,
+) -> Result<u64> {
+    let pairs = rows.iter().map(|(old, new)| (&old.values[..], &new[..]));
+    changer.read_new_entries(pairs).await?;
+    let mut changed_count = 0;
+    let mut pace = Pace::default();
+    for (old, new) in rows {
+        pace.keep().await;
+        let done = changer.change(&old.key, Some(&old.values), Some(&new));
+        match done.await {
+            Err(error) if update.ignore && error.code() == Code::DuplicateEntry => {
+                super::warn_of(&error, changer.env);
+            }
+            other => {
+                other?;
+                changed_count += 1;
+            }
+        }
+    }
+    Ok(changed_count)
 }
 
 /// The row after the assignments, each of which sees those before it.
@@ -179,18 +215,19 @@ fn updated(
     Ok(new)
 }
 
-pub(super) async fn delete(
-    delete: &Delete,
-    mut finder: Finder<'_>,
-    writes: &mut StatementWrites,
-) -> Result<Outcome> {
-    let found = finder.find().await?;
+pub(super) async fn delete(delete: &Delete, mut changer: Changer<'_>) -> Result<Outcome> {
+    let found = Finder::of(Target::of_delete(delete), &mut changer)
+        .find()
+        .await?;
     let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
-    let cancel = &finder.env.cancel;
-    for (row_idx, Found { key, .. }) in found.into_iter().enumerate() {
+    let cancel = &changer.env.cancel;
+    let mut pace = Pace::default();
+    for (row_idx, Found { key, values }) in found.into_iter().enumerate() {
         cancel.check_row(row_idx)?;
-        writes.must_be_unchanged(space(&delete.table), key.clone());
-        writes.delete(space(&delete.table), key);
+        pace.keep().await;
+        let at = space(&delete.table);
+        changer.writes.must_be_unchanged(at, key.clone());
+        changer.change(&key, Some(&values), None).await?;
     }
     Ok(Outcome {
         affected_rows,
@@ -199,14 +236,23 @@ pub(super) async fn delete(
 }
 
 /// Finds and locks the rows of a statement.
-pub(super) struct Finder<'a> {
-    pub(super) target: Target<'a>,
-    pub(super) layout: &'a Layout,
-    pub(super) env: &'a Env,
-    pub(super) transaction: &'a mut Transaction,
+struct Finder<'a> {
+    target: Target<'a>,
+    layout: &'a Layout,
+    env: &'a Env,
+    transaction: &'a mut Transaction,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    fn of(target: Target<'a>, changer: &'a mut Changer<'_>) -> Finder<'a> {
+        Finder {
+            target,
+            layout: changer.layout,
+            env: changer.env,
+            transaction: changer.transaction,
+        }
+    }
+
     async fn find(&mut self) -> Result<Vec<Found>> {
         let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
         self.lock_known_keys(&plan).await?;

@@ -8,21 +8,27 @@
 //!   … ON DUPLICATE KEY UPDATE       yes            row is updated       2, or 0 if unchanged
 //!   REPLACE                         yes            row is replaced      2, or 1 if unchanged
 //!   UPSERT of all columns           no             row is replaced      1
+//!     … with an index               yes            row is replaced      1
 //!   UPSERT of some columns          yes            columns are written  1
 //! ```
+//!
+//! A row may collide in the primary key and, with other rows, in each unique index, which are looked
+//! at in this order. The first collision counts; REPLACE deletes the rows of all of them, and
+//! affects one row and each deleted one, a row of the same key too. UPSERT goes by the primary key
+//! alone: a collision in a unique index is error 1062.
 
 use bytes::Bytes;
 
+use super::changer::Changer;
 use super::row::{self, Stored};
-use super::{Env, Outcome, duplicate_entry, space};
+use super::{Env, Outcome, duplicate_entry, space, warn_of};
 use crate::catalog::Table;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
-use crate::exec::row::{Layout, PairRow, StoredRow};
-use crate::exec::transaction::{StatementWrites, Transaction};
-use crate::kv::Key;
+use crate::exec::row::PairRow;
+use crate::index;
+use crate::kv::{Key, Space};
 use crate::sql::bound::{Insert, InsertKind, InsertValue};
-use crate::sql::context::WarningLevel;
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::NoRow;
 use crate::types::Value;
@@ -30,10 +36,7 @@ use crate::types::Value;
 /// One INSERT at work.
 pub(super) struct Inserter<'a> {
     pub(super) insert: &'a Insert,
-    pub(super) layout: &'a Layout,
-    pub(super) env: &'a Env,
-    pub(super) transaction: &'a mut Transaction,
-    pub(super) writes: &'a mut StatementWrites,
+    pub(super) changer: Changer<'a>,
 }
 
 /// A row as proposed: its values by column, its key, and which columns were named.
@@ -50,24 +53,24 @@ struct Counts {
     first_id: u64,
 }
 
-impl Inserter<'_> {
+impl<'a> Inserter<'a> {
     pub(super) async fn run(mut self) -> Result<Outcome> {
         let mut counts = Counts::default();
         let rows = self.proposed_rows(&mut counts).await?;
         let rows_count = rows.len();
-        if is_blind(self.insert, self.env) {
+        if is_blind(self.insert, self.env()) {
             self.lock_if_contended(&rows).await?;
             for row in rows {
-                self.insert_blindly(row)?;
+                self.put_blindly(row)?;
                 counts.affected += 1;
             }
         } else {
             let old = self.old_rows(&rows).await?;
             let mut pace = Pace::default();
             for (row_idx, (row, old)) in rows.into_iter().zip(old).enumerate() {
-                self.env.cancel.check_row(row_idx)?;
+                self.env().cancel.check_row(row_idx)?;
                 pace.keep().await;
-                self.insert_over(&row, old, &mut counts)?;
+                self.insert_over(&row, old, &mut counts).await?;
             }
         }
         Ok(self.outcome(&counts, rows_count))
@@ -79,7 +82,7 @@ impl Inserter<'_> {
             _ => format!(
                 "Records: {rows_count}  Duplicates: {}  Warnings: {}",
                 counts.duplicates,
-                self.env.ctx.warnings.count()
+                self.env().ctx.warnings.count()
             ),
         };
         Outcome {
@@ -89,15 +92,19 @@ impl Inserter<'_> {
         }
     }
 
-    fn table(&self) -> &Table {
+    fn table(&self) -> &'a Table {
         &self.insert.table
+    }
+
+    fn env(&self) -> &'a Env {
+        self.changer.env
     }
 
     async fn proposed_rows(&self, counts: &mut Counts) -> Result<Vec<Proposed>> {
         let mut rows = Vec::with_capacity(self.insert.rows.len());
         let mut pace = Pace::default();
         for (row_idx, given) in self.insert.rows.iter().enumerate() {
-            self.env.cancel.check_row(row_idx)?;
+            self.env().cancel.check_row(row_idx)?;
             pace.keep().await;
             let values = self.values(given, row_idx + 1, counts)?;
             let key = row::key(self.table(), &values)?;
@@ -115,7 +122,7 @@ impl Inserter<'_> {
     ) -> Result<Vec<Value<'static>>> {
         let table = self.table();
         let at = Stored {
-            ctx: &self.env.ctx,
+            ctx: &self.env().ctx,
             row_number,
             lenient: self.is_lenient(),
         };
@@ -127,8 +134,8 @@ impl Inserter<'_> {
                 continue;
             };
             if let InsertValue::Expr(expr) = given {
-                let value = eval_exact(expr, &NoRow, &self.env.ctx)?;
-                if !row::asks_for_id(column, &value, &self.env.ctx) {
+                let value = eval_exact(expr, &NoRow, &self.env().ctx)?;
+                if !row::asks_for_id(column, &value, &self.env().ctx) {
                     let lenient = at.lenient && !(value.is_null() && self.refuses_null());
                     *slot = Some(Stored { lenient, ..at }.coerce(value, column)?);
                 }
@@ -152,11 +159,11 @@ impl Inserter<'_> {
     }
 
     fn is_lenient(&self) -> bool {
-        self.insert.kind == InsertKind::InsertIgnore || !self.env.ctx.mode.strict
+        self.insert.kind == InsertKind::InsertIgnore || !self.env().ctx.mode.strict
     }
 
     fn new_id(&self, column: &crate::catalog::Column, counts: &mut Counts) -> Value<'static> {
-        let id = self.env.ids.next();
+        let id = self.env().ids.next();
         if !column.hidden && counts.first_id == 0 {
             counts.first_id = id.unsigned_abs();
         }
@@ -166,37 +173,56 @@ impl Inserter<'_> {
     /// Blind writes need no locks for correctness; but where a transaction holds the row they
     /// queue behind it instead of making its commit fail.
     async fn lock_if_contended(&mut self, rows: &[Proposed]) -> Result<()> {
-        if self.env.autocommit && self.transaction.are_locks_idle() {
+        if self.env().autocommit && self.changer.transaction.are_locks_idle() {
             return Ok(());
         }
-        let space = space(&self.insert.table);
-        for (row_idx, key) in sorted_keys(rows).into_iter().enumerate() {
-            self.env.cancel.check_row(row_idx)?;
-            self.transaction.lock(space, key, &self.env.cancel).await?;
-        }
-        Ok(())
+        self.changer.lock_all(&self.places(rows)?).await
     }
 
-    fn insert_blindly(&mut self, row: Proposed) -> Result<()> {
-        let space = space(&self.insert.table);
-        let value = row::value(self.table(), &row.values)?;
+    /// What the rows are locked by: their keys, then their entries in unique indexes.
+    fn places(&self, rows: &[Proposed]) -> Result<Vec<(Space, Key)>> {
+        let at = space(self.table());
+        let row_keys = sorted_keys(rows).into_iter();
+        let mut places: Vec<_> = row_keys.map(|key| (at, key.clone())).collect();
+        places.extend(self.unique_keys(rows)?);
+        Ok(places)
+    }
+
+    /// The entries in unique indexes that the rows ask for, in order.
+    fn unique_keys(&self, rows: &[Proposed]) -> Result<Vec<(Space, Key)>> {
+        let mut keys = Vec::new();
+        for index in &self.table().indexes {
+            if index.unique && index.state.is_written() {
+                for row in rows {
+                    let key = index::unique_key(self.table(), index, &row.values)?;
+                    keys.extend(key.map(|key| (index::space(index), key)));
+                }
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(keys)
+    }
+
+    fn put_blindly(&mut self, row: Proposed) -> Result<()> {
         if self.insert.kind == InsertKind::Insert {
-            let put = self.writes.put_new(space, row.key, value);
-            return put.map_err(|key| duplicate_entry(self.table(), &key));
+            return self.changer.put_new(row.key, &row.values);
         }
-        self.writes.put(space, row.key, value);
+        let value = row::value(self.table(), &row.values)?;
+        let space = space(self.table());
+        self.changer.writes.put(space, row.key, value);
         Ok(())
     }
 
-    /// The rows that are there under the proposed keys, locked; each key is read once.
+    /// The rows that are there under the proposed keys, locked; each key is read once. So are the
+    /// entries of unique indexes.
     async fn old_rows(&mut self, rows: &[Proposed]) -> Result<Vec<Option<Bytes>>> {
-        let space = space(&self.insert.table);
+        let space = space(self.table());
         let keys: Vec<Key> = sorted_keys(rows).into_iter().cloned().collect();
-        for (row_idx, key) in keys.iter().enumerate() {
-            self.env.cancel.check_row(row_idx)?;
-            self.transaction.lock(space, key, &self.env.cancel).await?;
-        }
-        let values = self.transaction.view().multi_get(space, &keys).await?;
+        self.changer.lock_all(&self.places(rows)?).await?;
+        let view = self.changer.transaction.view();
+        let values = view.multi_get(space, &keys).await?;
+        self.changer.read_entries(&self.unique_keys(rows)?).await?;
         let old = rows.iter().map(|row| {
             let position = keys.binary_search(&row.key).ok()?;
             values.get(position)?.clone()
@@ -204,84 +230,152 @@ impl Inserter<'_> {
         Ok(old.collect())
     }
 
-    fn insert_over(
+    async fn insert_over(
         &mut self,
         row: &Proposed,
         stored: Option<Bytes>,
         counts: &mut Counts,
     ) -> Result<()> {
-        let space = space(&self.insert.table);
-        let own = self
-            .writes
-            .get(space, &row.key)
-            .map(Option::<&Bytes>::cloned);
+        let at = space(self.table());
+        let own = self.changer.writes.get(at, &row.key);
+        let own = own.map(Option::<&Bytes>::cloned);
         if own.is_none() {
-            match &stored {
-                Some(_) => self.writes.must_be_unchanged(space, row.key.clone()),
-                None => self.require_absent(&row.key),
-            }
+            // A key that this transaction itself deleted is in the snapshot still: so also what is
+            // not there must be unchanged, rather than absent.
+            self.changer.writes.must_be_unchanged(at, row.key.clone());
         }
-        let Some(old) = own.unwrap_or(stored) else {
-            counts.affected += 1;
-            return self.put(&row.key, &row.values);
-        };
-        let old = StoredRow::parse(&self.insert.table, self.layout, &row.key, &old)?.to_values()?;
-        self.meet(row, &old, counts)
-    }
-
-    /// A key that this transaction itself deleted is in the snapshot still: then it must be
-    /// unchanged there, else absent.
-    fn require_absent(&mut self, key: &Key) {
-        let space = space(&self.insert.table);
-        self.writes.must_be_unchanged(space, key.clone());
-    }
-
-    /// Decides what a proposed row does to the row it meets.
-    fn meet(&mut self, row: &Proposed, old: &[Value<'static>], counts: &mut Counts) -> Result<()> {
+        let old = own.unwrap_or(stored);
+        let old = old.map(|old| self.changer.values(&row.key, &old));
+        let old = old.transpose()?;
         match self.insert.kind {
-            InsertKind::Insert if self.insert.on_duplicate.is_empty() => {
-                Err(duplicate_entry(self.table(), &row.key))
-            }
-            InsertKind::InsertIgnore if self.insert.on_duplicate.is_empty() => {
-                counts.duplicates += 1;
-                let error = duplicate_entry(self.table(), &row.key);
-                let text = error.message().to_owned();
-                self.env
-                    .ctx
-                    .warnings
-                    .add(WarningLevel::Warning, error.code(), || text);
-                Ok(())
-            }
             InsertKind::Insert | InsertKind::InsertIgnore => {
-                let new = self.updated(old, &row.values)?;
-                let changed = !row::same(&new, old);
-                counts.duplicates += u64::from(changed);
-                counts.affected += match (changed, self.env.found_rows) {
-                    (true, _) => 2,
-                    (false, true) => 1,
-                    (false, false) => 0,
-                };
-                self.put_changed(row, &new, old)
+                self.insert_or_meet(row, old, counts).await
             }
-            InsertKind::Replace => {
-                let changed = !row::same(&row.values, old);
-                counts.duplicates += u64::from(changed);
-                counts.affected += if changed { 2 } else { 1 };
-                self.put_changed(row, &row.values, old)
+            InsertKind::Replace => self.replace(row, old, counts).await,
+            InsertKind::Upsert => self.upsert(row, old, counts).await,
+        }
+    }
+
+    /// INSERT, which may meet one row that is there.
+    async fn insert_or_meet(
+        &mut self,
+        row: &Proposed,
+        old: Option<Vec<Value<'static>>>,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        let collision = match old {
+            Some(_) => None,
+            None => self.changer.collision(&row.key, &row.values).await?,
+        };
+        if old.is_none() && collision.is_none() {
+            self.changer
+                .change(&row.key, None, Some(&row.values))
+                .await?;
+            counts.affected += 1;
+            return Ok(());
+        }
+        if self.insert.on_duplicate.is_empty() {
+            let error = match &collision {
+                Some(met) => duplicate_entry(self.table(), met.space, &met.entry_key),
+                None => duplicate_entry(self.table(), space(self.table()), &row.key),
+            };
+            return self.refuse(error, counts);
+        }
+        match (old, collision) {
+            (Some(old), _) => self.update(row, (&row.key, &old), counts).await,
+            (None, Some(met)) => {
+                let old = self.changer.row_of(&met).await?;
+                self.update(row, (&met.row_key, &old), counts).await
             }
-            InsertKind::Upsert => {
-                let mut merged = old.to_vec();
-                for column_idx in &self.insert.columns {
-                    if let (Some(slot), Some(value)) =
-                        (merged.get_mut(*column_idx), row.values.get(*column_idx))
-                    {
-                        *slot = value.clone();
-                    }
-                }
-                counts.affected += 1;
-                self.put_changed(row, &merged, old)
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Fails, or with IGNORE leaves the row out.
+    fn refuse(&self, error: Error, counts: &mut Counts) -> Result<()> {
+        if self.insert.kind != InsertKind::InsertIgnore {
+            return Err(error);
+        }
+        counts.duplicates += 1;
+        warn_of(&error, self.env());
+        Ok(())
+    }
+
+    /// `ON DUPLICATE KEY UPDATE` of the row that is met.
+    async fn update(
+        &mut self,
+        row: &Proposed,
+        (key, old): (&Key, &[Value<'static>]),
+        counts: &mut Counts,
+    ) -> Result<()> {
+        let new = self.updated(old, &row.values)?;
+        if row::same(&new, old) {
+            counts.affected += u64::from(self.env().found_rows);
+            return Ok(());
+        }
+        match self.changer.change(key, Some(old), Some(&new)).await {
+            Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
+            other => {
+                counts.duplicates += 1;
+                counts.affected += 2;
+                other
             }
         }
+    }
+
+    async fn replace(
+        &mut self,
+        row: &Proposed,
+        old: Option<Vec<Value<'static>>>,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        let mut deleted = 0;
+        while let Some(met) = self.changer.collision(&row.key, &row.values).await? {
+            let other = self.changer.row_of(&met).await?;
+            self.changer
+                .change(&met.row_key, Some(&other), None)
+                .await?;
+            deleted += 1;
+        }
+        let is_same = old.as_ref().is_some_and(|old| row::same(&row.values, old));
+        // Where the primary key is the only one, MySQL sees that the row stays as it is.
+        if old.is_some() && (!is_same || has_unique_index(self.table())) {
+            deleted += 1;
+        }
+        counts.duplicates += deleted;
+        counts.affected += 1 + deleted;
+        if is_same {
+            return Ok(());
+        }
+        self.changer
+            .change(&row.key, old.as_deref(), Some(&row.values))
+            .await
+    }
+
+    async fn upsert(
+        &mut self,
+        row: &Proposed,
+        old: Option<Vec<Value<'static>>>,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        counts.affected += 1;
+        let Some(old) = old else {
+            return self.changer.change(&row.key, None, Some(&row.values)).await;
+        };
+        let mut merged = old.clone();
+        for column_idx in &self.insert.columns {
+            if let (Some(slot), Some(value)) =
+                (merged.get_mut(*column_idx), row.values.get(*column_idx))
+            {
+                *slot = value.clone();
+            }
+        }
+        if row::same(&merged, &old) {
+            return Ok(());
+        }
+        self.changer
+            .change(&row.key, Some(&old), Some(&merged))
+            .await
     }
 
     /// The row after `ON DUPLICATE KEY UPDATE`.
@@ -291,7 +385,7 @@ impl Inserter<'_> {
         proposed: &[Value<'static>],
     ) -> Result<Vec<Value<'static>>> {
         let at = Stored {
-            ctx: &self.env.ctx,
+            ctx: &self.env().ctx,
             row_number: 1,
             lenient: self.is_lenient(),
         };
@@ -301,7 +395,7 @@ impl Inserter<'_> {
                 old: &new,
                 new: proposed,
             };
-            let value = eval_exact(expr, &pair, &self.env.ctx)?.into_owned();
+            let value = eval_exact(expr, &pair, &self.env().ctx)?.into_owned();
             let Some(column) = self.insert.table.columns.get(*column_idx) else {
                 continue;
             };
@@ -311,29 +405,9 @@ impl Inserter<'_> {
             }
         }
         if !row::same(&new, old) {
-            row::touch(&self.insert.table, &mut new, old, &self.env.ctx)?;
+            row::touch(&self.insert.table, &mut new, old, &self.env().ctx)?;
         }
         Ok(new)
-    }
-
-    /// Writes a row that was there, unless it stays as it is.
-    fn put_changed(
-        &mut self,
-        row: &Proposed,
-        new: &[Value<'static>],
-        old: &[Value<'static>],
-    ) -> Result<()> {
-        if row::same(new, old) {
-            return Ok(());
-        }
-        self.put(&row.key, new)
-    }
-
-    fn put(&mut self, key: &Key, values: &[Value<'static>]) -> Result<()> {
-        let value = row::value(&self.insert.table, values)?;
-        self.writes
-            .put(space(&self.insert.table), key.clone(), value);
-        Ok(())
     }
 }
 
@@ -349,7 +423,7 @@ fn sorted_keys(rows: &[Proposed]) -> Vec<&Key> {
 pub fn is_blind(insert: &Insert, env: &Env) -> bool {
     match insert.kind {
         InsertKind::Insert => env.autocommit && insert.on_duplicate.is_empty(),
-        InsertKind::Upsert => names_every_column(insert),
+        InsertKind::Upsert => names_every_column(insert) && !has_written_index(&insert.table),
         InsertKind::InsertIgnore | InsertKind::Replace => false,
     }
 }
@@ -358,4 +432,14 @@ pub fn is_blind(insert: &Insert, env: &Env) -> bool {
 fn names_every_column(insert: &Insert) -> bool {
     let columns_count = insert.table.columns.len();
     (0..columns_count).all(|column_idx| insert.columns.contains(&column_idx))
+}
+
+/// Whether a row has entries, so that those of the row before it must be known.
+fn has_written_index(table: &Table) -> bool {
+    table.indexes.iter().any(|index| index.state.is_written())
+}
+
+fn has_unique_index(table: &Table) -> bool {
+    let mut indexes = table.indexes.iter();
+    indexes.any(|index| index.unique && index.state.is_written())
 }

@@ -2,9 +2,10 @@
 //!
 //! A statement gathers its writes in [`StatementWrites`]; [`run`] commits them (autocommit) or
 //! makes them part of the open transaction. A blind write (every column is given and nothing old
-//! is needed) reads nothing.
+//! is needed) reads nothing. [`changer`] puts the entries of the table's indexes to the rows.
 
 pub mod change;
+pub mod changer;
 pub mod insert;
 pub mod row;
 
@@ -13,17 +14,20 @@ mod tests;
 
 use std::sync::Arc;
 
+use changer::Changer;
+
 use super::cancel::CancelToken;
 use super::ids::Ids;
 use super::row::Layout;
-use super::transaction::{StatementWrites, Transaction, too_large};
+use super::transaction::{BoundTable, Failed, StatementWrites, Transaction, too_large};
 use crate::catalog::Table;
 use crate::codec::keyspace;
 use crate::error::{Code, Error, Result};
+use crate::index;
 use crate::kv::{CommitError, Engine, Key, Space};
 use crate::plan::Policy;
 use crate::sql::bound::{Delete, Insert, Update};
-use crate::sql::context::EvalContext;
+use crate::sql::context::{EvalContext, WarningLevel};
 
 /// How often an autocommit statement starts over when a concurrent one changed its rows.
 const CONFLICT_ATTEMPTS_MAX: usize = 32;
@@ -56,13 +60,26 @@ pub struct Program {
     /// The statement.
     pub write: Write,
     layout: Layout,
+    catalog_version: u64,
 }
 
 impl Program {
-    /// Prepares a bound write for execution.
-    pub fn new(write: Write) -> Program {
+    /// Prepares a bound write for execution. `catalog_version` is that of before it was bound.
+    pub fn new(write: Write, catalog_version: u64) -> Program {
         let layout = Layout::of(write.table());
-        Program { write, layout }
+        Program {
+            write,
+            layout,
+            catalog_version,
+        }
+    }
+
+    /// The table that is written, as it was bound.
+    fn bound_table(&self) -> BoundTable {
+        BoundTable {
+            table: Arc::clone(self.write.table()),
+            catalog_version: self.catalog_version,
+        }
     }
 }
 
@@ -109,7 +126,7 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
     }
     for _ in 0..CONFLICT_ATTEMPTS_MAX {
         env.cancel.check()?;
-        let mut writes = StatementWrites::default();
+        let mut writes = StatementWrites::of(program.bound_table());
         let outcome = gather(program, env, transaction, &mut writes).await?;
         check_size(env, &writes)?;
         env.cancel.check()?;
@@ -119,16 +136,16 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
         }
         match transaction.commit_statement(writes).await {
             Ok(()) => return Ok(outcome),
-            Err(CommitError::Conflict { .. }) => {
+            Err(Failed::Engine(CommitError::Conflict { .. })) => {
                 transaction.forget_snapshot();
                 env.ctx.warnings.take();
             }
-            Err(CommitError::AlreadyExists { key, .. }) => {
+            Err(Failed::Engine(CommitError::AlreadyExists { space: at, key })) => {
                 let table = program.write.table();
-                if table.has_hidden_key() {
+                if table.has_hidden_key() && at == space(table) {
                     continue;
                 }
-                return Err(duplicate_entry(table, &key));
+                return Err(duplicate_entry(table, at, &key));
             }
             Err(error) => return Err(error.into()),
         }
@@ -146,39 +163,16 @@ async fn gather(
     transaction: &mut Transaction,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
-    let layout = &program.layout;
+    let changer = Changer::new(
+        (program.write.table(), &program.layout),
+        env,
+        transaction,
+        writes,
+    );
     match &program.write {
-        Write::Insert(insert) => {
-            insert::Inserter {
-                insert,
-                layout,
-                env,
-                transaction,
-                writes,
-            }
-            .run()
-            .await
-        }
-        Write::Update(update) => {
-            let target = change::Target::of_update(update);
-            let finder = change::Finder {
-                target,
-                layout,
-                env,
-                transaction,
-            };
-            change::update(update, finder, writes).await
-        }
-        Write::Delete(delete) => {
-            let target = change::Target::of_delete(delete);
-            let finder = change::Finder {
-                target,
-                layout,
-                env,
-                transaction,
-            };
-            change::delete(delete, finder, writes).await
-        }
+        Write::Insert(insert) => insert::Inserter { insert, changer }.run().await,
+        Write::Update(update) => change::update(update, changer).await,
+        Write::Delete(delete) => change::delete(delete, changer).await,
     }
 }
 
@@ -191,15 +185,27 @@ fn check_size(env: &Env, writes: &StatementWrites) -> Result<()> {
     }
 }
 
+/// Tells of an error that the statement goes on in spite of.
+fn warn_of(error: &Error, env: &Env) {
+    let text = error.message().to_owned();
+    let warnings = &env.ctx.warnings;
+    warnings.add(WarningLevel::Warning, error.code(), || text);
+}
+
 /// The storage space of a table.
 pub fn space(table: &Table) -> Space {
     Space(table.id.0)
 }
 
-/// Error 1062 in MySQL's words: `Duplicate entry 'a-1' for key 't.PRIMARY'`.
-pub fn duplicate_entry(table: &Table, key: &Key) -> Error {
-    let parts = table
-        .key
+/// Error 1062 in MySQL's words: `Duplicate entry 'a-1' for key 't.PRIMARY'`. The key is one of the
+/// table or, in the space of a unique index, that of an entry.
+pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
+    let index = table.indexes.iter().find(|index| index::space(index) == at);
+    let (name, parts) = match index {
+        Some(index) => (index.name.as_str(), &index.parts),
+        None => ("PRIMARY", &table.key),
+    };
+    let parts = parts
         .iter()
         .filter_map(|part| Some((&table.columns.get(part.column_idx)?.ty, part.direction)));
     let values = match keyspace::decode_row_key(key, parts) {
@@ -211,7 +217,7 @@ pub fn duplicate_entry(table: &Table, key: &Key) -> Error {
         .map(|value| value.to_text().into_owned())
         .collect();
     let text = format!(
-        "Duplicate entry '{}' for key '{}.PRIMARY'",
+        "Duplicate entry '{}' for key '{}.{name}'",
         values.join("-"),
         table.name
     );

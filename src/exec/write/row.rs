@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
-use crate::catalog::{Column, ColumnDefault, Table};
+use crate::catalog::{Column, ColumnDefault, Index, Table};
 use crate::codec::keyspace;
 use crate::codec::row::RowBuilder;
 use crate::error::{Code, Error, Result};
+use crate::index::Entry;
 use crate::sql::context::{EvalContext, WarningLevel};
 use crate::types::coerce::{self, Problem, StoreMode};
 use crate::types::temporal::DateRules;
@@ -223,24 +224,54 @@ pub fn key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
             )));
         };
         keyspace::push_key_part(&mut key, value, &column.ty, part.direction)?;
-        let bytes = value.as_bytes().map_or(0, <[u8]>::len);
-        if KEY_COLUMN_BYTES_MAX < bytes {
-            let text = format!(
-                "Specified key was too long: column '{}' is {bytes} bytes, max key length is \
-                 {KEY_COLUMN_BYTES_MAX} bytes",
-                column.name
-            );
-            return Err(Error::new(Code::KeyTooLong, text));
-        }
+        check_key_part(column, value)?;
     }
+    check_key(&key)?;
+    Ok(key)
+}
+
+fn check_key_part(column: &Column, value: &Value<'_>) -> Result<()> {
+    let bytes = value.as_bytes().map_or(0, <[u8]>::len);
+    if bytes <= KEY_COLUMN_BYTES_MAX {
+        return Ok(());
+    }
+    let text = format!(
+        "Specified key was too long: column '{}' is {bytes} bytes, max key length is \
+         {KEY_COLUMN_BYTES_MAX} bytes",
+        column.name
+    );
+    Err(Error::new(Code::KeyTooLong, text))
+}
+
+fn check_key(key: &[u8]) -> Result<()> {
     if key.len() <= KEY_BYTES_MAX {
-        return Ok(key);
+        return Ok(());
     }
     let text = format!(
         "Specified key was too long: the key is {} bytes, max key length is {KEY_BYTES_MAX} bytes",
         key.len()
     );
     Err(Error::new(Code::KeyTooLong, text))
+}
+
+/// Checks the limits of a key for the entry of a row with these values.
+///
+/// # Errors
+/// 1071 when an indexed value or the whole is too long.
+pub fn check_entry(
+    table: &Table,
+    index: &Index,
+    (values, entry): (&[Value<'_>], &Entry),
+) -> Result<()> {
+    for part in &index.parts {
+        if let (Some(column), Some(value)) = (
+            table.columns.get(part.column_idx),
+            values.get(part.column_idx),
+        ) {
+            check_key_part(column, value)?;
+        }
+    }
+    check_key(&entry.key)
 }
 
 /// The encoded row: every column that is not in the key and not NULL.

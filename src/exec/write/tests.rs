@@ -4,11 +4,17 @@
 //! before it. A line `2: …` is a statement of a second connection. Keys are shown by their parts,
 //! rows by their columns, and `locked` marks a key that a transaction or statement holds at that
 //! moment. Ids that the server makes are random: they are shown as `#1`, `#2` in order of
-//! appearance; the present is shown as `now`.
+//! appearance; the present is shown as `now`. A line `# indexes …` gives the table indexes, before
+//! it has rows: `[UNIQUE] name (column [DESC], …) [INCLUDE (column, …) | INCLUDE ALL] [STATE]`, with
+//! `;` between them, or `none`.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "most values are shown as they are"
 )]
+
+mod concurrent;
+mod indexes;
+mod random;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +24,7 @@ use tokio::sync::OnceCell;
 
 use crate::catalog::{Table, persist};
 use crate::codec::keyspace::{self, SystemKey};
+use crate::codec::row::{Cell, RowView};
 use crate::error::Result;
 use crate::exec::cancel::CancelToken;
 use crate::exec::locks::Locks;
@@ -56,6 +63,10 @@ async fn run(directives: &[String], input: &str) -> String {
     ] {
         if let Some(text) = directive(directives, name).filter(|text| *text != "none") {
             ask(&mut sessions[0], &format!("{start}{text}")).await;
+        }
+        if name == "table" {
+            let indexes = directive(directives, "# indexes").unwrap_or("none");
+            indexes::add(&server.shared, indexes).await;
         }
     }
     server.recorder.take();
@@ -132,19 +143,8 @@ impl Server {
             move |space, key| of_keys.key(space, key),
             move |space, key, value| of_values.value(space, key, value),
         ));
-        let options = OpenOptions {
-            storage: Storage::Memory,
-            durable: true,
-            allow_full_scan: false,
-            cache_bytes: None,
-            port: 0,
-            connections_max: 2,
-            packet_bytes_max: 1 << 20,
-            wait_timeout_s: 60,
-            net_write_timeout_s: 60,
-        };
         let engine = Arc::clone(&recorder) as Arc<dyn crate::kv::Engine>;
-        let shared = Arc::new(Shared::over(engine, None, &options).await.unwrap());
+        let shared = Arc::new(Shared::over(engine, None, &options()).await.unwrap());
         shown.locks.set(Arc::clone(shared.locks())).unwrap();
         Server {
             shared,
@@ -154,26 +154,46 @@ impl Server {
     }
 
     fn session(&self, connection_id: u32) -> Session {
-        let client = Client {
-            user: "root".to_owned(),
-            host: "localhost".to_owned(),
-            connection_id,
-            found_rows: false,
-            multi_statements: false,
-            interactive: false,
-        };
-        let mut session =
-            Session::new(&self.shared, client, &Arc::new(CancelToken::default())).unwrap();
-        session.use_database("default").unwrap();
-        session
+        session(&self.shared, connection_id)
     }
 }
+
+fn options() -> OpenOptions {
+    OpenOptions {
+        storage: Storage::Memory,
+        durable: true,
+        allow_full_scan: false,
+        cache_bytes: None,
+        port: 0,
+        connections_max: 2,
+        packet_bytes_max: 1 << 20,
+        wait_timeout_s: 60,
+        net_write_timeout_s: 60,
+    }
+}
+
+fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
+    let client = Client {
+        user: "root".to_owned(),
+        host: "localhost".to_owned(),
+        connection_id,
+        found_rows: false,
+        multi_statements: false,
+        interactive: false,
+    };
+    let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();
+    session.use_database("default").unwrap();
+    session
+}
+
+/// Whose a space is: a table's, or that of its index at a position.
+type Owner = (Arc<Table>, Option<usize>);
 
 /// What is needed to show keys and values: the tables, as their definitions are seen on their way
 /// into the system space.
 #[derive(Default)]
 struct Shown {
-    tables: Mutex<HashMap<Space, Arc<Table>>>,
+    tables: Mutex<HashMap<Space, Owner>>,
     ids: Mutex<Vec<i64>>,
     locks: OnceCell<Arc<Locks>>,
 }
@@ -198,11 +218,14 @@ impl Shown {
 
     /// A whole key or the longest prefix that is one, with what follows it as bytes.
     fn parts(&self, space: Space, key: &[u8]) -> String {
-        let Some(table) = self.tables.lock().get(&space).cloned() else {
+        let Some((table, index_position)) = self.tables.lock().get(&space).cloned() else {
             return key.escape_ascii().to_string();
         };
-        let types: Vec<_> = table
-            .key
+        let parts = match index_position {
+            Some(position) => table.indexes[position].entry_parts(&table),
+            None => table.key.clone(),
+        };
+        let types: Vec<_> = parts
             .iter()
             .map(|part| (&table.columns[part.column_idx].ty, part.direction))
             .collect();
@@ -246,19 +269,44 @@ impl Shown {
         Value::Text(format!("#{}", position + 1).into())
     }
 
+    fn learn(&self, space: Space, table: &Arc<Table>) {
+        let mut tables = self.tables.lock();
+        tables.insert(space, (Arc::clone(table), None));
+        for (position, index) in table.indexes.iter().enumerate() {
+            let known = (Arc::clone(table), Some(position));
+            tables.insert(crate::index::space(index), known);
+        }
+    }
+
+    /// The value of an index entry.
+    fn included(&self, table: &Table, value: &[u8]) -> String {
+        let row = RowView::parse(value).unwrap();
+        let mut shown = Vec::new();
+        for column in &table.columns {
+            if let Cell::Value(value) = row.get(column.id, &column.ty).unwrap() {
+                let text = keyspace::format_part(&self.known(value));
+                shown.push(format!("{}: {text}", column.name));
+            }
+        }
+        format!("{{{}}}", shown.join(", "))
+    }
+
     fn value(&self, space: Space, key: &[u8], value: &[u8]) -> String {
         if space == Space(0) {
             return match SystemKey::decode(key) {
                 Ok(SystemKey::Table(id)) => {
                     let table = persist::decode(value).unwrap();
                     let text = format!("definition of {}.{}", table.database, table.name);
-                    self.tables.lock().insert(Space(id), Arc::new(table));
+                    self.learn(Space(id), &Arc::new(table));
                     text
                 }
                 _ => value.escape_ascii().to_string(),
             };
         }
-        let table = self.tables.lock().get(&space).cloned().expect("a table");
+        let (table, index_position) = self.tables.lock().get(&space).cloned().expect("a table");
+        if index_position.is_some() {
+            return self.included(&table, value);
+        }
         let layout = Layout::of(&table);
         let row = StoredRow::parse(&table, &layout, key, value).unwrap();
         let values = row.to_values().unwrap();

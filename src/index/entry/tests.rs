@@ -1,8 +1,10 @@
-//! Entries lead back to their rows, and collide only where they must.
+//! Entries are as `codec/FORMAT.md` says, lead back to their rows, and collide only where they must.
 
 use super::*;
 use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
+use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
+use crate::codec::test_values::{hex, parse_type, unhex};
 use crate::types::ColumnType;
 use crate::types::column_type::IntWidth;
 
@@ -88,7 +90,11 @@ fn an_entry_leads_back_to_its_row() {
 #[test]
 fn only_equal_values_without_null_collide_in_a_unique_index() {
     let table = table();
-    let key = |unique, values| entry(&table, &index(&[(2, false)], unique), values).unwrap().key;
+    let key = |unique, values| {
+        entry(&table, &index(&[(2, false)], unique), values)
+            .unwrap()
+            .key
+    };
     let (one, other) = (
         row([Some(1), Some(1), Some(5), None]),
         row([Some(2), Some(1), Some(5), None]),
@@ -100,4 +106,93 @@ fn only_equal_values_without_null_collide_in_a_unique_index() {
         row([Some(2), Some(1), None, None]),
     );
     assert_ne!(key(true, &one), key(true, &other));
+}
+
+const FORMAT: &str = include_str!("../../codec/FORMAT.md");
+
+fn column_idx(name: &str) -> usize {
+    ["a", "b", "c", "d"]
+        .iter()
+        .position(|column| *column == name)
+        .unwrap()
+}
+
+/// An index as a vector gives it: `UNIQUE (c DESC, a) INCLUDE (d)`.
+fn parse_index(text: &str) -> Index {
+    let (unique, text) = match text.strip_prefix("UNIQUE ") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (parts, include) = text.trim_start_matches('(').split_once(')').unwrap();
+    let parts: Vec<(usize, bool)> = parts
+        .split(", ")
+        .map(|part| match part.strip_suffix(" DESC") {
+            Some(name) => (column_idx(name), true),
+            None => (column_idx(part), false),
+        })
+        .collect();
+    let include = include.trim_matches(|letter| " INCLUDE()".contains(letter));
+    let include = match include {
+        "" => Include::None,
+        names => Include::Columns(names.split(", ").map(column_idx).collect()),
+    };
+    Index {
+        include,
+        ..index(&parts, unique)
+    }
+}
+
+fn parse_value(text: &str) -> Value<'_> {
+    match text.strip_prefix('\'') {
+        Some(quoted) => Value::Text(quoted.trim_end_matches('\'').into()),
+        None if text == "NULL" => Value::Null,
+        None => Value::Int(text.parse().unwrap()),
+    }
+}
+
+#[test]
+fn entry_vectors_hold() {
+    let mut table = table();
+    table.columns[1].ty = parse_type("VARCHAR");
+    let block = FORMAT.split("```index\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    let mut differences = Vec::new();
+    for line in block.lines() {
+        let [described, row, key, value, row_key] = line.split(" | ").collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}")
+        };
+        let index = parse_index(described);
+        let values: Vec<Value<'_>> = row.split(", ").map(parse_value).collect();
+        let said = [key, value, row_key].map(|bytes| hex(&unhex(bytes)));
+        let entry = entry(&table, &index, &values).unwrap();
+        let owner = primary_key(&table, &index, (&entry.key, &entry.value)).unwrap();
+        let found = [&entry.key, &entry.value, &owner].map(|bytes| hex(bytes));
+        if said != found {
+            differences.push(format!(
+                "{described} | {row}\nsaid  {said:?}\nfound {found:?}"
+            ));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn bytes_that_are_no_entry_are_damage() {
+    let table = table();
+    let values = row([Some(3), Some(-4), Some(5), Some(9)]);
+    for unique in [false, true] {
+        let index = index(&[(2, false)], unique);
+        let made = entry(&table, &index, &values).unwrap();
+        for bytes in 0..made.key.len() {
+            let cut = primary_key(&table, &index, (&made.key[..bytes], &made.value));
+            let whole = row_key(&table, &values);
+            assert!(cut.as_ref().map_or(true, |key| *key != whole), "{cut:?}");
+        }
+        let longer = [made.key.as_slice(), &[0x18]].concat();
+        assert!(primary_key(&table, &index, (&longer, &made.value)).is_err());
+        if unique {
+            assert!(primary_key(&table, &index, (&made.key, &[])).is_err());
+        }
+    }
 }

@@ -1,0 +1,309 @@
+//! Changes of rows, with the entries of their indexes, as part of one statement's writes.
+//!
+//! An entry is written only where it changes. A new entry of a unique index must be free: this is
+//! looked up here, under a lock on the entry's key, and the commit checks that the key is unchanged
+//! since; only a blind INSERT leaves all of it to the commit ([`super::insert`]). What the statement
+//! itself has written counts before what is stored, so rows change one after the other.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::{Env, duplicate_entry, row, space};
+use crate::catalog::{Index, IndexState, Table};
+use crate::error::{Code, Error, Result};
+use crate::exec::row::{Layout, StoredRow};
+use crate::exec::transaction::{StatementWrites, Transaction, definition_changed};
+use crate::index::{self, Change};
+use crate::kv::{self, Key, Space};
+use crate::types::Value;
+
+/// What a statement changes rows with.
+pub(super) struct Changer<'a> {
+    pub(super) table: &'a Table,
+    pub(super) layout: &'a Layout,
+    pub(super) env: &'a Env,
+    pub(super) transaction: &'a mut Transaction,
+    pub(super) writes: &'a mut StatementWrites,
+    /// Entries of unique indexes that were read, locked and required to be unchanged.
+    entries: HashMap<(Space, Key), Option<Bytes>>,
+}
+
+/// Why a row cannot be put beside those that are there: a unique index has its values already.
+pub(super) struct Collision {
+    /// The space of the index.
+    pub(super) space: Space,
+    /// The key of the entry.
+    pub(super) entry_key: Key,
+    /// The key of the row that has it.
+    pub(super) row_key: Key,
+}
+
+impl<'a> Changer<'a> {
+    pub(super) fn new(
+        (table, layout): (&'a Table, &'a Layout),
+        env: &'a Env,
+        transaction: &'a mut Transaction,
+        writes: &'a mut StatementWrites,
+    ) -> Changer<'a> {
+        Changer {
+            table,
+            layout,
+            env,
+            transaction,
+            writes,
+            entries: HashMap::new(),
+        }
+    }
+
+    /// Changes the row under `key`, whose values are `old` and will be `new`, and its entries.
+    /// Nothing is written when it fails.
+    ///
+    /// # Errors
+    /// 1062 when another row has the values of a unique index; 1071 and 1118 for what is too large.
+    pub(super) async fn change(
+        &mut self,
+        key: &Key,
+        old: Option<&[Value<'_>]>,
+        new: Option<&[Value<'_>]>,
+    ) -> Result<()> {
+        let value = new.map(|new| row::value(self.table, new)).transpose()?;
+        let mut changes = index::changes(self.table, old, new)?;
+        for change in &mut changes {
+            if let (Some(index), Some(new), Some(entry)) = (self.index(change), new, &change.put) {
+                row::check_entry(self.table, index, (new, entry))?;
+            }
+            self.check(key, change).await?;
+        }
+        for change in &mut changes {
+            if let Some((space, entry_key)) = self.space(change).zip(change.delete.take()) {
+                self.writes.delete(space, entry_key);
+            }
+        }
+        match value {
+            Some(value) => self.writes.put(space(self.table), key.clone(), value),
+            None => self.writes.delete(space(self.table), key.clone()),
+        }
+        for change in changes {
+            if let Some((space, entry)) = self.space(&change).zip(change.put) {
+                self.writes.put(space, entry.key, entry.value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a row that is new without looking: the commit checks that its key and its entries of
+    /// unique indexes are free.
+    ///
+    /// # Errors
+    /// As [`Changer::change`], for rows of this statement.
+    pub(super) fn put_new(&mut self, key: Key, new: &[Value<'_>]) -> Result<()> {
+        let value = row::value(self.table, new)?;
+        let changes = index::changes(self.table, None, Some(new))?;
+        self.put_absent(space(self.table), key, value)?;
+        for change in changes {
+            let Some((index, entry)) = self.index(&change).zip(change.put) else {
+                continue;
+            };
+            row::check_entry(self.table, index, (new, &entry))?;
+            let space = index::space(index);
+            if change.must_be_absent {
+                self.put_absent(space, entry.key, entry.value)?;
+            } else {
+                self.writes.put(space, entry.key, entry.value);
+            }
+        }
+        Ok(())
+    }
+
+    fn put_absent(&mut self, at: Space, key: Key, value: Vec<u8>) -> Result<()> {
+        let put = self.writes.put_new(at, key, value);
+        put.map_err(|key| duplicate_entry(self.table, at, &key))
+    }
+
+    fn index(&self, change: &Change) -> Option<&'a Index> {
+        self.table.indexes.get(change.index_position)
+    }
+
+    fn space(&self, change: &Change) -> Option<Space> {
+        self.index(change).map(index::space)
+    }
+
+    /// Checks that the new entry of a unique index is free.
+    ///
+    /// While such an index is built, rows that it does not know yet may have equal values; an entry
+    /// then belongs to the one that came first, the changes of the others leave it alone, and the
+    /// build fails when it meets them.
+    async fn check(&mut self, row_key: &Key, change: &mut Change) -> Result<()> {
+        let Some(index) = self.index(change).filter(|index| index.unique) else {
+            return Ok(());
+        };
+        let new = change.put.as_ref().filter(|_| change.must_be_absent);
+        if let Some(entry) = new
+            && self.owner(index, &entry.key).await?.is_some()
+        {
+            let space = index::space(index);
+            return Err(duplicate_entry(self.table, space, &entry.key));
+        }
+        if index.state != IndexState::Building {
+            return Ok(());
+        }
+        if let Some(entry_key) = &change.delete {
+            let owner = self.owner(index, entry_key).await?;
+            if owner.is_some_and(|owner| owner != *row_key) {
+                change.delete = None;
+            }
+        }
+        if let Some(entry) = change.put.as_ref().filter(|_| !change.must_be_absent) {
+            let owner = self.owner(index, &entry.key).await?;
+            if owner.is_some_and(|owner| owner != *row_key) {
+                change.put = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The key of the row that has an entry of a unique index, in the state after what this
+    /// statement has done so far.
+    async fn owner(&mut self, index: &Index, entry_key: &Key) -> Result<Option<Key>> {
+        let own = self.writes.get(index::space(index), entry_key);
+        let entry = match own.map(Option::<&Bytes>::cloned) {
+            Some(own) => own,
+            None => self.stored_entry(index::space(index), entry_key).await?,
+        };
+        let row_key = entry.map(|entry| index::primary_key(self.table, index, (entry_key, &entry)));
+        Ok(row_key.transpose()?)
+    }
+
+    async fn stored_entry(&mut self, at: Space, key: &Key) -> Result<Option<Bytes>> {
+        let place = (at, key.clone());
+        if let Some(known) = self.entries.get(&place) {
+            return Ok(known.clone());
+        }
+        self.transaction.lock(at, key, &self.env.cancel).await?;
+        let entry = self.transaction.view().get(at, key).await;
+        let entry = entry.map_err(unreadable_entry)?;
+        self.writes.must_be_unchanged(at, key.clone());
+        self.entries.insert(place, entry.clone());
+        Ok(entry)
+    }
+
+    /// Locks rows and entries, in this order.
+    pub(super) async fn lock_all(&mut self, keys: &[(Space, Key)]) -> Result<()> {
+        for (row_idx, (at, key)) in keys.iter().enumerate() {
+            self.env.cancel.check_row(row_idx)?;
+            self.transaction.lock(*at, key, &self.env.cancel).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads entries that will be asked for, all at once; they are locked, and in order.
+    pub(super) async fn read_entries(&mut self, keys: &[(Space, Key)]) -> Result<()> {
+        for of_one in keys.chunk_by(|left, right| left.0 == right.0) {
+            let Some((at, _)) = of_one.first() else {
+                continue;
+            };
+            let entry_keys: Vec<Key> = of_one.iter().map(|(_, key)| key.clone()).collect();
+            let entries = self.transaction.view().multi_get(*at, &entry_keys).await;
+            for (key, entry) in entry_keys
+                .into_iter()
+                .zip(entries.map_err(unreadable_entry)?)
+            {
+                self.writes.must_be_unchanged(*at, key.clone());
+                self.entries.insert((*at, key), entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks and reads the entries that rows will ask for in unique indexes when they change from old
+    /// to new values.
+    pub(super) async fn read_new_entries<'v>(
+        &mut self,
+        rows: impl Iterator<Item = (&'v [Value<'static>], &'v [Value<'static>])> + Clone,
+    ) -> Result<()> {
+        let mut keys = Vec::new();
+        for index in self.table.indexes.iter().filter(|index| index.unique) {
+            for (old, new) in rows.clone().filter(|_| index.state.is_written()) {
+                let new = index::unique_key(self.table, index, new)?;
+                if new.is_some() && new != index::unique_key(self.table, index, old)? {
+                    keys.extend(new.map(|key| (index::space(index), key)));
+                }
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        self.lock_all(&keys).await?;
+        self.read_entries(&keys).await
+    }
+
+    /// The first unique index, in order of definition, in which another row than that under
+    /// `row_key` has these values.
+    pub(super) async fn collision(
+        &mut self,
+        row_key: &Key,
+        values: &[Value<'_>],
+    ) -> Result<Option<Collision>> {
+        let table = self.table;
+        for index in table
+            .indexes
+            .iter()
+            .filter(|index| index.state.is_written())
+        {
+            let Some(entry_key) = index::unique_key(table, index, values)? else {
+                continue;
+            };
+            match self.owner(index, &entry_key).await? {
+                Some(owner) if owner != *row_key => {
+                    return Ok(Some(Collision {
+                        space: index::space(index),
+                        entry_key,
+                        row_key: owner,
+                    }));
+                }
+                Some(_) | None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The row that an entry of a unique index led to, locked, in the state after what this
+    /// statement has done so far.
+    pub(super) async fn row_of(&mut self, found: &Collision) -> Result<Vec<Value<'static>>> {
+        let at = space(self.table);
+        let own = self.writes.get(at, &found.row_key);
+        let bytes = if let Some(own) = own {
+            own.cloned()
+        } else {
+            let cancel = &self.env.cancel;
+            self.transaction.lock(at, &found.row_key, cancel).await?;
+            let stored = self.transaction.view().get(at, &found.row_key).await?;
+            self.writes.must_be_unchanged(at, found.row_key.clone());
+            stored
+        };
+        let Some(bytes) = bytes else {
+            let text = format!(
+                "index entry {} in storage space {} of table '{}' belongs to no row",
+                found.entry_key.escape_ascii(),
+                found.space,
+                self.table.name
+            );
+            return Err(Error::new(Code::StorageCorrupt, text));
+        };
+        self.values(&found.row_key, &bytes)
+    }
+
+    /// The values of a stored row.
+    pub(super) fn values(&self, key: &Key, bytes: &[u8]) -> Result<Vec<Value<'static>>> {
+        StoredRow::parse(self.table, self.layout, key, bytes)?.to_values()
+    }
+}
+
+/// An index that is not in the snapshot was made or dropped since the statement was bound, or since
+/// the transaction began.
+fn unreadable_entry(cause: kv::Error) -> Error {
+    if matches!(cause, kv::Error::NoSuchSpace(_)) {
+        return definition_changed();
+    }
+    cause.into()
+}
