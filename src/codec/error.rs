@@ -49,7 +49,8 @@ impl Corrupt {
         }
     }
 
-    pub(super) fn bad(at: usize, what: &'static str) -> Corrupt {
+    /// Bytes that are not what they should be.
+    pub fn bad(at: usize, what: &'static str) -> Corrupt {
         Corrupt {
             at,
             found: Found::Bad(what),

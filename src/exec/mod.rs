@@ -10,6 +10,7 @@ pub mod ddl;
 pub mod group;
 pub mod ids;
 pub mod locks;
+mod lookup;
 pub mod pace;
 pub mod read;
 pub mod ready;

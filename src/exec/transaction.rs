@@ -15,6 +15,7 @@ use bytes::Bytes;
 use super::cancel::CancelToken;
 use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
+use crate::catalog::Definitions;
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, WriteSet};
 
@@ -119,6 +120,9 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     /// Whether `START TRANSACTION READ ONLY` began it.
     pub read_only: bool,
+    /// The definitions before its snapshot was taken: set by the session, when the transaction is
+    /// longer than a statement.
+    pub definitions: Option<Arc<Definitions>>,
 }
 
 impl Transaction {
@@ -134,6 +138,7 @@ impl Transaction {
             unchanged: BTreeSet::new(),
             savepoints: Vec::new(),
             read_only: false,
+            definitions: None,
         }
     }
 

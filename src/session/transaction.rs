@@ -1,5 +1,7 @@
 //! BEGIN to COMMIT: the open transaction of a session, explicit or begun by `autocommit=0`.
 
+use std::sync::Arc;
+
 use super::Session;
 use crate::error::Result;
 use crate::exec::transaction::{Transaction, no_savepoint};
@@ -8,7 +10,7 @@ use crate::sql::ast::{AccessMode, Begin, EndTransaction};
 impl Session {
     /// A transaction that has seen nothing.
     pub(super) fn new_transaction(&self) -> Transaction {
-        let engine = std::sync::Arc::clone(&self.shared.engine);
+        let engine = Arc::clone(&self.shared.engine);
         Transaction::new(engine, &self.shared.locks, self.settings.lock_timeout)
     }
 
@@ -23,6 +25,19 @@ impl Session {
         self.transaction.as_mut()
     }
 
+    /// Whether a statement may read secondary indexes. A transaction may while the definitions are
+    /// those that it began with: its snapshot may be older than an index that was made since.
+    pub(super) fn may_use_indexes(&mut self) -> bool {
+        let now = self.shared.catalog.current();
+        let Some(transaction) = self.current_transaction() else {
+            return true;
+        };
+        let began_with = transaction
+            .definitions
+            .get_or_insert_with(|| Arc::clone(&now));
+        Arc::ptr_eq(began_with, &now)
+    }
+
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
         self.commit_open().await?;
         let mut transaction = self.new_transaction();
@@ -31,6 +46,7 @@ impl Session {
             None => self.settings.read_only,
         };
         if begin.consistent_snapshot {
+            transaction.definitions = Some(self.shared.catalog.current());
             transaction.snapshot();
         }
         self.transaction = Some(transaction);

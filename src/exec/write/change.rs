@@ -4,6 +4,8 @@
 //! multi-get); rows that a scan meets are locked as they are met, and the commit's check that they
 //! are unchanged sends an autocommit statement back to a newer snapshot if it waited.
 
+use std::sync::Arc;
+
 use super::row::{self, Stored};
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
@@ -31,7 +33,7 @@ const FOUND_OVERHEAD_BYTES: usize = 64;
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The table.
-    pub table: &'a Table,
+    pub table: &'a Arc<Table>,
     /// For the errno of a refusal.
     pub purpose: Purpose,
     /// `WHERE`.
@@ -101,6 +103,7 @@ impl<'a> Target<'a> {
             limit: limits.limit,
             offset: 0,
             wants_all: false,
+            used_columns: None,
             hints: self.hints,
             ctx,
             policy,
@@ -210,7 +213,10 @@ impl Finder<'_> {
     async fn find(&mut self) -> Result<Vec<Found>> {
         let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
         self.lock_known_keys(&plan).await?;
-        let locks_found = matches!(plan.access, Access::PrefixScan(_) | Access::FullScan);
+        let locks_found = matches!(
+            plan.access,
+            Access::PrefixScan(_) | Access::Index(_) | Access::FullScan
+        );
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
         let limit = limits
@@ -220,7 +226,7 @@ impl Finder<'_> {
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
         let mut pace = Pace::default();
-        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan);
+        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan)?;
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             let mut rows_done = 0;
@@ -250,7 +256,10 @@ impl Finder<'_> {
                 }
                 Ok(())
             }
-            Access::Nothing | Access::PrefixScan(_) | Access::FullScan => Ok(()),
+            // The rows of index entries are known, and locked, when they were read.
+            Access::Nothing | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => {
+                Ok(())
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Entries lead back to their rows, and collide only where they must.
 
 use super::*;
+use crate::codec::key::Direction;
 use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::ColumnType;

@@ -211,6 +211,7 @@ fn check_points(seed: u64) {
         limit: Some(7),
         offset: 1,
         wants_all: false,
+        used_columns: None,
         hints: &hints,
         ctx: &ctx,
         policy: &policy,
