@@ -22,3 +22,6 @@ pub mod transaction;
 pub mod tuple;
 pub mod view;
 pub mod write;
+
+#[cfg(test)]
+mod access_tests;

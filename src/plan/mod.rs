@@ -22,7 +22,7 @@ mod points;
 pub mod refusal;
 pub mod residual;
 #[cfg(test)]
-mod soundness;
+pub(crate) mod soundness;
 pub mod span;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -6,7 +6,7 @@ use super::derive::Keys;
 use super::refusal;
 use super::span::Span;
 use super::text;
-use super::verdict::{Advantage, End, Path, Permission, Reason, Verdict};
+use super::verdict::{End, Path, Permission, Reason, Verdict};
 use crate::catalog::{KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::sql::bound::KeyRef;
@@ -51,20 +51,15 @@ fn with_directions(table: &Table, parts: &[KeyPart]) -> Vec<String> {
 /// Of a row that is found by its primary key.
 pub(super) fn of_point(request: &Request<'_>) -> Vec<Verdict> {
     let table = request.table;
-    let path = primary(table);
-    let than = path.to_string();
     let mut verdicts = vec![Verdict {
-        path,
+        path: primary(table),
         is_taken: true,
         reason: Reason::OneKey,
     }];
     let indexes = (0..table.indexes.len()).map(|position| Verdict {
         path: of_key(table, KeyRef::Index(position)),
         is_taken: false,
-        reason: Reason::Worse {
-            than: than.clone(),
-            because: Advantage::FullKeys,
-        },
+        reason: Reason::NotNeeded,
     });
     verdicts.extend(indexes);
     verdicts.push(Verdict {
