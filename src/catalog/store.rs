@@ -352,9 +352,12 @@ impl Catalog {
     /// Publishes changed definitions, when no commit is under way that was made with the old ones.
     async fn publish(&self, writes: WriteSet, next: Definitions) -> Result<()> {
         let _closed = self.gate.close().await;
-        self.publish_addition(writes, next).await?;
+        // Before and after: nobody finds the new definitions with the version of the old ones, nor
+        // the old ones with the version of the new.
         self.version.fetch_add(1, Ordering::AcqRel);
-        Ok(())
+        let published = self.publish_addition(writes, next).await;
+        self.version.fetch_add(1, Ordering::AcqRel);
+        published
     }
 
     /// Publishes definitions that have more than those before and nothing else: no commit minds.

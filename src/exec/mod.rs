@@ -11,6 +11,7 @@ pub mod elsewhere;
 pub mod group;
 pub mod ids;
 pub mod locks;
+mod lookup;
 pub mod pace;
 pub mod read;
 pub mod ready;
@@ -22,3 +23,6 @@ pub mod transaction;
 pub mod tuple;
 pub mod view;
 pub mod write;
+
+#[cfg(test)]
+mod access_tests;

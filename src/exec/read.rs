@@ -1,16 +1,22 @@
 //! Rows of one table, batch by batch, along the access path the planner chose.
 //!
 //! What a batch costs is bounded: a page of a scan, or so many keys of a multi-get. Whoever drives
-//! a [`Reader`] checks its [`super::cancel::CancelToken`] once per batch.
+//! a [`Reader`] checks its [`super::cancel::CancelToken`] once per batch. An index is read like a
+//! table, in its own space; its entries are the rows when they cover the statement, else each
+//! batch of them is looked up at once (`lookup`).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use super::lookup::Lookup;
+use super::row::Layout;
 use super::view::{Batch, View};
 use crate::catalog::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::index;
 use crate::kv::page::PAGE_ROWS;
 use crate::kv::{Key, KeyRange, Page, Scan, ScanOptions, Space};
-use crate::plan::{Access, TablePlan};
+use crate::plan::{Access, Entries, IndexAccess, TablePlan};
 
 /// Keys fetched by one multi-get call; a batch of them is as long as a page takes.
 const MULTI_GET_BATCH_KEYS: usize = 512;
@@ -28,7 +34,14 @@ pub struct Reader {
     space: Space,
     work: Work,
     batch: Batch,
+    /// For an index that does not cover the statement.
+    lookup: Option<Lookup>,
+    /// The entries that were looked up last; their memory is used again.
+    entries: Batch,
+    /// For an index that covers the statement.
+    layout: Option<Layout>,
     next_page_rows: usize,
+    page_rows: usize,
     rows_read: u64,
 }
 
@@ -45,19 +58,45 @@ enum Work {
 
 impl Reader {
     /// A reader along the path of `plan`, which it takes out of it.
-    pub fn new(view: View, table: &Table, plan: &mut TablePlan) -> Reader {
+    ///
+    /// # Errors
+    /// An internal error when the plan is not of this table.
+    pub fn new(view: View, table: &Arc<Table>, plan: &mut TablePlan) -> Result<Reader> {
         let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
         let wanted = wanted
             .and_then(|rows| usize::try_from(rows).ok())
             .unwrap_or(PAGE_ROWS);
-        Reader {
+        let mut reader = Reader {
             view,
             space: Space(table.id.0),
-            work: Work::of(plan),
+            work: Work::Finished,
             batch: Batch::Page(Page::default()),
+            lookup: None,
+            entries: Batch::Page(Page::default()),
+            layout: None,
             next_page_rows: wanted.clamp(1, FIRST_PAGE_ROWS),
+            page_rows: PAGE_ROWS,
             rows_read: 0,
+        };
+        if let Access::Index(access) = &plan.access {
+            reader.read_index(table, access)?;
         }
+        reader.work = Work::of(plan);
+        Ok(reader)
+    }
+
+    fn read_index(&mut self, table: &Arc<Table>, access: &IndexAccess) -> Result<()> {
+        let Some(index) = table.indexes.get(access.position) else {
+            return Err(Error::internal("a plan that names an index of another table"));
+        };
+        self.space = index::space(index);
+        if access.covering {
+            self.layout = Some(Layout::of_entry(table, index));
+        } else {
+            self.lookup = Some(Lookup::new(table, access.position));
+            self.page_rows = MULTI_GET_BATCH_KEYS;
+        }
+        Ok(())
     }
 
     /// Fetches the next batch, which may be empty. `false` when there is none.
@@ -66,6 +105,9 @@ impl Reader {
     /// Those of the engine.
     pub async fn advance(&mut self) -> Result<bool> {
         for _ in 0..EMPTY_BATCHES_MAX {
+            if self.lookup.is_some() {
+                std::mem::swap(&mut self.batch, &mut self.entries);
+            }
             match std::mem::replace(&mut self.work, Work::Finished) {
                 Work::Finished => return Ok(false),
                 Work::Get(key) => {
@@ -82,6 +124,10 @@ impl Reader {
                         return Ok(false);
                     }
                 }
+            }
+            if let Some(lookup) = &self.lookup {
+                let rows = lookup.rows(&self.view, &self.batch).await?;
+                self.entries = std::mem::replace(&mut self.batch, rows);
             }
             self.rows_read += u64::try_from(self.batch.len()).unwrap_or(u64::MAX);
             if !self.batch.is_empty() {
@@ -127,7 +173,7 @@ impl Reader {
             max_rows: self.next_page_rows,
             ..ScanOptions::default()
         };
-        self.next_page_rows = PAGE_ROWS;
+        self.next_page_rows = self.page_rows;
         let reuse = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
         let (batch, more) = self.view.scan(&mut scan, reuse).await?;
         self.batch = batch;
@@ -151,6 +197,11 @@ impl Reader {
         &self.batch
     }
 
+    /// Where the columns are in what is read, when it is not rows but entries of an index.
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
+    }
+
     /// Rows fetched so far, returned or not.
     pub fn rows_read(&self) -> u64 {
         self.rows_read
@@ -165,15 +216,20 @@ impl Work {
             ranges: VecDeque::from(ranges),
             reverse,
         };
+        let gets = |mut keys: Vec<Key>| {
+            if reverse {
+                keys.reverse();
+            }
+            Work::MultiGet(VecDeque::from(keys))
+        };
         match std::mem::replace(&mut plan.access, Access::Nothing) {
             Access::Nothing => Work::Finished,
             Access::PointGet(get) => Work::Get(get.key),
-            Access::MultiGet(mut get) => {
-                if reverse {
-                    get.keys.reverse();
-                }
-                Work::MultiGet(VecDeque::from(get.keys))
-            }
+            Access::MultiGet(get) => gets(get.keys),
+            Access::Index(access) => match access.entries {
+                Entries::Keys(keys) => gets(keys),
+                Entries::Ranges(ranges) => scan(ranges),
+            },
             Access::PrefixScan(prefix) => scan(prefix.ranges),
             Access::FullScan => scan(vec![KeyRange::all()]),
         }

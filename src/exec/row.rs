@@ -2,17 +2,20 @@
 //!
 //! This file is hot: no allocation per row.
 
-use crate::catalog::Table;
+use crate::catalog::{Index, KeyPart, Table};
 use crate::codec::key::{self, Corrupt};
 use crate::codec::row::{Cell, RowView};
 use crate::error::{Error, Result};
 use crate::sql::expr::Row;
 use crate::types::Value;
 
-/// Where each column of a table is stored. Made once per statement.
+/// Where each column of a table is stored, in a row or in an entry of an index. Made once per
+/// statement.
 #[derive(Debug, Clone)]
 pub struct Layout {
     places: Vec<Place>,
+    /// The parts of the key.
+    parts: Vec<KeyPart>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +24,8 @@ enum Place {
     Key(usize),
     /// In the row, under the column's id.
     Row,
+    /// Not in an entry of this index.
+    Nowhere,
 }
 
 impl Layout {
@@ -29,11 +34,34 @@ impl Layout {
         let place = |idx| table.key_position(idx).map_or(Place::Row, Place::Key);
         Layout {
             places: (0..table.columns.len()).map(place).collect(),
+            parts: table.key.clone(),
         }
+    }
+
+    /// The layout of the entries of an index (see [`crate::index::entry`]).
+    pub fn of_entry(table: &Table, index: &Index) -> Layout {
+        let included = index.included(table);
+        // Where there is a choice, the value: not every entry of a unique index has the rest of the
+        // primary key in its key.
+        let parts = if index.unique {
+            index.parts.clone()
+        } else {
+            index.entry_parts(table)
+        };
+        let place = |idx: usize| {
+            let part = parts.iter().position(|part| part.column_idx == idx);
+            match part {
+                Some(part) => Place::Key(part),
+                None if table.key_position(idx).is_some() || included.contains(&idx) => Place::Row,
+                None => Place::Nowhere,
+            }
+        };
+        let places = (0..table.columns.len()).map(place).collect();
+        Layout { places, parts }
     }
 }
 
-/// One row as it is stored.
+/// One row as it is stored: under its primary key, or in an entry of an index.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredRow<'a> {
     table: &'a Table,
@@ -82,12 +110,16 @@ impl<'a> StoredRow<'a> {
                 Cell::Value(value) => Ok(value),
                 Cell::Null | Cell::Absent => Ok(Value::Null),
             },
+            Place::Nowhere => Err(Error::internal(format!(
+                "column {} is not in the index that was read",
+                column.name
+            ))),
         }
     }
 
     fn key_part(&self, wanted: usize) -> std::result::Result<Value<'a>, Corrupt> {
         let mut rest = self.key;
-        for (position, part) in self.table.key.iter().enumerate() {
+        for (position, part) in self.layout.parts.iter().enumerate() {
             let Some(column) = self.table.columns.get(part.column_idx) else {
                 break;
             };

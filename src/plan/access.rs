@@ -1,18 +1,19 @@
 //! How one table is read for one statement: which access path, and why not another.
 //!
 //! A plan holds byte bounds ready for `kv`, the residual filter and what the order of the rows is
-//! good for. It never reads data. Refusals (dialect §2 and §3) end here.
+//! good for. It never reads data. The paths there are, and which is the best, is in `candidates`;
+//! refusals (dialect §2 and §3) end here.
 
 use std::borrow::Cow;
 
-use super::cut::{self, KeyParts};
-use super::derive::{self, Derived, Keys, shape};
-use super::refusal::{self, Refusal};
+use super::candidates::{self, Candidates};
+use super::cut::KeyParts;
+use super::derive::shape;
+use super::refusal::Refusal;
 use super::span::Span;
-use super::verdict::{End, Path, Permission, Reason, Verdict};
-use super::{order, point, points, residual, text};
-use crate::catalog::{KeyPart, Table};
-use crate::codec::key::Direction;
+use super::verdict::{Path, Permission, Reason, Verdict};
+use super::{paths, point, points, residual};
+use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
 use crate::sql::bound::{Hints, OrderBy};
@@ -35,6 +36,9 @@ pub struct Policy {
     pub full_scan_limit_max: u64,
     /// `multi_get_max_rows`, rows.
     pub multi_get_max_rows: u64,
+    /// Whether secondary indexes may be read: not by a transaction that sees a state of before the
+    /// definitions of now.
+    pub use_indexes: bool,
 }
 
 impl Default for Policy {
@@ -43,6 +47,7 @@ impl Default for Policy {
             allow_full_scan: false,
             full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
             multi_get_max_rows: MULTI_GET_ROWS_MAX,
+            use_indexes: true,
         }
     }
 }
@@ -77,6 +82,8 @@ pub struct Request<'a> {
     pub offset: u64,
     /// Whether all rows are wanted whatever the LIMIT says: DISTINCT, HAVING without groups.
     pub wants_all: bool,
+    /// The columns that the statement uses, as positions in the table; `None` for all.
+    pub used_columns: Option<&'a [usize]>,
     /// The hints of the statement.
     pub hints: &'a Hints,
     /// Parameters, clock and session.
@@ -96,6 +103,8 @@ pub enum Access {
     MultiGet(MultiGet),
     /// Ranges of keys.
     PrefixScan(PrefixScan),
+    /// Entries of an index, and the rows that they belong to.
+    Index(IndexAccess),
     /// Every row.
     FullScan,
 }
@@ -127,6 +136,28 @@ pub struct PrefixScan {
     pub spans: Vec<Span>,
 }
 
+/// Entries of an index.
+#[derive(Debug, Clone)]
+pub struct IndexAccess {
+    /// The index: its position in [`Table::indexes`].
+    pub position: usize,
+    /// Which entries.
+    pub entries: Entries,
+    /// The same as spans over the indexed columns, for people.
+    pub spans: Vec<Span>,
+    /// Whether the entries have all that the statement uses, so that no row is read.
+    pub covering: bool,
+}
+
+/// Which entries of an index are read.
+#[derive(Debug, Clone)]
+pub enum Entries {
+    /// Those of a unique index with these full keys: encoded, ascending, each once.
+    Keys(Vec<Key>),
+    /// Those in these encoded ranges, ascending, apart from each other.
+    Ranges(Vec<KeyRange>),
+}
+
 /// How one table is read, and what remains to be done with its rows.
 #[derive(Debug, Clone)]
 pub struct TablePlan {
@@ -152,21 +183,42 @@ pub struct TablePlan {
     pub(super) verdicts: Vec<Verdict>,
 }
 
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// To be run: nothing is said about the paths.
+    Run,
+    /// To be shown.
+    Explain,
+}
+
 /// Chooses how a table is read.
 ///
 /// # Errors
 /// 1104 or 1175 when only a full scan would do and nothing permits it, 1104 for too many keys.
 pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
     if let Some(filter) = request.filter.filter(|_| request.limit != Some(0))
+        && !request.hints.name_keys()
+        && !has_index_within_key(request.table)
         && let Some(plan) = points::multi_get(request, filter)?
     {
         return Ok(plan);
     }
-    let plan = explain_table(request)?;
+    let plan = plan_filter(request, Detail::Run)?;
     match &plan.refusal {
         Some(refusal) => Err(refusal.error()),
         None => Ok(plan),
     }
+}
+
+/// Whether a unique index has columns of the primary key alone: it may find one row where the key
+/// finds many.
+fn has_index_within_key(table: &Table) -> bool {
+    let within = |index: &Index| {
+        let mut parts = index.parts.iter();
+        index.unique && parts.all(|part| table.key_position(part.column_idx).is_some())
+    };
+    table.indexes.iter().any(within)
 }
 
 /// As [`plan_table`]; a full scan that is not permitted comes with its refusal, for EXPLAIN.
@@ -174,81 +226,69 @@ pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
 /// # Errors
 /// 1104 for too many keys; what the folding of constants gives.
 pub fn explain_table(request: &Request<'_>) -> Result<TablePlan> {
-    let key = KeyParts::primary(request.table);
+    plan_filter(request, Detail::Explain)
+}
+
+fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
     if request.limit == Some(0) {
         return Ok(TablePlan::nothing(request, Reason::NoRowsWanted));
     }
     let Some(filter) = request.filter else {
-        return plan_conjuncts(request, &[]);
+        return plan_conjuncts(request, &[], detail);
     };
-    if let Some(point) = point::point_get(filter, key, request.ctx)? {
-        return Ok(TablePlan::point(request, point));
+    let key = KeyParts::primary(request.table);
+    if !request.hints.name_keys()
+        && let Some(point) = point::point_get(filter, key, request.ctx)?
+    {
+        let mut plan = TablePlan::point(request, point);
+        if detail == Detail::Explain && !request.table.indexes.is_empty() {
+            plan.verdicts = paths::of_point(request);
+        }
+        return Ok(plan);
     }
     let conjuncts = shape::conjuncts(filter, request.ctx)?;
-    plan_conjuncts(request, &conjuncts)
+    plan_conjuncts(request, &conjuncts, detail)
 }
 
-fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr]) -> Result<TablePlan> {
-    let key = KeyParts::primary(request.table);
-    let keys_max = request.policy.multi_get_max_rows;
-    let derived = derive::derive(key, conjuncts, keys_max, request.ctx);
-    let access = match &derived.keys {
-        Keys::Nothing => return Ok(TablePlan::nothing(request, Reason::Contradiction)),
-        Keys::TooMany(count) => return Err(refusal::too_many_keys(*count, keys_max)),
-        Keys::Spans(spans) => access_of(spans, key)?,
+fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> Result<TablePlan> {
+    let Some(all) = Candidates::of(request, conjuncts) else {
+        return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
-    let order = order::of(request, key, &derived.fixed);
-    let is_one_row = matches!(access, Access::PointGet(_));
-    let ordered = order.ordered || is_one_row;
-    let rows_wanted = request
-        .limit
-        .filter(|_| request.grouping.is_none() && ordered)
-        .map(|limit| limit.saturating_add(request.offset));
+    let best = all.best(request);
+    let access = candidates::access(best, request)?;
+    let is_full = matches!(access, Access::FullScan);
+    let is_one_row = access.is_one_row();
+    let ordered = best.order.ordered || is_one_row;
     let permission = permission(request, conjuncts, ordered);
-    let is_refused = matches!(access, Access::FullScan) && permission.is_none();
+    let is_refused = is_full && permission.is_none();
+    // Nobody reads why a plan that is run was chosen.
+    let verdicts = if is_refused || detail == Detail::Explain {
+        paths::verdicts(request, (&all, best), (&access, permission))
+    } else {
+        Vec::new()
+    };
     Ok(TablePlan {
-        verdicts: verdicts(request, (&access, permission), &derived),
-        refusal: is_refused.then(|| Refusal::new(request, &derived)),
-        reverse: order.reverse && !is_one_row,
-        residual: residual::filter(&derived.residual),
+        refusal: is_refused.then(|| Refusal::new(request, &all.primary.derived, &verdicts)),
+        verdicts,
+        reverse: best.order.reverse && !is_one_row,
+        residual: residual::filter(&best.derived.residual),
         ordered,
-        grouped_in_order: order.grouped || is_one_row,
-        rows_wanted,
-        parts_used: derived.parts_used,
+        grouped_in_order: best.order.grouped || is_one_row,
+        rows_wanted: request
+            .limit
+            .filter(|_| request.grouping.is_none() && ordered)
+            .map(|limit| limit.saturating_add(request.offset)),
+        parts_used: best.derived.parts_used,
         access,
     })
 }
 
-/// The access path that reads normal spans.
-fn access_of(spans: &[Span], key: KeyParts<'_>) -> Result<Access> {
-    if spans.iter().any(Span::is_all) {
-        return Ok(Access::FullScan);
-    }
-    let is_point = |span: &Span| span.point().is_some_and(|point| point.len() == key.count());
-    if !spans.iter().all(is_point) {
-        return Ok(Access::PrefixScan(PrefixScan {
-            ranges: spans
-                .iter()
-                .map(|span| span.encode(key))
-                .collect::<Result<_>>()?,
-            spans: spans.to_vec(),
-        }));
-    }
-    let encode = |span: &Span| cut::encode_prefix(span.start().values(), key);
-    if let [span] = spans {
-        return Ok(Access::PointGet(PointGet {
-            key: encode(span)?,
-            values: span.start().values().to_vec(),
-        }));
-    }
-    Ok(Access::MultiGet(MultiGet {
-        keys: spans.iter().map(encode).collect::<Result<_>>()?,
-        spans: spans.to_vec(),
-    }))
-}
-
 /// What permits a full scan, if anything does.
-fn permission(request: &Request<'_>, conjuncts: &[Expr], ordered: bool) -> Option<Permission> {
+pub(super) fn permission(
+    request: &Request<'_>,
+    conjuncts: &[Expr],
+    ordered: bool,
+) -> Option<Permission> {
     if request.hints.allow_filtering {
         return Some(Permission::Hint);
     }
@@ -260,78 +300,24 @@ fn permission(request: &Request<'_>, conjuncts: &[Expr], ordered: bool) -> Optio
     (is_plain && rows_read <= request.policy.full_scan_limit_max).then_some(Permission::Limit)
 }
 
-fn verdicts(
-    request: &Request<'_>,
-    (access, permission): (&Access, Option<Permission>),
-    derived: &Derived<'_>,
-) -> Vec<Verdict> {
-    let is_full = matches!(access, Access::FullScan);
-    let keyed = match access {
-        Access::Nothing => Reason::Contradiction,
-        Access::PointGet(_) => Reason::OneKey,
-        Access::MultiGet(gets) => Reason::Keys {
-            count: gets.keys.len(),
-        },
-        Access::PrefixScan(_) => bounded(request, derived),
-        Access::FullScan => refusal::first_column(request, derived),
-    };
-    let full = match permission.filter(|_| is_full) {
-        Some(permission) => Reason::Permitted(permission),
-        None if is_full => Reason::Refused,
-        None => Reason::NotNeeded,
-    };
-    vec![
-        Verdict {
-            path: primary_path(request.table),
-            is_taken: !is_full,
-            reason: keyed,
-        },
-        Verdict {
-            path: Path::FullScan,
-            is_taken: is_full && permission.is_some(),
-            reason: full,
-        },
-    ]
-}
-
-fn bounded(request: &Request<'_>, derived: &Derived<'_>) -> Reason {
-    let names = key_columns(request.table);
-    // Spans that a limit made wider than even the first column allows are bounded by it.
-    let parts_used = derived.parts_used.max(1);
-    let is_range = |spans: &[Span]| {
-        let mut spans = spans.iter();
-        spans.any(|span| span.point().is_none_or(|point| point.len() < parts_used))
-    };
-    let end = match (&derived.keys, names.get(parts_used)) {
-        _ if derived.widened => End::TooManySpans,
-        (Keys::Spans(spans), _) if is_range(spans) => {
-            End::Range(names.get(parts_used - 1).cloned().unwrap_or_default())
+impl Access {
+    /// Whether at most one row is read.
+    pub fn is_one_row(&self) -> bool {
+        match self {
+            Access::PointGet(_) => true,
+            Access::Index(index) => index.is_one_key(),
+            Access::Nothing | Access::MultiGet(_) | Access::PrefixScan(_) | Access::FullScan => {
+                false
+            }
         }
-        (_, Some(next)) => End::NoCondition(next.clone()),
-        (_, None) => End::LastPart,
-    };
-    Reason::Bounded {
-        columns: names.into_iter().take(parts_used).collect(),
-        end,
     }
 }
 
-/// The names of the key's columns, in key order.
-pub(super) fn key_columns(table: &Table) -> Vec<String> {
-    let parts = table.key.iter();
-    parts
-        .map(|part| text::column_name(table, part.column_idx))
-        .collect()
-}
-
-/// The path of the primary key, its directions included.
-pub(super) fn primary_path(table: &Table) -> Path {
-    let columns = key_columns(table).into_iter().zip(&table.key);
-    let with_direction = |(name, part): (String, &KeyPart)| match part.direction {
-        Direction::Asc => name,
-        Direction::Desc => name + " DESC",
-    };
-    Path::PrimaryKey(columns.map(with_direction).collect())
+impl IndexAccess {
+    /// Whether one full key of a unique index is read.
+    pub fn is_one_key(&self) -> bool {
+        matches!(&self.entries, Entries::Keys(keys) if keys.len() == 1)
+    }
 }
 
 impl PointGet {
@@ -347,7 +333,7 @@ impl TablePlan {
         if self.verdicts.is_empty() {
             return Cow::Owned(vec![
                 Verdict {
-                    path: primary_path(table),
+                    path: paths::primary(table),
                     is_taken: true,
                     reason: Reason::OneKey,
                 },
@@ -371,7 +357,7 @@ impl TablePlan {
             rows_wanted: request.limit,
             parts_used: 0,
             verdicts: vec![Verdict {
-                path: primary_path(request.table),
+                path: paths::primary(request.table),
                 is_taken: true,
                 reason,
             }],

@@ -35,7 +35,12 @@ pub(super) fn index(request: &Request<'_>, derived: &Derived<'_>) -> Option<Stri
         Keys::Nothing | Keys::TooMany(_) => false,
         Keys::Spans(spans) => !spans.iter().any(Span::is_all),
     };
-    is_keyed.then(|| statement(request, &columns))
+    // An index with these columns that is there already is no advice: it cannot be read now.
+    let is_there = table.indexes.iter().any(|index| {
+        let parts = index.parts.iter().map(|part| part.column_idx);
+        parts.take(columns.len()).eq(columns.iter().copied())
+    });
+    (is_keyed && !is_there).then(|| statement(request, &columns))
 }
 
 /// Columns of the index: those with equality, then one with a range.
@@ -68,6 +73,18 @@ fn candidates(conditions: &[Alternatives<'_>], table: &Table) -> Vec<usize> {
     equal
 }
 
+/// The name, cut to its length, with a number behind it when an index has it.
+fn free_name(table: &Table, name: &str) -> String {
+    let cut = |end: &str| {
+        let kept = NAME_CHARS_MAX.saturating_sub(end.chars().count());
+        name.chars().take(kept).chain(end.chars()).collect::<String>()
+    };
+    let numbered = (2..).map(|number: u32| cut(&format!("_{number}")));
+    let mut names = std::iter::once(cut("")).chain(numbered);
+    let free = names.find(|name| table.index_position(name).is_none());
+    free.unwrap_or_default()
+}
+
 fn is_indexable(table: &Table, column_idx: usize) -> bool {
     let column = table.columns.get(column_idx);
     column.is_some_and(|column| !column.hidden && column.ty != ColumnType::Json)
@@ -80,10 +97,7 @@ fn statement(request: &Request<'_>, columns: &[usize]) -> String {
         column.map_or(String::new(), |column| column.name.clone())
     };
     let words: Vec<String> = columns.iter().map(plain).collect();
-    let name: String = format!("idx_{}_{}", table.name, words.join("_"))
-        .chars()
-        .take(NAME_CHARS_MAX)
-        .collect();
+    let name = free_name(table, &format!("idx_{}_{}", table.name, words.join("_")));
     let quoted: Vec<String> = columns
         .iter()
         .map(|column_idx| text::column_name(table, *column_idx))

@@ -44,6 +44,11 @@ impl Interval {
         }
         let low = values::lower_bound(low, ty)?;
         let high = values::upper_bound(high, ty)?;
+        if let (Bound::Included(Value::Null), false) = (&low, ends_at_null(&high)) {
+            // NULL comes first: a range that begins with it has no bound there.
+            let low = Bound::Unbounded;
+            return Some(Interval::Range { low, high });
+        }
         let order = match (&low, &high) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => Ordering::Less,
             (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
@@ -259,10 +264,22 @@ fn count(count: usize) -> u64 {
 
 fn extend(last: &mut Interval, next: &Interval) {
     if compare_high(last.high(), next.high()) == Ordering::Less {
+        let low = match last.low() {
+            Bound::Included(Value::Null) => Bound::Unbounded,
+            low @ (Bound::Included(_) | Bound::Excluded(_) | Bound::Unbounded) => low.cloned(),
+        };
         *last = Interval::Range {
-            low: last.low().cloned(),
+            low,
             high: next.high().cloned(),
         };
+    }
+}
+
+/// Whether nothing but `NULL` can lie below this bound.
+fn ends_at_null(high: &Bound<Value<'static>>) -> bool {
+    match high {
+        Bound::Included(value) | Bound::Excluded(value) => value.is_null(),
+        Bound::Unbounded => false,
     }
 }
 

@@ -1,25 +1,28 @@
 //! From a predicate to the reads that answer it: cuts, spans, access paths, verdicts, EXPLAIN.
 //!
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
-//! answers the commonest shape at once, `derive` turns a predicate into spans (`place` and `domain`
+//! answers the commonest shape at once, `candidates` compares the primary key and the indexes,
+//! `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
 //! told instead of a full scan, `verdict` why, and `explain` shows it all.
 
 pub mod access;
 mod advice;
+mod candidates;
 pub mod cut;
 pub mod derive;
 pub mod domain;
 pub mod explain;
 mod order;
+mod paths;
 mod place;
 mod point;
 mod points;
 pub mod refusal;
 pub mod residual;
 #[cfg(test)]
-mod soundness;
+pub(crate) mod soundness;
 pub mod span;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -28,7 +31,7 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request, TablePlan, explain_table,
+    Access, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request, TablePlan, explain_table,
     plan_table,
 };
 pub use cut::{Cut, KeyParts};

@@ -5,11 +5,11 @@
 
 use std::fmt;
 
-use super::access::{self, Purpose, Request};
+use super::access::{Purpose, Request};
 use super::advice;
 use super::derive::Derived;
-use super::text;
-use super::verdict::{Obstacle, Reason};
+use super::verdict::{Obstacle, Path, Reason, Verdict};
+use super::{paths, text};
 use crate::error::{Code, Error};
 use crate::sql::expr::Expr;
 
@@ -26,6 +26,8 @@ pub struct Refusal {
     /// The columns of the primary key; empty when the table has a hidden one.
     key_columns: Vec<String>,
     reason: Reason,
+    /// The indexes of the table, and why none is used.
+    indexes: Vec<(Path, Reason)>,
     /// A `CREATE INDEX` that makes the same statement keyed.
     index: Option<String>,
     /// The most rows of a LIMIT that would do.
@@ -33,7 +35,23 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(request: &Request<'_>, derived: &Derived<'_>) -> Refusal {
+    /// `derived` and `verdicts` are those of the primary key and of all paths.
+    pub(super) fn new(
+        request: &Request<'_>,
+        derived: &Derived<'_>,
+        verdicts: &[Verdict],
+    ) -> Refusal {
+        let first = request.table.key.first().map(|part| part.column_idx);
+        let of_primary = |verdict: &&Verdict| matches!(verdict.path, Path::PrimaryKey(_));
+        let reason = verdicts.iter().find(of_primary);
+        let reason = match reason.map(|verdict| &verdict.reason) {
+            Some(reason @ Reason::Ignored) => reason.clone(),
+            Some(_) | None => first_column(request, derived, first),
+        };
+        let indexes = verdicts.iter().filter_map(|verdict| match &verdict.path {
+            path @ Path::Index { .. } => Some((path.clone(), verdict.reason.clone())),
+            Path::PrimaryKey(_) | Path::FullScan => None,
+        });
         let table = request.table;
         let is_plain = request.filter.is_none()
             && request.grouping.is_none()
@@ -45,9 +63,10 @@ impl Refusal {
             key_columns: if table.has_hidden_key() {
                 Vec::new()
             } else {
-                access::key_columns(table)
+                paths::columns(table, &table.key)
             },
-            reason: first_column(request, derived),
+            reason,
+            indexes: indexes.collect(),
             index: advice::index(request, derived),
             limit_max: is_plain.then_some(request.policy.full_scan_limit_max),
         }
@@ -91,10 +110,44 @@ impl Refusal {
             | Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Worse { .. }
+            | Reason::InOrder
+            | Reason::Ignored
+            | Reason::NotNamed
+            | Reason::Unreadable(_)
+            | Reason::OlderView
             | Reason::NotNeeded
             | Reason::Permitted(_)
             | Reason::Refused => write!(f, "primary key ({key}): {}", self.reason),
         }
+    }
+
+    fn write_indexes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (path, reason) in &self.indexes {
+            match reason {
+                Reason::NoCondition { .. } => write!(f, "; {path} does not match either")?,
+                Reason::Blocked {
+                    condition,
+                    obstacle,
+                    ..
+                } => write!(f, "; {path} does not match either: {condition} {obstacle}")?,
+                Reason::Ignored => write!(f, "; {path} is ignored by a hint")?,
+                Reason::NotNamed => write!(f, "; {path} is not used, as a hint names others")?,
+                Reason::Unreadable(_)
+                | Reason::OlderView
+                | Reason::Contradiction
+                | Reason::NoRowsWanted
+                | Reason::OneKey
+                | Reason::Keys { .. }
+                | Reason::Bounded { .. }
+                | Reason::Worse { .. }
+                | Reason::InOrder
+                | Reason::NotNeeded
+                | Reason::Permitted(_)
+                | Reason::Refused => write!(f, "; {path} {reason}")?,
+            }
+        }
+        Ok(())
     }
 
     fn advice(&self) -> Vec<String> {
@@ -133,6 +186,12 @@ impl Refusal {
             | Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Worse { .. }
+            | Reason::InOrder
+            | Reason::Ignored
+            | Reason::NotNamed
+            | Reason::Unreadable(_)
+            | Reason::OlderView
             | Reason::NotNeeded
             | Reason::Permitted(_)
             | Reason::Refused => format!("add a condition on {first}"),
@@ -144,6 +203,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{SENTENCE}: ")?;
         self.write_cause(f)?;
+        self.write_indexes(f)?;
         write!(f, ". {}", self.advice().join(", or "))
     }
 }
@@ -164,15 +224,19 @@ pub(super) fn too_many_keys(count: u64, most: u64) -> Error {
     )
 }
 
-/// Why nothing bounds the first column of the primary key.
-pub(super) fn first_column(request: &Request<'_>, derived: &Derived<'_>) -> Reason {
+/// Why nothing bounds the first column of a key.
+pub(super) fn first_column(
+    request: &Request<'_>,
+    derived: &Derived<'_>,
+    column_idx: Option<usize>,
+) -> Reason {
     let table = request.table;
-    let Some(part) = table.key.first() else {
+    let Some(column_idx) = column_idx else {
         return Reason::NotNeeded;
     };
-    let column = table.columns.get(part.column_idx);
+    let column = table.columns.get(column_idx);
     let column = column.map_or(String::new(), |column| column.name.clone());
-    match obstacle_on(part.column_idx, derived) {
+    match obstacle_on(column_idx, derived) {
         Some((condition, obstacle)) => Reason::Blocked {
             column,
             condition: shortened(text::over_table(condition, table, &request.ctx.zone)),
@@ -188,7 +252,7 @@ fn obstacle_on<'e>(column_idx: usize, derived: &Derived<'e>) -> Option<(&'e Expr
     if let Some(blocked) = all.find(|blocked| blocked.column_idx == column_idx) {
         return Some((blocked.condition, blocked.obstacle.clone()));
     }
-    let pairs = derived.conjuncts.iter().zip(&derived.conditions);
+    let pairs = derived.conjuncts.iter().zip(derived.conditions.iter());
     for (conjunct, condition) in pairs {
         let names_it = |branch: &super::derive::Branch| {
             let mut constraints = branch.constraints.iter();

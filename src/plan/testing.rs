@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{Column, KeyPart, Table, TableId};
+use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
@@ -76,6 +76,7 @@ pub(crate) fn table(create: &str) -> Table {
     let ast::TableSource::Columns {
         columns,
         primary_key,
+        indexes,
         ..
     } = create.source
     else {
@@ -94,14 +95,36 @@ pub(crate) fn table(create: &str) -> Table {
     for part in &key {
         columns[part.column_idx].nullable = false;
     }
+    let indexes = indexes.iter().enumerate();
+    let indexes = indexes.map(|(at, def)| index(at, def, &columns)).collect();
     Table {
         id: TableId(1),
         database: create.table.database.unwrap_or_else(|| "shop".to_owned()),
         name: create.table.name,
         columns,
         key,
-        indexes: Vec::new(),
+        indexes,
         options: Vec::new(),
+        comment: String::new(),
+    }
+}
+
+/// An index is in the state that its comment names, if it names one.
+fn index(at: usize, def: &ast::IndexDef, columns: &[Column]) -> Index {
+    Index {
+        id: IndexId(100 + u32::try_from(at).unwrap()),
+        name: def.name.clone().unwrap(),
+        unique: def.kind == ast::IndexKind::Unique,
+        parts: def.parts.iter().map(|part| key_part(part, columns)).collect(),
+        include: match &def.include {
+            ast::Include::None => Include::None,
+            ast::Include::All => Include::All,
+            ast::Include::Columns(names) => {
+                let position = |name| columns.iter().position(|one| &one.name == name).unwrap();
+                Include::Columns(names.iter().map(position).collect())
+            }
+        },
+        state: IndexState::of_name(&def.comment).unwrap_or(IndexState::Active),
         comment: String::new(),
     }
 }

@@ -21,6 +21,13 @@ pub struct Verdict {
 pub enum Path {
     /// By the primary key of these columns.
     PrimaryKey(Vec<String>),
+    /// By a secondary index.
+    Index {
+        /// Its name.
+        name: String,
+        /// Its columns.
+        columns: Vec<String>,
+    },
     /// Every row.
     FullScan,
 }
@@ -60,12 +67,46 @@ pub enum Reason {
         /// Why.
         obstacle: Obstacle,
     },
+    /// It would do, and another path is better.
+    Worse {
+        /// The other path.
+        than: String,
+        /// What the other has.
+        because: Advantage,
+    },
+    /// Nothing bounds what is read but LIMIT, and it gives the order.
+    InOrder,
+    /// A hint names it to be ignored.
+    Ignored,
+    /// A hint names other indexes.
+    NotNamed,
+    /// The index is not in a state to be read; its name.
+    Unreadable(&'static str),
+    /// The transaction sees a state of before the definitions of now.
+    OlderView,
     /// A keyed path is there.
     NotNeeded,
     /// Nothing bounds the rows, and this permits it.
     Permitted(Permission),
     /// Nothing bounds the rows, and nothing permits it.
     Refused,
+}
+
+/// What one path has that another has not, in the order in which paths are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advantage {
+    /// It finds one row, or rows by their full keys.
+    FullKeys,
+    /// More columns have one value, or a list of them.
+    EqualParts,
+    /// It needs no lookup of rows.
+    Covering,
+    /// It gives the order of ORDER BY.
+    Order,
+    /// A range bounds one column more.
+    Range,
+    /// Nothing: it comes first.
+    Place,
 }
 
 /// What ended the leftmost match.
@@ -131,6 +172,9 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Path::PrimaryKey(columns) => write!(f, "primary key ({})", columns.join(", ")),
+            Path::Index { name, columns } => {
+                write!(f, "index \"{name}\" ({})", columns.join(", "))
+            }
             Path::FullScan => f.write_str("full scan"),
         }
     }
@@ -159,10 +203,66 @@ impl fmt::Display for Reason {
                 f,
                 "the condition on {column}, the first column, cannot use it: {condition} {obstacle}"
             ),
+            Reason::Worse { than, because } => write!(f, "would do, but {than} {because}"),
+            Reason::InOrder => f.write_str("gives the order, and LIMIT bounds what is read"),
+            Reason::Ignored => f.write_str("ignored by a hint"),
+            Reason::NotNamed => f.write_str("a hint names other indexes"),
+            Reason::Unreadable(state) => write!(f, "is {state}"),
+            Reason::OlderView => {
+                f.write_str("cannot be used by a transaction that is older than the definitions")
+            }
             Reason::NotNeeded => f.write_str("not needed"),
             Reason::Permitted(permission) => write!(f, "permitted by {permission}"),
             Reason::Refused => f.write_str("not permitted"),
         }
+    }
+}
+
+impl Path {
+    /// MySQL's name of the key; `None` for a full scan.
+    pub(super) fn key_name(&self) -> Option<&str> {
+        match self {
+            Path::PrimaryKey(_) => Some("PRIMARY"),
+            Path::Index { name, .. } => Some(name),
+            Path::FullScan => None,
+        }
+    }
+}
+
+impl Reason {
+    /// Whether the path bounds what is read, taken or not.
+    pub(super) fn is_keyed(&self) -> bool {
+        match self {
+            Reason::OneKey
+            | Reason::Keys { .. }
+            | Reason::Bounded { .. }
+            | Reason::Worse { .. }
+            | Reason::InOrder => true,
+            Reason::Contradiction
+            | Reason::NoRowsWanted
+            | Reason::NoCondition { .. }
+            | Reason::Blocked { .. }
+            | Reason::Ignored
+            | Reason::NotNamed
+            | Reason::Unreadable(_)
+            | Reason::OlderView
+            | Reason::NotNeeded
+            | Reason::Permitted(_)
+            | Reason::Refused => false,
+        }
+    }
+}
+
+impl fmt::Display for Advantage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Advantage::FullKeys => "has full keys",
+            Advantage::EqualParts => "has values for more columns",
+            Advantage::Covering => "needs no lookup of rows",
+            Advantage::Order => "gives the order",
+            Advantage::Range => "is bounded by a range too",
+            Advantage::Place => "comes first",
+        })
     }
 }
 

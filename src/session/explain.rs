@@ -46,7 +46,7 @@ impl Session {
                 } else {
                     None
                 };
-                self.explain_select(&program.select, &env, (format, measured))
+                self.explain_select(&program, &env, (format, measured))
                     .await
             }
             Compiled::Write(_) if explain.analyze => Err(Error::unsupported(
@@ -73,13 +73,14 @@ impl Session {
 
     async fn explain_select(
         &mut self,
-        select: &Select,
+        program: &select::Program,
         env: &Env,
         (format, measured): (Format, Option<Measured>),
     ) -> Result<Reply> {
+        let select = &program.select;
         let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
         let planned = match &select.table {
-            Some(table) => Some((table, select::explain(select, table, env)?)),
+            Some(table) => Some((table, select::explain(program, table, env)?)),
             None => None,
         };
         let rows_estimate = match &planned {

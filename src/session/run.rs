@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
-use crate::plan::Purpose;
+use crate::plan::{Policy, Purpose};
 use crate::sql::ast::{Kill, Statement};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
@@ -190,6 +190,7 @@ impl Session {
 
     /// What a SELECT that begins now runs with.
     pub(super) fn select_env(&mut self, parameters: Vec<Value<'static>>) -> select::Env {
+        let use_indexes = self.may_use_indexes();
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
@@ -200,7 +201,10 @@ impl Session {
             engine: Arc::clone(&self.shared.engine),
             view,
             ctx: self.context(parameters),
-            policy: self.settings.policy,
+            policy: Policy {
+                use_indexes,
+                ..self.settings.policy
+            },
             cancel: Arc::clone(&self.cancel),
             memory_bytes_max: self.settings.memory_bytes_max,
             spill_dir: self.shared.spill_dir.clone(),
@@ -238,12 +242,16 @@ impl Session {
 
     /// What a write that begins now runs with.
     pub(super) fn write_env(&mut self, parameters: Vec<Value<'static>>) -> write::Env {
+        let use_indexes = self.may_use_indexes();
         let mut ctx = self.context(parameters);
         ctx.strict_write = self.settings.mode.strict;
         write::Env {
             engine: Arc::clone(&self.shared.engine),
             ctx,
-            policy: self.settings.policy,
+            policy: Policy {
+                use_indexes,
+                ..self.settings.policy
+            },
             cancel: Arc::clone(&self.cancel),
             ids: Arc::clone(&self.shared.ids),
             memory_bytes_max: self.settings.memory_bytes_max,

@@ -59,6 +59,7 @@ impl Settings {
                 allow_full_scan: allow_full_scan || read.switch("sql_big_selects")?,
                 full_scan_limit_max: read.number("full_scan_limit_max")?,
                 multi_get_max_rows: read.number("multi_get_max_rows")?,
+                use_indexes: true,
             },
             lock_timeout: Duration::from_secs(read.number("innodb_lock_wait_timeout")?),
             wait_timeout: Duration::from_secs(read.number("wait_timeout")?),

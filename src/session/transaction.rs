@@ -29,6 +29,14 @@ impl Session {
         self.transaction.as_mut()
     }
 
+    /// Whether a statement may read secondary indexes. A transaction may while the definitions are
+    /// those of its snapshot, which may be older than the entries of an index that was built since.
+    pub(super) fn may_use_indexes(&mut self) -> bool {
+        let version = self.shared.catalog.version();
+        self.current_transaction()
+            .is_none_or(|transaction| transaction.snapshot_version() == version)
+    }
+
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
         self.commit_open().await?;
         let mut transaction = self.new_transaction();

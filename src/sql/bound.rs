@@ -110,8 +110,29 @@ pub struct Hints {
     pub allow_filtering: bool,
     /// `MAX_EXECUTION_TIME(ms)` or `_l_operation_timeout_(ms)`.
     pub timeout_ms: Option<u64>,
+    /// `FORCE INDEX`, `USE INDEX`, `_l_force_index_`: no other index is read, and the primary key
+    /// only when none of these can be; `None` when no hint names one.
+    pub indexes_named: Option<Vec<KeyRef>>,
+    /// `IGNORE INDEX`, `_l_ignore_index_`.
+    pub indexes_ignored: Vec<KeyRef>,
     /// Hints that were not understood, for warnings.
     pub unknown: Vec<String>,
+}
+
+/// A key of the statement's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRef {
+    /// The primary key.
+    Primary,
+    /// The index at this position in `Table::indexes`.
+    Index(usize),
+}
+
+impl Hints {
+    /// Whether a hint names a key.
+    pub fn name_keys(&self) -> bool {
+        self.indexes_named.is_some() || !self.indexes_ignored.is_empty()
+    }
 }
 
 /// A bound INSERT, REPLACE or UPSERT.

@@ -12,3 +12,4 @@ pub mod eval;
 pub mod expr;
 pub mod functions;
 pub mod parse;
+pub mod used;

@@ -21,6 +21,7 @@ use crate::sql::bound::Select;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
 use crate::sql::expr::{Expr, NoRow};
+use crate::sql::used;
 use crate::types::Value;
 
 /// A bound SELECT with what does not change between executions.
@@ -29,13 +30,20 @@ pub struct Program {
     /// The statement.
     pub select: Select,
     layout: Option<Layout>,
+    /// The columns of the table that it uses, each once.
+    used_columns: Vec<usize>,
 }
 
 impl Program {
     /// Prepares a bound SELECT for execution.
     pub fn new(select: Select) -> Program {
         let layout = select.table.as_deref().map(Layout::of);
-        Program { select, layout }
+        let used_columns = used::columns(&select);
+        Program {
+            select,
+            layout,
+            used_columns,
+        }
     }
 }
 
@@ -106,24 +114,25 @@ fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
 ///
 /// # Errors
 /// Refusals of dialect §2 and §3.
-pub fn plan(select: &Select, table: &Table, env: &Env) -> Result<TablePlan> {
-    with_request(select, table, env, plan::plan_table)
+pub fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(program, table, env, plan::plan_table)
 }
 
 /// As [`plan()`], for EXPLAIN: a refused full scan is a plan too.
 ///
 /// # Errors
 /// 1104 for too many keys.
-pub fn explain(select: &Select, table: &Table, env: &Env) -> Result<TablePlan> {
-    with_request(select, table, env, plan::explain_table)
+pub fn explain(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(program, table, env, plan::explain_table)
 }
 
 fn with_request(
-    select: &Select,
+    program: &Program,
     table: &Table,
     env: &Env,
     planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
 ) -> Result<TablePlan> {
+    let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let wants_all = select.distinct || (select.having.is_some() && select.aggregation.is_none());
@@ -140,6 +149,7 @@ fn with_request(
         limit: limits.limit.filter(|_| !wants_all),
         offset: limits.offset,
         wants_all,
+        used_columns: Some(&program.used_columns),
         hints: &select.hints,
         ctx: &env.ctx,
         policy: &env.policy,
@@ -155,8 +165,8 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let plan = match &select.table {
-        Some(table) => Some(plan(select, table, &env)?),
+        Some(table) => Some(plan(&program, table, &env)?),
         None => None,
     };
-    Ok(SelectStream::new(program, env, plan, limits))
+    SelectStream::new(program, env, plan, limits)
 }

@@ -37,7 +37,10 @@ const EMIT_PAGE_ROWS: usize = 1024;
 fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
     match plan.access {
         Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
-        Access::MultiGet(_) | Access::PrefixScan(_) | Access::FullScan => {
+        Access::MultiGet(_)
+        | Access::PrefixScan(_)
+        | Access::Index(_)
+        | Access::FullScan => {
             View::At(engine.snapshot(), None)
         }
     }
@@ -94,7 +97,7 @@ impl SelectStream {
         env: Env,
         mut plan: Option<TablePlan>,
         limits: RowLimits,
-    ) -> SelectStream {
+    ) -> Result<SelectStream> {
         let select = &program.select;
         let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
         let budget = |operator| Budget::new(operator, env.memory_bytes_max);
@@ -118,7 +121,7 @@ impl SelectStream {
         let reader = match (&select.table, &mut plan) {
             (Some(table), Some(plan)) => {
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
-                Some(Reader::new(view, table, plan))
+                Some(Reader::new(view, table, plan)?)
             }
             (None, _) | (Some(_), None) => None,
         };
@@ -127,7 +130,7 @@ impl SelectStream {
             None => select.filter.clone(),
         };
         let seen = select.distinct.then(|| Seen::new(budget("distinct")));
-        SelectStream {
+        Ok(SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
             residual,
@@ -143,7 +146,7 @@ impl SelectStream {
             pace: Pace::default(),
             batch_rows_done: 0,
             program,
-        }
+        })
     }
 
     /// Rows fetched from the engine so far.
@@ -193,6 +196,7 @@ impl SelectStream {
         let Some(reader) = self.reader.take() else {
             return Ok(Flow::Enough);
         };
+        let layout = reader.layout().unwrap_or(layout);
         let batch = reader.batch();
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
@@ -433,6 +437,7 @@ impl Collector {
         let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
+        let layout = reader.layout().unwrap_or(layout);
         let batch = reader.batch();
         for row_idx in rows_done..batch.len() {
             let Some((key, value)) = batch.get(row_idx) else {

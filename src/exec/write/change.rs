@@ -4,6 +4,8 @@
 //! multi-get); rows that a scan meets are locked as they are met, and the commit's check that they
 //! are unchanged sends an autocommit statement back to a newer snapshot if it waited.
 
+use std::sync::Arc;
+
 use super::changer::Changer;
 use super::row::{self, Stored};
 use super::{Env, Outcome, space};
@@ -35,7 +37,7 @@ const BATCH_ROWS: usize = 256;
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The table.
-    pub table: &'a Table,
+    pub table: &'a Arc<Table>,
     /// For the errno of a refusal.
     pub purpose: Purpose,
     /// `WHERE`.
@@ -105,6 +107,7 @@ impl<'a> Target<'a> {
             limit: limits.limit,
             offset: 0,
             wants_all: false,
+            used_columns: None,
             hints: self.hints,
             ctx,
             policy,
@@ -256,7 +259,10 @@ impl<'a> Finder<'a> {
     async fn find(&mut self) -> Result<Vec<Found>> {
         let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
         self.lock_known_keys(&plan).await?;
-        let locks_found = matches!(plan.access, Access::PrefixScan(_) | Access::FullScan);
+        let locks_found = matches!(
+            plan.access,
+            Access::PrefixScan(_) | Access::Index(_) | Access::FullScan
+        );
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
         let limit = limits
@@ -266,7 +272,7 @@ impl<'a> Finder<'a> {
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
         let mut pace = Pace::default();
-        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan);
+        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan)?;
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             let mut rows_done = 0;
@@ -296,7 +302,10 @@ impl<'a> Finder<'a> {
                 }
                 Ok(())
             }
-            Access::Nothing | Access::PrefixScan(_) | Access::FullScan => Ok(()),
+            // The rows of index entries are known, and locked, when they were read.
+            Access::Nothing | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => {
+                Ok(())
+            }
         }
     }
 

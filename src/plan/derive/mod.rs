@@ -26,6 +26,7 @@ use super::cut::KeyParts;
 use super::domain::Domain;
 use super::residual;
 use super::span::{self, Span};
+use crate::catalog::Column;
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
 
@@ -52,8 +53,11 @@ pub struct Derived<'e> {
     /// The conjuncts.
     pub conjuncts: &'e [Expr],
     /// What each conjunct allows, and why some say nothing.
-    pub conditions: Vec<Alternatives<'e>>,
+    pub conditions: Conditions<'e>,
 }
+
+/// What each conjunct of a statement allows the columns; the same for every key.
+pub type Conditions<'e> = Rc<[Alternatives<'e>]>;
 
 /// The keys that rows can have.
 #[derive(Debug)]
@@ -80,10 +84,29 @@ pub fn derive<'e>(
     keys_max: u64,
     ctx: &EvalContext,
 ) -> Derived<'e> {
-    let conditions: Vec<Alternatives<'e>> = conjuncts
-        .iter()
-        .map(|conjunct| condition::alternatives(conjunct, key.columns, ctx))
-        .collect();
+    let conditions = conditions(conjuncts, key.columns, ctx);
+    derive_from(key, (conjuncts, &conditions), keys_max)
+}
+
+/// What each conjunct allows the columns.
+pub fn conditions<'e>(
+    conjuncts: &'e [Expr],
+    columns: &[Column],
+    ctx: &EvalContext,
+) -> Conditions<'e> {
+    let conditions = conjuncts.iter();
+    conditions
+        .map(|conjunct| condition::alternatives(conjunct, columns, ctx))
+        .collect()
+}
+
+/// As [`derive`], from what the conjuncts are known to allow.
+pub fn derive_from<'e>(
+    key: KeyParts<'_>,
+    (conjuncts, conditions): (&'e [Expr], &Conditions<'e>),
+    keys_max: u64,
+) -> Derived<'e> {
+    let conditions = Rc::clone(conditions);
     let base = merge_single(&conditions, key);
     let Some(base) = base else {
         return nothing(conjuncts, conditions);
@@ -101,7 +124,7 @@ pub fn derive<'e>(
     };
     let residual = conjuncts
         .iter()
-        .zip(&conditions)
+        .zip(conditions.iter())
         .enumerate()
         .filter(|(idx, (_, condition))| !residual::is_absorbed(*idx, condition, (&reach, key)))
         .map(|(_, (conjunct, _))| conjunct)
@@ -119,7 +142,7 @@ pub fn derive<'e>(
     }
 }
 
-fn nothing<'e>(conjuncts: &'e [Expr], conditions: Vec<Alternatives<'e>>) -> Derived<'e> {
+fn nothing<'e>(conjuncts: &'e [Expr], conditions: Conditions<'e>) -> Derived<'e> {
     Derived {
         keys: Keys::Nothing,
         residual: Vec::new(),

@@ -1,6 +1,7 @@
 //! Goldens of `derive`: key and predicate in, spans and residual out.
 
 use super::{Keys, derive, shape};
+use crate::catalog::{KeyPart, Table};
 use crate::plan::cut::KeyParts;
 use crate::plan::testing::{self, directive};
 use crate::plan::{refusal, text};
@@ -22,7 +23,11 @@ fn answer(directives: &[String], input: &str) -> String {
     let ctx = testing::context(zone, Vec::new());
     let filter = testing::condition(input, &table);
     let conjuncts = shape::conjuncts(&filter, &ctx).expect("conjuncts");
-    let key = KeyParts::primary(&table);
+    let parts = parts(&table);
+    let key = KeyParts {
+        columns: &table.columns,
+        parts: &parts,
+    };
     let derived = derive(key, &conjuncts, 2000, &ctx);
     let mut lines = Vec::new();
     let spans = match &derived.keys {
@@ -46,18 +51,26 @@ fn answer(directives: &[String], input: &str) -> String {
     if derived.widened {
         lines.push("widened".to_owned());
     }
-    lines.extend(blocked(&derived, &table, &ctx));
+    lines.extend(blocked(&derived, (&table, key), &ctx));
     assert_encodes(spans, key);
     lines.join("\n")
+}
+
+/// The key that is derived for: the first index, or the primary key of a table without.
+fn parts(table: &Table) -> Vec<KeyPart> {
+    match table.indexes.first() {
+        Some(index) if index.unique => index.parts.clone(),
+        Some(index) => index.entry_parts(table),
+        None => table.key.clone(),
+    }
 }
 
 /// Why conditions on key columns say nothing.
 fn blocked(
     derived: &super::Derived<'_>,
-    table: &crate::catalog::Table,
+    (table, key): (&Table, KeyParts<'_>),
     ctx: &EvalContext,
 ) -> Vec<String> {
-    let key = KeyParts::primary(table);
     let all = derived.conditions.iter().flat_map(|one| &one.blocked);
     all.filter(|blocked| key.position(blocked.column_idx).is_some())
         .map(|blocked| {

@@ -4,7 +4,8 @@
 use super::json_text::Json;
 use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, traditional};
-use crate::plan::access::{self, Access};
+use crate::plan::access::{Access, Entries};
+use crate::plan::paths;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let mut block = vec![("select_id", Json::Number(1))];
@@ -118,6 +119,9 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
         members.push(("filtered", Json::text("100.00")));
     }
     members.push(("access_path", Json::text(path_name(&source.plan.access))));
+    if let Some((access, _)) = source.index() {
+        members.push(("using_index", Json::Bool(access.covering)));
+    }
     if source.plan.reverse {
         members.push(("backward_index_scan", Json::Bool(true)));
     }
@@ -140,12 +144,13 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
 }
 
 fn key_members(source: &Source<'_>, members: &mut Members) {
-    let primary = || Json::text("PRIMARY");
-    let used = access::key_columns(source.table);
-    let used = used.into_iter().take(source.plan.parts_used.max(1));
-    members.push(("possible_keys", Json::List(vec![primary()])));
-    members.push(("key", primary()));
-    members.push(("used_key_parts", Json::List(used.map(Json::Text).collect())));
+    let used = paths::columns(source.table, &source.used_parts());
+    let used = used.into_iter().map(Json::Text).collect();
+    let possible = source.possible_keys();
+    let possible = possible.into_iter().map(Json::Text).collect();
+    members.push(("possible_keys", Json::List(possible)));
+    members.push(("key", Json::text(source.key_name())));
+    members.push(("used_key_parts", Json::List(used)));
     if let Some(bytes) = traditional::key_len(source) {
         members.push(("key_length", Json::text(bytes.to_string())));
     }
@@ -157,6 +162,10 @@ fn path_name(access: &Access) -> &'static str {
         Access::PointGet(_) => "PointGet",
         Access::MultiGet(_) => "MultiGet",
         Access::PrefixScan(_) => "PrefixScan",
+        Access::Index(index) => match index.entries {
+            Entries::Keys(_) => "IndexGet",
+            Entries::Ranges(_) => "IndexScan",
+        },
         Access::FullScan => "FullScan",
     }
 }
@@ -176,6 +185,7 @@ fn spans(explained: &Explained<'_>, source: &Source<'_>) -> Vec<Json> {
         Access::PointGet(get) => texts(&[get.span()]),
         Access::MultiGet(gets) => texts(&gets.spans),
         Access::PrefixScan(scan) => texts(&scan.spans),
+        Access::Index(index) => texts(&index.spans),
     }
 }
 

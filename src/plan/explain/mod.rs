@@ -10,8 +10,9 @@ mod steps;
 mod traditional;
 mod tree;
 
-use super::access::{Access, TablePlan};
-use crate::catalog::Table;
+use super::access::{Access, Entries, IndexAccess, TablePlan};
+use super::span::Span;
+use crate::catalog::{Index, KeyPart, Table};
 use crate::sql::bound::{Aggregate, OrderBy};
 use crate::sql::expr::Expr;
 use crate::types::column_type::LobSize;
@@ -194,6 +195,10 @@ impl Source<'_> {
             Access::Nothing => Some(0),
             Access::PointGet(_) => Some(1),
             Access::MultiGet(gets) => u64::try_from(gets.keys.len()).ok(),
+            Access::Index(index) => match &index.entries {
+                Entries::Keys(keys) => u64::try_from(keys.len()).ok(),
+                Entries::Ranges(_) => self.rows_estimate,
+            },
             Access::PrefixScan(_) | Access::FullScan => self.rows_estimate,
         }
     }
@@ -203,13 +208,62 @@ impl Source<'_> {
         match &self.plan.access {
             Access::Nothing => None,
             Access::PointGet(_) => Some("const"),
-            Access::PrefixScan(scan) => match scan.spans.as_slice() {
-                [only] if only.point().is_some() => Some("ref"),
-                _ => Some("range"),
-            },
+            Access::PrefixScan(scan) => Some(span_type(&scan.spans)),
+            Access::Index(index) => Some(match &index.entries {
+                Entries::Keys(keys) if keys.len() == 1 => "const",
+                Entries::Keys(_) => "range",
+                Entries::Ranges(_) => span_type(&index.spans),
+            }),
             Access::MultiGet(_) => Some("range"),
             Access::FullScan => Some("ALL"),
         }
+    }
+
+    /// The index that is read, if one is.
+    fn index(&self) -> Option<(&IndexAccess, &Index)> {
+        match &self.plan.access {
+            Access::Index(access) => Some((access, self.table.indexes.get(access.position)?)),
+            Access::Nothing
+            | Access::PointGet(_)
+            | Access::MultiGet(_)
+            | Access::PrefixScan(_)
+            | Access::FullScan => None,
+        }
+    }
+
+    /// The name of the key that is read.
+    fn key_name(&self) -> &str {
+        self.index().map_or("PRIMARY", |(_, index)| &index.name)
+    }
+
+    /// The names of the keys that bound what is read, the one that is read among them.
+    fn possible_keys(&self) -> Vec<String> {
+        let verdicts = self.plan.verdicts(self.table);
+        let keyed = verdicts.iter().filter(|verdict| verdict.reason.is_keyed());
+        let names = keyed.filter_map(|verdict| verdict.path.key_name());
+        names.map(str::to_owned).collect()
+    }
+
+    /// The parts of the key that is read, as far as they bound it; all of one that is read whole.
+    fn used_parts(&self) -> Vec<KeyPart> {
+        let (parts, is_whole) = match self.index() {
+            Some((access, index)) => (
+                index.entry_parts(self.table),
+                access.spans.iter().any(Span::is_all).then_some(index.parts.len()),
+            ),
+            None => (self.table.key.clone(), None),
+        };
+        let count = is_whole.unwrap_or(self.plan.parts_used.max(1));
+        parts.into_iter().take(count).collect()
+    }
+}
+
+/// MySQL's word for a scan of these spans.
+fn span_type(spans: &[Span]) -> &'static str {
+    match spans {
+        [only] if only.is_all() => "index",
+        [only] if only.point().is_some() => "ref",
+        _ => "range",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::plan::testing::{self, directive};
 use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::{ast, bind, bound};
+use crate::sql::{ast, bind, bound, used};
 use crate::types::Value;
 
 #[test]
@@ -29,6 +29,7 @@ struct Wanted {
     offset: u64,
     hints: Hints,
     distinct: bool,
+    used_columns: Option<Vec<usize>>,
 }
 
 fn answer(directives: &[String], input: &str) -> String {
@@ -39,6 +40,7 @@ fn answer(directives: &[String], input: &str) -> String {
     let wanted = wanted(&testing::statement(input), &table);
     let policy = Policy {
         allow_full_scan: directive(directives, "policy") == Some("allow_full_scan"),
+        use_indexes: directive(directives, "policy") != Some("older_view"),
         ..Policy::default()
     };
     let request = request(&wanted, &table, (&ctx, &policy));
@@ -77,6 +79,7 @@ fn request<'a>(
         limit: wanted.limit.filter(|_| !wanted.distinct),
         offset: wanted.offset,
         wants_all: wanted.distinct,
+        used_columns: wanted.used_columns.as_deref(),
         hints: &wanted.hints,
         ctx,
         policy,
@@ -98,15 +101,32 @@ fn wanted(statement: &ast::Statement, table: &Table) -> Wanted {
         ast::Statement::Select(select) => select_wanted(testing::with_names(table, |names| {
             bind::select(select, names)
         })),
-        ast::Statement::Update(update) => Wanted {
-            filter: testing::with_names(table, |names| bind::update(update, names)).filter,
-            ..nothing_wanted(Statement::Update)
-        },
+        ast::Statement::Update(update) => {
+            update_wanted(testing::with_names(table, |names| bind::update(update, names)))
+        }
         ast::Statement::Delete(delete) => Wanted {
             filter: testing::with_names(table, |names| bind::delete(delete, names)).filter,
             ..nothing_wanted(Statement::Delete)
         },
         other => panic!("{other:?}"),
+    }
+}
+
+fn update_wanted(update: bound::Update) -> Wanted {
+    Wanted {
+        filter: update.filter,
+        order_by: update.order_by,
+        limit: number(update.limit),
+        hints: update.hints,
+        ..nothing_wanted(Statement::Update)
+    }
+}
+
+fn number(expr: Option<Expr>) -> Option<u64> {
+    match expr.map(|expr| expr.kind) {
+        Some(ExprKind::Literal(Value::Int(number))) => u64::try_from(number).ok(),
+        Some(ExprKind::Literal(Value::UInt(number))) => Some(number),
+        _ => None,
     }
 }
 
@@ -120,16 +140,13 @@ fn nothing_wanted(statement: Statement) -> Wanted {
         offset: 0,
         hints: Hints::default(),
         distinct: false,
+        used_columns: None,
     }
 }
 
 fn select_wanted(select: bound::Select) -> Wanted {
-    let number = |expr: Option<Expr>| match expr.map(|expr| expr.kind) {
-        Some(ExprKind::Literal(Value::Int(number))) => u64::try_from(number).ok(),
-        Some(ExprKind::Literal(Value::UInt(number))) => Some(number),
-        _ => None,
-    };
     Wanted {
+        used_columns: Some(used::columns(&select)),
         filter: select.filter,
         aggregation: select.aggregation,
         order_by: select.order_by,

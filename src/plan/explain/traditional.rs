@@ -68,9 +68,9 @@ pub(super) fn row(explained: &Explained<'_>) -> Vec<Option<String>> {
     let is_exact = source.plan.residual.is_none();
     set(10, is_exact.then(|| "100.00".to_owned()));
     if !matches!(source.plan.access, Access::FullScan) {
-        let primary = || Some("PRIMARY".to_owned());
-        set(5, primary());
-        set(6, primary());
+        let possible = source.possible_keys();
+        set(5, (!possible.is_empty()).then(|| possible.join(",")));
+        set(6, Some(source.key_name().to_owned()));
         set(7, key_len(source).map(|bytes| bytes.to_string()));
         if matches!(access_type, "const" | "ref") {
             set(8, Some(vec!["const"; source.plan.parts_used].join(",")));
@@ -100,6 +100,9 @@ fn extra(explained: &Explained<'_>) -> Vec<&'static str> {
     }
     if source.plan.reverse {
         extra.push("Backward index scan");
+    }
+    if source.index().is_some_and(|(access, _)| access.covering) {
+        extra.push("Using index");
     }
     let mut steps = explained.steps.iter();
     if steps.clone().any(is_held) {
@@ -139,9 +142,13 @@ pub(super) fn is_held(step: &Step<'_>) -> bool {
 /// MySQL's length of the key parts that are used; `None` for a text without declared length.
 pub(super) fn key_len(source: &Source<'_>) -> Option<u32> {
     let table: &Table = source.table;
-    let parts = table.key.iter().take(source.plan.parts_used.max(1));
+    let parts = source.used_parts().into_iter();
     parts
-        .map(|part| type_bytes(&table.columns.get(part.column_idx)?.ty))
+        .map(|part| {
+            let column = table.columns.get(part.column_idx)?;
+            // A column that may be NULL takes one byte more.
+            Some(type_bytes(&column.ty)? + u32::from(column.nullable))
+        })
         .sum()
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, Write};
-use crate::plan::access::Access;
+use crate::plan::access::{Access, Entries, IndexAccess};
 use crate::plan::span::Span;
 
 /// Spans that are written out; the others are counted.
@@ -94,12 +94,35 @@ fn amount(source: &Source<'_>) -> String {
         Access::PointGet(_) => "at most 1 row by 1 key".to_owned(),
         Access::MultiGet(gets) => format!("{about} by {} keys", gets.keys.len()),
         Access::PrefixScan(scan) => format!("{about} in {}", counted(scan.ranges.len(), "span")),
+        Access::Index(index) => index_amount(source, index, estimate),
         Access::FullScan => match (wanted, estimate) {
             (Some(wanted), _) => format!("at most {}", rows(wanted)),
             (None, Some(count)) => format!("all rows (about {count})"),
             (None, None) => "all rows".to_owned(),
         },
     }
+}
+
+/// `about 9 entries in 1 span of index i, then looks up 9 rows`
+fn index_amount(source: &Source<'_>, access: &IndexAccess, estimate: Option<u64>) -> String {
+    let about = match estimate {
+        Some(1) => "about 1 entry".to_owned(),
+        Some(count) => format!("about {count} entries"),
+        None => "an unknown number of entries".to_owned(),
+    };
+    let read = match &access.entries {
+        Entries::Keys(keys) if keys.len() == 1 => "at most 1 entry by 1 key".to_owned(),
+        Entries::Keys(keys) => format!("{about} by {} keys", keys.len()),
+        Entries::Ranges(_) if access.spans.iter().any(Span::is_all) => about,
+        Entries::Ranges(ranges) => format!("{about} in {}", counted(ranges.len(), "span")),
+    };
+    let then = match estimate {
+        _ if access.covering => String::new(),
+        _ if access.is_one_key() => ", then looks up its row".to_owned(),
+        Some(count) => format!(", then looks up {}", rows(count)),
+        None => ", then looks up their rows".to_owned(),
+    };
+    format!("{read} of index {}{then}", source.key_name())
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -140,8 +163,13 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
                 return ending.join("; ");
             }
             match &source.plan.access {
-                Access::PointGet(_) => "returns it",
-                Access::Nothing
+                access if access.is_one_row() => "returns it",
+                Access::Index(_) if source.plan.reverse => {
+                    "returns them in reverse index order"
+                }
+                Access::Index(_) => "returns them in index order",
+                Access::PointGet(_)
+                | Access::Nothing
                 | Access::MultiGet(_)
                 | Access::PrefixScan(_)
                 | Access::FullScan => {
@@ -160,7 +188,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
 
 /// Whether at most one row is read.
 fn is_one(source: &Source<'_>) -> bool {
-    matches!(source.plan.access, Access::PointGet(_))
+    source.plan.access.is_one_row()
 }
 
 fn write_sentence(write: &Write<'_>) -> String {
@@ -197,9 +225,22 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
             lines.push(format!("PrefixScan of {name}: {spans}{reverse}"));
             span_lines(&scan.spans, explained, &mut lines);
         }
+        Access::Index(index) => {
+            let (path, amount) = match &index.entries {
+                Entries::Keys(keys) => ("IndexGet", counted(keys.len(), "key")),
+                Entries::Ranges(ranges) => ("IndexScan", counted(ranges.len(), "span")),
+            };
+            let covering = if index.covering { ", covering" } else { "" };
+            let key = source.key_name();
+            lines.push(format!("{path} of {name} by {key}: {amount}{reverse}{covering}"));
+            span_lines(&index.spans, explained, &mut lines);
+        }
         Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
     }
     steps.push(lines);
+    if source.index().is_some_and(|(access, _)| !access.covering) {
+        steps.push(vec![format!("Lookup of the rows of {name}")]);
+    }
 }
 
 fn span_lines(spans: &[Span], explained: &Explained<'_>, lines: &mut Vec<String>) {

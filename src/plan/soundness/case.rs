@@ -13,13 +13,13 @@ use crate::sql::expr::{CompareOp, Expr, ExprKind, Row};
 use crate::types::{ColumnType, Value};
 
 /// One random case.
-pub(super) struct Case {
-    pub(super) rng: StdRng,
-    pub(super) table: Table,
+pub(crate) struct Case {
+    pub(crate) rng: StdRng,
+    pub(crate) table: Table,
 }
 
 impl Case {
-    pub(super) fn new(seed: u64) -> Case {
+    pub(crate) fn new(seed: u64) -> Case {
         let mut rng = StdRng::seed_from_u64(seed);
         let types = types();
         let key_count = rng.random_range(1..=3);
@@ -53,7 +53,16 @@ impl Case {
         Case { rng, table }
     }
 
-    pub(super) fn row(&mut self) -> TestRow {
+    /// A case whose key has columns that may be `NULL`, as the keys of indexes have.
+    pub(super) fn with_nulls(seed: u64) -> Case {
+        let mut case = Case::new(seed);
+        for part in &case.table.key {
+            case.table.columns[part.column_idx].nullable = case.rng.random_bool(0.7);
+        }
+        case
+    }
+
+    pub(crate) fn row(&mut self) -> TestRow {
         let Case { rng, table } = self;
         let values = table.columns.iter().map(|column| {
             if column.nullable && rng.random_bool(0.2) {
@@ -64,7 +73,7 @@ impl Case {
         TestRow(values.collect())
     }
 
-    fn column(&mut self) -> Expr {
+    pub(crate) fn column(&mut self) -> Expr {
         // The first columns of the key matter most.
         let count = self.table.columns.len();
         let idx = self
@@ -80,7 +89,7 @@ impl Case {
     }
 
     /// A constant that may stand beside the column: often one of its own values.
-    pub(super) fn constant(&mut self, column: &Expr) -> Expr {
+    pub(crate) fn constant(&mut self, column: &Expr) -> Expr {
         let own = values_of(&column.ty);
         let value = if self.rng.random_bool(0.6) {
             own.choose(&mut self.rng).unwrap().clone()
@@ -108,7 +117,7 @@ impl Case {
         *ops.choose(&mut self.rng).unwrap()
     }
 
-    pub(super) fn predicate(&mut self, depth: u32) -> Expr {
+    pub(crate) fn predicate(&mut self, depth: u32) -> Expr {
         let choice = self.rng.random_range(0..10);
         let kind = match choice {
             0..=3 if 0 < depth => ExprKind::And(self.parts(depth)),
@@ -196,7 +205,7 @@ impl Case {
     }
 }
 
-pub(super) fn condition(kind: ExprKind) -> Expr {
+pub(crate) fn condition(kind: ExprKind) -> Expr {
     Expr {
         kind,
         ty: ColumnType::BIGINT,
@@ -233,7 +242,7 @@ fn literal(value: Value<'static>) -> Expr {
 
 /// A row of owned values.
 #[derive(Debug)]
-pub(super) struct TestRow(pub(super) Vec<Value<'static>>);
+pub(crate) struct TestRow(pub(crate) Vec<Value<'static>>);
 
 impl Row for TestRow {
     fn column(&self, column_idx: usize) -> Result<Value<'_>> {

@@ -5,7 +5,7 @@
 //! the predicate keeps. Keys are compared as the bytes that the codec makes of them. A failure
 //! prints the seed of its case.
 
-mod case;
+pub(crate) mod case;
 mod values;
 
 use std::sync::Arc;
@@ -35,8 +35,7 @@ fn is_true(expr: &Expr, row: &TestRow, ctx: &EvalContext) -> Option<bool> {
         .map(|truth| truth == Some(true))
 }
 
-fn check(seed: u64) {
-    let mut case = Case::new(seed);
+fn check(mut case: Case, seed: u64) {
     let zone = ["+00:00", "+08:00"][case.rng.random_range(0..2)];
     let ctx = Arc::new(testing::context(zone, Vec::new()));
     let filter = case.predicate(3);
@@ -101,8 +100,7 @@ fn random_cut(case: &mut Case) -> Cut {
 }
 
 /// Cuts are ordered as their encodings; only neighbours may share one.
-fn check_cuts(seed: u64) {
-    let mut case = Case::new(seed);
+fn check_cuts(mut case: Case, seed: u64) {
     for _ in 0..ROWS {
         let (a, b) = (random_cut(&mut case), random_cut(&mut case));
         let key = KeyParts::primary(&case.table);
@@ -211,6 +209,7 @@ fn check_points(seed: u64) {
         limit: Some(7),
         offset: 1,
         wants_all: false,
+        used_columns: None,
         hints: &hints,
         ctx: &ctx,
         policy: &policy,
@@ -241,12 +240,18 @@ proptest! {
 
     #[test]
     fn rows_that_satisfy_a_predicate_are_in_its_spans(seed in any::<u64>()) {
-        check(seed);
+        check(Case::new(seed), seed);
+    }
+
+    #[test]
+    fn rows_with_nulls_in_the_key_are_too(seed in any::<u64>()) {
+        check(Case::with_nulls(seed), seed);
+        check_cuts(Case::with_nulls(seed), seed);
     }
 
     #[test]
     fn cuts_are_ordered_as_their_encodings(seed in any::<u64>()) {
-        check_cuts(seed);
+        check_cuts(Case::new(seed), seed);
     }
 
     #[test]

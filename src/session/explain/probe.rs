@@ -9,9 +9,10 @@ use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::view::{Batch, View};
 use crate::exec::write;
+use crate::index;
 use crate::kv::page::position;
 use crate::kv::{Engine, KeyRange, Page, Scan, ScanOptions, Space};
-use crate::plan::{Access, TablePlan};
+use crate::plan::{Access, Entries, TablePlan};
 
 /// Keys that are counted: one page, without values.
 const COUNTED_ROWS_MAX: usize = 1024;
@@ -37,10 +38,22 @@ pub(super) async fn rows(
         Access::PointGet(_) => return Ok(Some(1)),
         Access::MultiGet(get) => return Ok(u64::try_from(get.keys.len()).ok()),
         Access::PrefixScan(scan) => scan.ranges.as_slice(),
+        Access::Index(access) => match &access.entries {
+            Entries::Keys(keys) => return Ok(u64::try_from(keys.len()).ok()),
+            Entries::Ranges(ranges) => ranges.as_slice(),
+        },
         Access::FullScan => all.as_slice(),
     };
     let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
-    let space = write::space(table);
+    let space = match &plan.access {
+        Access::Index(access) => table.indexes.get(access.position).map(index::space),
+        Access::Nothing
+        | Access::PointGet(_)
+        | Access::MultiGet(_)
+        | Access::PrefixScan(_)
+        | Access::FullScan => None,
+    };
+    let space = space.unwrap_or_else(|| write::space(table));
     let count = count(&view, space, ranges).await?;
     // What was counted may be more when the statement runs: never "no rows at all".
     let counted = u64::try_from(count.rows).unwrap_or(u64::MAX).max(1);

@@ -1,8 +1,9 @@
 //! Hints: those of Lindorm and MySQL that mean something here, and the lists of indexes.
 
+use super::scope::Source;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Hint, IndexHint};
-use crate::sql::bound::Hints;
+use crate::sql::ast::{Hint, IndexHint, IndexHintKind};
+use crate::sql::bound::{Hints, KeyRef};
 
 /// Hints that ask for something that is not offered yet; to ignore them would give other rows.
 const UNSUPPORTED: &[&str] = &[
@@ -13,12 +14,16 @@ const UNSUPPORTED: &[&str] = &[
     "_l_ttl_",
 ];
 
-/// The hints behind a verb.
+/// The hints behind a verb, and those beside the table's name.
 ///
 /// # Errors
 /// 1235 for one that would change the result and is not offered, 1176 for an index that does not
 /// exist.
-pub(super) fn hints(all: &[Hint], table: &str) -> Result<Hints> {
+pub(super) fn hints(
+    all: &[Hint],
+    beside: &[IndexHint],
+    source: Option<&Source>,
+) -> Result<Hints> {
     let mut hints = Hints::default();
     for hint in all {
         let name = hint.name.to_ascii_lowercase();
@@ -28,36 +33,58 @@ pub(super) fn hints(all: &[Hint], table: &str) -> Result<Hints> {
             "max_execution_time" | "_l_operation_timeout_" if number.is_some() => {
                 hints.timeout_ms = number.filter(|timeout_ms| *timeout_ms != 0);
             }
-            "_l_force_index_" | "_l_ignore_index_" => {
-                hint.args
-                    .iter()
-                    .try_for_each(|index| check_index(index, table))?;
-            }
+            "_l_force_index_" => name_indexes(&mut hints, &hint.args, source)?,
+            "_l_ignore_index_" if hint.args.is_empty() => ignore_all(&mut hints, source),
+            "_l_ignore_index_" => ignore_indexes(&mut hints, &hint.args, source)?,
             unsupported if UNSUPPORTED.contains(&unsupported) => {
                 return Err(Error::unsupported(format!("the hint {}", hint.name)));
             }
             _ => hints.unknown.push(hint.name.clone()),
         }
     }
+    for hint in beside {
+        match hint.kind {
+            IndexHintKind::Use | IndexHintKind::Force => {
+                name_indexes(&mut hints, &hint.indexes, source)?;
+            }
+            IndexHintKind::Ignore => ignore_indexes(&mut hints, &hint.indexes, source)?,
+        }
+    }
     Ok(hints)
 }
 
-/// Checks that the indexes of `FORCE INDEX (…)` and kin exist. There is only the primary key, so
-/// none of them changes a plan.
+fn name_indexes(hints: &mut Hints, names: &[String], source: Option<&Source>) -> Result<()> {
+    let named = hints.indexes_named.get_or_insert_default();
+    for name in names {
+        named.push(key_ref(name, source)?);
+    }
+    Ok(())
+}
+
+fn ignore_indexes(hints: &mut Hints, names: &[String], source: Option<&Source>) -> Result<()> {
+    for name in names {
+        hints.indexes_ignored.push(key_ref(name, source)?);
+    }
+    Ok(())
+}
+
+fn ignore_all(hints: &mut Hints, source: Option<&Source>) {
+    let count = source.map_or(0, |source| source.table.indexes.len());
+    hints.indexes_ignored.extend((0..count).map(KeyRef::Index));
+}
+
+/// The key of that name.
 ///
 /// # Errors
 /// 1176.
-pub(super) fn check_index_hints(hints: &[IndexHint], table: &str) -> Result<()> {
-    let mut indexes = hints.iter().flat_map(|hint| &hint.indexes);
-    indexes.try_for_each(|index| check_index(index, table))
-}
-
-fn check_index(index: &str, table: &str) -> Result<()> {
-    if index.eq_ignore_ascii_case("PRIMARY") {
-        return Ok(());
+fn key_ref(name: &str, source: Option<&Source>) -> Result<KeyRef> {
+    if name.eq_ignore_ascii_case("PRIMARY") {
+        return Ok(KeyRef::Primary);
     }
-    Err(Error::new(
-        Code::KeyMissing,
-        format!("Key '{index}' doesn't exist in table '{table}'"),
-    ))
+    let position = source.and_then(|source| source.table.index_position(name));
+    position.map(KeyRef::Index).ok_or_else(|| {
+        let alias = source.map_or("", |source| source.alias.as_str());
+        let text = format!("Key '{name}' doesn't exist in table '{alias}'");
+        Error::new(Code::KeyMissing, text)
+    })
 }

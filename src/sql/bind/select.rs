@@ -83,8 +83,7 @@ fn block_of(select: &ast::Select, block: &Block, names: &Names<'_>) -> Result<Se
         .as_ref()
         .map(|source| source.alias.clone())
         .unwrap_or_default();
-    hints::check_index_hints(index_hints, &alias)?;
-    let hints = hints::hints(&block.hints, &alias)?;
+    let hints = hints::hints(&block.hints, index_hints, source.as_ref())?;
     let mut scope = Scope::new(*names, source, Clause::Where);
     let filter = block
         .filter

@@ -20,8 +20,8 @@ use crate::sql::expr::{Expr, ExprKind};
 pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> {
     let table = from::find(&insert.table, names)?;
     // Hints that would change what is written are refused; there is no plan for others to change.
-    hints::hints(&insert.hints, &table.name)?;
     let source = Source::new(Arc::clone(&table), None);
+    hints::hints(&insert.hints, &[], Some(&source))?;
     let kind = insert_kind(insert, names);
     let columns = insert_columns(insert, &source, names)?;
     if kind == InsertKind::Upsert {
@@ -294,8 +294,7 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
         }
         Err(error) => return Err(error),
     };
-    hints::check_index_hints(from.index_hints, &from.source.alias)?;
-    let hints = hints::hints(&update.hints, &from.source.alias)?;
+    let hints = hints::hints(&update.hints, from.index_hints, Some(&from.source))?;
     let mut scope = Scope::new(*names, Some(from.source.clone()), Clause::FieldList);
     let mut assignments = Vec::with_capacity(update.assignments.len());
     for assignment in &update.assignments {
@@ -341,7 +340,7 @@ fn is_itself(value: &InsertValue, idx: usize, source: &Source) -> bool {
 
 pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> {
     let source = Source::new(from::find(&delete.table, names)?, delete.alias.as_deref());
-    let hints = hints::hints(&delete.hints, &source.alias)?;
+    let hints = hints::hints(&delete.hints, &[], Some(&source))?;
     let (table, alias) = (Arc::clone(&source.table), source.alias.clone());
     let mut scope = Scope::new(*names, Some(source), Clause::Where);
     let filter = delete

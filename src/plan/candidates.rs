@@ -1,0 +1,395 @@
+//! The keys by which a table can be read, and which of them is the best.
+//!
+//! ```text
+//!   the primary key     always; every row when nothing bounds it
+//!   an index            when it can be read, no hint forbids it, and spans bound it
+//!   an index, unbound   when there is no condition, it gives the order, and LIMIT ends the reading
+//! ```
+//! The choice goes by rule, not by cost; [`Merit`] is the rule. Where it cannot tell, an estimate
+//! could decide between candidates of equal merit in [`Candidates::best`].
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use super::access::{
+    Access, Entries, IndexAccess, MultiGet, PointGet, PrefixScan, Request, permission,
+};
+use super::cut::{self, KeyParts};
+use super::derive::{self, Conditions, Derived, Keys};
+use super::order::{self, Order};
+use super::refusal;
+use super::span::Span;
+use super::verdict::{Advantage, Reason};
+use crate::catalog::{Index, KeyPart, Table};
+use crate::error::Result;
+use crate::kv::{Key, KeyRange};
+use crate::sql::bound::KeyRef;
+use crate::sql::expr::Expr;
+use crate::types::Value;
+
+/// One key by which the table can be read.
+pub(super) struct Candidate<'a, 'e> {
+    /// Which key.
+    pub(super) key: KeyRef,
+    /// The parts that order what is read.
+    order_parts: Cow<'a, [KeyPart]>,
+    /// How many of them spans may bound: a unique index has the rest of the primary key in some of
+    /// its entries only.
+    span_parts_count: usize,
+    /// What the conditions say about it.
+    pub(super) derived: Derived<'e>,
+    /// What its order is good for.
+    pub(super) order: Order,
+    /// Whether no row need be looked up.
+    pub(super) covering: bool,
+    /// Why a hint or its state forbids it.
+    pub(super) forbidden: Option<Reason>,
+    merit: Merit,
+}
+
+/// How good a candidate is; fields are compared in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Merit {
+    full: Full,
+    /// Leading parts that have one value, or a list of them.
+    equal_parts: usize,
+    covering: bool,
+    /// Whether it gives an order that is asked for.
+    ordered: bool,
+    /// Whether a range bounds one part more.
+    range: bool,
+    /// The primary key first, then the indexes in their order.
+    place: Reverse<usize>,
+}
+
+/// Whether spans are full keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Full {
+    No,
+    UniqueKeys,
+    PrimaryKeys,
+    UniqueKey,
+    PrimaryKey,
+}
+
+/// All candidates of a table.
+pub(super) struct Candidates<'a, 'e> {
+    /// The primary key.
+    pub(super) primary: Candidate<'a, 'e>,
+    /// The indexes of the table, in its order.
+    pub(super) indexes: Vec<Candidate<'a, 'e>>,
+}
+
+impl<'a, 'e> Candidates<'a, 'e> {
+    /// The candidates; `None` when the conditions contradict each other.
+    pub(super) fn of(request: &Request<'a>, conjuncts: &'e [Expr]) -> Option<Candidates<'a, 'e>> {
+        let table = request.table;
+        let conditions = derive::conditions(conjuncts, &table.columns, request.ctx);
+        let known = (conjuncts, &conditions);
+        let primary = Candidate::primary(request, known)?;
+        let indexes = table.indexes.iter().enumerate();
+        let indexes = indexes.map(|(at, index)| Candidate::index(request, (at, index), known));
+        Some(Candidates {
+            primary,
+            indexes: indexes.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The best candidate; the primary key when nothing bounds any.
+    pub(super) fn best(&self, request: &Request<'_>) -> &Candidate<'a, 'e> {
+        let allowed = || self.all().filter(|one| one.forbidden.is_none());
+        if let Some(best) = allowed()
+            .filter(|one| one.is_bounded())
+            .max_by_key(|one| one.merit)
+        {
+            return best;
+        }
+        if request.hints.indexes_named.is_some() && self.primary.is_bounded() {
+            return &self.primary;
+        }
+        let in_order = |one: &&Candidate<'_, '_>| one.only_orders(request);
+        match allowed().find(in_order) {
+            Some(best) if !self.primary.order.ordered => best,
+            Some(_) | None => &self.primary,
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
+        std::iter::once(&self.primary).chain(&self.indexes)
+    }
+}
+
+/// Conjuncts and what they allow.
+type Known<'k, 'e> = (&'e [Expr], &'k Conditions<'e>);
+
+impl<'a, 'e> Candidate<'a, 'e> {
+    fn primary(request: &Request<'a>, known: Known<'_, 'e>) -> Option<Candidate<'a, 'e>> {
+        let key = KeyParts::primary(request.table);
+        let forbidden = forbidden(request, KeyRef::Primary);
+        // Rows are read in its order all the same, if every row is read.
+        let span_parts_count = if forbidden == Some(Reason::Ignored) {
+            0
+        } else {
+            key.count()
+        };
+        let span_key = KeyParts {
+            columns: key.columns,
+            parts: key.parts.get(..span_parts_count).unwrap_or_default(),
+        };
+        let keys_max = request.policy.multi_get_max_rows;
+        let derived = derive::derive_from(span_key, known, keys_max);
+        let candidate = Candidate {
+            key: KeyRef::Primary,
+            order_parts: Cow::Borrowed(&request.table.key),
+            span_parts_count,
+            order: order::of(request, key, &derived.fixed),
+            derived,
+            covering: true,
+            forbidden,
+            merit: Merit::NONE,
+        };
+        candidate.judged(request)
+    }
+
+    fn index(
+        request: &Request<'a>,
+        (position, index): (usize, &'a Index),
+        known: Known<'_, 'e>,
+    ) -> Option<Candidate<'a, 'e>> {
+        let table = request.table;
+        let order_parts = index.entry_parts(table);
+        let span_parts_count = if index.unique {
+            index.parts.len()
+        } else {
+            order_parts.len()
+        };
+        let key = KeyParts {
+            columns: &table.columns,
+            parts: order_parts.get(..span_parts_count).unwrap_or(&order_parts),
+        };
+        let derived = derive::derive_from(key, known, u64::MAX);
+        let whole = KeyParts {
+            columns: &table.columns,
+            parts: &order_parts,
+        };
+        let order = order::of(request, whole, &derived.fixed);
+        let used = request.used_columns;
+        let candidate = Candidate {
+            key: KeyRef::Index(position),
+            span_parts_count,
+            order,
+            derived,
+            covering: used.is_some_and(|used| index.covers(table, used.iter().copied())),
+            forbidden: unreadable(request, index)
+                .or_else(|| forbidden(request, KeyRef::Index(position))),
+            merit: Merit::NONE,
+            order_parts: Cow::Owned(order_parts),
+        };
+        candidate.judged(request)
+    }
+
+    /// With its merit; `None` when no row can satisfy the conditions.
+    fn judged(mut self, request: &Request<'_>) -> Option<Candidate<'a, 'e>> {
+        let (equal_parts, range) = match &self.derived.keys {
+            Keys::Nothing => return None,
+            Keys::TooMany(_) => (self.span_parts_count, false),
+            Keys::Spans(spans) => bounded_parts(spans),
+        };
+        self.merit = Merit {
+            full: self.full(request.table),
+            equal_parts,
+            covering: self.covering,
+            ordered: !request.order_by.is_empty() && self.order.ordered,
+            range,
+            place: Reverse(match self.key {
+                KeyRef::Primary => 0,
+                KeyRef::Index(position) => position + 1,
+            }),
+        };
+        Some(self)
+    }
+
+    fn full(&self, table: &Table) -> Full {
+        let (one, many, is_unique) = match self.key {
+            KeyRef::Primary => (Full::PrimaryKey, Full::PrimaryKeys, true),
+            KeyRef::Index(position) => {
+                let index = table.indexes.get(position);
+                let is_unique = index.is_some_and(|index| index.unique);
+                (Full::UniqueKey, Full::UniqueKeys, is_unique)
+            }
+        };
+        match &self.derived.keys {
+            Keys::Nothing => Full::No,
+            Keys::TooMany(_) => many,
+            Keys::Spans(spans) if is_unique && self.are_full_keys(spans) => match spans.as_slice() {
+                [_] => one,
+                _ => many,
+            },
+            Keys::Spans(_) => Full::No,
+        }
+    }
+
+    /// Whether each span is one full key. Entries with a `NULL` have no full key in a unique index.
+    fn are_full_keys(&self, spans: &[Span]) -> bool {
+        spans.iter().all(|span| {
+            span.point().is_some_and(|point| {
+                !point.is_empty()
+                    && point.len() == self.span_parts_count
+                    && !point.iter().any(Value::is_null)
+            })
+        })
+    }
+
+    /// Whether spans bound what is read.
+    pub(super) fn is_bounded(&self) -> bool {
+        match &self.derived.keys {
+            Keys::Nothing | Keys::TooMany(_) => true,
+            Keys::Spans(spans) => !spans.iter().any(Span::is_all),
+        }
+    }
+
+    /// Whether reading all of an index is worth it, because it gives the order and LIMIT ends it.
+    fn only_orders(&self, request: &Request<'_>) -> bool {
+        let KeyRef::Index(_) = self.key else {
+            return false;
+        };
+        let conjuncts = self.derived.conjuncts;
+        self.order.ordered
+            && request.limit.is_some()
+            && request.grouping.is_none()
+            && conjuncts.is_empty()
+            && permission(request, conjuncts, true).is_some()
+    }
+
+    /// What `self` has that `other` has not, when it is the better one.
+    pub(super) fn advantage(&self, other: &Candidate<'_, '_>) -> Advantage {
+        let (a, b) = (&self.merit, &other.merit);
+        if a.full != b.full {
+            Advantage::FullKeys
+        } else if a.equal_parts != b.equal_parts {
+            Advantage::EqualParts
+        } else if a.covering != b.covering {
+            Advantage::Covering
+        } else if a.ordered != b.ordered {
+            Advantage::Order
+        } else if a.range != b.range {
+            Advantage::Range
+        } else {
+            Advantage::Place
+        }
+    }
+
+    /// The key as spans see it.
+    pub(super) fn span_key<'s>(&'s self, table: &'s Table) -> KeyParts<'s> {
+        let parts = self.order_parts.get(..self.span_parts_count);
+        KeyParts {
+            columns: &table.columns,
+            parts: parts.unwrap_or(&self.order_parts),
+        }
+    }
+}
+
+impl Merit {
+    const NONE: Merit = Merit {
+        full: Full::No,
+        equal_parts: 0,
+        covering: false,
+        ordered: false,
+        range: false,
+        place: Reverse(usize::MAX),
+    };
+}
+
+/// How many leading parts have values in all spans, and whether a range follows in some.
+fn bounded_parts(spans: &[Span]) -> (usize, bool) {
+    let counts = spans.iter().map(|span| span.common_prefix().len());
+    let ranges = spans.iter().any(|span| span.point().is_none());
+    (counts.min().unwrap_or(0), ranges)
+}
+
+/// Why an index cannot be read, whatever the statement says.
+fn unreadable(request: &Request<'_>, index: &Index) -> Option<Reason> {
+    if !index.state.is_read() {
+        return Some(Reason::Unreadable(index.state.name()));
+    }
+    (!request.policy.use_indexes).then_some(Reason::OlderView)
+}
+
+/// Why a hint forbids a key.
+fn forbidden(request: &Request<'_>, key: KeyRef) -> Option<Reason> {
+    let hints = request.hints;
+    if hints.indexes_ignored.contains(&key) {
+        return Some(Reason::Ignored);
+    }
+    let named = hints.indexes_named.as_ref()?;
+    // `USE INDEX ()` names none: the primary key is left.
+    let is_named = named.contains(&key) || (named.is_empty() && key == KeyRef::Primary);
+    (!is_named).then_some(Reason::NotNamed)
+}
+
+/// The access path of a candidate.
+///
+/// # Errors
+/// 1104 for too many keys; a value that does not fit its key part: an internal error.
+pub(super) fn access(candidate: &Candidate<'_, '_>, request: &Request<'_>) -> Result<Access> {
+    let key = candidate.span_key(request.table);
+    let spans = match &candidate.derived.keys {
+        Keys::Nothing => return Ok(Access::Nothing),
+        Keys::TooMany(count) => {
+            return Err(refusal::too_many_keys(
+                *count,
+                request.policy.multi_get_max_rows,
+            ));
+        }
+        Keys::Spans(spans) => spans,
+    };
+    match candidate.key {
+        KeyRef::Primary => primary_access(candidate, spans, key),
+        KeyRef::Index(position) => Ok(Access::Index(IndexAccess {
+            position,
+            entries: match candidate.merit.full {
+                Full::UniqueKey | Full::UniqueKeys => Entries::Keys(keys(spans, key)?),
+                Full::No | Full::PrimaryKey | Full::PrimaryKeys => {
+                    Entries::Ranges(ranges(spans, key)?)
+                }
+            },
+            spans: spans.clone(),
+            covering: candidate.covering,
+        })),
+    }
+}
+
+/// The access path that reads normal spans of the primary key.
+fn primary_access(
+    candidate: &Candidate<'_, '_>,
+    spans: &[Span],
+    key: KeyParts<'_>,
+) -> Result<Access> {
+    if !candidate.is_bounded() {
+        return Ok(Access::FullScan);
+    }
+    match (candidate.merit.full, spans) {
+        (Full::PrimaryKey, [span]) => Ok(Access::PointGet(PointGet {
+            key: cut::encode_prefix(span.start().values(), key)?,
+            values: span.start().values().to_vec(),
+        })),
+        (Full::PrimaryKey | Full::PrimaryKeys, _) => Ok(Access::MultiGet(MultiGet {
+            keys: keys(spans, key)?,
+            spans: spans.to_vec(),
+        })),
+        (Full::No | Full::UniqueKey | Full::UniqueKeys, _) => Ok(Access::PrefixScan(PrefixScan {
+            ranges: ranges(spans, key)?,
+            spans: spans.to_vec(),
+        })),
+    }
+}
+
+fn keys(spans: &[Span], key: KeyParts<'_>) -> Result<Vec<Key>> {
+    let keys = spans.iter();
+    keys.map(|span| cut::encode_prefix(span.start().values(), key))
+        .collect()
+}
+
+fn ranges(spans: &[Span], key: KeyParts<'_>) -> Result<Vec<KeyRange>> {
+    spans.iter().map(|span| span.encode(key)).collect()
+}

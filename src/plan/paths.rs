@@ -1,0 +1,170 @@
+//! What is said about each way to read a table: taken or not, and why.
+
+use super::access::{Access, Entries, Request};
+use super::candidates::{Candidate, Candidates};
+use super::derive::Keys;
+use super::refusal;
+use super::span::Span;
+use super::text;
+use super::verdict::{End, Path, Permission, Reason, Verdict};
+use crate::catalog::{KeyPart, Table};
+use crate::codec::key::Direction;
+use crate::sql::bound::KeyRef;
+
+/// The names of the columns of key parts, in key order.
+pub(super) fn columns(table: &Table, parts: &[KeyPart]) -> Vec<String> {
+    let parts = parts.iter();
+    parts
+        .map(|part| text::column_name(table, part.column_idx))
+        .collect()
+}
+
+/// The path of the primary key, its directions included.
+pub(super) fn primary(table: &Table) -> Path {
+    Path::PrimaryKey(with_directions(table, &table.key))
+}
+
+/// The path of a key.
+pub(super) fn of_key(table: &Table, key: KeyRef) -> Path {
+    let index = match key {
+        KeyRef::Primary => None,
+        KeyRef::Index(position) => table.indexes.get(position),
+    };
+    match index {
+        Some(index) => Path::Index {
+            name: index.name.clone(),
+            columns: with_directions(table, &index.parts),
+        },
+        None => primary(table),
+    }
+}
+
+fn with_directions(table: &Table, parts: &[KeyPart]) -> Vec<String> {
+    let names = columns(table, parts).into_iter().zip(parts);
+    let with_direction = |(name, part): (String, &KeyPart)| match part.direction {
+        Direction::Asc => name,
+        Direction::Desc => name + " DESC",
+    };
+    names.map(with_direction).collect()
+}
+
+/// Of a row that is found by its primary key.
+pub(super) fn of_point(request: &Request<'_>) -> Vec<Verdict> {
+    let table = request.table;
+    let mut verdicts = vec![Verdict {
+        path: primary(table),
+        is_taken: true,
+        reason: Reason::OneKey,
+    }];
+    let indexes = (0..table.indexes.len()).map(|position| Verdict {
+        path: of_key(table, KeyRef::Index(position)),
+        is_taken: false,
+        reason: Reason::NotNeeded,
+    });
+    verdicts.extend(indexes);
+    verdicts.push(Verdict {
+        path: Path::FullScan,
+        is_taken: false,
+        reason: Reason::NotNeeded,
+    });
+    verdicts
+}
+
+/// Of all candidates, one of which is the best.
+pub(super) fn verdicts(
+    request: &Request<'_>,
+    (all, best): (&Candidates<'_, '_>, &Candidate<'_, '_>),
+    (access, permission): (&Access, Option<Permission>),
+) -> Vec<Verdict> {
+    let is_full = matches!(access, Access::FullScan);
+    let candidates = std::iter::once(&all.primary).chain(&all.indexes);
+    let mut verdicts: Vec<Verdict> = candidates
+        .map(|candidate| {
+            let is_taken = !is_full && candidate.key == best.key;
+            Verdict {
+                path: of_key(request.table, candidate.key),
+                is_taken,
+                reason: if is_taken {
+                    taken(request, candidate, access)
+                } else {
+                    not_taken(request, candidate, best)
+                },
+            }
+        })
+        .collect();
+    let full = match permission.filter(|_| is_full) {
+        Some(permission) => Reason::Permitted(permission),
+        None if is_full => Reason::Refused,
+        None => Reason::NotNeeded,
+    };
+    verdicts.push(Verdict {
+        path: Path::FullScan,
+        is_taken: is_full && permission.is_some(),
+        reason: full,
+    });
+    verdicts
+}
+
+fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) -> Reason {
+    let of_keys = |count| match count {
+        1 => Reason::OneKey,
+        count => Reason::Keys { count },
+    };
+    match access {
+        Access::Nothing => Reason::Contradiction,
+        Access::PointGet(_) => Reason::OneKey,
+        Access::MultiGet(gets) => of_keys(gets.keys.len()),
+        Access::Index(index) => match &index.entries {
+            Entries::Keys(keys) => of_keys(keys.len()),
+            Entries::Ranges(_) if candidate.is_bounded() => bounded(request, candidate),
+            Entries::Ranges(_) => Reason::InOrder,
+        },
+        Access::PrefixScan(_) => bounded(request, candidate),
+        Access::FullScan => Reason::NotNeeded,
+    }
+}
+
+fn not_taken(
+    request: &Request<'_>,
+    candidate: &Candidate<'_, '_>,
+    best: &Candidate<'_, '_>,
+) -> Reason {
+    if let Some(reason) = &candidate.forbidden {
+        return reason.clone();
+    }
+    if !candidate.is_bounded() {
+        return refusal::first_column(request, &candidate.derived, first_column(request, candidate));
+    }
+    Reason::Worse {
+        than: of_key(request.table, best.key).to_string(),
+        because: best.advantage(candidate),
+    }
+}
+
+fn first_column(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<usize> {
+    let key = candidate.span_key(request.table);
+    key.parts.first().map(|part| part.column_idx)
+}
+
+fn bounded(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Reason {
+    let derived = &candidate.derived;
+    let names = columns(request.table, candidate.span_key(request.table).parts);
+    // Spans that a limit made wider than even the first column allows are bounded by it.
+    let parts_used = derived.parts_used.max(1);
+    let is_range = |spans: &[Span]| {
+        let mut spans = spans.iter();
+        spans.any(|span| span.point().is_none_or(|point| point.len() < parts_used))
+    };
+    let end = match (&derived.keys, names.get(parts_used)) {
+        _ if derived.widened => End::TooManySpans,
+        (Keys::Spans(spans), _) if is_range(spans) => {
+            End::Range(names.get(parts_used - 1).cloned().unwrap_or_default())
+        }
+        (_, Some(next)) => End::NoCondition(next.clone()),
+        (_, None) => End::LastPart,
+    };
+    Reason::Bounded {
+        columns: names.into_iter().take(parts_used).collect(),
+        end,
+    }
+}
