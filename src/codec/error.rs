@@ -49,7 +49,9 @@ impl Corrupt {
         }
     }
 
-    pub(super) fn bad(at: usize, what: &'static str) -> Corrupt {
+    /// Something longer than one byte, at `at`, that cannot be.
+    #[must_use]
+    pub fn bad(at: usize, what: &'static str) -> Corrupt {
         Corrupt {
             at,
             found: Found::Bad(what),

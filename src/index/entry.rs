@@ -12,7 +12,7 @@
 //! of a unique index with the same values so have one key, and collide; those with a `NULL` do not.
 
 use crate::catalog::{Index, KeyPart, Table};
-use crate::codec::key::{self, Direction};
+use crate::codec::key;
 use crate::codec::keyspace;
 use crate::codec::row::{Cell, RowBuilder, RowView};
 use crate::codec::{Corrupt, EncodeError};
