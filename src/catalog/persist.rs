@@ -147,7 +147,10 @@ fn check(table: Table) -> Result<Table> {
             Include::None | Include::All => true,
         };
         if !in_range(&index.parts) || !includes {
-            let text = format!("index {} of table {} names no column", index.name, table.name);
+            let text = format!(
+                "index {} of table {} names no column",
+                index.name, table.name
+            );
             return Err(Damage::new(text));
         }
     }

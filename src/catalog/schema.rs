@@ -167,7 +167,10 @@ impl Index {
     /// key that are not among them. In a unique index the latter are part of an entry's key only
     /// when an indexed value is `NULL`; else they are in its value.
     pub fn entry_parts(&self, table: &Table) -> Vec<KeyPart> {
-        let missing = table.key.iter().filter(|part| !self.has_part(part.column_idx));
+        let missing = table
+            .key
+            .iter()
+            .filter(|part| !self.has_part(part.column_idx));
         self.parts.iter().chain(missing).copied().collect()
     }
 
@@ -179,8 +182,7 @@ impl Index {
     /// The columns that an entry carries besides its parts, as positions in [`Table::columns`],
     /// ascending: neither indexed nor of the primary key.
     pub fn included(&self, table: &Table) -> Vec<usize> {
-        let is_extra =
-            |idx: &usize| !self.has_part(*idx) && table.key_position(*idx).is_none();
+        let is_extra = |idx: &usize| !self.has_part(*idx) && table.key_position(*idx).is_none();
         let is_wanted = |idx: &usize| match &self.include {
             Include::None => false,
             Include::Columns(columns) => columns.contains(idx),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
+use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::ColumnType;
 use crate::types::column_type::IntWidth;
@@ -88,7 +89,11 @@ fn an_entry_leads_back_to_its_row() {
 #[test]
 fn only_equal_values_without_null_collide_in_a_unique_index() {
     let table = table();
-    let key = |unique, values| entry(&table, &index(&[(2, false)], unique), values).unwrap().key;
+    let key = |unique, values| {
+        entry(&table, &index(&[(2, false)], unique), values)
+            .unwrap()
+            .key
+    };
     let (one, other) = (
         row([Some(1), Some(1), Some(5), None]),
         row([Some(2), Some(1), Some(5), None]),
