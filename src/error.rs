@@ -220,6 +220,7 @@ codes! {
     InvalidJson = 3140 "22032" "A text that is not JSON.";
     InvalidJsonPath = 3143 "42000" "A text that is not a JSON path.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
+    IndexCommentTooLong = 1688 "HY000" "A comment of an index longer than the limit.";
     JsonKey = 3152 "42000" "A JSON column in a key.";
     DurationOverflow = 1525 "HY000" "A value of an unknown unit.";
     TooDeep = 1436 "HY000" "An expression nested deeper than the limit.";

@@ -7,6 +7,8 @@
 //! dropped table is given back last, so that a crash at any point leaves at most a space that no
 //! table owns; [`Catalog::open`] drops those.
 
+mod indexes;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -337,6 +339,10 @@ impl Catalog {
         table.id = TableId(self.new_space().await?.0);
         for index in &mut table.indexes {
             index.id = IndexId(self.new_space().await?.0);
+            // Of an empty table every index is whole.
+            if index.state == IndexState::Building {
+                index.state = IndexState::Active;
+            }
         }
         Ok(())
     }
@@ -444,6 +450,7 @@ fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<(
             tables.insert(table.name.clone(), Arc::new(table));
             Ok(())
         }
+        SystemKey::Build(_) => Ok(()),
     }
 }
 

@@ -55,7 +55,7 @@ struct World {
 
 /// How often each kind of path was read.
 #[derive(Debug, Default)]
-struct Seen {
+struct Tally {
     lookups: usize,
     covering: usize,
     unique: usize,
@@ -141,7 +141,8 @@ impl World {
                 writes.push((space, gone, None));
             }
             if let Some(put) = change.put {
-                self.entries.insert((change.index_position, put.key.clone()));
+                self.entries
+                    .insert((change.index_position, put.key.clone()));
                 writes.push((space, put.key, Some(put.value)));
             }
         }
@@ -280,7 +281,12 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
         let order_count = case.rng.random_range(0..=2_usize);
         let shared = case.rng.random_bool(0.3);
         let key = table.key.iter().map(|part| part.column_idx);
-        let all: Vec<usize> = columns.iter().copied().take(order_count).chain(key).collect();
+        let all: Vec<usize> = columns
+            .iter()
+            .copied()
+            .take(order_count)
+            .chain(key)
+            .collect();
         made.order_by = all
             .into_iter()
             .map(|idx| OrderBy {
@@ -386,9 +392,11 @@ fn expected(made: &Select, kept: &[Row]) -> Vec<String> {
             .collect();
     }
     let outputs = kept.iter().map(|row| {
-        let values = made.outputs.iter().map(|output| match output.expr.kind {
-            ExprKind::Column(idx) => row[idx].clone(),
-            _ => panic!("an output that is no column"),
+        let values = made.outputs.iter().map(|output| {
+            let ExprKind::Column(idx) = output.expr.kind else {
+                panic!("an output that is no column")
+            };
+            row[idx].clone()
         });
         shown(&values.collect::<Vec<_>>())
     });
@@ -396,10 +404,10 @@ fn expected(made: &Select, kept: &[Row]) -> Vec<String> {
 }
 
 fn rows_of(expr: Option<&Expr>) -> Option<usize> {
-    match expr?.kind {
-        ExprKind::Literal(Value::Int(rows)) => usize::try_from(rows).ok(),
-        _ => None,
-    }
+    let ExprKind::Literal(Value::Int(rows)) = expr?.kind else {
+        return None;
+    };
+    usize::try_from(rows).ok()
 }
 
 fn assert_rows(made: &Select, whole: &[String], mut got: Vec<String>, story: &str) {
@@ -426,8 +434,7 @@ fn assert_rows(made: &Select, whole: &[String], mut got: Vec<String>, story: &st
 
 /// Ways to choose a path: as the planner does, by the whole table, and by each key.
 fn ways(table: &Table) -> Vec<Hints> {
-    let keys = std::iter::once(KeyRef::Primary)
-        .chain((0..table.indexes.len()).map(KeyRef::Index));
+    let keys = std::iter::once(KeyRef::Primary).chain((0..table.indexes.len()).map(KeyRef::Index));
     let keys: Vec<KeyRef> = keys.collect();
     let permitted = || Hints {
         allow_filtering: true,
@@ -451,7 +458,7 @@ fn ways(table: &Table) -> Vec<Hints> {
     ways
 }
 
-async fn check(seed: u64, seen: &mut Seen) {
+async fn check(seed: u64, tally: &mut Tally) {
     let mut case = Case::new(seed);
     add_indexes(&mut case);
     let mut world = World::new(case.table.clone()).await;
@@ -480,7 +487,7 @@ async fn check(seed: u64, seen: &mut Seen) {
         let whole = expected(&made, &kept);
         for hints in ways(&table) {
             made.hints = hints;
-            compare(&world, &made, (&whole, zone, seed), seen).await;
+            compare(&world, &made, (&whole, zone, seed), tally).await;
         }
     }
 }
@@ -489,7 +496,7 @@ async fn compare(
     world: &World,
     made: &Select,
     (whole, zone, seed): (&[String], &str, u64),
-    seen: &mut Seen,
+    tally: &mut Tally,
 ) {
     let env = world.env(zone);
     let program = Program::new(made.clone());
@@ -499,10 +506,18 @@ async fn compare(
         Err(error) if error.code() == Code::TooBigSelect => return,
         Err(error) => panic!("seed {seed}: {error}"),
     };
-    note(&plan.access, plan.ordered && !made.order_by.is_empty(), seen);
+    note(
+        &plan.access,
+        plan.ordered && !made.order_by.is_empty(),
+        tally,
+    );
     let story = format!(
         "seed {seed}\n{}\n{:?}\n{:?}\n{:?}\n{:?}",
-        filter.map_or(String::new(), |one| text::over_table(one, &world.table, &env.ctx.zone)),
+        filter.map_or(String::new(), |one| text::over_table(
+            one,
+            &world.table,
+            &env.ctx.zone
+        )),
         plan.access,
         made.order_by,
         made.limit,
@@ -514,15 +529,15 @@ async fn compare(
     }
 }
 
-fn note(access: &Access, ordered: bool, seen: &mut Seen) {
+fn note(access: &Access, ordered: bool, tally: &mut Tally) {
     match access {
         Access::Index(index) => {
-            seen.covering += usize::from(index.covering);
-            seen.lookups += usize::from(!index.covering);
-            seen.unique += usize::from(matches!(index.entries, Entries::Keys(_)));
-            seen.ordered += usize::from(ordered);
+            tally.covering += usize::from(index.covering);
+            tally.lookups += usize::from(!index.covering);
+            tally.unique += usize::from(matches!(index.entries, Entries::Keys(_)));
+            tally.ordered += usize::from(ordered);
         }
-        Access::FullScan => seen.whole += 1,
+        Access::FullScan => tally.whole += 1,
         Access::Nothing | Access::PointGet(_) | Access::MultiGet(_) | Access::PrefixScan(_) => {}
     }
 }
@@ -542,29 +557,38 @@ proptest! {
 
     #[test]
     fn every_path_gives_the_same_rows(seed in any::<u64>()) {
-        block_on(check(seed, &mut Seen::default()));
+        block_on(check(seed, &mut Tally::default()));
     }
 }
 
 #[test]
 fn the_cases_read_every_kind_of_path() {
-    let mut seen = Seen::default();
+    let mut tally = Tally::default();
     for seed in 0..60 {
-        block_on(check(seed, &mut seen));
+        block_on(check(seed, &mut tally));
     }
-    let kinds = [seen.lookups, seen.covering, seen.unique, seen.whole, seen.ordered];
-    assert!(kinds.iter().all(|count| 20 < *count), "{seen:?}");
+    let kinds = [
+        tally.lookups,
+        tally.covering,
+        tally.unique,
+        tally.whole,
+        tally.ordered,
+    ];
+    assert!(kinds.iter().all(|count| 20 < *count), "{tally:?}");
 }
 
 /// `(k, a, b)` with an index on `a`, and `k` from 0, `a` from the greatest down.
 async fn numbered(rows: i64) -> World {
-    let table = testing::table(
-        "CREATE TABLE t (k INT, a INT, b INT, PRIMARY KEY (k), INDEX ia (a))",
-    );
+    let table =
+        testing::table("CREATE TABLE t (k INT, a INT, b INT, PRIMARY KEY (k), INDEX ia (a))");
     let mut world = World::new(table).await;
     for k in 0..rows {
         world
-            .commit(&vec![Value::Int(k), Value::Int(rows - k), Value::Int(k % 7)])
+            .commit(&vec![
+                Value::Int(k),
+                Value::Int(rows - k),
+                Value::Int(k % 7),
+            ])
             .await;
     }
     world
@@ -604,7 +628,9 @@ fn an_entry_without_its_row_is_damage() {
         let mut writes = WriteSet::blind();
         writes.delete(Space(world.table.id.0), key);
         world.engine.commit(writes).await.unwrap();
-        let error = run(&by_a(&world, Some(10)), world.env("+00:00")).await.unwrap_err();
+        let error = run(&by_a(&world, Some(10)), world.env("+00:00"))
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), Code::StorageCorrupt);
         assert_eq!(
             error.message(),

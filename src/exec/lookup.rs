@@ -32,7 +32,9 @@ impl Lookup {
     /// 1712 for an entry that is damaged or has no row; those of the engine.
     pub(super) async fn rows(&self, view: &View, entries: &Batch) -> Result<Batch> {
         let Some(index) = self.table.indexes.get(self.position) else {
-            return Err(Error::internal("a plan that names an index of another table"));
+            return Err(Error::internal(
+                "a plan that names an index of another table",
+            ));
         };
         let keys = self.primary_keys(index, entries)?;
         if keys.is_empty() {

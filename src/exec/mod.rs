@@ -4,8 +4,10 @@
 //! `select` makes a result of them, `write` changes them, `locks` and `view` are what a
 //! transaction is made of.
 
+pub mod backfill;
 pub mod budget;
 pub mod cancel;
+pub mod check;
 pub mod ddl;
 pub mod elsewhere;
 pub mod group;
@@ -19,6 +21,7 @@ pub mod row;
 pub mod rows;
 pub mod select;
 pub mod sort;
+mod testing;
 pub mod transaction;
 pub mod tuple;
 pub mod view;

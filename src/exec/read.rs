@@ -15,7 +15,7 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::index;
 use crate::kv::page::PAGE_ROWS;
-use crate::kv::{Key, KeyRange, Page, Scan, ScanOptions, Space};
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, ScanOptions, Space};
 use crate::plan::{Access, Entries, IndexAccess, TablePlan};
 
 /// Keys fetched by one multi-get call; a batch of them is as long as a page takes.
@@ -87,7 +87,9 @@ impl Reader {
 
     fn read_index(&mut self, table: &Arc<Table>, access: &IndexAccess) -> Result<()> {
         let Some(index) = table.indexes.get(access.position) else {
-            return Err(Error::internal("a plan that names an index of another table"));
+            return Err(Error::internal(
+                "a plan that names an index of another table",
+            ));
         };
         self.space = index::space(index);
         if access.covering {
@@ -232,6 +234,16 @@ impl Work {
             },
             Access::PrefixScan(prefix) => scan(prefix.ranges),
             Access::FullScan => scan(vec![KeyRange::all()]),
+        }
+    }
+}
+
+/// What an autocommit SELECT reads: one key needs no snapshot, anything else sees one state.
+pub fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
+    match plan.access {
+        Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
+        Access::MultiGet(_) | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => {
+            View::At(engine.snapshot(), None)
         }
     }
 }

@@ -38,7 +38,7 @@ impl Layout {
         }
     }
 
-    /// The layout of the entries of an index (see [`crate::index::entry`]).
+    /// The layout of the entries of an index (see [`mod@crate::index::entry`]).
     pub fn of_entry(table: &Table, index: &Index) -> Layout {
         let included = index.included(table);
         // Where there is a choice, the value: not every entry of a unique index has the rest of the

@@ -77,7 +77,10 @@ fn candidates(conditions: &[Alternatives<'_>], table: &Table) -> Vec<usize> {
 fn free_name(table: &Table, name: &str) -> String {
     let cut = |end: &str| {
         let kept = NAME_CHARS_MAX.saturating_sub(end.chars().count());
-        name.chars().take(kept).chain(end.chars()).collect::<String>()
+        name.chars()
+            .take(kept)
+            .chain(end.chars())
+            .collect::<String>()
     };
     let numbered = (2..).map(|number: u32| cut(&format!("_{number}")));
     let mut names = std::iter::once(cut("")).chain(numbered);

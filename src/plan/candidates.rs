@@ -219,13 +219,14 @@ impl<'a, 'e> Candidate<'a, 'e> {
             }
         };
         match &self.derived.keys {
-            Keys::Nothing => Full::No,
             Keys::TooMany(_) => many,
-            Keys::Spans(spans) if is_unique && self.are_full_keys(spans) => match spans.as_slice() {
-                [_] => one,
-                _ => many,
-            },
-            Keys::Spans(_) => Full::No,
+            Keys::Spans(spans) if is_unique && self.are_full_keys(spans) => {
+                match spans.as_slice() {
+                    [_] => one,
+                    _ => many,
+                }
+            }
+            Keys::Nothing | Keys::Spans(_) => Full::No,
         }
     }
 

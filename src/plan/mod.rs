@@ -31,8 +31,8 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request, TablePlan, explain_table,
-    plan_table,
+    Access, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request,
+    TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
 pub use explain::{Explained, Format, explain};

@@ -133,7 +133,11 @@ fn not_taken(
         return reason.clone();
     }
     if !candidate.is_bounded() {
-        return refusal::first_column(request, &candidate.derived, first_column(request, candidate));
+        return refusal::first_column(
+            request,
+            &candidate.derived,
+            first_column(request, candidate),
+        );
     }
     Reason::Worse {
         than: of_key(request.table, best.key).to_string(),

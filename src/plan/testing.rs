@@ -115,7 +115,11 @@ fn index(at: usize, def: &ast::IndexDef, columns: &[Column]) -> Index {
         id: IndexId(100 + u32::try_from(at).unwrap()),
         name: def.name.clone().unwrap(),
         unique: def.kind == ast::IndexKind::Unique,
-        parts: def.parts.iter().map(|part| key_part(part, columns)).collect(),
+        parts: def
+            .parts
+            .iter()
+            .map(|part| key_part(part, columns))
+            .collect(),
         include: match &def.include {
             ast::Include::None => Include::None,
             ast::Include::All => Include::All,

@@ -1,5 +1,7 @@
 //! DDL. Each statement commits the open transaction first, as in MySQL.
 
+mod index;
+
 use super::{Done, Reply, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};

@@ -7,6 +7,7 @@
 //! - [`shared`]: what all sessions of the server have in common;
 //! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
+//! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
@@ -15,6 +16,7 @@ mod compile;
 mod define;
 mod explain;
 mod listing;
+mod maintain;
 mod prepared;
 pub mod processes;
 pub mod reply;

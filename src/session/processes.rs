@@ -4,6 +4,7 @@
 //! [`Processes::sweep`], called every [`SWEEP_MS`], is what notices lost clients and idle
 //! connections, so that neither costs a running statement anything.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -71,7 +72,7 @@ struct Doing {
     user: String,
     database: Option<String>,
     command: &'static str,
-    state: &'static str,
+    state: Cow<'static, str>,
     text: String,
     is_running: bool,
 }
@@ -92,7 +93,7 @@ pub struct ProcessRow {
     /// How long the current state lasts.
     pub seconds: u64,
     /// What the statement is at.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     /// The statement's text, cut after a few thousand bytes.
     pub text: Option<String>,
 }
@@ -138,7 +139,7 @@ impl Processes {
             doing: Mutex::new(Doing {
                 user: "unauthenticated user".to_owned(),
                 command: "Connect",
-                state: "login",
+                state: Cow::Borrowed("login"),
                 ..Doing::default()
             }),
         });
@@ -200,6 +201,13 @@ impl Processes {
         Ok(())
     }
 
+    /// A connection's statement is at something long.
+    pub fn set_state(&self, id: u32, state: String) {
+        if let Some(process) = self.running.read().get(&id) {
+            process.doing.lock().state = Cow::Owned(state);
+        }
+    }
+
     /// Asks every connection to end.
     pub fn stop_all(&self, stop: Stop) {
         for process in self.running.read().values() {
@@ -249,7 +257,7 @@ impl Process {
             database: doing.database.clone(),
             command: doing.command,
             seconds: age_ms / 1000,
-            state: doing.state,
+            state: doing.state.clone(),
             text: doing.is_running.then(|| doing.text.clone()),
         }
     }
@@ -292,7 +300,7 @@ impl Registration {
             .store(self.processes.now_ms(), Ordering::Relaxed);
         let mut doing = self.process.doing.lock();
         doing.command = command;
-        doing.state = "executing";
+        doing.state = Cow::Borrowed("executing");
         doing.is_running = true;
         doing.text.clear();
         let kept = text.get(..TEXT_BYTES_MAX).unwrap_or(text);
@@ -312,7 +320,7 @@ impl Registration {
             .store(self.processes.now_ms(), Ordering::Relaxed);
         let mut doing = self.process.doing.lock();
         doing.command = "Sleep";
-        doing.state = "";
+        doing.state = Cow::Borrowed("");
         doing.is_running = false;
         if TEXT_BYTES_IDLE_MAX < doing.text.capacity() {
             doing.text = String::new();

@@ -58,6 +58,8 @@ impl Session {
                 Ok(self.told("Statement prepared"))
             }
             Statement::Execute(execute) => self.execute_named(execute).await,
+            Statement::CheckTables(tables) => self.maintain(tables, false).await,
+            Statement::RepairTables(tables) => self.maintain(tables, true).await,
             Statement::Do(exprs) => {
                 for expr in exprs {
                     self.constant(expr)?;
@@ -99,8 +101,10 @@ impl Session {
                             .to_owned()
                     });
             }
-            Statement::CreateIndex(_) => return Err(Error::unsupported("CREATE INDEX")),
-            Statement::DropIndex(_) => return Err(Error::unsupported("DROP INDEX")),
+            Statement::CreateIndex(create) => self.create_index(create).await?,
+            Statement::DropIndex(drop) => self.drop_index(drop).await?,
+            Statement::AlterTable(alter) => self.alter_table(alter).await?,
+            Statement::AlterIndex(alter) => self.alter_index(alter).await?,
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
             Statement::Select(_)
             | Statement::Insert(_)
@@ -111,6 +115,8 @@ impl Session {
             | Statement::Show(_)
             | Statement::Prepare(_)
             | Statement::Execute(_)
+            | Statement::CheckTables(_)
+            | Statement::RepairTables(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())

@@ -8,6 +8,7 @@ use super::processes::Processes;
 use super::variables::Globals;
 use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::exec::backfill::Backfill;
 use crate::exec::ids::Ids;
 use crate::exec::locks::Locks;
 use crate::kv::Engine;
@@ -51,6 +52,8 @@ pub enum Storage {
 pub struct Shared {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) catalog: Arc<Catalog>,
+    /// The builds of indexes.
+    pub(super) backfill: Arc<Backfill>,
     pub(super) locks: Arc<Locks>,
     pub(super) ids: Arc<Ids>,
     pub(super) globals: Arc<Globals>,
@@ -84,8 +87,13 @@ impl Shared {
     ) -> Result<Shared, Error> {
         let globals = Arc::new(Globals::default());
         install(&globals, options)?;
+        let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
+        let backfill = Backfill::new(Arc::clone(&engine), Arc::clone(&catalog));
+        let backfill = Arc::new(backfill);
+        backfill.resume().await?;
         Ok(Shared {
-            catalog: Arc::new(Catalog::open(Arc::clone(&engine)).await?),
+            catalog,
+            backfill,
             engine,
             locks: Arc::default(),
             ids: Arc::default(),
@@ -108,6 +116,12 @@ impl Shared {
         &self.locks
     }
 
+    /// The builds of indexes, for tests.
+    #[cfg(test)]
+    pub(crate) fn backfill(&self) -> &Arc<Backfill> {
+        &self.backfill
+    }
+
     /// The connections of the server.
     pub fn processes(&self) -> &Arc<Processes> {
         &self.processes
@@ -115,6 +129,7 @@ impl Shared {
 
     /// Writes out what has to be, when the last connection has ended.
     pub async fn close(&self) {
+        self.backfill.close().await;
         if let Err(error) = self.engine.close().await {
             tracing::error!("closing the storage engine failed: {error}");
         }

@@ -1,5 +1,6 @@
 //! SHOW and DESCRIBE: one listing per form, with MySQL's columns.
 
+mod index;
 mod schema;
 mod server;
 
@@ -42,7 +43,8 @@ impl Session {
             }
             Show::Index { table, filter } => {
                 let table = self.named_table(table)?;
-                self.filtered(schema::index(&table), filter.as_ref())?
+                let listing = index::index(&table, &self.shared.backfill);
+                self.filtered(listing, filter.as_ref())?
             }
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?

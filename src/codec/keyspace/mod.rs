@@ -5,6 +5,7 @@
 //!  space of a table    the parts of the primary key
 //!  system space        01 name of a database
 //!                      02 id of a table (4 bytes, big-endian)
+//!                      03 id of an index that is being built (likewise)
 //! ```
 //!
 //! Which space a key lies in is not in the key: the storage contract addresses spaces beside it.
@@ -86,11 +87,14 @@ pub enum SystemKey {
     Database(String),
     /// The table of this id.
     Table(u32),
+    /// How far the index of this id is built.
+    Build(u32),
 }
 
 /// The first byte of a system key.
 const DATABASE: u8 = 0x01;
 const TABLE: u8 = 0x02;
+const BUILD: u8 = 0x03;
 
 impl SystemKey {
     /// The stored key.
@@ -102,11 +106,8 @@ impl SystemKey {
                 key.extend_from_slice(name.as_bytes());
                 key
             }
-            SystemKey::Table(id) => {
-                let mut key = vec![TABLE];
-                key.extend_from_slice(&id.to_be_bytes());
-                key
-            }
+            SystemKey::Table(id) => numbered(TABLE, *id),
+            SystemKey::Build(id) => numbered(BUILD, *id),
         }
     }
 
@@ -123,11 +124,22 @@ impl SystemKey {
                 Ok(name) => Ok(SystemKey::Database(name.to_owned())),
                 Err(_) => Err(Corrupt::bad(1, "a name that is not UTF-8")),
             },
-            TABLE => match rest.try_into() {
-                Ok(id) => Ok(SystemKey::Table(u32::from_be_bytes(id))),
-                Err(_) => Err(Corrupt::bad(1, "an id that is not of four bytes")),
-            },
+            TABLE => Ok(SystemKey::Table(number(rest)?)),
+            BUILD => Ok(SystemKey::Build(number(rest)?)),
             unknown => Err(Corrupt::byte(0, unknown, "the kind of a system key")),
         }
+    }
+}
+
+fn numbered(kind: u8, id: u32) -> Vec<u8> {
+    let mut key = vec![kind];
+    key.extend_from_slice(&id.to_be_bytes());
+    key
+}
+
+fn number(bytes: &[u8]) -> Result<u32, Corrupt> {
+    match bytes.try_into() {
+        Ok(id) => Ok(u32::from_be_bytes(id)),
+        Err(_) => Err(Corrupt::bad(1, "an id that is not of four bytes")),
     }
 }

@@ -3,6 +3,7 @@
 //! own.
 
 mod column;
+pub mod index;
 mod key;
 
 use std::collections::HashSet;
@@ -57,6 +58,8 @@ pub fn check_identifier(name: &str, code: Code) -> Result<()> {
             "database"
         } else if code == Code::WrongTableName {
             "table"
+        } else if code == Code::WrongNameForIndex {
+            "index"
         } else {
             "column"
         };
@@ -79,7 +82,7 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
     else {
         return Err(Error::internal("CREATE TABLE … LIKE has no column list"));
     };
-    refuse(create, indexes, constraints)?;
+    refuse(create, constraints)?;
     check_identifier(&create.table.name, Code::WrongTableName)?;
     check_columns(columns)?;
     let options = &create.options;
@@ -106,19 +109,17 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         None => hide_key(&mut table, ctx)?,
     }
     check_auto_increment(&table)?;
+    for declared in indexes {
+        let index = index::define_index(&table, declared, ctx)?;
+        table.indexes.push(index);
+    }
+    table.check_indexes_count()?;
     Ok(table)
 }
 
-fn refuse(
-    create: &ast::CreateTable,
-    indexes: &[ast::IndexDef],
-    constraints: &[String],
-) -> Result<()> {
+fn refuse(create: &ast::CreateTable, constraints: &[String]) -> Result<()> {
     if create.temporary {
         return Err(Error::unsupported("CREATE TEMPORARY TABLE"));
-    }
-    if !indexes.is_empty() {
-        return Err(Error::unsupported("secondary indexes in CREATE TABLE"));
     }
     if let Some(constraint) = constraints.first() {
         return Err(Error::unsupported(constraint));

@@ -16,14 +16,12 @@ use crate::exec::cancel::CancelToken;
 use crate::exec::elsewhere;
 use crate::exec::group::{Groups, Seen};
 use crate::exec::pace::Pace;
-use crate::exec::read::Reader;
+use crate::exec::read::{Reader, newest};
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
-use crate::exec::view::View;
-use crate::kv::Engine;
-use crate::plan::{Access, TablePlan};
+use crate::plan::TablePlan;
 use crate::sql::bound::{Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval, eval_condition};
@@ -32,19 +30,6 @@ use crate::types::Value;
 
 /// Rows handed out per page once they were collected.
 const EMIT_PAGE_ROWS: usize = 1024;
-
-/// What an autocommit SELECT reads: one key needs no snapshot, anything else sees one state.
-fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
-    match plan.access {
-        Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
-        Access::MultiGet(_)
-        | Access::PrefixScan(_)
-        | Access::Index(_)
-        | Access::FullScan => {
-            View::At(engine.snapshot(), None)
-        }
-    }
-}
 
 /// A running SELECT.
 pub struct SelectStream {

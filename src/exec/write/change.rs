@@ -303,9 +303,7 @@ impl<'a> Finder<'a> {
                 Ok(())
             }
             // The rows of index entries are known, and locked, when they were read.
-            Access::Nothing | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => {
-                Ok(())
-            }
+            Access::Nothing | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => Ok(()),
         }
     }
 

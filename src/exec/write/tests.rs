@@ -204,6 +204,7 @@ impl Shown {
             return match SystemKey::decode(key) {
                 Ok(SystemKey::Database(name)) => format!("database {name}"),
                 Ok(SystemKey::Table(id)) => format!("table {id}"),
+                Ok(SystemKey::Build(id)) => format!("build {id}"),
                 Err(_) => key.escape_ascii().to_string(),
             };
         }

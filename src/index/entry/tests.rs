@@ -1,7 +1,6 @@
 //! Entries are as `codec/FORMAT.md` says, lead back to their rows, and collide only where they must.
 
 use super::*;
-use crate::codec::key::Direction;
 use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;

@@ -100,7 +100,7 @@ pub fn conditions<'e>(
         .collect()
 }
 
-/// As [`derive`], from what the conjuncts are known to allow.
+/// As [`derive()`], from what the conjuncts are known to allow.
 pub fn derive_from<'e>(
     key: KeyParts<'_>,
     (conjuncts, conditions): (&'e [Expr], &Conditions<'e>),

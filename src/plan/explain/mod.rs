@@ -249,7 +249,11 @@ impl Source<'_> {
         let (parts, is_whole) = match self.index() {
             Some((access, index)) => (
                 index.entry_parts(self.table),
-                access.spans.iter().any(Span::is_all).then_some(index.parts.len()),
+                access
+                    .spans
+                    .iter()
+                    .any(Span::is_all)
+                    .then_some(index.parts.len()),
             ),
             None => (self.table.key.clone(), None),
         };

@@ -101,9 +101,9 @@ fn wanted(statement: &ast::Statement, table: &Table) -> Wanted {
         ast::Statement::Select(select) => select_wanted(testing::with_names(table, |names| {
             bind::select(select, names)
         })),
-        ast::Statement::Update(update) => {
-            update_wanted(testing::with_names(table, |names| bind::update(update, names)))
-        }
+        ast::Statement::Update(update) => update_wanted(testing::with_names(table, |names| {
+            bind::update(update, names)
+        })),
         ast::Statement::Delete(delete) => Wanted {
             filter: testing::with_names(table, |names| bind::delete(delete, names)).filter,
             ..nothing_wanted(Statement::Delete)

@@ -164,9 +164,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
             }
             match &source.plan.access {
                 access if access.is_one_row() => "returns it",
-                Access::Index(_) if source.plan.reverse => {
-                    "returns them in reverse index order"
-                }
+                Access::Index(_) if source.plan.reverse => "returns them in reverse index order",
                 Access::Index(_) => "returns them in index order",
                 Access::PointGet(_)
                 | Access::Nothing
@@ -232,7 +230,9 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
             };
             let covering = if index.covering { ", covering" } else { "" };
             let key = source.key_name();
-            lines.push(format!("{path} of {name} by {key}: {amount}{reverse}{covering}"));
+            lines.push(format!(
+                "{path} of {name} by {key}: {amount}{reverse}{covering}"
+            ));
             span_lines(&index.spans, explained, &mut lines);
         }
         Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),

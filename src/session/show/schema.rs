@@ -1,7 +1,6 @@
 //! SHOW of databases, tables, columns, indexes and their definitions.
 
 use crate::catalog::{Column, ColumnDefault, Table, describe};
-use crate::codec::key::Direction;
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::compile::text;
@@ -154,11 +153,7 @@ pub(super) fn columns(table: &Table, full: bool) -> Listing {
     };
     let mut listing = Listing::of_texts(names);
     for (column_idx, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
-        let key = if table.key_position(column_idx).is_some() {
-            "PRI"
-        } else {
-            ""
-        };
+        let key = super::index::key_word(table, column_idx);
         let mut row = vec![
             text(Some(column.name.clone())),
             text(Some(column.ty.to_string())),
@@ -204,58 +199,6 @@ fn extra(column: &Column) -> String {
         words.push(format!("on update {}", describe::now_text(&column.ty)));
     }
     words.join(" ")
-}
-
-/// `SHOW INDEX`: the parts of the primary key.
-pub(super) fn index(table: &Table) -> Listing {
-    let number = ColumnType::BIGINT;
-    let mut listing = Listing::new(&[
-        ("Table", TEXT),
-        ("Non_unique", number.clone()),
-        ("Key_name", TEXT),
-        ("Seq_in_index", number.clone()),
-        ("Column_name", TEXT),
-        ("Collation", TEXT),
-        ("Cardinality", number.clone()),
-        ("Sub_part", number),
-        ("Packed", TEXT),
-        ("Null", TEXT),
-        ("Index_type", TEXT),
-        ("Comment", TEXT),
-        ("Index_comment", TEXT),
-        ("Visible", TEXT),
-        ("Expression", TEXT),
-    ]);
-    if table.has_hidden_key() {
-        return listing;
-    }
-    for (position, part) in table.key.iter().enumerate() {
-        let Some(column) = table.columns.get(part.column_idx) else {
-            continue;
-        };
-        listing.push(vec![
-            text(Some(table.name.clone())),
-            Value::Int(0),
-            Value::text("PRIMARY"),
-            Value::Int(i64::try_from(position + 1).unwrap_or(i64::MAX)),
-            text(Some(column.name.clone())),
-            Value::text(if part.direction == Direction::Asc {
-                "A"
-            } else {
-                "D"
-            }),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::text(""),
-            Value::text("KV"),
-            Value::text(""),
-            Value::text(""),
-            Value::text("YES"),
-            Value::Null,
-        ]);
-    }
-    listing
 }
 
 /// `SHOW CREATE TABLE`.

@@ -87,7 +87,7 @@ pub(super) fn processlist(processes: &Processes, full: bool) -> Listing {
             text(process.database),
             Value::text(process.command),
             Value::Int(i64::try_from(process.seconds).unwrap_or(i64::MAX)),
-            Value::text(process.state),
+            text(Some(process.state)),
             text(info),
         ]);
     }

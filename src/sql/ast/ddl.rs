@@ -215,6 +215,58 @@ pub struct DropIndex {
     pub table: TableName,
 }
 
+/// `ALTER TABLE`, as far as it is about indexes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterTable {
+    /// The table.
+    pub table: TableName,
+    /// What is to be done, together; may be nothing.
+    pub actions: Vec<AlterAction>,
+}
+
+/// One action of `ALTER TABLE`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AlterAction {
+    /// `ADD INDEX`.
+    AddIndex(Box<IndexDef>),
+    /// `DROP INDEX`.
+    DropIndex {
+        /// The index.
+        name: String,
+        /// `IF EXISTS`.
+        if_exists: bool,
+    },
+    /// `RENAME INDEX a TO b`.
+    RenameIndex {
+        /// Its name.
+        from: String,
+        /// Its name to be.
+        to: String,
+    },
+}
+
+/// `ALTER INDEX i ON t ACTIVE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlterIndex {
+    /// The index.
+    pub name: String,
+    /// The table.
+    pub table: TableName,
+    /// What it is to become.
+    pub goal: IndexGoal,
+}
+
+/// What `ALTER INDEX` makes of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexGoal {
+    /// Written and read; built first when it was disabled.
+    Active,
+    /// Written and not read.
+    Inactive,
+    /// Neither.
+    Disabled,
+}
+
 /// `DROP TABLE a, b`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropTable {

@@ -12,9 +12,9 @@ mod session;
 mod show;
 
 pub use ddl::{
-    ColumnDef, CreateDatabase, CreateIndex, CreateTable, DatabaseOptions, DefaultValue, DropIndex,
-    DropTable, Include, IndexDef, IndexKind, IndexMode, KeyPart, KeyPartSource, TableOptions,
-    TableSource,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateTable,
+    DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal, IndexKind,
+    IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
@@ -62,6 +62,14 @@ pub enum Statement {
     CreateIndex(Box<CreateIndex>),
     /// `DROP INDEX`.
     DropIndex(DropIndex),
+    /// `ALTER TABLE`.
+    AlterTable(Box<AlterTable>),
+    /// `ALTER INDEX`.
+    AlterIndex(AlterIndex),
+    /// `CHECK TABLE a, b`.
+    CheckTables(Vec<TableName>),
+    /// `REPAIR TABLE a, b`.
+    RepairTables(Vec<TableName>),
     /// `USE database`.
     Use(String),
     /// `SHOW …`.

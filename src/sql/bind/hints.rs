@@ -19,11 +19,7 @@ const UNSUPPORTED: &[&str] = &[
 /// # Errors
 /// 1235 for one that would change the result and is not offered, 1176 for an index that does not
 /// exist.
-pub(super) fn hints(
-    all: &[Hint],
-    beside: &[IndexHint],
-    source: Option<&Source>,
-) -> Result<Hints> {
+pub(super) fn hints(all: &[Hint], beside: &[IndexHint], source: Option<&Source>) -> Result<Hints> {
     let mut hints = Hints::default();
     for hint in all {
         let name = hint.name.to_ascii_lowercase();
@@ -54,9 +50,9 @@ pub(super) fn hints(
 }
 
 fn name_indexes(hints: &mut Hints, names: &[String], source: Option<&Source>) -> Result<()> {
-    let named = hints.indexes_named.get_or_insert_default();
+    let keys = hints.indexes_named.get_or_insert_default();
     for name in names {
-        named.push(key_ref(name, source)?);
+        keys.push(key_ref(name, source)?);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@
     reason = "a rule of the grammar names the tokens it takes; all others are one syntax error"
 )]
 
+mod alter;
 mod cast;
 mod column_type;
 mod cursor;

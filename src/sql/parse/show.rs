@@ -82,10 +82,9 @@ impl Parser<'_> {
             }
             Word::INDEX | Word::INDEXES | Word::KEYS => {
                 self.bump();
-                Show::Index {
-                    table: self.show_table()?,
-                    filter: self.show_filter()?,
-                }
+                let table = self.show_table()?;
+                let filter = self.condition(Word::WHERE)?.map(ShowFilter::Where);
+                Show::Index { table, filter }
             }
             Word::TABLE if self.word_ahead(1) == Some(Word::STATUS) => {
                 self.bump();

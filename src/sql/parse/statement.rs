@@ -8,13 +8,11 @@ use crate::sql::ast::{Describe, Explain, ExplainFormat, Statement};
 
 /// Verbs that MySQL or Lindorm has and this server does not, with one more word where it says more.
 const UNSUPPORTED: &[&str] = &[
-    "ALTER",
     "ANALYZE",
     "BINLOG",
     "CACHE",
     "CALL",
     "CHANGE",
-    "CHECK",
     "CHECKSUM",
     "CLONE",
     "DECLARE",
@@ -28,7 +26,6 @@ const UNSUPPORTED: &[&str] = &[
     "OPTIMIZE",
     "PURGE",
     "RENAME",
-    "REPAIR",
     "RESET",
     "RESIGNAL",
     "RESTART",
@@ -41,9 +38,7 @@ const UNSUPPORTED: &[&str] = &[
 ];
 
 /// Verbs of the list above behind which a word of the grammar must stand.
-const WITH_OBJECT: &[&str] = &[
-    "ALTER", "ANALYZE", "CHECK", "CHECKSUM", "OPTIMIZE", "RENAME", "REPAIR",
-];
+const WITH_OBJECT: &[&str] = &["ANALYZE", "CHECKSUM", "OPTIMIZE", "RENAME"];
 
 impl Parser<'_> {
     /// The whole statement.
@@ -77,7 +72,10 @@ impl Parser<'_> {
             Word::EXPLAIN | Word::DESCRIBE | Word::DESC => self.explain(),
             Word::CREATE => self.create(),
             Word::DROP => self.drop(),
+            Word::ALTER => self.alter(),
             Word::TRUNCATE => self.truncate(),
+            Word::CHECK => self.check_table(),
+            Word::REPAIR => self.repair_table(),
             Word::SHOW => self.show(),
             _ => self.session_statement(word),
         }

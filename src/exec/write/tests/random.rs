@@ -228,6 +228,8 @@ async fn serve(engine: &Arc<dyn Engine>) -> Arc<Shared> {
     };
     loop {
         if let Ok(shared) = Shared::over(Arc::clone(engine), None, &options).await {
+            // An index stays in the state that it was given.
+            shared.backfill().close().await;
             return Arc::new(shared);
         }
     }

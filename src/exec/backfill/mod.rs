@@ -1,0 +1,310 @@
+//! Builds of secondary indexes, while writers go on.
+//!
+//! An index is published in the state `BUILDING`; from then on every commit maintains it. What was
+//! in the table before is entered here, page by page (`build`). One build runs at a time, others
+//! wait for their turn in the order they came. A build that cannot be ended because the server
+//! stops goes on at the next start ([`Backfill::resume`]), from the position that is stored with
+//! every page (`record`).
+
+mod build;
+mod progress;
+mod record;
+pub(crate) mod rows;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use self::build::Build;
+use self::progress::Progress;
+use self::record::Record;
+use super::cancel::{CancelToken, Stop};
+use crate::catalog::store::SYSTEM_SPACE;
+use crate::catalog::{Catalog, IndexId, IndexState, Table};
+use crate::codec::keyspace::SystemKey;
+use crate::error::{Code, Error, Result};
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, WriteSet};
+
+/// What becomes of an index whose build fails or is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It is dropped: it was new.
+    Drop,
+    /// It is disabled, as it was before.
+    Disable,
+}
+
+/// An index that is to be built.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// The index, in the state `BUILDING`.
+    pub index: IndexId,
+    /// What becomes of it otherwise.
+    pub on_failure: OnFailure,
+}
+
+/// One build, waiting or running.
+#[derive(Debug)]
+pub struct Job {
+    target: Target,
+    /// Table and index, for people.
+    name: String,
+    cancel: CancelToken,
+    progress: Progress,
+    outcome: watch::Sender<Option<Result<()>>>,
+}
+
+impl Job {
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// 1062 for a duplicate, 1071 for values that are too long, 1317 when it was killed, 1412 when
+    /// the index was dropped; those of the engine.
+    pub async fn ended(&self) -> Result<()> {
+        let mut outcome = self.outcome.subscribe();
+        match outcome.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
+            Err(_) => Err(Error::internal("a build ended without outcome")),
+        }
+    }
+
+    /// Stops the build; the index becomes what [`OnFailure`] says.
+    pub fn kill(&self) {
+        self.cancel.stop(Stop::Query);
+    }
+
+    /// How much is done.
+    pub fn percent(&self) -> u8 {
+        self.progress.percent.load(Ordering::Relaxed)
+    }
+
+    /// What it is at, for SHOW PROCESSLIST.
+    pub fn state(&self) -> String {
+        if self.progress.has_begun.load(Ordering::Relaxed) {
+            let rows = self.progress.rows.load(Ordering::Relaxed);
+            return format!(
+                "building index {}: {}%, {rows} rows",
+                self.name,
+                self.percent()
+            );
+        }
+        format!("waiting for another index build: {}", self.name)
+    }
+}
+
+/// The builds of a server.
+pub struct Backfill {
+    engine: Arc<dyn Engine>,
+    catalog: Arc<Catalog>,
+    jobs: Mutex<BTreeMap<IndexId, Arc<Job>>>,
+    /// Held by the one build that runs; given in the order it was asked for.
+    turn: tokio::sync::Mutex<()>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Backfill {
+    /// None is running.
+    pub fn new(engine: Arc<dyn Engine>, catalog: Arc<Catalog>) -> Backfill {
+        Backfill {
+            engine,
+            catalog,
+            jobs: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            tasks: Mutex::default(),
+        }
+    }
+
+    /// Begins to build an index; the build of it that is there already, if there is one.
+    pub fn start(self: &Arc<Backfill>, target: Target, table: &Table) -> Arc<Job> {
+        let mut jobs = self.jobs.lock();
+        if let Some(job) = jobs.get(&target.index) {
+            return Arc::clone(job);
+        }
+        let index = table.indexes.iter().find(|index| index.id == target.index);
+        let index = index.map_or("", |index| &index.name);
+        let job = Arc::new(Job {
+            name: format!("{}.{}.{index}", target.database, target.table),
+            cancel: CancelToken::default(),
+            progress: Progress::default(),
+            outcome: watch::Sender::new(None),
+            target,
+        });
+        jobs.insert(job.target.index, Arc::clone(&job));
+        drop(jobs);
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(Arc::clone(self).work(Arc::clone(&job)));
+        job
+    }
+
+    /// Begins to build what was being built when the server stopped, and forgets records of builds
+    /// that had ended.
+    ///
+    /// # Errors
+    /// Those of the engine; 1712 for a record that cannot be read.
+    pub async fn resume(self: &Arc<Backfill>) -> Result<()> {
+        let mut records = self.records().await?;
+        let definitions = self.catalog.current();
+        for database in definitions.databases() {
+            for table in definitions.tables(database)? {
+                for index in &table.indexes {
+                    if index.state != IndexState::Building {
+                        continue;
+                    }
+                    let record = records.remove(&index.id);
+                    let target = Target {
+                        database: database.to_owned(),
+                        table: table.name.clone(),
+                        index: index.id,
+                        on_failure: record.map_or(OnFailure::Drop, |record| record.on_failure),
+                    };
+                    tracing::info!(index = %index.name, table = %table.name, "index build goes on");
+                    self.start(target, table);
+                }
+            }
+        }
+        for index in records.into_keys() {
+            self.forget(index).await?;
+        }
+        Ok(())
+    }
+
+    async fn records(&self) -> Result<BTreeMap<IndexId, Record>> {
+        let snapshot = self.engine.snapshot();
+        let range = KeyRange {
+            start: SystemKey::Build(0).encode(),
+            until: None,
+        };
+        let mut scan = Scan::new(SYSTEM_SPACE, range);
+        let mut page = Page::default();
+        let mut records = BTreeMap::new();
+        loop {
+            snapshot.scan(&scan, &mut page).await?;
+            for (key, value) in page.iter() {
+                if let SystemKey::Build(id) = SystemKey::decode(key)? {
+                    records.insert(IndexId(id), Record::decode(value)?);
+                }
+            }
+            if !scan.advance(&mut page) {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// How much of an index is built, in percent; `None` when it is not being built.
+    pub fn percent(&self, index: IndexId) -> Option<u8> {
+        self.jobs.lock().get(&index).map(|job| job.percent())
+    }
+
+    /// Waits until all builds of now have ended.
+    #[cfg(test)]
+    pub(crate) async fn settled(&self) {
+        let jobs: Vec<Arc<Job>> = self.jobs.lock().values().cloned().collect();
+        for job in jobs {
+            let _ = job.ended().await;
+        }
+    }
+
+    /// Stops all builds and waits for them; they go on at the next start.
+    pub async fn close(&self) {
+        for job in self.jobs.lock().values() {
+            job.cancel.stop(Stop::ShuttingDown);
+        }
+        let mut tasks = std::mem::take(&mut *self.tasks.lock());
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn work(self: Arc<Backfill>, job: Arc<Job>) {
+        let built = self.build(&job).await;
+        let outcome = match built {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.failed(&job, error).await),
+        };
+        self.jobs.lock().remove(&job.target.index);
+        job.outcome.send_replace(Some(outcome));
+    }
+
+    async fn build(&self, job: &Job) -> Result<()> {
+        let _turn = tokio::select! {
+            turn = self.turn.lock() => turn,
+            error = job.cancel.stopped() => return Err(error),
+        };
+        job.cancel.check()?;
+        job.progress.has_begun.store(true, Ordering::Relaxed);
+        Build::begin(self, job).await?.run().await?;
+        let target = &job.target;
+        let table = (target.database.as_str(), target.table.as_str());
+        let active = (target.index, IndexState::Active);
+        job.definition(self)?;
+        self.catalog.set_index_state(table, active).await?;
+        self.forget(target.index).await
+    }
+
+    /// After a failed build: takes the index away, unless the storage failed or the server stops.
+    async fn failed(&self, job: &Job, error: Error) -> Error {
+        if job.cancel.reason() == Some(Stop::ShuttingDown) || is_of_storage(&error) {
+            tracing::warn!(index = %job.name, %error, "index build stopped; it goes on after a restart");
+            return error;
+        }
+        tracing::warn!(index = %job.name, %error, "index build failed");
+        let error = match job.definition(self) {
+            Ok(_) => error,
+            Err(gone) => gone,
+        };
+        let cleared = self.take_away(&job.target).await;
+        if let Err(second) = cleared {
+            tracing::warn!(index = %job.name, error = %second, "the index could not be taken away");
+        }
+        error
+    }
+
+    async fn take_away(&self, target: &Target) -> Result<()> {
+        let table = (target.database.as_str(), target.table.as_str());
+        let id = target.index;
+        let changed = self.catalog.change_indexes(table, |table| {
+            match target.on_failure {
+                OnFailure::Drop => table.indexes.retain(|index| index.id != id),
+                OnFailure::Disable => table.disable_index(id),
+            }
+            Ok(())
+        });
+        match changed.await {
+            Ok(_) => {}
+            Err(error) if error.code() == Code::TableMissing => {}
+            Err(error) if error.code() == Code::UnknownDatabase => {}
+            Err(error) => return Err(error),
+        }
+        self.forget(id).await
+    }
+
+    async fn forget(&self, index: IndexId) -> Result<()> {
+        let mut writes = WriteSet::blind();
+        let key: Key = Record::key(index);
+        writes.delete(SYSTEM_SPACE, key);
+        self.engine.commit(writes).await?;
+        Ok(())
+    }
+}
+
+/// Whether an error says nothing about the index.
+fn is_of_storage(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        Code::StorageFailure
+            | Code::DiskFull
+            | Code::EngineReadOnly
+            | Code::ShuttingDown
+            | Code::ErrorDuringCommit
+    )
+}

@@ -1,0 +1,114 @@
+//! How far a build is: for SHOW INDEX, SHOW PROCESSLIST and the log.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::kv::{Key, page};
+
+/// How often a running build writes a line to the log.
+const LOG_EVERY: Duration = Duration::from_secs(5);
+
+/// What everybody may look at.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) rows: AtomicU64,
+    pub(super) percent: AtomicU8,
+    pub(super) has_begun: AtomicBool,
+}
+
+/// What the build itself keeps.
+#[derive(Debug)]
+pub(super) struct Meter {
+    began: Instant,
+    logged: Instant,
+    rows: u64,
+    first: Key,
+    last: Key,
+    /// Where this run began, from 0 to 1.
+    start: f64,
+}
+
+/// One line of the log.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pulse {
+    pub(super) rows: u64,
+    pub(super) rows_per_s: f64,
+    pub(super) eta_s: f64,
+}
+
+impl Meter {
+    /// A build of a table between these keys that begins at `position`.
+    pub(super) fn new(first: Key, last: Key, position: &[u8]) -> Meter {
+        let now = Instant::now();
+        let start = page::position(position, &first, &last);
+        Meter {
+            began: now,
+            logged: now,
+            rows: 0,
+            first,
+            last,
+            start,
+        }
+    }
+
+    /// So many rows more are done, up to `position`.
+    pub(super) fn advance(&mut self, rows: usize, position: &[u8], shown: &Progress) {
+        self.rows += u64::try_from(rows).unwrap_or(u64::MAX);
+        shown.rows.store(self.rows, Ordering::Relaxed);
+        // Never 100 before the end.
+        let percent = (0..=98)
+            .rev()
+            .find(|percent| f64::from(*percent) <= 100.0 * self.fraction(position));
+        shown.percent.store(percent.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    fn fraction(&self, position: &[u8]) -> f64 {
+        page::position(position, &self.first, &self.last)
+    }
+
+    /// What is to be logged, if it is time to.
+    pub(super) fn pulse(&mut self, position: &[u8]) -> Option<Pulse> {
+        if self.logged.elapsed() < LOG_EVERY {
+            return None;
+        }
+        self.logged = Instant::now();
+        Some(self.now(position))
+    }
+
+    /// The state of now.
+    pub(super) fn now(&self, position: &[u8]) -> Pulse {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let fraction = self.fraction(position);
+        let done = (fraction - self.start).max(1e-6);
+        Pulse {
+            rows: self.rows,
+            rows_per_s: float(self.rows) / seconds.max(1e-3),
+            eta_s: seconds * (1.0 - fraction) / done,
+        }
+    }
+}
+
+/// A number of rows for a rate.
+#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+fn float(rows: u64) -> f64 {
+    rows as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_rises_and_stays_below_a_hundred() {
+        let shown = Progress::default();
+        let mut meter = Meter::new(vec![0x19, 0], vec![0x19, 200], &[]);
+        let mut seen = Vec::new();
+        for at in [0, 50, 100, 200] {
+            meter.advance(10, &[0x19, at], &shown);
+            seen.push(shown.percent.load(Ordering::Relaxed));
+        }
+        assert_eq!(seen, [0, 25, 50, 98]);
+        assert_eq!(shown.rows.load(Ordering::Relaxed), 40);
+        assert!(meter.now(&[0x19, 200]).eta_s <= 0.0);
+    }
+}

@@ -1,0 +1,193 @@
+//! Builds through sessions on an engine in memory: what they enter, how they fail, and that they go
+//! on where they were.
+
+use std::sync::Arc;
+
+use super::record::Record;
+use super::*;
+use crate::exec::testing::Server;
+use crate::kv::Space;
+
+/// The entries of an index, by key.
+async fn entries(server: &Server, index: &str) -> Vec<(Key, Vec<u8>)> {
+    let table = server.table("t");
+    let position = table.index_position(index).unwrap();
+    server.rows_of(Space(table.indexes[position].id.0)).await
+}
+
+async fn filled(rows: u32) -> Server {
+    let server = Server::start().await;
+    server
+        .run("CREATE TABLE t (a INT PRIMARY KEY, b INT, c VARCHAR(20))")
+        .await
+        .unwrap();
+    for start in (0..rows).step_by(1000) {
+        let end = (start + 1000).min(rows);
+        let values: Vec<String> = (start..end)
+            .map(|a| format!("({a}, {}, 'c{}')", a % 97, a % 13))
+            .collect();
+        let sql = format!("INSERT INTO t VALUES {}", values.join(", "));
+        server.run(&sql).await.unwrap();
+    }
+    server
+}
+
+#[tokio::test]
+async fn a_build_enters_every_row_over_several_pages() {
+    let server = filled(5000).await;
+    server
+        .run("CREATE INDEX i ON t (b DESC) INCLUDE (c)")
+        .await
+        .unwrap();
+    assert_eq!(entries(&server, "i").await.len(), 5000);
+    assert_eq!(server.check("t").await, ["status OK"]);
+    let system = server.rows_of(SYSTEM_SPACE).await;
+    let is_record = |key: &Key| matches!(SystemKey::decode(key), Ok(SystemKey::Build(_)));
+    assert!(!system.iter().any(|(key, _)| is_record(key)));
+}
+
+#[tokio::test]
+async fn a_duplicate_ends_a_unique_build_and_the_index_is_gone() {
+    let server = filled(300).await;
+    let error = server
+        .run("CREATE UNIQUE INDEX i ON t (b)")
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Code::DuplicateEntry);
+    assert_eq!(error.message(), "Duplicate entry '0' for key 't.i'");
+    assert_eq!(server.table("t").indexes.len(), 0);
+    server
+        .run("CREATE UNIQUE INDEX i ON t (b, a)")
+        .await
+        .unwrap();
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+#[tokio::test]
+async fn a_build_goes_on_at_its_position_after_a_restart() {
+    let server = filled(3000).await;
+    server.run("CREATE INDEX i ON t (b)").await.unwrap();
+    let whole = entries(&server, "i").await;
+    let table = server.table("t");
+    let index = table.indexes[0].id;
+    // As if the server had been killed after the row 1499.
+    let rows = server.rows_of(Space(table.id.0)).await;
+    let position = rows[1500].0.clone();
+    let mut writes = WriteSet::blind();
+    for (key, _) in &whole {
+        let row = crate::index::primary_key(&table, &table.indexes[0], (key, &whole[0].1));
+        if position <= row.unwrap() {
+            writes.delete(Space(index.0), key.clone());
+        }
+    }
+    let record = Record {
+        on_failure: OnFailure::Drop,
+        position,
+    };
+    writes.put(SYSTEM_SPACE, Record::key(index), record.encode());
+    let orphan = Record::key(IndexId(u32::MAX));
+    writes.put(SYSTEM_SPACE, orphan.clone(), record.encode());
+    server.engine().commit(writes).await.unwrap();
+    let name = ("default", "t");
+    let building = (index, IndexState::Building);
+    server
+        .catalog()
+        .set_index_state(name, building)
+        .await
+        .unwrap();
+
+    let server = server.restart().await;
+    server.builds_ended().await;
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
+    assert_eq!(entries(&server, "i").await, whole);
+    assert_eq!(server.check("t").await, ["status OK"]);
+    let system = server.rows_of(SYSTEM_SPACE).await;
+    assert!(!system.iter().any(|(key, _)| *key == orphan));
+}
+
+#[tokio::test]
+async fn builds_wait_for_their_turn_and_can_be_killed() {
+    let server = filled(10).await;
+    let backfill = Arc::clone(server.backfill());
+    let turn = backfill.turn.lock().await;
+    server.run("CREATE INDEX i ON t (b) ASYNC").await.unwrap();
+    server.run("CREATE INDEX j ON t (c) ASYNC").await.unwrap();
+    let table = server.table("t");
+    assert!(
+        table
+            .indexes
+            .iter()
+            .all(|index| index.state == IndexState::Building)
+    );
+    let jobs: Vec<Arc<Job>> = backfill.jobs.lock().values().cloned().collect();
+    assert_eq!(
+        jobs[0].state(),
+        "waiting for another index build: default.t.i"
+    );
+    jobs[0].kill();
+    assert_eq!(
+        jobs[0].ended().await.unwrap_err().code(),
+        Code::QueryInterrupted
+    );
+    assert_eq!(server.table("t").index_position("i"), None);
+    drop(turn);
+    jobs[1].ended().await.unwrap();
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+#[tokio::test]
+async fn a_table_that_goes_ends_its_build() {
+    let server = filled(10).await;
+    let backfill = Arc::clone(server.backfill());
+    let turn = backfill.turn.lock().await;
+    server.run("CREATE INDEX i ON t (b) ASYNC").await.unwrap();
+    let job = backfill.jobs.lock().values().next().cloned().unwrap();
+    server.run("TRUNCATE TABLE t").await.unwrap();
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
+    drop(turn);
+    let error = job.ended().await.unwrap_err();
+    assert_eq!(error.code(), Code::TableDefinitionChanged);
+    assert_eq!(server.table("t").indexes.len(), 1);
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+#[tokio::test]
+async fn a_disabled_index_is_built_again_or_stays_disabled() {
+    let server = filled(100).await;
+    server.run("CREATE UNIQUE INDEX i ON t (a)").await.unwrap();
+    let before = entries(&server, "i").await;
+    server.run("ALTER INDEX i ON t DISABLED").await.unwrap();
+    assert_eq!(entries(&server, "i").await.len(), 0);
+    server.run("ALTER INDEX i ON t ACTIVE").await.unwrap();
+    assert_eq!(entries(&server, "i").await, before);
+    assert_eq!(server.check("t").await, ["status OK"]);
+
+    server
+        .run("CREATE TABLE u (a INT PRIMARY KEY, b INT, UNIQUE i (b))")
+        .await
+        .unwrap();
+    server.run("ALTER INDEX i ON u DISABLED").await.unwrap();
+    server
+        .run("INSERT INTO u VALUES (1, 1), (2, 1)")
+        .await
+        .unwrap();
+    let error = server.run("ALTER INDEX i ON u ACTIVE").await.unwrap_err();
+    assert_eq!(error.code(), Code::DuplicateEntry);
+    assert_eq!(server.table("u").indexes[0].state, IndexState::Disabled);
+}
+
+#[tokio::test]
+async fn values_too_long_for_a_key_end_a_build() {
+    let server = Server::start().await;
+    server
+        .run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR)")
+        .await
+        .unwrap();
+    let sql = format!("INSERT INTO t VALUES (1, '{}')", "x".repeat(2049));
+    server.run(&sql).await.unwrap();
+    let error = server.run("CREATE INDEX i ON t (b)").await.unwrap_err();
+    assert_eq!(error.code(), Code::KeyTooLong);
+    assert!(error.message().contains("2049 bytes in row /1"), "{error}");
+    assert_eq!(server.table("t").indexes.len(), 0);
+}

@@ -1,0 +1,226 @@
+//! CHECK TABLE and REPAIR TABLE: the rows of a table and the entries of its indexes, compared both
+//! ways.
+//!
+//! ```text
+//!  each row      has its entry in each index, with the value it must have
+//!  each entry    belongs to a row, and is the one that this row has
+//! ```
+//! A check reads one snapshot, page by page, and keeps no more than a page; writers go on. A repair
+//! looks at each difference again in the newest state (`repair`) and mends it by a commit that
+//! holds only if nobody has changed row or entry meanwhile.
+
+mod repair;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::backfill::rows::Maker;
+use super::cancel::CancelToken;
+use crate::catalog::{Index, IndexState, Table};
+use crate::error::Result;
+use crate::index;
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
+
+/// Differences of one index that are described; the others are counted.
+const DIFFERENCES_SHOWN: usize = 5;
+
+/// What a check or a repair found in one index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The index.
+    pub index: String,
+    /// Why it was not compared, if it was not.
+    pub skipped: Option<String>,
+    /// The first differences, in words.
+    pub shown: Vec<String>,
+    /// All differences.
+    pub differences: u64,
+    /// How many of them were mended.
+    pub mended: u64,
+}
+
+impl Finding {
+    fn new(index: &Index) -> Finding {
+        Finding {
+            index: index.name.clone(),
+            skipped: None,
+            shown: Vec::new(),
+            differences: 0,
+            mended: 0,
+        }
+    }
+
+    fn add(&mut self, what: String) {
+        self.differences += 1;
+        if self.shown.len() < DIFFERENCES_SHOWN {
+            self.shown.push(what);
+        }
+    }
+
+    /// Whether index and table agree now.
+    pub fn is_clean(&self) -> bool {
+        self.differences == self.mended
+    }
+}
+
+/// Compares a table with its indexes.
+pub struct Checker<'a> {
+    /// The engine.
+    pub engine: &'a Arc<dyn Engine>,
+    /// What may end it early.
+    pub cancel: &'a CancelToken,
+    /// Whether differences are mended.
+    pub repairs: bool,
+}
+
+impl Checker<'_> {
+    /// Compares `table` with each of its indexes.
+    ///
+    /// # Errors
+    /// 1317 when killed, 1712 for a damaged row; those of the engine.
+    pub async fn run(&self, table: &Table) -> Result<Vec<Finding>> {
+        let snapshot = self.engine.snapshot();
+        let mut findings = Vec::new();
+        if table.indexes.is_empty() {
+            self.read_rows(table, snapshot.as_ref()).await?;
+        }
+        for index in &table.indexes {
+            let mut finding = Finding::new(index);
+            match index.state {
+                IndexState::Active | IndexState::Inactive => {
+                    let side = Side {
+                        checker: self,
+                        snapshot: snapshot.as_ref(),
+                        maker: Maker::new(table, index),
+                    };
+                    side.compare_rows(&mut finding).await?;
+                    side.compare_entries(&mut finding).await?;
+                }
+                IndexState::Building | IndexState::Disabled => {
+                    let state = index.state.name();
+                    finding.skipped =
+                        Some(format!("index {} is {state}: not compared", index.name));
+                }
+            }
+            findings.push(finding);
+        }
+        Ok(findings)
+    }
+
+    /// Reads every row, so that damage shows.
+    async fn read_rows(&self, table: &Table, snapshot: &dyn Snapshot) -> Result<()> {
+        let layout = super::row::Layout::of(table);
+        let mut scan = Scan::new(crate::exec::write::space(table), KeyRange::all());
+        let mut page = Page::default();
+        loop {
+            snapshot.scan(&scan, &mut page).await?;
+            for (key, value) in page.iter() {
+                super::row::StoredRow::parse(table, &layout, key, value)?.to_values()?;
+            }
+            if !self.next(&mut scan, &mut page).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Between two pages.
+    async fn next(&self, scan: &mut Scan, page: &mut Page) -> Result<bool> {
+        self.cancel.check()?;
+        tokio::task::yield_now().await;
+        Ok(scan.advance(page))
+    }
+}
+
+/// One index against its table.
+struct Side<'a> {
+    checker: &'a Checker<'a>,
+    snapshot: &'a dyn Snapshot,
+    maker: Maker<'a>,
+}
+
+impl Side<'_> {
+    /// Every row has its entry.
+    async fn compare_rows(&self, finding: &mut Finding) -> Result<()> {
+        let maker = &self.maker;
+        let mut scan = Scan::new(maker.rows_space(), KeyRange::all());
+        let mut page = Page::default();
+        loop {
+            self.snapshot.scan(&scan, &mut page).await?;
+            let made = maker.of_page(&page)?;
+            let keys: Vec<Key> = made.iter().map(|made| made.entry.key.clone()).collect();
+            let found = self
+                .snapshot
+                .multi_get(maker.entries_space(), &keys)
+                .await?;
+            for ((row_key, _), (made, found)) in page.iter().zip(made.iter().zip(found)) {
+                let entry = &made.entry;
+                let what = match found.as_deref() {
+                    Some(value) if value == entry.value.as_slice() => continue,
+                    Some(value) => self.other_owner(row_key, (&entry.key, value)),
+                    None => format!("row {} has no entry", maker.row_text(row_key)),
+                };
+                finding.add(what);
+                if self.checker.repairs && self.mend_row(row_key).await? {
+                    finding.mended += 1;
+                }
+            }
+            if !self.checker.next(&mut scan, &mut page).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn other_owner(&self, row_key: &[u8], (entry_key, value): (&[u8], &[u8])) -> String {
+        let maker = &self.maker;
+        let row = maker.row_text(row_key);
+        match index::primary_key(maker.table, maker.index, (entry_key, value)) {
+            Ok(owner) if owner != row_key => format!(
+                "the entry {} of row {row} is that of row {}",
+                maker.entry_text(entry_key),
+                maker.row_text(&owner)
+            ),
+            Ok(_) => format!("the entry of row {row} has another value"),
+            Err(corrupt) => format!("the entry of row {row} is damaged: {corrupt}"),
+        }
+    }
+
+    /// Every entry is that of a row.
+    async fn compare_entries(&self, finding: &mut Finding) -> Result<()> {
+        let maker = &self.maker;
+        let mut scan = Scan::new(maker.entries_space(), KeyRange::all());
+        let mut page = Page::default();
+        loop {
+            self.snapshot.scan(&scan, &mut page).await?;
+            let owners = page
+                .iter()
+                .map(|pair| index::primary_key(maker.table, maker.index, pair).unwrap_or_default());
+            // A damaged entry has no owner: the empty key, which no row has.
+            let owners: Vec<Key> = owners.collect();
+            let rows = self.snapshot.multi_get(maker.rows_space(), &owners).await?;
+            for (((entry_key, _), owner), row) in page.iter().zip(&owners).zip(rows) {
+                let text = || maker.entry_text(entry_key);
+                let what = match &row {
+                    Some(row) if maker.of_row((owner, row))?.entry.key == entry_key => continue,
+                    Some(_) => {
+                        let row = maker.row_text(owner);
+                        format!("the entry {} is not that of its row {row}", text())
+                    }
+                    None if owner.is_empty() => format!("the entry {} is damaged", text()),
+                    None => {
+                        let row = maker.row_text(owner);
+                        format!("the entry {} has no row {row}", text())
+                    }
+                };
+                finding.add(what);
+                if self.checker.repairs && self.mend_entry(entry_key).await? {
+                    finding.mended += 1;
+                }
+            }
+            if !self.checker.next(&mut scan, &mut page).await? {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! For tests: a server on an engine in memory, with one session that runs statements.
+
+#![cfg(test)]
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::backfill::Backfill;
+use super::cancel::CancelToken;
+use super::rows::{PageEnd, RowSink};
+use crate::catalog::{Catalog, Table};
+use crate::error::Result;
+use crate::kv::memory::Memory;
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, Space};
+use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
+use crate::types::Value;
+
+/// A server with one session.
+pub(crate) struct Server {
+    engine: Arc<dyn Engine>,
+    shared: Arc<Shared>,
+    session: Mutex<Session>,
+}
+
+/// Rows as texts.
+struct Texts(Vec<Vec<String>>);
+
+impl RowSink for Texts {
+    fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
+        let texts = row.iter().map(|value| value.to_text().into_owned());
+        self.0.push(texts.collect());
+        Ok(())
+    }
+}
+
+impl Server {
+    /// An empty one.
+    pub(crate) async fn start() -> Server {
+        Server::over(Arc::new(Memory::default())).await
+    }
+
+    /// Another one over the same data, as after a crash.
+    pub(crate) async fn restart(self) -> Server {
+        Server::over(self.engine).await
+    }
+
+    async fn over(engine: Arc<dyn Engine>) -> Server {
+        let options = OpenOptions {
+            storage: Storage::Memory,
+            durable: true,
+            allow_full_scan: true,
+            cache_bytes: None,
+            port: 0,
+            connections_max: 2,
+            packet_bytes_max: 1 << 20,
+            wait_timeout_s: 60,
+            net_write_timeout_s: 60,
+        };
+        let shared = Shared::over(Arc::clone(&engine), None, &options).await;
+        let shared = Arc::new(shared.unwrap());
+        let client = Client {
+            user: "root".to_owned(),
+            host: "localhost".to_owned(),
+            connection_id: 1,
+            found_rows: false,
+            multi_statements: false,
+            interactive: false,
+        };
+        let cancel = Arc::new(CancelToken::default());
+        let mut session = Session::new(&shared, client, &cancel).unwrap();
+        session.use_database("default").unwrap();
+        Server {
+            engine,
+            shared,
+            session: Mutex::new(session),
+        }
+    }
+
+    /// Runs one statement; its rows as texts.
+    pub(crate) async fn run(&self, sql: &str) -> Result<Vec<Vec<String>>> {
+        let mut session = self.session.lock().await;
+        let answer = session.query(sql.as_bytes()).await?;
+        let Reply::Rows(mut set) = answer.reply else {
+            return Ok(Vec::new());
+        };
+        let mut texts = Texts(Vec::new());
+        while let PageEnd::More = set.rows.next_page(&mut texts).await? {}
+        Ok(texts.0)
+    }
+
+    /// The kinds and texts of CHECK TABLE.
+    pub(crate) async fn check(&self, table: &str) -> Vec<String> {
+        self.maintain(&format!("CHECK TABLE {table}")).await
+    }
+
+    /// The kinds and texts of CHECK TABLE or REPAIR TABLE.
+    pub(crate) async fn maintain(&self, sql: &str) -> Vec<String> {
+        let rows = self.run(sql).await.unwrap();
+        let told = rows.iter().map(|row| format!("{} {}", row[2], row[3]));
+        told.collect()
+    }
+
+    /// A definition of now.
+    pub(crate) fn table(&self, name: &str) -> Arc<Table> {
+        let definitions = self.catalog().current();
+        Arc::clone(definitions.table("default", name).unwrap())
+    }
+
+    /// Everything in a space.
+    pub(crate) async fn rows_of(&self, space: Space) -> Vec<(Key, Vec<u8>)> {
+        let mut page = Page::default();
+        let mut scan = Scan::new(space, KeyRange::all());
+        scan.options.max_rows = usize::MAX;
+        scan.options.max_bytes = usize::MAX;
+        self.engine.snapshot().scan(&scan, &mut page).await.unwrap();
+        page.iter()
+            .map(|(key, value)| (key.to_vec(), value.to_vec()))
+            .collect()
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        self.shared.catalog()
+    }
+
+    pub(crate) fn backfill(&self) -> &Arc<Backfill> {
+        self.shared.backfill()
+    }
+
+    /// Waits until nothing is being built.
+    pub(crate) async fn builds_ended(&self) {
+        self.backfill().settled().await;
+    }
+}

@@ -1,0 +1,354 @@
+//! CREATE, DROP and ALTER INDEX, ALTER TABLE as far as it is about indexes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::check_not_system;
+use crate::catalog::{Index, IndexId, IndexState, Table};
+use crate::error::{Code, Error, Result};
+use crate::exec::backfill::{Job, OnFailure, Target};
+use crate::exec::cancel::Stop;
+use crate::exec::ddl::index::{check_name, define_index};
+use crate::session::Session;
+use crate::sql::ast::{self, AlterAction, IndexGoal, IndexMode};
+use crate::sql::context::EvalContext;
+
+/// How often a session that waits for a build tells SHOW PROCESSLIST how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+
+/// When ALTER TABLE changes the indexes that are there: before it adds others, or behind.
+struct Plan {
+    old_first: bool,
+    old_last: bool,
+}
+
+/// Indexes that a statement has published and that are still to be built.
+struct Added {
+    table: Arc<Table>,
+    ids: Vec<IndexId>,
+}
+
+impl Session {
+    pub(in crate::session) async fn create_index(
+        &mut self,
+        create: &ast::CreateIndex,
+    ) -> Result<()> {
+        self.commit_open().await?;
+        let name = self.altered(&create.table)?;
+        let added = self.add_indexes(&name, &[&create.index]).await;
+        let added = match added {
+            Err(error) if error.code() == Code::DuplicateKeyName && create.if_not_exists => {
+                self.note(&error);
+                return Ok(());
+            }
+            other => other?,
+        };
+        self.build(&name, &added, create.index.mode).await
+    }
+
+    pub(in crate::session) async fn drop_index(&mut self, drop: &ast::DropIndex) -> Result<()> {
+        self.commit_open().await?;
+        let (database, table) = self.altered(&drop.table)?;
+        let catalog = &self.shared.catalog;
+        match catalog.drop_index((&database, &table), &drop.name).await {
+            Err(error) if error.code() == Code::CantDropFieldOrKey && drop.if_exists => {
+                self.note(&error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// New indexes are built first and the others changed then, so that a build that fails leaves
+    /// the table as it was; the other way round only when a new index takes the name of an old one.
+    pub(in crate::session) async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
+        self.commit_open().await?;
+        let name = self.altered(&alter.table)?;
+        let added: Vec<&ast::IndexDef> = alter.actions.iter().filter_map(added_by).collect();
+        let plan = self.rehearse(&name, &alter.actions, &added)?;
+        if plan.old_first {
+            self.change_old(&name, &alter.actions).await?;
+        }
+        if !added.is_empty() {
+            let mode = added.iter().find_map(|index| index.mode);
+            let new = self.add_indexes(&name, &added).await?;
+            self.build(&name, &new, mode).await?;
+        }
+        if plan.old_last {
+            self.change_old(&name, &alter.actions).await?;
+        }
+        Ok(())
+    }
+
+    /// Tries all actions on copies of the definition, to know in which order they can be done.
+    fn rehearse(
+        &self,
+        (database, name): &(String, String),
+        actions: &[AlterAction],
+        added: &[&ast::IndexDef],
+    ) -> Result<Plan> {
+        let ctx = EvalContext {
+            warnings: Arc::default(),
+            ..self.context(Vec::new())
+        };
+        let table = self.table(Some(database), name)?;
+        let mut changed = Table::clone(&table);
+        let has_old = change_old(&mut changed, actions, &mut |error| self.note(error))?;
+        let names = define_all(&mut changed, added, &ctx)?;
+        changed.check_indexes_count()?;
+        let mut beside = Table::clone(&table);
+        let has_room = define_all(&mut beside, added, &ctx).is_ok_and(|others| others == names)
+            && beside.check_indexes_count().is_ok();
+        Ok(Plan {
+            old_first: has_old && !has_room,
+            old_last: has_old && has_room,
+        })
+    }
+
+    async fn change_old(&self, name: &(String, String), actions: &[AlterAction]) -> Result<()> {
+        let changed = self
+            .shared
+            .catalog
+            .change_indexes((&name.0, &name.1), |table| {
+                change_old(table, actions, &mut |_| {}).map(drop)
+            });
+        changed.await.map(drop)
+    }
+
+    pub(in crate::session) async fn alter_index(&mut self, alter: &ast::AlterIndex) -> Result<()> {
+        self.commit_open().await?;
+        let name = self.altered(&alter.table)?;
+        let mut to_build = false;
+        let table = self
+            .shared
+            .catalog
+            .change_indexes((&name.0, &name.1), |table| {
+                to_build = switch(table, &alter.name, alter.goal)?;
+                Ok(())
+            });
+        let table = table.await?;
+        if !to_build {
+            return Ok(());
+        }
+        let position = table.index_position(&alter.name);
+        let index = position.and_then(|position| table.indexes.get(position));
+        let ids: Vec<IndexId> = index.map(|index| index.id).into_iter().collect();
+        let jobs = self.start(&name, &Added { table, ids }, OnFailure::Disable);
+        self.await_builds(&jobs).await
+    }
+
+    /// The database and the name of a table that DDL may change.
+    fn altered(&self, table: &ast::TableName) -> Result<(String, String)> {
+        let database = self.database_or_current(table.database.as_deref())?;
+        check_not_system(&database)?;
+        Ok((database, table.name.clone()))
+    }
+
+    /// Publishes new indexes as `BUILDING`.
+    async fn add_indexes(
+        &mut self,
+        name: &(String, String),
+        declared: &[&ast::IndexDef],
+    ) -> Result<Added> {
+        let ctx = self.context(Vec::new());
+        let mut names = Vec::new();
+        let table = self
+            .shared
+            .catalog
+            .change_indexes((&name.0, &name.1), |table| {
+                names = define_all(table, declared, &ctx)?;
+                Ok(())
+            });
+        let table = table.await?;
+        let is_new = |index: &&Index| names.contains(&index.name);
+        let ids = table.indexes.iter().filter(is_new).map(|index| index.id);
+        let ids = ids.collect();
+        Ok(Added { table, ids })
+    }
+
+    /// Builds new indexes, and waits for that unless the statement is `ASYNC`.
+    async fn build(
+        &mut self,
+        name: &(String, String),
+        added: &Added,
+        mode: Option<IndexMode>,
+    ) -> Result<()> {
+        let jobs = self.start(name, added, OnFailure::Drop);
+        match mode {
+            Some(IndexMode::Async) => Ok(()),
+            Some(IndexMode::Sync) | None => {
+                let built = self.await_builds(&jobs).await;
+                if built.is_err() {
+                    self.take_back(name, &added.ids).await?;
+                }
+                built
+            }
+        }
+    }
+
+    /// Drops what a failed statement has built already.
+    async fn take_back(&self, name: &(String, String), ids: &[IndexId]) -> Result<()> {
+        if self.cancel.reason() == Some(Stop::ShuttingDown) || ids.len() < 2 {
+            return Ok(());
+        }
+        let dropped = self
+            .shared
+            .catalog
+            .change_indexes((&name.0, &name.1), |table| {
+                table.indexes.retain(|index| !ids.contains(&index.id));
+                Ok(())
+            });
+        dropped.await.map(drop)
+    }
+
+    fn start(
+        &self,
+        name: &(String, String),
+        added: &Added,
+        on_failure: OnFailure,
+    ) -> Vec<Arc<Job>> {
+        let target = |id: &IndexId| Target {
+            database: name.0.clone(),
+            table: name.1.clone(),
+            index: *id,
+            on_failure,
+        };
+        let backfill = &self.shared.backfill;
+        let started = added
+            .ids
+            .iter()
+            .map(|id| backfill.start(target(id), &added.table));
+        started.collect()
+    }
+
+    /// Waits for builds, telling how far they are; a KILL ends them.
+    async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
+        let mut failed = None;
+        for job in jobs {
+            if failed.is_some() {
+                job.kill();
+            }
+            if let Err(error) = self.await_build(job).await {
+                failed.get_or_insert(error);
+            }
+        }
+        match failed {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+
+    async fn await_build(&self, job: &Job) -> Result<()> {
+        let processes = self.shared.processes();
+        loop {
+            processes.set_state(self.client.connection_id, job.state());
+            tokio::select! {
+                ended = job.ended() => return ended,
+                error = self.cancel.stopped() => {
+                    if self.cancel.reason() == Some(Stop::ShuttingDown) {
+                        return Err(error);
+                    }
+                    job.kill();
+                    return job.ended().await.and(Err(error));
+                }
+                () = tokio::time::sleep(TELL_EVERY) => {}
+            }
+        }
+    }
+}
+
+/// The index that an action adds.
+fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
+    match action {
+        AlterAction::AddIndex(index) => Some(index.as_ref()),
+        AlterAction::DropIndex { .. } | AlterAction::RenameIndex { .. } => None,
+    }
+}
+
+/// Adds the declared indexes to a definition, to be built; their names.
+fn define_all(
+    table: &mut Table,
+    declared: &[&ast::IndexDef],
+    ctx: &EvalContext,
+) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for index in declared {
+        let index = Index {
+            state: IndexState::Building,
+            ..define_index(table, index, ctx)?
+        };
+        names.push(index.name.clone());
+        table.indexes.push(index);
+    }
+    Ok(names)
+}
+
+/// Drops and renames indexes of a definition; whether anything changes.
+fn change_old(
+    table: &mut Table,
+    actions: &[AlterAction],
+    note: &mut (dyn FnMut(&Error) + Send),
+) -> Result<bool> {
+    let mut changed = false;
+    for action in actions {
+        match action {
+            AlterAction::AddIndex(_) => {}
+            AlterAction::DropIndex { name, if_exists } => {
+                if let Some(position) = table.index_position(name) {
+                    table.indexes.remove(position);
+                    changed = true;
+                    continue;
+                }
+                let text = format!("Can't DROP '{name}'; check that column/key exists");
+                let error = Error::new(Code::CantDropFieldOrKey, text);
+                if !if_exists {
+                    return Err(error);
+                }
+                note(&error);
+            }
+            AlterAction::RenameIndex { from, to } => {
+                check_name(to)?;
+                table.rename_index(from, to)?;
+                changed = true;
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// `ALTER INDEX`; whether the index must be built now.
+fn switch(table: &mut Table, name: &str, goal: IndexGoal) -> Result<bool> {
+    let position = table.index_position(name);
+    let Some(index) = position.and_then(|position| table.indexes.get_mut(position)) else {
+        let text = format!("Key '{name}' doesn't exist in table '{}'", table.name);
+        return Err(Error::new(Code::KeyMissing, text));
+    };
+    match (index.state, goal) {
+        (IndexState::Building, _) => {
+            let text = format!("index '{name}' is being built: wait for it, or DROP INDEX");
+            Err(Error::new(Code::WrongUsage, text))
+        }
+        (IndexState::Active | IndexState::Inactive, IndexGoal::Active) => {
+            index.state = IndexState::Active;
+            Ok(false)
+        }
+        (IndexState::Active | IndexState::Inactive, IndexGoal::Inactive) => {
+            index.state = IndexState::Inactive;
+            Ok(false)
+        }
+        (IndexState::Active | IndexState::Inactive, IndexGoal::Disabled) => {
+            let id = index.id;
+            table.disable_index(id);
+            Ok(false)
+        }
+        (IndexState::Disabled, IndexGoal::Disabled) => Ok(false),
+        (IndexState::Disabled, IndexGoal::Inactive) => {
+            let text = format!("index '{name}' is DISABLED: ALTER INDEX … ACTIVE builds it again");
+            Err(Error::new(Code::WrongUsage, text))
+        }
+        (IndexState::Disabled, IndexGoal::Active) => {
+            index.state = IndexState::Building;
+            Ok(true)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! SHOW INDEX, and what indexes make of the column `Key` of SHOW COLUMNS.
+
+use crate::catalog::{Index, IndexState, KeyPart, Table};
+use crate::codec::key::Direction;
+use crate::exec::backfill::Backfill;
+use crate::session::compile::text;
+use crate::session::listing::{Listing, TEXT};
+use crate::types::{ColumnType, Value};
+
+/// `SHOW INDEX`: MySQL's columns, then state and progress (dialect §6).
+pub(super) fn index(table: &Table, backfill: &Backfill) -> Listing {
+    let number = ColumnType::BIGINT;
+    let mut listing = Listing::new(&[
+        ("Table", TEXT),
+        ("Non_unique", number.clone()),
+        ("Key_name", TEXT),
+        ("Seq_in_index", number.clone()),
+        ("Column_name", TEXT),
+        ("Collation", TEXT),
+        ("Cardinality", number.clone()),
+        ("Sub_part", number),
+        ("Packed", TEXT),
+        ("Null", TEXT),
+        ("Index_type", TEXT),
+        ("Comment", TEXT),
+        ("Index_comment", TEXT),
+        ("Visible", TEXT),
+        ("Expression", TEXT),
+        ("INDEX_STATE", TEXT),
+        ("INDEX_PROGRESS", TEXT),
+    ]);
+    if !table.has_hidden_key() {
+        let primary = Shown {
+            name: "PRIMARY",
+            unique: true,
+            comment: "",
+            state: IndexState::Active,
+            percent: 100,
+        };
+        primary.push(&mut listing, table, &table.key);
+    }
+    for index in &table.indexes {
+        Shown::of(index, backfill).push(&mut listing, table, &index.parts);
+    }
+    listing
+}
+
+/// What the rows of one index have in common.
+struct Shown<'a> {
+    name: &'a str,
+    unique: bool,
+    comment: &'a str,
+    state: IndexState,
+    percent: u8,
+}
+
+impl<'a> Shown<'a> {
+    fn of(index: &'a Index, backfill: &Backfill) -> Shown<'a> {
+        Shown {
+            name: &index.name,
+            unique: index.unique,
+            comment: &index.comment,
+            state: index.state,
+            percent: match index.state {
+                IndexState::Active | IndexState::Inactive => 100,
+                IndexState::Building => backfill.percent(index.id).unwrap_or(0),
+                IndexState::Disabled => 0,
+            },
+        }
+    }
+
+    fn push(&self, listing: &mut Listing, table: &Table, parts: &[KeyPart]) {
+        for (position, part) in parts.iter().enumerate() {
+            let Some(column) = table.columns.get(part.column_idx) else {
+                continue;
+            };
+            let direction = match part.direction {
+                Direction::Asc => "A",
+                Direction::Desc => "D",
+            };
+            let disabled = self.state == IndexState::Disabled;
+            listing.push(vec![
+                text(Some(table.name.as_str())),
+                Value::Int(i64::from(!self.unique)),
+                text(Some(self.name)),
+                Value::Int(i64::try_from(position + 1).unwrap_or(i64::MAX)),
+                text(Some(column.name.as_str())),
+                Value::text(direction),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::text(if column.nullable { "YES" } else { "" }),
+                Value::text("KV"),
+                Value::text(if disabled { "disabled" } else { "" }),
+                text(Some(self.comment)),
+                Value::text(if self.state.is_read() { "YES" } else { "NO" }),
+                Value::Null,
+                Value::text(self.state.name()),
+                text(Some(format!("{}%", self.percent))),
+            ]);
+        }
+    }
+}
+
+/// MySQL's word for the part a column has in keys (manual, "SHOW COLUMNS Statement"): in a table
+/// without primary key the first unique index without `NULL` stands for one.
+pub(super) fn key_word(table: &Table, column_idx: usize) -> &'static str {
+    let is_first = |index: &Index| {
+        let first = index.parts.first();
+        first.is_some_and(|part| part.column_idx == column_idx)
+    };
+    let never_null = |index: &&Index| {
+        index.unique
+            && index.parts.iter().all(|part| {
+                let column = table.columns.get(part.column_idx);
+                column.is_some_and(|column| !column.nullable)
+            })
+    };
+    let stand_in = table.indexes.iter().find(never_null);
+    let is_primary = if table.has_hidden_key() {
+        stand_in.is_some_and(|index| index.has_part(column_idx))
+    } else {
+        table.key_position(column_idx).is_some()
+    };
+    let is_alone = |index: &&Index| is_first(index) && index.unique && index.parts.len() == 1;
+    if is_primary {
+        "PRI"
+    } else if table.indexes.iter().any(|index| is_alone(&index)) {
+        "UNI"
+    } else if table.indexes.iter().any(is_first) {
+        "MUL"
+    } else {
+        ""
+    }
+}
