@@ -1,7 +1,7 @@
 //! Every access path gives the same rows: random tables, indexes, rows and queries, read by the
 //! whole table, by the primary key and by each index, in a snapshot with own writes over it.
 //!
-//! Rows and entries are written as `index::changes` says. What is expected is computed from the rows
+//! Rows and entries are written as `write::entries::changes` says. What is expected is computed from the rows
 //! in memory. A failure prints the seed of its case.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use super::rows::{PageEnd, RowSink, RowStream};
 use super::select::{self, Env, Program};
 use super::view::{Overlay, View};
 use super::{tuple, write};
-use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table};
+use crate::catalog::{Column, Computed, Include, Index, IndexId, IndexState, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Result};
@@ -93,6 +93,7 @@ fn add_indexes(case: &mut Case) {
             name: format!("i{at}"),
             unique: case.rng.random_bool(0.4),
             parts,
+            computed: Computed::default(),
             include,
             state: IndexState::Active,
             comment: String::new(),
@@ -120,7 +121,8 @@ impl World {
     fn change(&mut self, key: &Key, new: Option<&Row>) -> Vec<(Space, Key, Option<Vec<u8>>)> {
         let table = Arc::clone(&self.table);
         let old = self.rows.get(key);
-        let changes = index::changes(&table, old.map(Vec::as_slice), new.map(Vec::as_slice));
+        let changes =
+            write::entries::changes(&table, old.map(Vec::as_slice), new.map(Vec::as_slice));
         let changes = changes.unwrap();
         let is_taken = changes.iter().any(|change| {
             let put = change.put.as_ref().filter(|_| change.must_be_absent);

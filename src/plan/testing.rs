@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table, TableId};
+use crate::catalog::{
+    Column, Computed, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
+};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
@@ -120,6 +122,7 @@ fn index(at: usize, def: &ast::IndexDef, columns: &[Column]) -> Index {
             .iter()
             .map(|part| key_part(part, columns))
             .collect(),
+        computed: Computed::default(),
         include: match &def.include {
             ast::Include::None => Include::None,
             ast::Include::All => Include::All,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart, Table};
+use crate::catalog::{Computed, Include, Index, IndexId, IndexState, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::exec::row::{Layout, StoredRow};
 use crate::index::{self, entry};
@@ -59,6 +59,7 @@ fn parse(table: &Table, text: &str) -> Index {
         name: name.to_owned(),
         unique,
         parts: parts.split(',').map(part).collect(),
+        computed: Computed::default(),
         include,
         state: IndexState::of_name(state.trim()).unwrap_or(IndexState::Active),
         comment: String::new(),
@@ -93,7 +94,9 @@ pub(super) async fn check(engine: &dyn Engine, table: &Table, hint: &str) -> usi
         for (key, value) in rows.iter().filter(|_| index.state.is_written()) {
             let row = StoredRow::parse(table, &layout, key, value).unwrap();
             let values = row.to_values().unwrap();
-            let made = entry(table, index, &values).unwrap();
+            let image = crate::sql::computed::image(table, index, &values).unwrap();
+            let Some(image) = image else { continue };
+            let made = entry(table, index, &image).unwrap();
             let lost = rebuilt.insert(made.key.clone(), made.value.clone());
             assert!(
                 lost.is_none(),
