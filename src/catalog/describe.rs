@@ -90,7 +90,7 @@ fn index_line(table: &Table, index: &Index) -> String {
         }
     }
     if let Some(filter) = &index.computed.filter {
-        let _ = write!(line, " WHERE ({filter})");
+        let _ = write!(line, " WHERE {filter}");
     }
     if !index.comment.is_empty() {
         let _ = write!(line, " COMMENT {}", string_literal(&index.comment));
