@@ -376,7 +376,7 @@ fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
         };
         if passes {
             let mut key = Vec::new();
-            tuple::push_order(&mut key, &made.order_by, &ValuesRow(row), &env.ctx).unwrap();
+            tuple::push_order(&mut key, &made.order_by, &ValuesRow(row), &env.ctx).ok()?;
             kept.push((key, row.clone()));
         }
     }
