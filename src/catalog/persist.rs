@@ -383,3 +383,6 @@ impl Fields {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -194,7 +194,10 @@ impl<'a, 'e> Candidate<'a, 'e> {
             }
             Some(view) => {
                 let conditions = view.conditions(request, known);
-                let derived = derive::derive_from(key, (known.0, &conditions), u64::MAX);
+                let mut derived = derive::derive_from(key, (known.0, &conditions), u64::MAX);
+                derived
+                    .residual
+                    .retain(|conjunct| !view.is_satisfied(conjunct));
                 let order = order::of(&view.request(request), whole, &derived.fixed);
                 (derived, order)
             }

@@ -33,6 +33,8 @@ pub(super) struct View {
     conjuncts: Vec<Expr>,
     order_by: Vec<OrderBy>,
     grouping: Option<Vec<Expr>>,
+    /// The conjuncts of the condition of a partial index.
+    predicate: Vec<Expr>,
     /// Why the index cannot be used, whatever the conditions.
     unusable: Option<Reason>,
 }
@@ -65,8 +67,15 @@ impl View {
             conjuncts: Vec::new(),
             order_by: request.order_by.to_vec(),
             grouping: request.grouping.map(<[Expr]>::to_vec),
+            predicate: Vec::new(),
             unusable,
         };
+        if let Some(filter) = &view.bound.filter {
+            match shape::conjuncts(filter, &CONTEXT) {
+                Ok(predicate) => view.predicate = predicate,
+                Err(_) => view.unusable = Some(Reason::Unreadable("damaged")),
+            }
+        }
         if view.unusable.is_none() && view.has_expression_parts() {
             view.rewrite_all(request, conjuncts);
         }
@@ -187,24 +196,22 @@ impl View {
         if let Some(reason) = &self.unusable {
             return Some(reason.clone());
         }
-        let filter = self.bound.filter.as_ref()?;
-        if self.is_implied(filter, known) {
+        if self.is_implied(known) {
             return None;
         }
         let predicate = index.computed.filter.clone().unwrap_or_default();
         Some(Reason::NotImplied { predicate })
     }
 
-    /// Whether every row that satisfies the statement's conjuncts satisfies `filter`.
-    fn is_implied(
-        &self,
-        filter: &Expr,
-        (conjuncts, conditions): (&[Expr], &Conditions<'_>),
-    ) -> bool {
-        let Ok(wanted) = shape::conjuncts(filter, &CONTEXT) else {
-            return false;
-        };
-        let allowed = derive::conditions(&wanted, self.columns(), &CONTEXT);
+    /// Whether every row that has an entry satisfies a conjunct, as it is one of the index's own.
+    pub(super) fn is_satisfied(&self, conjunct: &Expr) -> bool {
+        self.unusable.is_none() && self.predicate.iter().any(|own| same(own, conjunct))
+    }
+
+    /// Whether every row that satisfies the statement's conjuncts satisfies those of the index.
+    fn is_implied(&self, (conjuncts, conditions): (&[Expr], &Conditions<'_>)) -> bool {
+        let wanted = &self.predicate;
+        let allowed = derive::conditions(wanted, self.columns(), &CONTEXT);
         wanted.iter().zip(allowed.iter()).all(|(wanted, allowed)| {
             conjuncts.iter().any(|conjunct| same(conjunct, wanted))
                 || self.follows(allowed, conditions)

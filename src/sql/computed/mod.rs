@@ -346,3 +346,6 @@ impl Row for Values<'_> {
         Ok(value.borrow())
     }
 }
+
+#[cfg(test)]
+mod tests;
