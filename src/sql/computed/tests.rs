@@ -26,6 +26,7 @@ fn part(table: &Arc<Table>, text: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn expressions_are_spelled_or_refused() {
     let table = Arc::new(testing::table(TABLE));
     let cases = [
