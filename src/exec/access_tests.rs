@@ -61,6 +61,7 @@ struct Tally {
     unique: usize,
     whole: usize,
     ordered: usize,
+    ends: usize,
 }
 
 /// Gives a case two more columns, and between one and three indexes.
@@ -277,6 +278,10 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
         count_groups(&mut made, table, columns[0]);
         return made;
     }
+    if case.rng.random_bool(0.2) {
+        least_and_greatest(&mut made, case, table);
+        return made;
+    }
     if case.rng.random_bool(0.6) {
         let order_count = case.rng.random_range(0..=2_usize);
         let shared = case.rng.random_bool(0.3);
@@ -357,6 +362,69 @@ fn count_groups(made: &mut Select, table: &Table, idx: usize) {
     });
 }
 
+/// `SELECT MIN(c), MAX(c)` of a column of a key; the values before it are often given.
+fn least_and_greatest(made: &mut Select, case: &mut Case, table: &Table) {
+    let at = case.rng.random_range(0..=table.indexes.len());
+    let parts = match table.indexes.get(at) {
+        Some(index) => index.parts.clone(),
+        None => table.key.clone(),
+    };
+    let at = case.rng.random_range(0..parts.len());
+    let wanted = column(table, parts[at].column_idx);
+    if matches!(wanted.ty, ColumnType::Enum(_)) {
+        return;
+    }
+    if case.rng.random_bool(0.8) {
+        let equal = parts[..at].iter().map(|part| {
+            let column = column(table, part.column_idx);
+            let value = case.constant(&column);
+            condition(ExprKind::Compare(
+                CompareOp::Equal,
+                Box::new(column),
+                Box::new(value),
+            ))
+        });
+        let equal: Vec<Expr> = equal.collect();
+        made.filter = (!equal.is_empty()).then(|| condition(ExprKind::And(equal)));
+    }
+    let aggregate = |kind| Aggregate {
+        kind,
+        args: vec![wanted.clone()],
+        distinct: false,
+        order_by: Vec::new(),
+        separator: None,
+        ty: wanted.ty.clone(),
+    };
+    let outputs = (0..2).map(|idx| {
+        output(Expr {
+            kind: ExprKind::Column(idx),
+            ..wanted.clone()
+        })
+    });
+    made.outputs = outputs.collect();
+    made.aggregation = Some(Aggregation {
+        keys: Vec::new(),
+        aggregates: vec![aggregate(AggregateKind::Min), aggregate(AggregateKind::Max)],
+    });
+}
+
+/// What the least and the greatest value are, in the order of keys.
+fn ends_of(aggregation: &Aggregation, kept: &[Row]) -> String {
+    let column = &aggregation.aggregates[0].args[0];
+    let ExprKind::Column(idx) = column.kind else {
+        panic!("the end of no column");
+    };
+    let values = kept.iter().map(|row| row[idx].clone());
+    let values = values.filter(|value| !value.is_null()).map(|value| {
+        let mut bytes = Vec::new();
+        tuple::push(&mut bytes, &value, &column.ty, Direction::Asc).unwrap();
+        (bytes, value)
+    });
+    let values: BTreeMap<Vec<u8>, Value<'static>> = values.collect();
+    let of = |end: Option<&Value<'static>>| end.cloned().unwrap_or(Value::Null);
+    shown(&[of(values.values().next()), of(values.values().next_back())])
+}
+
 /// The rows that the filter keeps, in the order of ORDER BY; `None` when it fails on one.
 fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
     let mut kept = Vec::new();
@@ -378,6 +446,9 @@ fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
 /// All results that the query may have as whole: in order, without LIMIT.
 fn expected(made: &Select, kept: &[Row]) -> Vec<String> {
     if let Some(aggregation) = &made.aggregation {
+        if aggregation.keys.is_empty() {
+            return vec![ends_of(aggregation, kept)];
+        }
         let ExprKind::Column(idx) = aggregation.keys[0].kind else {
             panic!("grouped by no column");
         };
@@ -537,6 +608,7 @@ fn note(access: &Access, ordered: bool, tally: &mut Tally) {
             tally.unique += usize::from(matches!(index.entries, Entries::Keys(_)));
             tally.ordered += usize::from(ordered);
         }
+        Access::Ends(_) => tally.ends += 1,
         Access::FullScan => tally.whole += 1,
         Access::Nothing | Access::PointGet(_) | Access::MultiGet(_) | Access::PrefixScan(_) => {}
     }
@@ -573,6 +645,7 @@ fn the_cases_read_every_kind_of_path() {
         tally.unique,
         tally.whole,
         tally.ordered,
+        tally.ends,
     ];
     assert!(kinds.iter().all(|count| 20 < *count), "{tally:?}");
 }

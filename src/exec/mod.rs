@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod check;
 pub mod ddl;
 pub mod elsewhere;
+mod ends;
 pub mod group;
 pub mod ids;
 pub mod locks;
@@ -29,3 +30,5 @@ pub mod write;
 
 #[cfg(test)]
 mod access_tests;
+#[cfg(test)]
+mod advice_tests;

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::ends::EndReader;
 use super::lookup::Lookup;
 use super::row::Layout;
 use super::view::{Batch, View};
@@ -53,6 +54,7 @@ enum Work {
         ranges: VecDeque<KeyRange>,
         reverse: bool,
     },
+    Ends(EndReader),
     Finished,
 }
 
@@ -81,7 +83,7 @@ impl Reader {
         if let Access::Index(access) = &plan.access {
             reader.read_index(table, access)?;
         }
-        reader.work = Work::of(plan);
+        reader.work = Work::of(table, plan);
         Ok(reader)
     }
 
@@ -117,6 +119,7 @@ impl Reader {
                     self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
                 }
                 Work::MultiGet(keys) => self.multi_get(keys).await?,
+                Work::Ends(ends) => self.end(ends).await?,
                 Work::Scan {
                     current,
                     ranges,
@@ -149,6 +152,17 @@ impl Reader {
         );
         if !keys.is_empty() {
             self.work = Work::MultiGet(keys);
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self, mut ends: EndReader) -> Result<()> {
+        let found = ends.next(&self.view).await?;
+        let (batch, layout) = found.unwrap_or((Batch::Rows(Vec::new()), None));
+        self.batch = batch;
+        self.layout = layout;
+        if !ends.is_at_end() {
+            self.work = Work::Ends(ends);
         }
         Ok(())
     }
@@ -211,7 +225,7 @@ impl Reader {
 }
 
 impl Work {
-    fn of(plan: &mut TablePlan) -> Work {
+    fn of(table: &Arc<Table>, plan: &mut TablePlan) -> Work {
         let reverse = plan.reverse;
         let scan = |ranges| Work::Scan {
             current: None,
@@ -233,6 +247,7 @@ impl Work {
                 Entries::Ranges(ranges) => scan(ranges),
             },
             Access::PrefixScan(prefix) => scan(prefix.ranges),
+            Access::Ends(ends) => Work::Ends(EndReader::new(table, ends.seeks)),
             Access::FullScan => scan(vec![KeyRange::all()]),
         }
     }
@@ -242,8 +257,10 @@ impl Work {
 pub fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
     match plan.access {
         Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
-        Access::MultiGet(_) | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => {
-            View::At(engine.snapshot(), None)
-        }
+        Access::MultiGet(_)
+        | Access::PrefixScan(_)
+        | Access::Index(_)
+        | Access::Ends(_)
+        | Access::FullScan => View::At(engine.snapshot(), None),
     }
 }

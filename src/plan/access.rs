@@ -12,11 +12,11 @@ use super::derive::shape;
 use super::refusal::Refusal;
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{paths, point, points, residual};
+use super::{ends, paths, point, points, residual};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
-use crate::sql::bound::{Hints, OrderBy};
+use crate::sql::bound::{Aggregate, Hints, KeyRef, OrderBy};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
 use crate::types::Value;
@@ -74,6 +74,8 @@ pub struct Request<'a> {
     pub filter: Option<&'a Expr>,
     /// The keys of `GROUP BY`; empty for aggregates without it; `None` when nothing is grouped.
     pub grouping: Option<&'a [Expr]>,
+    /// The aggregates of the groups.
+    pub aggregates: &'a [Aggregate],
     /// `ORDER BY`: over the table's row, or over the grouped row when `grouping` is given.
     pub order_by: &'a [OrderBy],
     /// `LIMIT`, evaluated.
@@ -105,6 +107,8 @@ pub enum Access {
     PrefixScan(PrefixScan),
     /// Entries of an index, and the rows that they belong to.
     Index(IndexAccess),
+    /// The first or last row of each of a few spans.
+    Ends(Ends),
     /// Every row.
     FullScan,
 }
@@ -156,6 +160,28 @@ pub enum Entries {
     Keys(Vec<Key>),
     /// Those in these encoded ranges, ascending, apart from each other.
     Ranges(Vec<KeyRange>),
+}
+
+/// The first or last row of each of a few spans: `MIN` and `MAX`. A row may be found twice.
+#[derive(Debug, Clone)]
+pub struct Ends {
+    /// Where they are, in no order.
+    pub seeks: Vec<Seek>,
+}
+
+/// The first or last row of a range of keys, if there is one.
+#[derive(Debug, Clone)]
+pub struct Seek {
+    /// The key that is read.
+    pub key: KeyRef,
+    /// The encoded range.
+    pub range: KeyRange,
+    /// The same as span, for people.
+    pub span: Span,
+    /// Whether the last one is wanted, not the first.
+    pub is_last: bool,
+    /// Whether no row need be looked up.
+    pub covering: bool,
 }
 
 /// How one table is read, and what remains to be done with its rows.
@@ -255,6 +281,12 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
     let best = all.best(request);
+    if !best.has_full_keys()
+        && let Some(ends) = ends::of(request, (&all, conjuncts))?
+    {
+        let verdicts = ends::verdicts(request, (&all, &ends));
+        return Ok(TablePlan::ends(ends, verdicts));
+    }
     let access = candidates::access(best, request)?;
     let is_full = matches!(access, Access::FullScan);
     let is_one_row = access.is_one_row();
@@ -306,9 +338,11 @@ impl Access {
         match self {
             Access::PointGet(_) => true,
             Access::Index(index) => index.is_one_key(),
-            Access::Nothing | Access::MultiGet(_) | Access::PrefixScan(_) | Access::FullScan => {
-                false
-            }
+            Access::Nothing
+            | Access::MultiGet(_)
+            | Access::PrefixScan(_)
+            | Access::Ends(_)
+            | Access::FullScan => false,
         }
     }
 }
@@ -362,6 +396,21 @@ impl TablePlan {
                 reason,
             }],
             refusal: None,
+        }
+    }
+
+    /// The plan of `MIN` and `MAX` by seeks.
+    fn ends(ends: Ends, verdicts: Vec<Verdict>) -> TablePlan {
+        TablePlan {
+            access: Access::Ends(ends),
+            reverse: false,
+            residual: None,
+            ordered: true,
+            grouped_in_order: true,
+            rows_wanted: None,
+            parts_used: 0,
+            refusal: None,
+            verdicts,
         }
     }
 

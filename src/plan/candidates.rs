@@ -97,7 +97,7 @@ impl<'a, 'e> Candidates<'a, 'e> {
 
     /// The best candidate; the primary key when nothing bounds any.
     pub(super) fn best(&self, request: &Request<'_>) -> &Candidate<'a, 'e> {
-        let allowed = || self.all().filter(|one| one.forbidden.is_none());
+        let allowed = || self.each().filter(|one| one.forbidden.is_none());
         if let Some(best) = allowed()
             .filter(|one| one.is_bounded())
             .max_by_key(|one| one.merit)
@@ -114,7 +114,8 @@ impl<'a, 'e> Candidates<'a, 'e> {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
+    /// All, the primary key first.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
         std::iter::once(&self.primary).chain(&self.indexes)
     }
 }
@@ -239,6 +240,11 @@ impl<'a, 'e> Candidate<'a, 'e> {
                     && !point.iter().any(Value::is_null)
             })
         })
+    }
+
+    /// Whether it finds rows by their full keys.
+    pub(super) fn has_full_keys(&self) -> bool {
+        self.merit.full != Full::No
     }
 
     /// Whether spans bound what is read.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes,
-//! `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
+//! `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
 //! told instead of a full scan, `verdict` why, and `explain` shows it all.
@@ -13,6 +13,7 @@ mod candidates;
 pub mod cut;
 pub mod derive;
 pub mod domain;
+mod ends;
 pub mod explain;
 mod order;
 mod paths;
@@ -31,8 +32,8 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request,
-    TablePlan, explain_table, plan_table,
+    Access, Ends, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request,
+    Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
 pub use explain::{Explained, Format, explain};

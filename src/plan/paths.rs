@@ -120,6 +120,7 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
             Entries::Ranges(_) => Reason::InOrder,
         },
         Access::PrefixScan(_) => bounded(request, candidate),
+        Access::Ends(_) => Reason::Ends,
         Access::FullScan => Reason::NotNeeded,
     }
 }
@@ -129,20 +130,19 @@ fn not_taken(
     candidate: &Candidate<'_, '_>,
     best: &Candidate<'_, '_>,
 ) -> Reason {
-    if let Some(reason) = &candidate.forbidden {
-        return reason.clone();
-    }
-    if !candidate.is_bounded() {
-        return refusal::first_column(
-            request,
-            &candidate.derived,
-            first_column(request, candidate),
-        );
-    }
-    Reason::Worse {
+    unfit(request, candidate).unwrap_or_else(|| Reason::Worse {
         than: of_key(request.table, best.key).to_string(),
         because: best.advantage(candidate),
+    })
+}
+
+/// Why a candidate would not do, whatever the others are; `None` when it would.
+pub(super) fn unfit(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<Reason> {
+    if let Some(reason) = &candidate.forbidden {
+        return Some(reason.clone());
     }
+    let first = first_column(request, candidate);
+    (!candidate.is_bounded()).then(|| refusal::first_column(request, &candidate.derived, first))
 }
 
 fn first_column(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<usize> {

@@ -112,6 +112,7 @@ impl Refusal {
             | Reason::Bounded { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
+            | Reason::Ends
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)
@@ -142,6 +143,7 @@ impl Refusal {
                 | Reason::Bounded { .. }
                 | Reason::Worse { .. }
                 | Reason::InOrder
+                | Reason::Ends
                 | Reason::NotNeeded
                 | Reason::Permitted(_)
                 | Reason::Refused => write!(f, "; {path} {reason}")?,
@@ -188,6 +190,7 @@ impl Refusal {
             | Reason::Bounded { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
+            | Reason::Ends
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)

@@ -76,6 +76,8 @@ pub enum Reason {
     },
     /// Nothing bounds what is read but LIMIT, and it gives the order.
     InOrder,
+    /// MIN and MAX are the first and the last of its spans.
+    Ends,
     /// A hint names it to be ignored.
     Ignored,
     /// A hint names other indexes.
@@ -105,6 +107,8 @@ pub enum Advantage {
     Order,
     /// A range bounds one column more.
     Range,
+    /// MIN and MAX are the first and the last of its spans.
+    Ends,
     /// Nothing: it comes first.
     Place,
 }
@@ -205,6 +209,7 @@ impl fmt::Display for Reason {
             ),
             Reason::Worse { than, because } => write!(f, "would do, but {than} {because}"),
             Reason::InOrder => f.write_str("gives the order, and LIMIT bounds what is read"),
+            Reason::Ends => f.write_str("has what is asked for at the ends of its spans"),
             Reason::Ignored => f.write_str("ignored by a hint"),
             Reason::NotNamed => f.write_str("a hint names other indexes"),
             Reason::Unreadable(state) => write!(f, "is {state}"),
@@ -237,7 +242,8 @@ impl Reason {
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
             | Reason::Worse { .. }
-            | Reason::InOrder => true,
+            | Reason::InOrder
+            | Reason::Ends => true,
             Reason::Contradiction
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }
@@ -261,6 +267,7 @@ impl fmt::Display for Advantage {
             Advantage::Covering => "needs no lookup of rows",
             Advantage::Order => "gives the order",
             Advantage::Range => "is bounded by a range too",
+            Advantage::Ends => "has what is asked for at the ends of its spans",
             Advantage::Place => "comes first",
         })
     }

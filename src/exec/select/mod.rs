@@ -136,15 +136,15 @@ fn with_request(
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let wants_all = select.distinct || (select.having.is_some() && select.aggregation.is_none());
-    let grouping = select
-        .aggregation
-        .as_ref()
-        .map(|aggregation| aggregation.keys.as_slice());
+    let aggregation = select.aggregation.as_ref();
+    let grouping = aggregation.map(|aggregation| aggregation.keys.as_slice());
+    let aggregates = aggregation.map(|aggregation| aggregation.aggregates.as_slice());
     planner(&plan::Request {
         table,
         purpose: Purpose::Select,
         filter: select.filter.as_ref(),
         grouping,
+        aggregates: aggregates.unwrap_or_default(),
         order_by: &select.order_by,
         limit: limits.limit.filter(|_| !wants_all),
         offset: limits.offset,

@@ -103,6 +103,7 @@ impl<'a> Target<'a> {
             purpose: self.purpose,
             filter: self.filter,
             grouping: None,
+            aggregates: &[],
             order_by: self.order_by,
             limit: limits.limit,
             offset: 0,
@@ -303,7 +304,11 @@ impl<'a> Finder<'a> {
                 Ok(())
             }
             // The rows of index entries are known, and locked, when they were read.
-            Access::Nothing | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => Ok(()),
+            Access::Nothing
+            | Access::PrefixScan(_)
+            | Access::Index(_)
+            | Access::Ends(_)
+            | Access::FullScan => Ok(()),
         }
     }
 

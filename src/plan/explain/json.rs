@@ -3,7 +3,7 @@
 
 use super::json_text::Json;
 use super::steps::Scope;
-use super::{Explained, Source, Statement, Step, traditional};
+use super::{Explained, Source, Statement, Step, seek_text, traditional};
 use crate::plan::access::{Access, Entries};
 use crate::plan::paths;
 
@@ -40,6 +40,15 @@ fn body(explained: &Explained<'_>) -> Members {
     };
     if let Some(message) = traditional::empty_message(source) {
         return vec![("message", Json::text(message))];
+    }
+    if let Access::Ends(ends) = &source.plan.access {
+        let seeks = ends.seeks.iter();
+        let seeks = seeks.map(|seek| Json::Text(seek_text(seek, source, explained.zone)));
+        return vec![
+            ("message", Json::text(traditional::OPTIMIZED_AWAY)),
+            ("seeks", Json::List(seeks.collect())),
+            ("paths", Json::List(paths(source))),
+        ];
     }
     let mut members = vec![("table", Json::Object(table(explained, source)))];
     let mut scope = Scope::of(explained);
@@ -166,6 +175,7 @@ fn path_name(access: &Access) -> &'static str {
             Entries::Keys(_) => "IndexGet",
             Entries::Ranges(_) => "IndexScan",
         },
+        Access::Ends(_) => "Ends",
         Access::FullScan => "FullScan",
     }
 }
@@ -181,7 +191,7 @@ fn spans(explained: &Explained<'_>, source: &Source<'_>) -> Vec<Json> {
             .collect()
     };
     match &source.plan.access {
-        Access::Nothing | Access::FullScan => Vec::new(),
+        Access::Nothing | Access::Ends(_) | Access::FullScan => Vec::new(),
         Access::PointGet(get) => texts(&[get.span()]),
         Access::MultiGet(gets) => texts(&gets.spans),
         Access::PrefixScan(scan) => texts(&scan.spans),

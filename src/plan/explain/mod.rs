@@ -10,7 +10,8 @@ mod steps;
 mod traditional;
 mod tree;
 
-use super::access::{Access, Entries, IndexAccess, TablePlan};
+use super::access::{Access, Entries, IndexAccess, Seek, TablePlan};
+use super::paths;
 use super::span::Span;
 use crate::catalog::{Index, KeyPart, Table};
 use crate::sql::bound::{Aggregate, OrderBy};
@@ -199,6 +200,7 @@ impl Source<'_> {
                 Entries::Keys(keys) => u64::try_from(keys.len()).ok(),
                 Entries::Ranges(_) => self.rows_estimate,
             },
+            Access::Ends(ends) => u64::try_from(ends.seeks.len()).ok(),
             Access::PrefixScan(_) | Access::FullScan => self.rows_estimate,
         }
     }
@@ -206,7 +208,7 @@ impl Source<'_> {
     /// MySQL's word for the access.
     fn access_type(&self) -> Option<&'static str> {
         match &self.plan.access {
-            Access::Nothing => None,
+            Access::Nothing | Access::Ends(_) => None,
             Access::PointGet(_) => Some("const"),
             Access::PrefixScan(scan) => Some(span_type(&scan.spans)),
             Access::Index(index) => Some(match &index.entries {
@@ -227,6 +229,7 @@ impl Source<'_> {
             | Access::PointGet(_)
             | Access::MultiGet(_)
             | Access::PrefixScan(_)
+            | Access::Ends(_)
             | Access::FullScan => None,
         }
     }
@@ -260,6 +263,14 @@ impl Source<'_> {
         let count = is_whole.unwrap_or(self.plan.parts_used.max(1));
         parts.into_iter().take(count).collect()
     }
+}
+
+/// `the first of [/1] by index i, then its row`
+fn seek_text(seek: &Seek, source: &Source<'_>, zone: &Zone) -> String {
+    let end = if seek.is_last { "last" } else { "first" };
+    let by = paths::of_key(source.table, seek.key);
+    let then = if seek.covering { "" } else { ", then its row" };
+    format!("the {end} of {} by {by}{then}", seek.span.text(zone))
 }
 
 /// MySQL's word for a scan of these spans.

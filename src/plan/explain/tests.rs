@@ -75,6 +75,10 @@ fn request<'a>(
         },
         filter: wanted.filter.as_ref(),
         grouping: wanted.aggregation.as_ref().map(|one| one.keys.as_slice()),
+        aggregates: wanted
+            .aggregation
+            .as_ref()
+            .map_or(&[], |one| one.aggregates.as_slice()),
         order_by: &wanted.order_by,
         limit: wanted.limit.filter(|_| !wanted.distinct),
         offset: wanted.offset,

@@ -9,6 +9,8 @@ use crate::plan::verdict::Reason;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, ResultColumn};
 
+/// What MySQL says when MIN and MAX are read off the ends of keys.
+pub(super) const OPTIMIZED_AWAY: &str = "Select tables optimized away";
 /// Bytes of the longest character.
 const CHAR_BYTES: u32 = 4;
 /// A percentage, shown as MySQL shows it: `100.00`.
@@ -93,6 +95,9 @@ fn extra(explained: &Explained<'_>) -> Vec<&'static str> {
     };
     if let Some(message) = empty_message(source) {
         return vec![message];
+    }
+    if let Access::Ends(_) = &source.plan.access {
+        return vec![OPTIMIZED_AWAY];
     }
     let mut extra = Vec::new();
     if source.plan.residual.is_some() {

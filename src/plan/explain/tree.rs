@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::steps::Scope;
-use super::{Explained, Source, Statement, Step, Write};
+use super::{Explained, Source, Statement, Step, Write, seek_text};
 use crate::plan::access::{Access, Entries, IndexAccess};
 use crate::plan::span::Span;
 
@@ -95,6 +95,14 @@ fn amount(source: &Source<'_>) -> String {
         Access::MultiGet(gets) => format!("{about} by {} keys", gets.keys.len()),
         Access::PrefixScan(scan) => format!("{about} in {}", counted(scan.ranges.len(), "span")),
         Access::Index(index) => index_amount(source, index, estimate),
+        Access::Ends(ends) => {
+            let count = ends.seeks.len();
+            format!(
+                "at most {} by {}",
+                counted(count, "row"),
+                counted(count, "seek")
+            )
+        }
         Access::FullScan => match (wanted, estimate) {
             (Some(wanted), _) => format!("at most {}", rows(wanted)),
             (None, Some(count)) => format!("all rows (about {count})"),
@@ -170,6 +178,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
                 | Access::Nothing
                 | Access::MultiGet(_)
                 | Access::PrefixScan(_)
+                | Access::Ends(_)
                 | Access::FullScan => {
                     if source.plan.reverse {
                         "returns them in reverse key order"
@@ -235,6 +244,13 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
             ));
             span_lines(&index.spans, explained, &mut lines);
         }
+        Access::Ends(ends) => {
+            let seeks = counted(ends.seeks.len(), "seek");
+            lines.push(format!("Ends of {name}: {seeks}"));
+            let shown = ends.seeks.iter().take(SPANS_SHOWN_MAX);
+            lines.extend(shown.map(|seek| seek_text(seek, source, explained.zone)));
+            hidden_line(ends.seeks.len(), &mut lines);
+        }
         Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
     }
     steps.push(lines);
@@ -246,7 +262,11 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
 fn span_lines(spans: &[Span], explained: &Explained<'_>, lines: &mut Vec<String>) {
     let shown = spans.iter().take(SPANS_SHOWN_MAX);
     lines.extend(shown.map(|span| span.text(explained.zone)));
-    let hidden = spans.len().saturating_sub(SPANS_SHOWN_MAX);
+    hidden_line(spans.len(), lines);
+}
+
+fn hidden_line(count: usize, lines: &mut Vec<String>) {
+    let hidden = count.saturating_sub(SPANS_SHOWN_MAX);
     if 0 < hidden {
         lines.push(format!("… and {hidden} more"));
     }

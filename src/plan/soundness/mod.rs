@@ -205,6 +205,7 @@ fn check_points(seed: u64) {
         purpose: Purpose::Select,
         filter: Some(&filter),
         grouping: None,
+        aggregates: &[],
         order_by: &order_by,
         limit: Some(7),
         offset: 1,

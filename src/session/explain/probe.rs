@@ -42,6 +42,7 @@ pub(super) async fn rows(
             Entries::Keys(keys) => return Ok(u64::try_from(keys.len()).ok()),
             Entries::Ranges(ranges) => ranges.as_slice(),
         },
+        Access::Ends(ends) => return Ok(u64::try_from(ends.seeks.len()).ok()),
         Access::FullScan => all.as_slice(),
     };
     let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
@@ -51,6 +52,7 @@ pub(super) async fn rows(
         | Access::PointGet(_)
         | Access::MultiGet(_)
         | Access::PrefixScan(_)
+        | Access::Ends(_)
         | Access::FullScan => None,
     };
     let space = space.unwrap_or_else(|| write::space(table));
