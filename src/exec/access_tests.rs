@@ -16,6 +16,7 @@ use super::cancel::CancelToken;
 use super::row::ValuesRow;
 use super::rows::{PageEnd, RowSink, RowStream};
 use super::select::{self, Env, Program};
+use super::testing::Server;
 use super::view::{Overlay, View};
 use super::{tuple, write};
 use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table};
@@ -207,7 +208,7 @@ fn shown(values: &[Value<'_>]) -> String {
 }
 
 async fn run(select: &Select, env: Env) -> Result<(Vec<String>, u64)> {
-    let mut stream = select::open(Arc::new(Program::new(select.clone())), env)?;
+    let mut stream = select::open(Arc::new(Program::new(select.clone())), env).await?;
     let mut texts = Texts::default();
     while stream.next_page(&mut texts).await? == PageEnd::More {}
     Ok((texts.0, stream.rows_read()))
@@ -572,7 +573,7 @@ async fn compare(
     let env = world.env(zone);
     let program = Program::new(made.clone());
     let filter = made.filter.as_ref();
-    let plan = match select::explain(&program, &world.table, &env) {
+    let plan = match select::explain(&program, &world.table, &env).await {
         Ok(plan) => plan,
         Err(error) if error.code() == Code::TooBigSelect => return,
         Err(error) => panic!("seed {seed}: {error}"),
@@ -690,6 +691,75 @@ fn limit_ends_the_reading_of_an_index_and_of_the_rows() {
         let (rows, _) = run(&made, world.env("+00:00")).await.unwrap();
         let kept = kept(&world, &made, &world.env("+00:00")).unwrap();
         assert_eq!(rows, expected(&made, &kept)[..1500]);
+    });
+}
+
+/// Rows of a table of two indexes: `a` has one value, `b` has many.
+const UNEVEN_ROWS: usize = 1500;
+
+async fn uneven() -> Server {
+    let server = Server::refusing().await;
+    let create = "CREATE TABLE t (p INT, k INT, a INT, b INT, c INT, PRIMARY KEY (p, k), \
+                  INDEX ia (a), INDEX ib (b))";
+    server.run(create).await.unwrap();
+    let rows = (0..UNEVEN_ROWS).map(|k| format!("(1, {k}, 5, {}, {k})", k / 3));
+    let rows: Vec<String> = rows.collect();
+    let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+    server.run(&insert).await.unwrap();
+    server
+}
+
+/// What EXPLAIN ANALYZE tells.
+async fn told(server: &Server, query: &str) -> String {
+    let told = server.run(&format!("EXPLAIN ANALYZE {query}")).await;
+    told.unwrap()[0][0].clone()
+}
+
+#[test]
+fn the_index_of_fewer_rows_is_read() {
+    block_on(async {
+        let server = uneven().await;
+        let text = told(&server, "SELECT * FROM t WHERE a = 5 AND b = 7").await;
+        assert!(text.contains("Measured: read 3 rows, returned 3"), "{text}");
+        assert!(
+            text.contains(
+                "- index \"ia\" (a): would do, but index \"ib\" (b) reads about 3 rows against 1"
+            ),
+            "{text}"
+        );
+        let text = told(&server, "SELECT * FROM t WHERE p = 1 AND b = 7").await;
+        assert!(text.contains("Measured: read 3 rows, returned 3"), "{text}");
+        // One row is few enough: nobody counts on.
+        let text = told(&server, "SELECT * FROM t WHERE a = 6 AND b = 7").await;
+        assert!(text.contains("Measured: read 0 rows"), "{text}");
+        assert!(text.contains("reads about 1 row, few enough"), "{text}");
+    });
+}
+
+#[test]
+fn writes_find_their_rows_by_the_index_of_fewer_too() {
+    block_on(async {
+        let server = uneven().await;
+        server.run("BEGIN").await.unwrap();
+        server
+            .run("UPDATE t SET b = -1 WHERE k < 2 AND p = 1")
+            .await
+            .unwrap();
+        let text = server
+            .run("EXPLAIN FORMAT=TREE DELETE FROM t WHERE a = 5 AND b = -1")
+            .await;
+        let text = &text.unwrap()[0][0];
+        assert!(text.contains("+ index \"ib\" (b)"), "{text}");
+        server
+            .run("DELETE FROM t WHERE a = 5 AND b = -1")
+            .await
+            .unwrap();
+        server.run("COMMIT").await.unwrap();
+        let left = server
+            .run("SELECT COUNT(*) FROM t WHERE p = 1")
+            .await
+            .unwrap();
+        assert_eq!(left[0][0], (UNEVEN_ROWS - 2).to_string());
     });
 }
 

@@ -20,6 +20,7 @@ pub mod read;
 pub mod ready;
 pub mod row;
 pub mod rows;
+pub mod sample;
 pub mod select;
 pub mod sort;
 mod testing;

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::candidates::{self, Candidates};
 use super::cut::KeyParts;
 use super::derive::shape;
+use super::doubt::{Choice, Doubt, Estimates};
 use super::refusal::Refusal;
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
@@ -92,6 +93,8 @@ pub struct Request<'a> {
     pub ctx: &'a EvalContext,
     /// What is permitted.
     pub policy: &'a Policy,
+    /// What is known about the number of rows.
+    pub estimates: Estimates<'a>,
 }
 
 /// How the rows of one table are fetched.
@@ -206,6 +209,9 @@ pub struct TablePlan {
     pub parts_used: usize,
     /// Why a full scan is not permitted; only ever `Some` from [`explain_table`].
     pub refusal: Option<Refusal>,
+    /// What to count, and then to plan again: only where [`Estimates::Offered`]. The plan is good as
+    /// it is, and may not be the best.
+    pub doubt: Option<Doubt>,
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -280,7 +286,8 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     let Some(all) = Candidates::of(request, conjuncts) else {
         return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
-    let best = all.best(request);
+    let choice = Choice::of(request, &all);
+    let best = choice.best;
     if !best.has_full_keys()
         && let Some(ends) = ends::of(request, (&all, conjuncts))?
     {
@@ -295,7 +302,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     let is_refused = is_full && permission.is_none();
     // Nobody reads why a plan that is run was chosen.
     let verdicts = if is_refused || detail == Detail::Explain {
-        paths::verdicts(request, (&all, best), (&access, permission))
+        paths::verdicts(request, (&all, &choice), (&access, permission))
     } else {
         Vec::new()
     };
@@ -311,6 +318,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
             .filter(|_| request.grouping.is_none() && ordered)
             .map(|limit| limit.saturating_add(request.offset)),
         parts_used: best.derived.parts_used,
+        doubt: choice.doubt(request)?,
         access,
     })
 }
@@ -396,6 +404,7 @@ impl TablePlan {
                 reason,
             }],
             refusal: None,
+            doubt: None,
         }
     }
 
@@ -410,6 +419,7 @@ impl TablePlan {
             rows_wanted: None,
             parts_used: 0,
             refusal: None,
+            doubt: None,
             verdicts,
         }
     }
@@ -426,6 +436,7 @@ impl TablePlan {
             parts_used: request.table.key.len(),
             verdicts: Vec::new(),
             refusal: None,
+            doubt: None,
         }
     }
 }

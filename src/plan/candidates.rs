@@ -5,11 +5,10 @@
 //!   an index            when it can be read, no hint forbids it, and spans bound it
 //!   an index, unbound   when there is no condition, it gives the order, and LIMIT ends the reading
 //! ```
-//! The choice goes by rule, not by cost; [`Merit`] is the rule. Where it cannot tell, an estimate
-//! could decide between candidates of equal merit in [`Candidates::best`].
+//! The choice goes by rule, not by cost; [`Merit`] is the rule. Where it cannot tell, `doubt` does.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use super::access::{
     Access, Entries, IndexAccess, MultiGet, PointGet, PrefixScan, Request, permission,
@@ -247,6 +246,19 @@ impl<'a, 'e> Candidate<'a, 'e> {
         self.merit.full != Full::No
     }
 
+    /// Whether it gives the order that is asked for, or none is.
+    pub(super) fn is_ordered_for(&self, request: &Request<'_>) -> bool {
+        request.grouping.is_none() && self.order.ordered
+    }
+
+    /// The columns that bound its spans.
+    pub(super) fn bound_columns(&self) -> impl Iterator<Item = usize> + Clone {
+        // Spans that a limit made wider than even the first column allows are bounded by it.
+        let count = self.derived.parts_used.max(1).min(self.span_parts_count);
+        let parts = self.order_parts.iter().take(count);
+        parts.map(|part| part.column_idx)
+    }
+
     /// Whether spans bound what is read.
     pub(super) fn is_bounded(&self) -> bool {
         match &self.derived.keys {
@@ -266,6 +278,11 @@ impl<'a, 'e> Candidate<'a, 'e> {
             && request.grouping.is_none()
             && conjuncts.is_empty()
             && permission(request, conjuncts, true).is_some()
+    }
+
+    /// Which of two the rules prefer: the greater one.
+    pub(super) fn compare(&self, other: &Candidate<'_, '_>) -> Ordering {
+        self.merit.cmp(&other.merit)
     }
 
     /// What `self` has that `other` has not, when it is the better one.
@@ -388,6 +405,20 @@ fn primary_access(
             ranges: ranges(spans, key)?,
             spans: spans.to_vec(),
         })),
+    }
+}
+
+/// The encoded ranges that a bounded candidate reads.
+///
+/// # Errors
+/// A value that does not fit its key part: an internal error.
+pub(super) fn bounded_ranges(
+    candidate: &Candidate<'_, '_>,
+    table: &Table,
+) -> Result<Vec<KeyRange>> {
+    match &candidate.derived.keys {
+        Keys::Nothing | Keys::TooMany(_) => Ok(Vec::new()),
+        Keys::Spans(spans) => ranges(spans, candidate.span_key(table)),
     }
 }
 

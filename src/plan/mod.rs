@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes,
+//! `doubt` says what to count where that does not tell,
 //! `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
@@ -13,6 +14,7 @@ mod candidates;
 pub mod cut;
 pub mod derive;
 pub mod domain;
+pub mod doubt;
 mod ends;
 pub mod explain;
 mod order;
@@ -36,5 +38,6 @@ pub use access::{
     Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
+pub use doubt::{Doubt, Estimate, Estimates};
 pub use explain::{Explained, Format, explain};
 pub use span::Span;

@@ -3,6 +3,7 @@
 use super::access::{Access, Entries, Request};
 use super::candidates::{Candidate, Candidates};
 use super::derive::Keys;
+use super::doubt::Choice;
 use super::refusal;
 use super::span::Span;
 use super::text;
@@ -73,21 +74,21 @@ pub(super) fn of_point(request: &Request<'_>) -> Vec<Verdict> {
 /// Of all candidates, one of which is the best.
 pub(super) fn verdicts(
     request: &Request<'_>,
-    (all, best): (&Candidates<'_, '_>, &Candidate<'_, '_>),
+    (all, choice): (&Candidates<'_, '_>, &Choice<'_, '_, '_>),
     (access, permission): (&Access, Option<Permission>),
 ) -> Vec<Verdict> {
     let is_full = matches!(access, Access::FullScan);
     let candidates = std::iter::once(&all.primary).chain(&all.indexes);
     let mut verdicts: Vec<Verdict> = candidates
         .map(|candidate| {
-            let is_taken = !is_full && candidate.key == best.key;
+            let is_taken = !is_full && candidate.key == choice.best.key;
             Verdict {
                 path: of_key(request.table, candidate.key),
                 is_taken,
                 reason: if is_taken {
                     taken(request, candidate, access)
                 } else {
-                    not_taken(request, candidate, best)
+                    not_taken(request, candidate, choice)
                 },
             }
         })
@@ -128,11 +129,14 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
 fn not_taken(
     request: &Request<'_>,
     candidate: &Candidate<'_, '_>,
-    best: &Candidate<'_, '_>,
+    choice: &Choice<'_, '_, '_>,
 ) -> Reason {
-    unfit(request, candidate).unwrap_or_else(|| Reason::Worse {
-        than: of_key(request.table, best.key).to_string(),
-        because: best.advantage(candidate),
+    unfit(request, candidate).unwrap_or_else(|| {
+        let (than, because) = choice.better_than(candidate);
+        Reason::Worse {
+            than: of_key(request.table, than).to_string(),
+            because,
+        }
     })
 }
 

@@ -109,6 +109,15 @@ pub enum Advantage {
     Range,
     /// MIN and MAX are the first and the last of its spans.
     Ends,
+    /// It reads fewer rows.
+    Rows {
+        /// About how many it reads.
+        rows: u64,
+        /// About how many the other reads; `None` when it was not counted, as these are few.
+        against: Option<u64>,
+        /// Whether the other must look up rows, and this one not.
+        is_looked_up: bool,
+    },
     /// Nothing: it comes first.
     Place,
 }
@@ -261,6 +270,22 @@ impl Reason {
 
 impl fmt::Display for Advantage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Advantage::Rows {
+            rows,
+            against,
+            is_looked_up,
+        } = self
+        {
+            let plural = if *rows == 1 { "" } else { "s" };
+            write!(f, "reads about {rows} row{plural}")?;
+            return match against {
+                Some(against) if *is_looked_up => {
+                    write!(f, " against {against} entries and their rows")
+                }
+                Some(against) => write!(f, " against {against}"),
+                None => f.write_str(", few enough"),
+            };
+        }
         f.write_str(match self {
             Advantage::FullKeys => "has full keys",
             Advantage::EqualParts => "has values for more columns",
@@ -268,6 +293,7 @@ impl fmt::Display for Advantage {
             Advantage::Order => "gives the order",
             Advantage::Range => "is bounded by a range too",
             Advantage::Ends => "has what is asked for at the ends of its spans",
+            Advantage::Rows { .. } => "reads fewer rows",
             Advantage::Place => "comes first",
         })
     }

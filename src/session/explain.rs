@@ -80,7 +80,7 @@ impl Session {
         let select = &program.select;
         let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
         let planned = match &select.table {
-            Some(table) => Some((table, select::explain(program, table, env)?)),
+            Some(table) => Some((table, select::explain(program, table, env).await?)),
             None => None,
         };
         let rows_estimate = match &planned {
@@ -113,10 +113,10 @@ impl Session {
         statement: Kind,
         (env, format): (&crate::exec::write::Env, Format),
     ) -> Result<Reply> {
-        let plan = target.explain(&env.ctx, &env.policy)?;
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
+        let plan = target.explain(env, view.clone()).await?;
         let rows_estimate = probe::rows(&self.shared.engine, view, (target.table, &plan)).await?;
         let limits = select::row_limits(target.limit, None, &env.ctx)?;
         let mut steps = Vec::new();
@@ -157,7 +157,7 @@ impl Session {
         let mut run = self.select_env(env.ctx.parameters.clone());
         run.view.clone_from(&env.view);
         let began = Instant::now();
-        let mut stream: SelectStream = select::open(Arc::clone(program), run)?;
+        let mut stream: SelectStream = select::open(Arc::clone(program), run).await?;
         let mut counted = Counted(0);
         while stream.next_page(&mut counted).await? == PageEnd::More {}
         Ok(Measured {

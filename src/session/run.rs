@@ -185,7 +185,7 @@ impl Session {
         }
         let env = self.select_env(parameters);
         self.heed(&program.select.hints);
-        let stream = select::open(Arc::clone(program), env)?;
+        let stream = select::open(Arc::clone(program), env).await?;
         let zone = self.settings.zone.clone();
         Ok(Reply::Rows(ResultSet {
             columns,

@@ -12,11 +12,12 @@ use std::sync::Arc;
 pub use self::stream::SelectStream;
 use super::cancel::CancelToken;
 use super::row::Layout;
+use super::sample;
 use super::view::View;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::kv::Engine;
-use crate::plan::{self, Policy, Purpose, TablePlan};
+use crate::plan::{self, Doubt, Estimates, Policy, Purpose, TablePlan};
 use crate::sql::bound::Select;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
@@ -114,23 +115,42 @@ fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
 ///
 /// # Errors
 /// Refusals of dialect §2 and §3.
-pub fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
-    with_request(program, table, env, plan::plan_table)
+fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(program, table, env, (plan::plan_table, Estimates::Offered))
 }
 
-/// As [`plan()`], for EXPLAIN: a refused full scan is a plan too.
+/// Counts what a plan is in doubt about, and plans again.
+async fn settle(
+    program: &Program,
+    table: &Table,
+    (env, doubt): (&Env, &Doubt),
+    planner: Planner,
+) -> Result<TablePlan> {
+    let estimates = sample::settle(&env.engine, env.view.clone(), (table, doubt)).await?;
+    with_request(program, table, env, (planner, Estimates::Given(&estimates)))
+}
+
+/// The plan of a SELECT for EXPLAIN: a refused full scan is a plan too.
 ///
 /// # Errors
 /// 1104 for too many keys.
-pub fn explain(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
-    with_request(program, table, env, plan::explain_table)
+pub async fn explain(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
+    let planner = plan::explain_table;
+    let plan = with_request(program, table, env, (planner, Estimates::Offered))?;
+    match &plan.doubt {
+        Some(doubt) => settle(program, table, (env, doubt), planner).await,
+        None => Ok(plan),
+    }
 }
+
+/// Makes a plan of a request.
+type Planner = fn(&plan::Request<'_>) -> Result<TablePlan>;
 
 fn with_request(
     program: &Program,
     table: &Table,
     env: &Env,
-    planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+    (planner, estimates): (Planner, Estimates<'_>),
 ) -> Result<TablePlan> {
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
@@ -153,6 +173,7 @@ fn with_request(
         hints: &select.hints,
         ctx: &env.ctx,
         policy: &env.policy,
+        estimates,
     })
 }
 
@@ -160,13 +181,20 @@ fn with_request(
 ///
 /// # Errors
 /// Refusals, and errors of constants.
-pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
+pub async fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
-    let plan = match &select.table {
+    let mut planned = match &select.table {
         Some(table) => Some(plan(&program, table, &env)?),
         None => None,
     };
-    SelectStream::new(program, env, plan, limits)
+    if let (Some(table), Some(plan)) = (&select.table, &mut planned)
+        && let Some(doubt) = plan.doubt.take()
+    {
+        // Boxed, so that a statement without doubt does not carry it.
+        let settled = settle(&program, table, (&env, &doubt), plan::plan_table);
+        *plan = Box::pin(settled).await?;
+    }
+    SelectStream::new(program, env, planned, limits)
 }

@@ -15,12 +15,14 @@ use crate::exec::budget::Budget;
 use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow, ValuesRow};
+use crate::exec::sample;
 use crate::exec::select::row_limits;
 use crate::exec::sort;
 use crate::exec::transaction::{StatementWrites, Transaction};
 use crate::exec::tuple;
+use crate::exec::view::View;
 use crate::kv::Key;
-use crate::plan::{self, Access, Purpose, TablePlan};
+use crate::plan::{self, Access, Estimates, Purpose, TablePlan};
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval_condition, eval_exact};
@@ -79,23 +81,29 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// 1175 when only a full scan would find them.
-    pub fn plan(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
-        self.with_request(ctx, policy, plan::plan_table)
+    fn plan(&self, env: &Env, estimates: Estimates<'_>) -> Result<TablePlan> {
+        self.with_request((&env.ctx, &env.policy), plan::plan_table, estimates)
     }
 
-    /// As [`Target::plan`], for EXPLAIN: a refused full scan is a plan too.
+    /// How its rows are found, for EXPLAIN: a refused full scan is a plan too.
     ///
     /// # Errors
     /// 1104 for too many keys.
-    pub fn explain(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
-        self.with_request(ctx, policy, plan::explain_table)
+    pub async fn explain(&self, env: &Env, view: Option<View>) -> Result<TablePlan> {
+        let with = (&env.ctx, &env.policy);
+        let plan = self.with_request(with, plan::explain_table, Estimates::Offered)?;
+        let Some(doubt) = &plan.doubt else {
+            return Ok(plan);
+        };
+        let estimates = sample::settle(&env.engine, view, (self.table, doubt)).await?;
+        self.with_request(with, plan::explain_table, Estimates::Given(&estimates))
     }
 
     fn with_request(
         &self,
-        ctx: &EvalContext,
-        policy: &plan::Policy,
+        (ctx, policy): (&EvalContext, &plan::Policy),
         planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+        estimates: Estimates<'_>,
     ) -> Result<TablePlan> {
         let limits = row_limits(self.limit, None, ctx)?;
         planner(&plan::Request {
@@ -112,6 +120,7 @@ impl<'a> Target<'a> {
             hints: self.hints,
             ctx,
             policy,
+            estimates,
         })
     }
 }
@@ -258,7 +267,13 @@ impl<'a> Finder<'a> {
     }
 
     async fn find(&mut self) -> Result<Vec<Found>> {
-        let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
+        let mut plan = self.target.plan(self.env, Estimates::Offered)?;
+        if let Some(doubt) = &plan.doubt {
+            let view = Some(self.transaction.view());
+            let at = (&**self.target.table, doubt);
+            let estimates = sample::settle(&self.env.engine, view, at).await?;
+            plan = self.target.plan(self.env, Estimates::Given(&estimates))?;
+        }
         self.lock_known_keys(&plan).await?;
         let locks_found = matches!(
             plan.access,

@@ -7,6 +7,7 @@
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
 use crate::catalog::Table;
 use crate::plan::access::{Policy, Purpose, Request, TablePlan, explain_table, plan_table};
+use crate::plan::doubt::{Estimate, Estimates};
 use crate::plan::testing::{self, directive};
 use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
@@ -43,7 +44,14 @@ fn answer(directives: &[String], input: &str) -> String {
         use_indexes: directive(directives, "policy") != Some("older_view"),
         ..Policy::default()
     };
-    let request = request(&wanted, &table, (&ctx, &policy));
+    let counted = counted(directives, &table);
+    let request = Request {
+        estimates: match &counted {
+            Some(counted) => Estimates::Given(counted),
+            None => Estimates::Unknown,
+        },
+        ..request(&wanted, &table, (&ctx, &policy))
+    };
     match explain_table(&request) {
         Ok(plan) => {
             let refusal = plan_table(&request).err();
@@ -87,7 +95,22 @@ fn request<'a>(
         hints: &wanted.hints,
         ctx,
         policy,
+        estimates: Estimates::Unknown,
     }
+}
+
+/// `counted PRIMARY=7 ia=50000`.
+fn counted(directives: &[String], table: &Table) -> Option<Vec<Estimate>> {
+    let counted = directive(directives, "counted")?.split(' ');
+    let counted = counted.map(|one| {
+        let (name, rows) = one.split_once('=').unwrap();
+        let position = table.index_position(name);
+        Estimate {
+            key: position.map_or(bound::KeyRef::Primary, bound::KeyRef::Index),
+            rows: rows.parse().unwrap(),
+        }
+    });
+    Some(counted.collect())
 }
 
 /// The advice must be of the language, and name the table as it would be found.
