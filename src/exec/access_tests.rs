@@ -63,6 +63,8 @@ struct Tally {
     whole: usize,
     ordered: usize,
     ends: usize,
+    merged: usize,
+    streamed: usize,
 }
 
 /// Gives a case two more columns, and between one and three indexes.
@@ -268,7 +270,8 @@ fn number(rows: usize) -> Expr {
 fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
     let filter = match case.rng.random_range(0..10) {
         0..=3 => Some(case.predicate(2)),
-        4..=8 => Some(on_index(case, table)),
+        4..=6 => Some(on_index(case, table)),
+        7..=8 => Some(on_either(case, table)),
         _ => None,
     };
     let mut columns: Vec<usize> = (0..table.columns.len()).collect();
@@ -307,6 +310,34 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
         made.offset = offset.then(|| number(case.rng.random_range(0..4)));
     }
     made
+}
+
+/// An OR of conditions that some key can use, and now and then another.
+fn on_either(case: &mut Case, table: &Table) -> Expr {
+    let sides = (0..case.rng.random_range(2..=3)).map(|_| {
+        if case.rng.random_bool(0.4) {
+            on_whole_index(case, table)
+        } else {
+            on_index(case, table)
+        }
+    });
+    let either = condition(ExprKind::Or(sides.collect()));
+    if case.rng.random_bool(0.3) {
+        return condition(ExprKind::And(vec![either, case.predicate(1)]));
+    }
+    either
+}
+
+/// A value for each part of some index.
+fn on_whole_index(case: &mut Case, table: &Table) -> Expr {
+    let index = &table.indexes[case.rng.random_range(0..table.indexes.len())];
+    let parts = index.parts.iter().map(|part| {
+        let column = column(table, part.column_idx);
+        let value = case.constant(&column);
+        let op = CompareOp::Equal;
+        condition(ExprKind::Compare(op, Box::new(column), Box::new(value)))
+    });
+    condition(ExprKind::And(parts.collect()))
 }
 
 /// A condition that some index can use, and now and then another.
@@ -610,6 +641,11 @@ fn note(access: &Access, ordered: bool, tally: &mut Tally) {
             tally.ordered += usize::from(ordered);
         }
         Access::Ends(_) => tally.ends += 1,
+        Access::Merge(merge) => {
+            tally.merged += 1;
+            let is_sorted = merge.branches.iter().all(|branch| branch.in_key_order);
+            tally.streamed += usize::from(is_sorted);
+        }
         Access::FullScan => tally.whole += 1,
         Access::Nothing | Access::PointGet(_) | Access::MultiGet(_) | Access::PrefixScan(_) => {}
     }
@@ -647,7 +683,9 @@ fn the_cases_read_every_kind_of_path() {
         tally.whole,
         tally.ordered,
         tally.ends,
+        tally.merged,
     ];
+    assert!(5 < tally.streamed, "{tally:?}");
     assert!(kinds.iter().all(|count| 20 < *count), "{tally:?}");
 }
 
@@ -760,6 +798,86 @@ fn writes_find_their_rows_by_the_index_of_fewer_too() {
             .await
             .unwrap();
         assert_eq!(left[0][0], (UNEVEN_ROWS - 2).to_string());
+    });
+}
+
+/// `a = 1 OR b = 2` over many pages of both.
+fn either(world: &World, descending: bool) -> Select {
+    let equal = |idx: usize, value: i64| {
+        let literal = Expr {
+            kind: ExprKind::Literal(Value::Int(value)),
+            ty: ColumnType::BIGINT,
+            nullable: false,
+        };
+        let column = Box::new(column(&world.table, idx));
+        condition(ExprKind::Compare(
+            CompareOp::Equal,
+            column,
+            Box::new(literal),
+        ))
+    };
+    let filter = condition(ExprKind::Or(vec![equal(1, 1), equal(2, 2)]));
+    let mut made = select(&world.table, Some(filter), &[0, 1, 2]);
+    made.order_by = vec![OrderBy {
+        expr: column(&world.table, 0),
+        descending,
+    }];
+    made
+}
+
+/// `(k, a, b)` with an index on `a` and one on `b`; in the second shape entries of one value of `b`
+/// do not come in the order of the primary key.
+async fn two_indexes(rows: i64, second: &str) -> World {
+    let create = format!(
+        "CREATE TABLE t (k INT, a INT, b INT, c INT, PRIMARY KEY (k), INDEX ia (a), INDEX ib ({second}))"
+    );
+    let mut world = World::new(testing::table(&create)).await;
+    for k in 0..rows {
+        let row = vec![
+            Value::Int(k),
+            Value::Int(k % 2),
+            Value::Int(k % 3),
+            Value::Int(rows - k),
+        ];
+        world.commit(&row).await;
+    }
+    world
+}
+
+#[test]
+fn a_union_reads_each_row_once_in_key_order_and_stops_at_limit() {
+    block_on(async {
+        for second in ["b", "b, c"] {
+            let world = two_indexes(3000, second).await;
+            for descending in [false, true] {
+                let mut made = either(&world, descending);
+                let kept = kept(&world, &made, &world.env("+00:00")).unwrap();
+                let (rows, rows_read) = run(&made, world.env("+00:00")).await.unwrap();
+                assert_eq!(rows, expected(&made, &kept));
+                assert_eq!(rows_read, u64::try_from(kept.len()).unwrap());
+                made.limit = Some(number(5));
+                let (rows, rows_read) = run(&made, world.env("+00:00")).await.unwrap();
+                assert_eq!(rows, expected(&made, &kept)[..5]);
+                assert_eq!(rows_read, 5);
+            }
+        }
+    });
+}
+
+#[test]
+fn keys_that_must_be_sorted_are_held_to_the_memory_of_a_statement() {
+    block_on(async {
+        let world = two_indexes(3000, "b, c").await;
+        let mut env = world.env("+00:00");
+        env.memory_bytes_max = 10_000;
+        let error = run(&either(&world, false), env).await.unwrap_err();
+        assert_eq!(error.code(), Code::CapacityExceeded);
+        assert!(error.message().starts_with("index merge needs"), "{error}");
+        // Those in order are not held.
+        let world = two_indexes(3000, "b").await;
+        let mut env = world.env("+00:00");
+        env.memory_bytes_max = 10_000;
+        run(&either(&world, false), env).await.unwrap();
     });
 }
 

@@ -15,6 +15,7 @@ pub mod group;
 pub mod ids;
 pub mod locks;
 mod lookup;
+pub mod merge;
 pub mod pace;
 pub mod read;
 pub mod ready;

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::ends::EndReader;
-use super::lookup::Lookup;
+use super::lookup::{self, Lookup};
+use super::merge::{Means, Merger};
 use super::row::Layout;
 use super::view::{Batch, View};
 use crate::catalog::Table;
@@ -55,6 +56,7 @@ enum Work {
         reverse: bool,
     },
     Ends(EndReader),
+    Merge(Box<Merger>),
     Finished,
 }
 
@@ -63,7 +65,12 @@ impl Reader {
     ///
     /// # Errors
     /// An internal error when the plan is not of this table.
-    pub fn new(view: View, table: &Arc<Table>, plan: &mut TablePlan) -> Result<Reader> {
+    pub fn new(
+        view: View,
+        table: &Arc<Table>,
+        plan: &mut TablePlan,
+        means: &Means<'_>,
+    ) -> Result<Reader> {
         let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
         let wanted = wanted
             .and_then(|rows| usize::try_from(rows).ok())
@@ -83,7 +90,7 @@ impl Reader {
         if let Access::Index(access) = &plan.access {
             reader.read_index(table, access)?;
         }
-        reader.work = Work::of(table, plan);
+        reader.work = Work::of(table, plan, means);
         Ok(reader)
     }
 
@@ -119,6 +126,7 @@ impl Reader {
                     self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
                 }
                 Work::MultiGet(keys) => self.multi_get(keys).await?,
+                Work::Merge(merger) => self.merge(merger).await?,
                 Work::Ends(ends) => self.end(ends).await?,
                 Work::Scan {
                     current,
@@ -153,6 +161,21 @@ impl Reader {
         if !keys.is_empty() {
             self.work = Work::MultiGet(keys);
         }
+        Ok(())
+    }
+
+    async fn merge(&mut self, mut merger: Box<Merger>) -> Result<()> {
+        let keys_max = self.next_page_rows.min(MULTI_GET_BATCH_KEYS);
+        self.batch = Batch::Rows(Vec::new());
+        let Some(keys) = merger.next_keys(&self.view, keys_max).await? else {
+            return Ok(());
+        };
+        self.work = Work::Merge(merger);
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.next_page_rows = self.page_rows;
+        self.batch = lookup::all(&self.view, self.space, keys).await?;
         Ok(())
     }
 
@@ -225,7 +248,7 @@ impl Reader {
 }
 
 impl Work {
-    fn of(table: &Arc<Table>, plan: &mut TablePlan) -> Work {
+    fn of(table: &Arc<Table>, plan: &mut TablePlan, means: &Means<'_>) -> Work {
         let reverse = plan.reverse;
         let scan = |ranges| Work::Scan {
             current: None,
@@ -247,6 +270,9 @@ impl Work {
                 Entries::Ranges(ranges) => scan(ranges),
             },
             Access::PrefixScan(prefix) => scan(prefix.ranges),
+            Access::Merge(merge) => {
+                Work::Merge(Box::new(Merger::new((table, reverse), merge, means)))
+            }
             Access::Ends(ends) => Work::Ends(EndReader::new(table, ends.seeks)),
             Access::FullScan => scan(vec![KeyRange::all()]),
         }
@@ -261,6 +287,7 @@ pub fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
         | Access::PrefixScan(_)
         | Access::Index(_)
         | Access::Ends(_)
+        | Access::Merge(_)
         | Access::FullScan => View::At(engine.snapshot(), None),
     }
 }

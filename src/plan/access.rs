@@ -13,7 +13,7 @@ use super::doubt::{Choice, Doubt, Estimates};
 use super::refusal::Refusal;
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{ends, paths, point, points, residual};
+use super::{ends, merge, paths, point, points, residual};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
@@ -112,6 +112,8 @@ pub enum Access {
     Index(IndexAccess),
     /// The first or last row of each of a few spans.
     Ends(Ends),
+    /// The rows that any of several scans finds.
+    Merge(Merge),
     /// Every row.
     FullScan,
 }
@@ -185,6 +187,26 @@ pub struct Seek {
     pub is_last: bool,
     /// Whether no row need be looked up.
     pub covering: bool,
+}
+
+/// The rows that any of several scans finds, each once, in the order of the primary key.
+#[derive(Debug, Clone)]
+pub struct Merge {
+    /// The scans.
+    pub branches: Vec<MergeBranch>,
+}
+
+/// One of the scans of a [`Merge`].
+#[derive(Debug, Clone)]
+pub struct MergeBranch {
+    /// The key that is read.
+    pub key: KeyRef,
+    /// What is read of it. Of the primary key, ranges.
+    pub entries: Entries,
+    /// The same as spans, for people.
+    pub spans: Vec<Span>,
+    /// Whether the entries come in the order of the primary key.
+    pub in_key_order: bool,
 }
 
 /// How one table is read, and what remains to be done with its rows.
@@ -296,6 +318,10 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     }
     let access = candidates::access(best, request)?;
     let is_full = matches!(access, Access::FullScan);
+    if is_full && let Some(union) = merge::of(request, (&all, conjuncts))? {
+        let verdicts = merge::verdicts(request, (&all, &union.merge));
+        return Ok(TablePlan::union(request, union, verdicts));
+    }
     let is_one_row = access.is_one_row();
     let ordered = best.order.ordered || is_one_row;
     let permission = permission(request, conjuncts, ordered);
@@ -313,14 +339,18 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         residual: residual::filter(&best.derived.residual),
         ordered,
         grouped_in_order: best.order.grouped || is_one_row,
-        rows_wanted: request
-            .limit
-            .filter(|_| request.grouping.is_none() && ordered)
-            .map(|limit| limit.saturating_add(request.offset)),
+        rows_wanted: rows_wanted(request, ordered),
         parts_used: best.derived.parts_used,
         doubt: choice.doubt(request)?,
         access,
     })
+}
+
+/// Rows after the residual filter that suffice.
+fn rows_wanted(request: &Request<'_>, ordered: bool) -> Option<u64> {
+    let limit = request.limit;
+    let limit = limit.filter(|_| request.grouping.is_none() && ordered)?;
+    Some(limit.saturating_add(request.offset))
 }
 
 /// What permits a full scan, if anything does.
@@ -350,6 +380,7 @@ impl Access {
             | Access::MultiGet(_)
             | Access::PrefixScan(_)
             | Access::Ends(_)
+            | Access::Merge(_)
             | Access::FullScan => false,
         }
     }
@@ -417,6 +448,25 @@ impl TablePlan {
             ordered: true,
             grouped_in_order: true,
             rows_wanted: None,
+            parts_used: 0,
+            refusal: None,
+            doubt: None,
+            verdicts,
+        }
+    }
+
+    /// The plan of several scans.
+    fn union(request: &Request<'_>, union: merge::Union<'_>, verdicts: Vec<Verdict>) -> TablePlan {
+        if union.merge.branches.is_empty() {
+            return TablePlan::nothing(request, Reason::Contradiction);
+        }
+        TablePlan {
+            access: Access::Merge(union.merge),
+            reverse: union.order.reverse,
+            residual: residual::filter(&union.residual),
+            ordered: union.order.ordered,
+            grouped_in_order: union.order.grouped,
+            rows_wanted: rows_wanted(request, union.order.ordered),
             parts_used: 0,
             refusal: None,
             doubt: None,

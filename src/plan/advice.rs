@@ -1,16 +1,18 @@
 //! The index that would make a refused statement keyed, as a `CREATE INDEX` that runs as printed.
 //!
 //! Columns compared for equality come first; then one with a range (the rule of the leftmost
-//! match), or those of ORDER BY when LIMIT ends the reading. An index is proposed only when the
+//! match), or those of ORDER BY when LIMIT ends the reading. The sides of an OR take an index each;
+//! then there may be several statements, with ` and ` between them. An index is proposed only when the
 //! planner, given it, takes it: no second copy of its rules is kept here.
 
 use std::ops::Bound;
 
 use super::access::{Policy, Request};
 use super::candidates::Candidates;
-use super::derive::{Alternatives, Derived};
+use super::derive::{Alternatives, Branch, Derived};
 use super::domain::Domain;
 use super::ends;
+use super::merge;
 use super::text::{self, quote_name};
 use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart, Table};
 use crate::codec::key::Direction;
@@ -23,6 +25,8 @@ use crate::types::ColumnType;
 const NAME_CHARS_MAX: usize = 64;
 /// Columns of an index that are compared for equality. More of them seldom narrow what is read.
 const EQUAL_COLUMNS_MAX: usize = 3;
+/// Indexes that are proposed for the sides of one OR.
+const SIDES_MAX: usize = 3;
 /// Columns of an index.
 const COLUMNS_MAX: usize = 16;
 
@@ -53,8 +57,60 @@ pub(super) fn index(request: &Request<'_>, derived: &Derived<'_>) -> Option<Stri
         Some(with(Vec::new())),
     ];
     let mut wishes = wishes.into_iter().flatten();
-    let parts = wishes.find(|parts| helps(request, derived, parts).is_some())?;
-    Some(statement(request, &parts))
+    match wishes.find(|parts| helps(request, derived, parts).is_some()) {
+        Some(parts) => Some(statement(request, &parts)),
+        None => for_sides(request, derived),
+    }
+}
+
+/// The indexes that the sides of an OR lack.
+fn for_sides(request: &Request<'_>, derived: &Derived<'_>) -> Option<String> {
+    let mut conditions = derived.conditions.iter();
+    conditions.find_map(|condition| {
+        if condition.branches.len() < 2 {
+            return None;
+        }
+        let mut table = request.table.clone();
+        let mut statements = Vec::new();
+        for branch in &condition.branches {
+            let trial = Request {
+                table: &table,
+                ..*request
+            };
+            if merge::has_key(&trial, derived, branch) {
+                continue;
+            }
+            let parts = side_parts(branch, &table).filter(|parts| !is_there(&table, parts))?;
+            statements.push(statement(&trial, &parts));
+            if SIDES_MAX < statements.len() {
+                return None;
+            }
+            let name = index_name(&table, &parts);
+            table.indexes.push(new_index(name, parts));
+        }
+        let policy = with_indexes(request);
+        let trial = Request {
+            table: &table,
+            policy: &policy,
+            ..*request
+        };
+        let all = Candidates::of(&trial, derived.conjuncts)?;
+        let union = merge::of(&trial, (&all, derived.conjuncts)).ok()?;
+        let is_new = !statements.is_empty() && union.is_some();
+        is_new.then(|| statements.join(" and "))
+    })
+}
+
+/// The columns of one side of an OR: those with equality, then one with a range.
+fn side_parts(branch: &Branch, table: &Table) -> Option<Vec<KeyPart>> {
+    let side = Alternatives {
+        branches: vec![branch.clone()],
+        blocked: Vec::new(),
+    };
+    let bounds = Bounds::of(&[side], table);
+    let columns = bounds.equal.iter().chain(bounds.ranged.first());
+    let parts: Vec<KeyPart> = columns.map(|idx| ascending(*idx)).collect();
+    (!parts.is_empty()).then_some(parts)
 }
 
 /// Columns that an index could bound.
@@ -164,32 +220,13 @@ enum Help {
 
 /// What the planner takes an index of these parts for, if it does.
 fn helps(request: &Request<'_>, derived: &Derived<'_>, parts: &[KeyPart]) -> Option<Help> {
-    // An index with these columns that is there already is no advice: it cannot be read now.
-    let is_there = request.table.indexes.iter().any(|index| {
-        let columns = index.parts.iter().map(|part| part.column_idx);
-        columns
-            .take(parts.len())
-            .eq(parts.iter().map(|part| part.column_idx))
-    });
-    if parts.is_empty() || is_there {
+    if parts.is_empty() || is_there(request.table, parts) {
         return None;
     }
     let mut table = request.table.clone();
     let position = table.indexes.len();
-    table.indexes.push(Index {
-        id: IndexId::NEW,
-        name: String::new(),
-        unique: false,
-        parts: parts.to_vec(),
-        include: Include::None,
-        state: IndexState::Active,
-        comment: String::new(),
-    });
-    // CREATE INDEX ends a transaction, and with it the view that is too old.
-    let policy = Policy {
-        use_indexes: true,
-        ..*request.policy
-    };
+    table.indexes.push(new_index(String::new(), parts.to_vec()));
+    let policy = with_indexes(request);
     let trial = Request {
         table: &table,
         policy: &policy,
@@ -202,6 +239,36 @@ fn helps(request: &Request<'_>, derived: &Derived<'_>, parts: &[KeyPart]) -> Opt
         return Some(Help::Ends);
     }
     (all.best(&trial).key == new).then_some(Help::Scan)
+}
+
+/// Whether an index begins with these columns. It is no advice: it cannot be read now.
+fn is_there(table: &Table, parts: &[KeyPart]) -> bool {
+    table.indexes.iter().any(|index| {
+        let columns = index.parts.iter().map(|part| part.column_idx);
+        columns
+            .take(parts.len())
+            .eq(parts.iter().map(|part| part.column_idx))
+    })
+}
+
+/// CREATE INDEX ends a transaction, and with it the view that is too old.
+fn with_indexes(request: &Request<'_>) -> Policy {
+    Policy {
+        use_indexes: true,
+        ..*request.policy
+    }
+}
+
+fn new_index(name: String, parts: Vec<KeyPart>) -> Index {
+    Index {
+        id: IndexId::NEW,
+        name,
+        unique: false,
+        parts,
+        include: Include::None,
+        state: IndexState::Active,
+        comment: String::new(),
+    }
 }
 
 /// The name, cut to its length, with a number behind it when an index has it.
@@ -235,14 +302,19 @@ fn has_few_values(table: &Table, column_idx: usize) -> bool {
     column.is_some_and(|column| matches!(column.ty, ColumnType::Boolean | ColumnType::Enum(_)))
 }
 
-fn statement(request: &Request<'_>, parts: &[KeyPart]) -> String {
-    let table = request.table;
+/// `idx_table_column_column`
+fn index_name(table: &Table, parts: &[KeyPart]) -> String {
     let plain = |part: &KeyPart| {
         let column = table.columns.get(part.column_idx);
         column.map_or(String::new(), |column| column.name.clone())
     };
     let words: Vec<String> = parts.iter().map(plain).collect();
-    let name = free_name(table, &format!("idx_{}_{}", table.name, words.join("_")));
+    free_name(table, &format!("idx_{}_{}", table.name, words.join("_")))
+}
+
+fn statement(request: &Request<'_>, parts: &[KeyPart]) -> String {
+    let table = request.table;
+    let name = index_name(table, parts);
     let quoted = parts.iter().map(|part| {
         let name = text::column_name(table, part.column_idx);
         match part.direction {

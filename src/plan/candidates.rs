@@ -82,9 +82,13 @@ pub(super) struct Candidates<'a, 'e> {
 impl<'a, 'e> Candidates<'a, 'e> {
     /// The candidates; `None` when the conditions contradict each other.
     pub(super) fn of(request: &Request<'a>, conjuncts: &'e [Expr]) -> Option<Candidates<'a, 'e>> {
+        let conditions = derive::conditions(conjuncts, &request.table.columns, request.ctx);
+        Candidates::with(request, (conjuncts, &conditions))
+    }
+
+    /// As [`Candidates::of`], from what the conjuncts are known to allow.
+    pub(super) fn with(request: &Request<'a>, known: Known<'_, 'e>) -> Option<Candidates<'a, 'e>> {
         let table = request.table;
-        let conditions = derive::conditions(conjuncts, &table.columns, request.ctx);
-        let known = (conjuncts, &conditions);
         let primary = Candidate::primary(request, known)?;
         let indexes = table.indexes.iter().enumerate();
         let indexes = indexes.map(|(at, index)| Candidate::index(request, (at, index), known));
@@ -301,6 +305,27 @@ impl<'a, 'e> Candidate<'a, 'e> {
         } else {
             Advantage::Place
         }
+    }
+
+    /// The spans that are read.
+    pub(super) fn spans(&self) -> &[Span] {
+        match &self.derived.keys {
+            Keys::Nothing | Keys::TooMany(_) => &[],
+            Keys::Spans(spans) => spans,
+        }
+    }
+
+    /// Whether its entries come in the order of the primary key, because the parts in front of it
+    /// have one value each.
+    pub(super) fn is_in_key_order(&self, table: &Table) -> bool {
+        let [span] = self.spans() else {
+            return false;
+        };
+        let count = span.point().map_or(0, <[Value<'_>]>::len);
+        let fixed = self.order_parts.get(..count).unwrap_or_default();
+        let is_free = |part: &&KeyPart| fixed.iter().all(|one| one.column_idx != part.column_idx);
+        let rest = self.order_parts.iter().skip(count);
+        rest.eq(table.key.iter().filter(is_free))
     }
 
     /// The key as spans see it.

@@ -3,7 +3,7 @@
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes,
 //! `doubt` says what to count where that does not tell,
-//! `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
+//! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
 //! told instead of a full scan, `verdict` why, and `explain` shows it all.
@@ -17,6 +17,7 @@ pub mod domain;
 pub mod doubt;
 mod ends;
 pub mod explain;
+mod merge;
 mod order;
 mod paths;
 mod place;
@@ -34,8 +35,8 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, Ends, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request,
-    Seek, TablePlan, explain_table, plan_table,
+    Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MultiGet, PointGet, Policy, PrefixScan,
+    Purpose, Request, Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
 pub use doubt::{Doubt, Estimate, Estimates};

@@ -122,6 +122,7 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
         },
         Access::PrefixScan(_) => bounded(request, candidate),
         Access::Ends(_) => Reason::Ends,
+        Access::Merge(_) => Reason::United,
         Access::FullScan => Reason::NotNeeded,
     }
 }

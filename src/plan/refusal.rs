@@ -113,6 +113,7 @@ impl Refusal {
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Ends
+            | Reason::United
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)
@@ -144,6 +145,7 @@ impl Refusal {
                 | Reason::Worse { .. }
                 | Reason::InOrder
                 | Reason::Ends
+                | Reason::United
                 | Reason::NotNeeded
                 | Reason::Permitted(_)
                 | Reason::Refused => write!(f, "; {path} {reason}")?,
@@ -191,6 +193,7 @@ impl Refusal {
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Ends
+            | Reason::United
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)

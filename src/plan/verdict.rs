@@ -78,6 +78,8 @@ pub enum Reason {
     InOrder,
     /// MIN and MAX are the first and the last of its spans.
     Ends,
+    /// It bounds a side of an OR, and other keys the other sides.
+    United,
     /// A hint names it to be ignored.
     Ignored,
     /// A hint names other indexes.
@@ -219,6 +221,7 @@ impl fmt::Display for Reason {
             Reason::Worse { than, because } => write!(f, "would do, but {than} {because}"),
             Reason::InOrder => f.write_str("gives the order, and LIMIT bounds what is read"),
             Reason::Ends => f.write_str("has what is asked for at the ends of its spans"),
+            Reason::United => f.write_str("bounds a side of the OR; the rows are united"),
             Reason::Ignored => f.write_str("ignored by a hint"),
             Reason::NotNamed => f.write_str("a hint names other indexes"),
             Reason::Unreadable(state) => write!(f, "is {state}"),
@@ -252,7 +255,8 @@ impl Reason {
             | Reason::Bounded { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
-            | Reason::Ends => true,
+            | Reason::Ends
+            | Reason::United => true,
             Reason::Contradiction
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }

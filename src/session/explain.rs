@@ -40,7 +40,7 @@ impl Session {
         };
         match self.compile(&explain.statement, &[])? {
             Compiled::Select(program, _) => {
-                let env = self.select_env(parameters);
+                let env = self.select_env(parameters, program.select.table.as_ref());
                 let measured = if explain.analyze {
                     Some(self.measure(&program, &env).await?)
                 } else {
@@ -53,7 +53,7 @@ impl Session {
                 "EXPLAIN ANALYZE of a statement that writes",
             )),
             Compiled::Write(program) => {
-                let env = self.write_env(parameters);
+                let env = self.write_env(parameters, program.write.table());
                 match &program.write {
                     Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
                     Write::Update(update) => {
@@ -154,7 +154,7 @@ impl Session {
 
     /// Runs a SELECT and throws its rows away.
     async fn measure(&mut self, program: &Arc<select::Program>, env: &Env) -> Result<Measured> {
-        let mut run = self.select_env(env.ctx.parameters.clone());
+        let mut run = self.select_env(env.ctx.parameters.clone(), program.select.table.as_ref());
         run.view.clone_from(&env.view);
         let began = Instant::now();
         let mut stream: SelectStream = select::open(Arc::clone(program), run).await?;

@@ -12,6 +12,7 @@ use super::{Env, Outcome, space};
 use crate::catalog::Table;
 use crate::error::{Code, Result};
 use crate::exec::budget::Budget;
+use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow, ValuesRow};
@@ -277,7 +278,7 @@ impl<'a> Finder<'a> {
         self.lock_known_keys(&plan).await?;
         let locks_found = matches!(
             plan.access,
-            Access::PrefixScan(_) | Access::Index(_) | Access::FullScan
+            Access::PrefixScan(_) | Access::Index(_) | Access::Merge(_) | Access::FullScan
         );
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
@@ -288,7 +289,13 @@ impl<'a> Finder<'a> {
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
         let mut pace = Pace::default();
-        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan)?;
+        let means = Means {
+            memory_bytes_max: self.env.memory_bytes_max,
+            spill_dir: None,
+            cancel: &self.env.cancel,
+        };
+        let (view, table) = (self.transaction.view(), self.target.table);
+        let mut reader = Reader::new(view, table, &mut plan, &means)?;
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             let mut rows_done = 0;
@@ -323,6 +330,7 @@ impl<'a> Finder<'a> {
             | Access::PrefixScan(_)
             | Access::Index(_)
             | Access::Ends(_)
+            | Access::Merge(_)
             | Access::FullScan => Ok(()),
         }
     }

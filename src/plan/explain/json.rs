@@ -3,7 +3,7 @@
 
 use super::json_text::Json;
 use super::steps::Scope;
-use super::{Explained, Source, Statement, Step, seek_text, traditional};
+use super::{Explained, Source, Statement, Step, branch_text, merge_name, seek_text, traditional};
 use crate::plan::access::{Access, Entries};
 use crate::plan::paths;
 
@@ -153,6 +153,11 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
 }
 
 fn key_members(source: &Source<'_>, members: &mut Members) {
+    if let Access::Merge(merge) = &source.plan.access {
+        let key = format!("{}({})", merge_name(merge), source.key_name());
+        members.push(("key", Json::text(key)));
+        return;
+    }
     let used = paths::columns(source.table, &source.used_parts());
     let used = used.into_iter().map(Json::Text).collect();
     let possible = source.possible_keys();
@@ -176,6 +181,7 @@ fn path_name(access: &Access) -> &'static str {
             Entries::Ranges(_) => "IndexScan",
         },
         Access::Ends(_) => "Ends",
+        Access::Merge(_) => "IndexMerge",
         Access::FullScan => "FullScan",
     }
 }
@@ -190,8 +196,13 @@ fn spans(explained: &Explained<'_>, source: &Source<'_>) -> Vec<Json> {
             .map(|span| Json::Text(span.text(explained.zone)))
             .collect()
     };
+    if let Access::Merge(merge) = &source.plan.access {
+        let branches = merge.branches.iter();
+        let texts = branches.map(|one| Json::Text(branch_text(one, source, explained.zone)));
+        return texts.collect();
+    }
     match &source.plan.access {
-        Access::Nothing | Access::Ends(_) | Access::FullScan => Vec::new(),
+        Access::Merge(_) | Access::Nothing | Access::Ends(_) | Access::FullScan => Vec::new(),
         Access::PointGet(get) => texts(&[get.span()]),
         Access::MultiGet(gets) => texts(&gets.spans),
         Access::PrefixScan(scan) => texts(&scan.spans),

@@ -56,7 +56,9 @@ fn answer(directives: &[String], input: &str) -> String {
         Ok(plan) => {
             let refusal = plan_table(&request).err();
             if let Some(index) = plan.refusal.as_ref().and_then(|refusal| refusal.index()) {
-                assert_index_parses(index, &table);
+                for index in index.split(" and ") {
+                    assert_index_parses(index, &table);
+                }
             }
             let formats = directive(directives, "formats").unwrap_or("traditional tree");
             let text = render(&wanted, formats, (&table, &plan), &ctx);
