@@ -652,7 +652,9 @@ fn note(access: &Access, ordered: bool, tally: &mut Tally) {
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     runtime.unwrap().block_on(future)
 }
 
@@ -878,6 +880,43 @@ fn keys_that_must_be_sorted_are_held_to_the_memory_of_a_statement() {
         let mut env = world.env("+00:00");
         env.memory_bytes_max = 10_000;
         run(&either(&world, false), env).await.unwrap();
+    });
+}
+
+#[test]
+fn a_transaction_reads_indexes_that_its_snapshot_has() {
+    block_on(async {
+        let one = Server::refusing().await;
+        for sql in [
+            "CREATE TABLE t (k INT PRIMARY KEY, a INT, b INT, INDEX ia (a))",
+            "CREATE TABLE other (k INT PRIMARY KEY, a INT)",
+            "INSERT INTO t VALUES (1, 5, 6), (2, 5, 7)",
+            "BEGIN",
+        ] {
+            one.run(sql).await.unwrap();
+        }
+        let query = "SELECT k FROM t WHERE a = 5";
+        assert_eq!(one.run(query).await.unwrap().len(), 2);
+        let two = one.another();
+        two.run("CREATE INDEX i ON other (a)").await.unwrap();
+        assert_eq!(one.run(query).await.unwrap().len(), 2);
+        two.run("DELETE FROM t WHERE k = 1").await.unwrap();
+        two.run("CREATE INDEX ib ON t (b)").await.unwrap();
+        // The new index has no entry of the row that this transaction still sees.
+        let error = one.run("SELECT k FROM t WHERE b = 6").await.unwrap_err();
+        assert!(
+            error.message().contains("older than the definitions"),
+            "{error}"
+        );
+        let seen = "SELECT /*+ _l_allow_filtering_ */ k FROM t WHERE b = 6";
+        assert_eq!(one.run(seen).await.unwrap().len(), 1);
+        one.run("COMMIT").await.unwrap();
+        assert!(
+            one.run("SELECT k FROM t WHERE b = 6")
+                .await
+                .unwrap()
+                .is_empty()
+        );
     });
 }
 

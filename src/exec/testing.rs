@@ -63,7 +63,15 @@ impl Server {
             net_write_timeout_s: 60,
         };
         let shared = Shared::over(Arc::clone(&engine), None, &options).await;
-        let shared = Arc::new(shared.unwrap());
+        Server::with(engine, Arc::new(shared.unwrap()))
+    }
+
+    /// Another session of the same server.
+    pub(crate) fn another(&self) -> Server {
+        Server::with(Arc::clone(&self.engine), Arc::clone(&self.shared))
+    }
+
+    fn with(engine: Arc<dyn Engine>, shared: Arc<Shared>) -> Server {
         let client = Client {
             user: "root".to_owned(),
             host: "localhost".to_owned(),
