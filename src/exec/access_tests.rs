@@ -26,6 +26,7 @@ use crate::error::{Code, Result};
 use crate::index;
 use crate::kv::memory::Memory;
 use crate::kv::{Engine, Key, Space, WriteSet};
+use crate::plan::skip::VALUES_MAX;
 use crate::plan::soundness::case::{Case, condition};
 use crate::plan::{Access, Entries, Policy, testing, text};
 use crate::sql::bound::{
@@ -184,7 +185,10 @@ impl World {
             engine: Arc::clone(&self.engine),
             view: Some(View::At(self.engine.snapshot(), own)),
             ctx: testing::context(zone, Vec::new()),
-            policy: Policy::default(),
+            policy: Policy {
+                skip_scan: self.rows.len().is_multiple_of(2),
+                ..Policy::default()
+            },
             cancel: Arc::new(CancelToken::default()),
             memory_bytes_max: 64 << 20,
             spill_dir: None,
@@ -210,7 +214,9 @@ fn shown(values: &[Value<'_>]) -> String {
 }
 
 async fn run(select: &Select, env: Env) -> Result<(Vec<String>, u64)> {
-    let mut stream = select::open(Arc::new(Program::new(select.clone())), env).await?;
+    let mut stream = select::open(Arc::new(Program::new(select.clone())), env)?
+        .stream()
+        .await?;
     let mut texts = Texts::default();
     while stream.next_page(&mut texts).await? == PageEnd::More {}
     Ok((texts.0, stream.rows_read()))
@@ -917,6 +923,96 @@ fn a_transaction_reads_indexes_that_its_snapshot_has() {
                 .unwrap()
                 .is_empty()
         );
+    });
+}
+
+/// A table whose first key columns have few values, of which NULL is one.
+async fn few_first(server: &Server) {
+    let create = "CREATE TABLE t (p INT, k INT, a INT, b INT, PRIMARY KEY (p, k), \
+                  INDEX iab (a DESC, b))";
+    server.run(create).await.unwrap();
+    let rows = (0..1200).map(|k| {
+        let a = match k % 4 {
+            0 => "NULL".to_owned(),
+            rest => rest.to_string(),
+        };
+        format!("({}, {k}, {a}, {})", k % 3, k / 4)
+    });
+    let rows: Vec<String> = rows.collect();
+    let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+    server.run(&insert).await.unwrap();
+}
+
+#[test]
+fn a_key_of_few_first_values_is_skipped_through_when_that_is_on() {
+    block_on(async {
+        let server = Server::refusing().await;
+        few_first(&server).await;
+        let (by_key, by_index) = (
+            "SELECT k FROM t WHERE k = 700",
+            "SELECT k FROM t WHERE b = 7",
+        );
+        for query in [by_key, by_index] {
+            let error = server.run(query).await.unwrap_err();
+            assert_eq!(error.code(), Code::TooBigSelect);
+        }
+        server
+            .run("SET optimizer_switch = 'skip_scan=on'")
+            .await
+            .unwrap();
+        let text = told(&server, by_key).await;
+        assert!(text.contains("Measured: read 1 rows, returned 1"), "{text}");
+        assert!(
+            text.contains("skips through 3 values of p; bounded by k"),
+            "{text}"
+        );
+        let text = told(&server, by_index).await;
+        assert!(text.contains("Measured: read 4 rows, returned 4"), "{text}");
+        assert!(
+            text.contains("skips through 4 values of a; bounded by b"),
+            "{text}"
+        );
+        // The values are those of the transaction's own view.
+        server.run("BEGIN").await.unwrap();
+        server
+            .run("INSERT INTO t VALUES (9, 5000, 99, 7)")
+            .await
+            .unwrap();
+        assert_eq!(server.run(by_index).await.unwrap().len(), 5);
+        server.run("DELETE FROM t WHERE b = 7").await.unwrap();
+        assert!(server.run(by_index).await.unwrap().is_empty());
+        server.run("ROLLBACK").await.unwrap();
+        assert_eq!(server.run(by_index).await.unwrap().len(), 4);
+        server
+            .run("SET optimizer_switch = 'skip_scan=off'")
+            .await
+            .unwrap();
+        assert!(server.run(by_key).await.is_err());
+    });
+}
+
+#[test]
+fn a_key_of_many_first_values_is_not_skipped_through() {
+    block_on(async {
+        let server = Server::refusing().await;
+        let create = "CREATE TABLE t (p INT, k INT, PRIMARY KEY (p, k))";
+        server.run(create).await.unwrap();
+        server
+            .run("SET optimizer_switch = 'semijoin=off,skip_scan=on'")
+            .await
+            .unwrap();
+        let query = "SELECT p FROM t WHERE k = 5";
+        assert!(server.run(query).await.unwrap().is_empty());
+        for (from, until, is_taken) in [(0, VALUES_MAX, true), (VALUES_MAX, VALUES_MAX + 1, false)]
+        {
+            let rows: Vec<String> = (from..until).map(|p| format!("({p}, 5)")).collect();
+            let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+            server.run(&insert).await.unwrap();
+            match server.run(query).await {
+                Ok(rows) => assert!(is_taken && rows.len() == VALUES_MAX),
+                Err(error) => assert!(!is_taken && error.code() == Code::TooBigSelect),
+            }
+        }
     });
 }
 

@@ -9,12 +9,15 @@ use std::sync::Arc;
 use super::view::{Batch, View};
 use super::write;
 use crate::catalog::Table;
+use crate::codec::key::{decode_part, prefix_successor};
 use crate::error::Result;
 use crate::index;
 use crate::kv::page::position;
-use crate::kv::{Engine, KeyRange, Page, Scan, ScanOptions, Space};
-use crate::plan::{Doubt, Estimate};
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, ScanOptions, Space};
+use crate::plan::skip::VALUES_MAX;
+use crate::plan::{Counted, Distinct, Doubt, Estimate};
 use crate::sql::bound::KeyRef;
+use crate::types::Value;
 
 /// The least part of a span that is believed to lie in front of where the counting stopped.
 const PART_MIN: f64 = 1e-9;
@@ -52,15 +55,14 @@ pub struct Count {
 /// Those of the engine.
 pub async fn settle(
     engine: &Arc<dyn Engine>,
-    view: Option<View>,
+    view: &View,
     (table, doubt): (&Table, &Doubt),
-) -> Result<Vec<Estimate>> {
-    let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
-    let mut estimates = Vec::with_capacity(doubt.rivals.len());
+) -> Result<Counted> {
+    let mut counted = Counted::default();
     for rival in &doubt.rivals {
         let at = (space_of(table, rival.key), rival.ranges.as_slice());
-        let count = count(engine, &view, (at, TO_RUN)).await?;
-        estimates.push(Estimate {
+        let count = count(engine, view, (at, TO_RUN)).await?;
+        counted.rows.push(Estimate {
             key: rival.key,
             rows: count.rows,
         });
@@ -68,7 +70,65 @@ pub async fn settle(
             break;
         }
     }
-    Ok(estimates)
+    for key in &doubt.skips {
+        if let Some(values) = distinct(view, (table, *key)).await? {
+            let key = *key;
+            counted.distinct = Some(Distinct { key, values });
+            break;
+        }
+    }
+    Ok(counted)
+}
+
+/// The values of the first column of a key, each found by a seek; `None` when they are many.
+async fn distinct(
+    view: &View,
+    (table, key): (&Table, KeyRef),
+) -> Result<Option<Vec<Value<'static>>>> {
+    let index = match key {
+        KeyRef::Primary => None,
+        KeyRef::Index(position) => table.indexes.get(position),
+    };
+    let parts = index.map_or(&table.key, |index| &index.parts);
+    let first = parts.first();
+    let Some((part, column)) =
+        first.and_then(|part| Some((part, table.columns.get(part.column_idx)?)))
+    else {
+        return Ok(None);
+    };
+    let mut values = Vec::new();
+    let mut range = KeyRange::all();
+    loop {
+        let found = first_key(view, (space_of(table, key), range)).await?;
+        let Some(found) = found else {
+            return Ok(Some(values));
+        };
+        if VALUES_MAX <= values.len() {
+            return Ok(None);
+        }
+        let (value, rest) = decode_part(&found, &column.ty, part.direction)?;
+        values.push(value.into_owned());
+        let prefix = found.get(..found.len() - rest.len());
+        let Some(start) = prefix_successor(prefix.unwrap_or_default().to_vec()) else {
+            return Ok(Some(values));
+        };
+        range = KeyRange { start, until: None };
+    }
+}
+
+async fn first_key(view: &View, (space, range): (Space, KeyRange)) -> Result<Option<Key>> {
+    let mut scan = Scan::new(space, range);
+    scan.options.max_rows = 1;
+    scan.options.keys_only = true;
+    loop {
+        let (batch, more) = view.scan(&mut scan, Batch::Page(Page::default())).await?;
+        if let Some((key, _)) = batch.get(0) {
+            return Ok(Some(key.to_vec()));
+        }
+        if !more {
+            return Ok(None);
+        }
+    }
 }
 
 /// Where a key of a table lies.

@@ -9,93 +9,18 @@ use std::borrow::Cow;
 use super::candidates::{self, Candidates};
 use super::cut::KeyParts;
 use super::derive::shape;
-use super::doubt::{Choice, Doubt, Estimates};
+use super::doubt::{Choice, Doubt};
 use super::refusal::Refusal;
+pub use super::request::{FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request};
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{ends, merge, paths, point, points, residual};
+use super::{ends, merge, paths, point, points, residual, skip};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
-use crate::sql::bound::{Aggregate, Hints, KeyRef, OrderBy};
-use crate::sql::context::EvalContext;
+use crate::sql::bound::KeyRef;
 use crate::sql::expr::Expr;
 use crate::types::Value;
-
-/// Keys one statement may fetch one by one, unless a variable says otherwise (dialect §2).
-pub const MULTI_GET_ROWS_MAX: u64 = 2000;
-/// Rows that a `LIMIT` may let an unfiltered statement read, unless an option says otherwise
-/// (dialect §3).
-pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
-
-/// What the server and the session permit.
-#[derive(Debug, Clone, Copy)]
-pub struct Policy {
-    /// `--allow-full-scan` or `sql_big_selects`.
-    pub allow_full_scan: bool,
-    /// `full_scan_limit_max`, rows.
-    pub full_scan_limit_max: u64,
-    /// `multi_get_max_rows`, rows.
-    pub multi_get_max_rows: u64,
-    /// Whether secondary indexes may be read: not by a transaction that sees a state of before the
-    /// definitions of now.
-    pub use_indexes: bool,
-}
-
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
-            allow_full_scan: false,
-            full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
-            multi_get_max_rows: MULTI_GET_ROWS_MAX,
-            use_indexes: true,
-        }
-    }
-}
-
-/// What the rows are read for: decides the errno of a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// SELECT: error 1104.
-    Select,
-    /// UPDATE: error 1175.
-    Update,
-    /// DELETE: error 1175.
-    Delete,
-}
-
-/// What a statement wants of one table.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// The table.
-    pub table: &'a Table,
-    /// What the rows are for.
-    pub purpose: Purpose,
-    /// `WHERE`, over the table's row.
-    pub filter: Option<&'a Expr>,
-    /// The keys of `GROUP BY`; empty for aggregates without it; `None` when nothing is grouped.
-    pub grouping: Option<&'a [Expr]>,
-    /// The aggregates of the groups.
-    pub aggregates: &'a [Aggregate],
-    /// `ORDER BY`: over the table's row, or over the grouped row when `grouping` is given.
-    pub order_by: &'a [OrderBy],
-    /// `LIMIT`, evaluated.
-    pub limit: Option<u64>,
-    /// `OFFSET`, evaluated.
-    pub offset: u64,
-    /// Whether all rows are wanted whatever the LIMIT says: DISTINCT, HAVING without groups.
-    pub wants_all: bool,
-    /// The columns that the statement uses, as positions in the table; `None` for all.
-    pub used_columns: Option<&'a [usize]>,
-    /// The hints of the statement.
-    pub hints: &'a Hints,
-    /// Parameters, clock and session.
-    pub ctx: &'a EvalContext,
-    /// What is permitted.
-    pub policy: &'a Policy,
-    /// What is known about the number of rows.
-    pub estimates: Estimates<'a>,
-}
 
 /// How the rows of one table are fetched.
 #[derive(Debug, Clone)]
@@ -231,8 +156,8 @@ pub struct TablePlan {
     pub parts_used: usize,
     /// Why a full scan is not permitted; only ever `Some` from [`explain_table`].
     pub refusal: Option<Refusal>,
-    /// What to count, and then to plan again: only where [`Estimates::Offered`]. The plan is good as
-    /// it is, and may not be the best.
+    /// What to count, and then to plan again: only where [`super::Estimates::Offered`]. The plan may
+    /// not be the best, or is one that would be refused.
     pub doubt: Option<Doubt>,
     pub(super) verdicts: Vec<Verdict>,
 }
@@ -260,8 +185,9 @@ pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
     }
     let plan = plan_filter(request, Detail::Run)?;
     match &plan.refusal {
-        Some(refusal) => Err(refusal.error()),
-        None => Ok(plan),
+        // What is in doubt is not run before it is planned again.
+        Some(refusal) if plan.doubt.is_none() => Err(refusal.error()),
+        Some(_) | None => Ok(plan),
     }
 }
 
@@ -305,7 +231,12 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
 }
 
 fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> Result<TablePlan> {
-    let Some(all) = Candidates::of(request, conjuncts) else {
+    let all = Candidates::of(request, conjuncts);
+    let all = match request.estimates.distinct() {
+        Some(values) => all.and_then(|all| skip::with_values(request, (all, conjuncts), values)),
+        None => all,
+    };
+    let Some(all) = all else {
         return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
     let choice = Choice::of(request, &all);
@@ -341,7 +272,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         grouped_in_order: best.order.grouped || is_one_row,
         rows_wanted: rows_wanted(request, ordered),
         parts_used: best.derived.parts_used,
-        doubt: choice.doubt(request)?,
+        doubt: choice.doubt(request, is_full.then_some(&all))?,
         access,
     })
 }

@@ -117,6 +117,19 @@ impl<'a, 'e> Candidates<'a, 'e> {
         }
     }
 
+    /// Takes one candidate of others in place of its own.
+    pub(super) fn take(&mut self, key: KeyRef, from: Candidates<'a, 'e>) {
+        match key {
+            KeyRef::Primary => self.primary = from.primary,
+            KeyRef::Index(position) => {
+                let new = from.indexes.into_iter().nth(position);
+                if let (Some(own), Some(new)) = (self.indexes.get_mut(position), new) {
+                    *own = new;
+                }
+            }
+        }
+    }
+
     /// All, the primary key first.
     pub(super) fn each(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
         std::iter::once(&self.primary).chain(&self.indexes)

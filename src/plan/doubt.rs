@@ -11,6 +11,7 @@
 
 use super::access::Request;
 use super::candidates::{self, Candidate, Candidates};
+use super::skip::{self, Distinct};
 use super::verdict::Advantage;
 use crate::error::Result;
 use crate::kv::KeyRange;
@@ -26,8 +27,17 @@ pub enum Estimates<'a> {
     Unknown,
     /// Nothing yet; a plan may ask.
     Offered,
-    /// What was counted. Rivals that are missing have more rows than those that are there.
-    Given(&'a [Estimate]),
+    /// What was counted.
+    Given(&'a Counted),
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    /// The rows of rivals. Those that are missing have more rows than those that are there.
+    pub rows: Vec<Estimate>,
+    /// The few values of the first column of a key, in the view that is read.
+    pub distinct: Option<Distinct>,
 }
 
 /// About how many rows, or entries, are in the spans of a key.
@@ -42,8 +52,10 @@ pub struct Estimate {
 /// The keys between which the rules cannot decide.
 #[derive(Debug, Clone)]
 pub struct Doubt {
-    /// What to count, the rules' favourite first.
+    /// Of what to count the rows, the rules' favourite first.
     pub rivals: Vec<Rival>,
+    /// Of what to find the values of the first column, if they are few: one will do.
+    pub skips: Vec<KeyRef>,
 }
 
 /// A key, and what would be read of it.
@@ -53,6 +65,16 @@ pub struct Rival {
     pub key: KeyRef,
     /// The encoded ranges.
     pub ranges: Vec<KeyRange>,
+}
+
+impl<'a> Estimates<'a> {
+    /// The values of the first column of a key, when they were found to be few.
+    pub(super) fn distinct(self) -> Option<&'a Distinct> {
+        match self {
+            Estimates::Unknown | Estimates::Offered => None,
+            Estimates::Given(counted) => counted.distinct.as_ref(),
+        }
+    }
 }
 
 /// The candidate that is taken, and how it was chosen.
@@ -80,7 +102,7 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
         match request.estimates {
             Estimates::Unknown => return choice,
             Estimates::Offered => {}
-            Estimates::Given(estimates) => choice.estimates = estimates,
+            Estimates::Given(counted) => choice.estimates = &counted.rows,
         }
         choice.rivals = rivals(request, all, ruled);
         let costs = choice.rivals.iter().filter_map(|rival| {
@@ -94,12 +116,22 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
         choice
     }
 
-    /// What should be counted before this choice is trusted.
+    /// What should be counted before this choice is trusted; `unbounded` are the candidates when
+    /// none bounds the rows.
     ///
     /// # Errors
     /// A value that does not fit its key part: an internal error.
-    pub(super) fn doubt(&self, request: &Request<'_>) -> Result<Option<Doubt>> {
-        if self.rivals.is_empty() || !matches!(request.estimates, Estimates::Offered) {
+    pub(super) fn doubt(
+        &self,
+        request: &Request<'_>,
+        unbounded: Option<&Candidates<'_, '_>>,
+    ) -> Result<Option<Doubt>> {
+        if !matches!(request.estimates, Estimates::Offered) {
+            return Ok(None);
+        }
+        let skips = unbounded.filter(|_| request.policy.skip_scan);
+        let skips = skips.map_or(Vec::new(), |all| skip::keys(request, all));
+        if self.rivals.is_empty() && skips.is_empty() {
             return Ok(None);
         }
         let rivals = self.rivals.iter().map(|rival| {
@@ -109,7 +141,7 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
             })
         });
         let rivals = rivals.collect::<Result<_>>()?;
-        Ok(Some(Doubt { rivals }))
+        Ok(Some(Doubt { rivals, skips }))
     }
 
     /// Which candidate is better than one that was not taken, and what it has.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes,
-//! `doubt` says what to count where that does not tell,
+//! `doubt` says what to count where that does not tell, `skip` reads keys without their first column,
 //! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
@@ -24,7 +24,9 @@ mod place;
 mod point;
 mod points;
 pub mod refusal;
+mod request;
 pub mod residual;
+pub mod skip;
 #[cfg(test)]
 pub(crate) mod soundness;
 pub mod span;
@@ -39,6 +41,7 @@ pub use access::{
     Purpose, Request, Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
-pub use doubt::{Doubt, Estimate, Estimates};
+pub use doubt::{Counted, Doubt, Estimate, Estimates};
 pub use explain::{Explained, Format, explain};
+pub use skip::Distinct;
 pub use span::Span;

@@ -86,7 +86,8 @@ pub(super) fn verdicts(
                 path: of_key(request.table, candidate.key),
                 is_taken,
                 reason: if is_taken {
-                    taken(request, candidate, access)
+                    skipping(request, candidate, access)
+                        .unwrap_or_else(|| taken(request, candidate, access))
                 } else {
                     not_taken(request, candidate, choice)
                 },
@@ -176,4 +177,23 @@ fn bounded(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Reason {
         columns: names.into_iter().take(parts_used).collect(),
         end,
     }
+}
+
+/// Of a key whose first column got its values from what was found.
+fn skipping(
+    request: &Request<'_>,
+    candidate: &Candidate<'_, '_>,
+    access: &Access,
+) -> Option<Reason> {
+    let distinct = request.estimates.distinct()?;
+    if distinct.key != candidate.key || matches!(access, Access::Nothing) {
+        return None;
+    }
+    let names = columns(request.table, candidate.span_key(request.table).parts);
+    let mut names = names.into_iter().take(candidate.derived.parts_used);
+    Some(Reason::Skip {
+        column: names.next()?,
+        count: distinct.values.len(),
+        columns: names.collect(),
+    })
 }

@@ -110,6 +110,7 @@ impl Refusal {
             | Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Ends
@@ -142,6 +143,7 @@ impl Refusal {
                 | Reason::OneKey
                 | Reason::Keys { .. }
                 | Reason::Bounded { .. }
+                | Reason::Skip { .. }
                 | Reason::Worse { .. }
                 | Reason::InOrder
                 | Reason::Ends
@@ -190,6 +192,7 @@ impl Refusal {
             | Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Ends

@@ -53,6 +53,15 @@ pub enum Reason {
         /// What ended the match before the last part.
         end: End,
     },
+    /// The first column has few values, and the columns behind it are bounded.
+    Skip {
+        /// The first column.
+        column: String,
+        /// How many values it has.
+        count: usize,
+        /// What else bounds the spans.
+        columns: Vec<String>,
+    },
     /// No condition names the first column of the key.
     NoCondition {
         /// The column.
@@ -207,6 +216,17 @@ impl fmt::Display for Reason {
             Reason::Bounded { columns, end } => {
                 write!(f, "bounded by {}; {end}", columns.join(", "))
             }
+            Reason::Skip {
+                column,
+                count,
+                columns,
+            } => {
+                let columns = columns.join(", ");
+                write!(
+                    f,
+                    "skips through {count} values of {column}; bounded by {columns}"
+                )
+            }
             Reason::NoCondition { column } => {
                 write!(f, "no condition on {column}, the first column")
             }
@@ -253,6 +273,7 @@ impl Reason {
             Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Ends

@@ -14,7 +14,7 @@ use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
 use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
-use crate::exec::select::{self, Env, RowLimits, SelectStream};
+use crate::exec::select::{self, Env, RowLimits};
 use crate::exec::write::change::Target;
 use crate::exec::write::{Write, insert};
 use crate::plan::explain::{
@@ -157,7 +157,7 @@ impl Session {
         let mut run = self.select_env(env.ctx.parameters.clone(), program.select.table.as_ref());
         run.view.clone_from(&env.view);
         let began = Instant::now();
-        let mut stream: SelectStream = select::open(Arc::clone(program), run).await?;
+        let mut stream = select::open(Arc::clone(program), run)?.stream().await?;
         let mut counted = Counted(0);
         while stream.next_page(&mut counted).await? == PageEnd::More {}
         Ok(Measured {

@@ -7,6 +7,7 @@ use super::compile::Compiled;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
+use crate::exec::select::Opened;
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
@@ -186,12 +187,15 @@ impl Session {
         }
         let env = self.select_env(parameters, program.select.table.as_ref());
         self.heed(&program.select.hints);
-        let stream = select::open(Arc::clone(program), env).await?;
+        let stream = match select::open(Arc::clone(program), env)? {
+            Opened::Ready(stream) => stream,
+            doubtful @ Opened::InDoubt(_) => doubtful.stream().await?,
+        };
         let zone = self.settings.zone.clone();
         Ok(Reply::Rows(ResultSet {
             columns,
             zone,
-            rows: Box::new(stream),
+            rows: stream,
         }))
     }
 

@@ -123,11 +123,11 @@ fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
 async fn settle(
     program: &Program,
     table: &Table,
-    (env, doubt): (&Env, &Doubt),
+    (env, view, doubt): (&Env, &View, &Doubt),
     planner: Planner,
 ) -> Result<TablePlan> {
-    let estimates = sample::settle(&env.engine, env.view.clone(), (table, doubt)).await?;
-    with_request(program, table, env, (planner, Estimates::Given(&estimates)))
+    let counted = sample::settle(&env.engine, view, (table, doubt)).await?;
+    with_request(program, table, env, (planner, Estimates::Given(&counted)))
 }
 
 /// The plan of a SELECT for EXPLAIN: a refused full scan is a plan too.
@@ -138,9 +138,18 @@ pub async fn explain(program: &Program, table: &Table, env: &Env) -> Result<Tabl
     let planner = plan::explain_table;
     let plan = with_request(program, table, env, (planner, Estimates::Offered))?;
     match &plan.doubt {
-        Some(doubt) => settle(program, table, (env, doubt), planner).await,
+        Some(doubt) => {
+            let view = view_of(env);
+            settle(program, table, (env, &view, doubt), planner).await
+        }
         None => Ok(plan),
     }
+}
+
+/// What a statement that needs a snapshot reads.
+fn view_of(env: &Env) -> View {
+    let view = env.view.clone();
+    view.unwrap_or_else(|| View::At(env.engine.snapshot(), None))
 }
 
 /// Makes a plan of a request.
@@ -177,11 +186,27 @@ fn with_request(
     })
 }
 
+/// A SELECT that was planned.
+pub enum Opened {
+    /// It runs.
+    Ready(Box<SelectStream>),
+    /// Something is to be counted first. Only statements that go on pay for waiting.
+    InDoubt(Box<InDoubt>),
+}
+
+/// A SELECT whose plan is in doubt.
+pub struct InDoubt {
+    program: Arc<Program>,
+    env: Env,
+    limits: RowLimits,
+    doubt: Doubt,
+}
+
 /// Starts a SELECT: plans it and opens its stream.
 ///
 /// # Errors
 /// Refusals, and errors of constants.
-pub async fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
+pub fn open(program: Arc<Program>, env: Env) -> Result<Opened> {
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
@@ -189,12 +214,43 @@ pub async fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
         Some(table) => Some(plan(&program, table, &env)?),
         None => None,
     };
-    if let (Some(table), Some(plan)) = (&select.table, &mut planned)
-        && let Some(doubt) = plan.doubt.take()
-    {
-        // Boxed, so that a statement without doubt does not carry it.
-        let settled = settle(&program, table, (&env, &doubt), plan::plan_table);
-        *plan = Box::pin(settled).await?;
+    let doubt = planned.as_mut().and_then(|plan| plan.doubt.take());
+    if let Some(doubt) = doubt {
+        return Ok(Opened::InDoubt(Box::new(InDoubt {
+            program,
+            env,
+            limits,
+            doubt,
+        })));
     }
-    SelectStream::new(program, env, planned, limits)
+    let stream = SelectStream::new(program, env, planned, limits)?;
+    Ok(Opened::Ready(Box::new(stream)))
+}
+
+impl Opened {
+    /// The stream, after counting if need be.
+    ///
+    /// # Errors
+    /// As [`open`], and those of the engine.
+    pub async fn stream(self) -> Result<Box<SelectStream>> {
+        match self {
+            Opened::Ready(stream) => Ok(stream),
+            Opened::InDoubt(doubt) => Box::pin(doubt.settle()).await,
+        }
+    }
+}
+
+impl InDoubt {
+    async fn settle(mut self: Box<InDoubt>) -> Result<Box<SelectStream>> {
+        let Some(table) = &self.program.select.table else {
+            return Err(Error::internal("a plan in doubt without a table"));
+        };
+        let view = view_of(&self.env);
+        let counting = (&self.env, &view, &self.doubt);
+        let plan = settle(&self.program, table, counting, plan::plan_table).await?;
+        // What was found there holds there alone.
+        self.env.view = Some(view);
+        let stream = SelectStream::new(self.program, self.env, Some(plan), self.limits)?;
+        Ok(Box::new(stream))
+    }
 }

@@ -96,8 +96,9 @@ impl<'a> Target<'a> {
         let Some(doubt) = &plan.doubt else {
             return Ok(plan);
         };
-        let estimates = sample::settle(&env.engine, view, (self.table, doubt)).await?;
-        self.with_request(with, plan::explain_table, Estimates::Given(&estimates))
+        let view = view.unwrap_or_else(|| View::At(env.engine.snapshot(), None));
+        let counted = sample::settle(&env.engine, &view, (self.table, doubt)).await?;
+        self.with_request(with, plan::explain_table, Estimates::Given(&counted))
     }
 
     fn with_request(
@@ -270,10 +271,10 @@ impl<'a> Finder<'a> {
     async fn find(&mut self) -> Result<Vec<Found>> {
         let mut plan = self.target.plan(self.env, Estimates::Offered)?;
         if let Some(doubt) = &plan.doubt {
-            let view = Some(self.transaction.view());
+            let view = self.transaction.view();
             let at = (&**self.target.table, doubt);
-            let estimates = sample::settle(&self.env.engine, view, at).await?;
-            plan = self.target.plan(self.env, Estimates::Given(&estimates))?;
+            let counted = sample::settle(&self.env.engine, &view, at).await?;
+            plan = self.target.plan(self.env, Estimates::Given(&counted))?;
         }
         self.lock_known_keys(&plan).await?;
         let locks_found = matches!(

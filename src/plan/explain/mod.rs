@@ -16,6 +16,7 @@ use super::access::{Access, Entries, IndexAccess, Merge, MergeBranch, Seek, Tabl
 use super::paths;
 
 use super::span::Span;
+use super::verdict::Reason;
 use crate::catalog::{Index, KeyPart, Table};
 use crate::sql::bound::{Aggregate, OrderBy};
 use crate::sql::expr::Expr;
@@ -261,6 +262,13 @@ impl Source<'_> {
             }
         }
         names.join(",")
+    }
+
+    /// Whether the values of the first column were found and not given.
+    fn is_skipping(&self) -> bool {
+        let verdicts = self.plan.verdicts(self.table);
+        let mut taken = verdicts.iter().filter(|verdict| verdict.is_taken);
+        taken.any(|verdict| matches!(verdict.reason, Reason::Skip { .. }))
     }
 
     /// The names of the keys that bound what is read, the one that is read among them.

@@ -7,7 +7,8 @@
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
 use crate::catalog::Table;
 use crate::plan::access::{Policy, Purpose, Request, TablePlan, explain_table, plan_table};
-use crate::plan::doubt::{Estimate, Estimates};
+use crate::plan::doubt::{Counted, Estimate, Estimates};
+use crate::plan::skip::Distinct;
 use crate::plan::testing::{self, directive};
 use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
@@ -101,18 +102,26 @@ fn request<'a>(
     }
 }
 
-/// `counted PRIMARY=7 ia=50000`.
-fn counted(directives: &[String], table: &Table) -> Option<Vec<Estimate>> {
-    let counted = directive(directives, "counted")?.split(' ');
-    let counted = counted.map(|one| {
-        let (name, rows) = one.split_once('=').unwrap();
+/// `counted PRIMARY=7 ia=50000`, and `ib=values:1,2` of the first column.
+fn counted(directives: &[String], table: &Table) -> Option<Counted> {
+    let mut counted = Counted::default();
+    for one in directive(directives, "counted")?.split(' ') {
+        let (name, found) = one.split_once('=').unwrap();
         let position = table.index_position(name);
-        Estimate {
-            key: position.map_or(bound::KeyRef::Primary, bound::KeyRef::Index),
-            rows: rows.parse().unwrap(),
+        let key = position.map_or(bound::KeyRef::Primary, bound::KeyRef::Index);
+        if let Some(values) = found.strip_prefix("values:") {
+            let values = values.split(',').map(|value| match value {
+                "NULL" => Value::Null,
+                number => Value::Int(number.parse().unwrap()),
+            });
+            let values = values.collect();
+            counted.distinct = Some(Distinct { key, values });
+            continue;
         }
-    });
-    Some(counted.collect())
+        let rows = found.parse().unwrap();
+        counted.rows.push(Estimate { key, rows });
+    }
+    Some(counted)
 }
 
 /// The advice must be of the language, and name the table as it would be found.

@@ -109,6 +109,9 @@ fn extra(explained: &Explained<'_>) -> Vec<Cow<'static, str>> {
     if source.plan.residual.is_some() {
         extra.push(Cow::Borrowed("Using where"));
     }
+    if source.is_skipping() {
+        extra.push(Cow::Borrowed("Using index for skip scan"));
+    }
     if source.plan.reverse {
         extra.push(Cow::Borrowed("Backward index scan"));
     }
