@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::compile::Compiled;
 use super::{Done, Reply, ResultSet, Session};
+use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
+use crate::exec::select::Opened;
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
@@ -183,20 +185,27 @@ impl Session {
         if program.select.for_update {
             self.lock_selected(&program.select, &parameters).await?;
         }
-        let env = self.select_env(parameters);
+        let env = self.select_env(parameters, program.select.table.as_ref());
         self.heed(&program.select.hints);
-        let stream = select::open(Arc::clone(program), env)?;
+        let stream = match select::open(Arc::clone(program), env)? {
+            Opened::Ready(stream) => stream,
+            doubtful @ Opened::InDoubt(_) => doubtful.stream().await?,
+        };
         let zone = self.settings.zone.clone();
         Ok(Reply::Rows(ResultSet {
             columns,
             zone,
-            rows: Box::new(stream),
+            rows: stream,
         }))
     }
 
     /// What a SELECT that begins now runs with.
-    pub(super) fn select_env(&mut self, parameters: Vec<Value<'static>>) -> select::Env {
-        let use_indexes = self.may_use_indexes();
+    pub(super) fn select_env(
+        &mut self,
+        parameters: Vec<Value<'static>>,
+        table: Option<&Arc<Table>>,
+    ) -> select::Env {
+        let use_indexes = self.may_use_indexes(table);
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
@@ -227,7 +236,7 @@ impl Session {
         let Some(table) = &select.table else {
             return Ok(());
         };
-        let env = self.write_env(parameters.to_vec());
+        let env = self.write_env(parameters.to_vec(), table);
         let Some(transaction) = self.current_transaction() else {
             return Ok(());
         };
@@ -247,8 +256,12 @@ impl Session {
     }
 
     /// What a write that begins now runs with.
-    pub(super) fn write_env(&mut self, parameters: Vec<Value<'static>>) -> write::Env {
-        let use_indexes = self.may_use_indexes();
+    pub(super) fn write_env(
+        &mut self,
+        parameters: Vec<Value<'static>>,
+        table: &Arc<Table>,
+    ) -> write::Env {
+        let use_indexes = self.may_use_indexes(Some(table));
         let mut ctx = self.context(parameters);
         ctx.strict_write = self.settings.mode.strict;
         write::Env {
@@ -271,7 +284,7 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Vec<Value<'static>>,
     ) -> Result<Wrote> {
-        let env = self.write_env(parameters);
+        let env = self.write_env(parameters, program.write.table());
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),
