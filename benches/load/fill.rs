@@ -6,6 +6,8 @@ use std::time::Instant;
 use crate::client::{Client, EndForm};
 use crate::{DATABASE, Options, Outcome};
 
+/// Odd and no multiple of five: times an id, modulo a power of ten, every value comes once.
+const SCATTER: u64 = 7_368_787;
 /// Rows of one INSERT while filling.
 const FILL_ROWS: u64 = 1000;
 
@@ -39,6 +41,54 @@ pub(crate) fn nothing(options: &Options) -> Outcome<String> {
     let mut client = connect(options)?;
     make(&mut client, "writes", table)?;
     Ok("{}".to_owned())
+}
+
+/// `indexed`: as `points`, with a unique and a plain index over columns whose values are the ids in
+/// another order.
+pub(crate) fn indexed(options: &Options) -> Outcome<String> {
+    let table = "CREATE TABLE indexed (id BIGINT PRIMARY KEY, u BIGINT NOT NULL, k BIGINT NOT NULL, \
+                 c VARCHAR(120) NOT NULL, UNIQUE KEY by_u (u), KEY by_k (k))";
+    let rows = options.rows.max(1);
+    filled(options, ("indexed", table), |sql, id| {
+        let value = id.wrapping_mul(SCATTER) % rows;
+        let _ = write!(
+            sql,
+            "({id},{value},{value},'{:0100}')",
+            id.wrapping_mul(2_654_435_761)
+        );
+    })
+}
+
+/// `indexed_writes`: empty, with the first of three indexes.
+pub(crate) fn indexed_nothing(options: &Options) -> Outcome<String> {
+    let keys = [", KEY (a)", ", KEY (b)", ", KEY (d)"];
+    let keys: String = keys
+        .into_iter()
+        .zip(0..options.indexes)
+        .map(|(key, _)| key)
+        .collect();
+    let table = format!(
+        "CREATE TABLE indexed_writes (id BIGINT PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, \
+         d BIGINT NOT NULL, c VARCHAR(120) NOT NULL{keys})"
+    );
+    let mut client = connect(options)?;
+    make(&mut client, "indexed_writes", &table)?;
+    Ok("{}".to_owned())
+}
+
+/// One statement; how long it took.
+pub(crate) fn sql(options: &Options) -> Outcome<String> {
+    let mut client = connect(options)?;
+    let watch = options.watch();
+    let (cpu_before, start) = (watch.cpu_seconds(), Instant::now());
+    client
+        .execute(&options.sql)
+        .map_err(|e| format!("{}: {e}", options.sql))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let cpu = watch.cpu_seconds() - cpu_before;
+    Ok(format!(
+        "{{\"seconds\": {seconds:.3}, \"server_cpu\": {cpu:.2}}}"
+    ))
 }
 
 fn connect(options: &Options) -> Outcome<Client> {

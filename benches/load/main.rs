@@ -3,8 +3,8 @@
 //! It speaks the protocol itself, on one thread, so that little of the shared cores goes to it.
 //! It judges nothing: `scripts/bench` starts the servers, repeats the runs and makes the table.
 //!
-//! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [rows=N]`, where WORK is
-//! one of the names in [`Work::parse`].
+//! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [rows=N] [rate=N]
+//! [indexes=N] [sql=STATEMENT]`, where WORK is one of the names in [`Work::parse`].
 
 #![allow(
     clippy::indexing_slicing,
@@ -55,10 +55,17 @@ fn run() -> Outcome<String> {
         Work::FillPoints => fill::points(&options),
         Work::FillScan => fill::scan(&options),
         Work::FillNothing => fill::nothing(&options),
-        Work::Point | Work::MultiGet | Work::Insert | Work::InsertMany => {
-            traffic::closed_loop(&options)
-        }
-        Work::Scan => traffic::scan(&options),
+        Work::FillIndexed => fill::indexed(&options),
+        Work::FillIndexedNothing => fill::indexed_nothing(&options),
+        Work::Sql => fill::sql(&options),
+        Work::Point
+        | Work::ByUnique
+        | Work::ByIndex
+        | Work::MultiGet
+        | Work::Insert
+        | Work::InsertIndexed
+        | Work::InsertMany => traffic::closed_loop(&options),
+        Work::Scan | Work::ScanCovering => traffic::scan(&options),
     }
 }
 
@@ -71,14 +78,28 @@ enum Work {
     FillScan,
     /// Makes the empty table for `insert` and `insert-many`.
     FillNothing,
+    /// Makes and fills the table for `by-unique` and `by-index`.
+    FillIndexed,
+    /// Makes the empty table for `insert-indexed`, with as many indexes as `indexes` says.
+    FillIndexedNothing,
+    /// The statement that `sql` gives, once.
+    Sql,
     /// Prepared point SELECT by the full key.
     Point,
+    /// Prepared point SELECT through a unique index that does not cover it.
+    ByUnique,
+    /// Prepared SELECT of one row through an index that is not unique and does not cover it.
+    ByIndex,
     /// Prepared SELECT of [`BATCH_ROWS`] keys in one IN.
     MultiGet,
     /// One SELECT of a whole prefix, text protocol.
     Scan,
+    /// The same rows from a covering index called `covering`.
+    ScanCovering,
     /// Prepared single-row INSERT.
     Insert,
+    /// Prepared single-row INSERT into a table that may have indexes.
+    InsertIndexed,
     /// Prepared INSERT of [`BATCH_ROWS`] rows.
     InsertMany,
 }
@@ -89,10 +110,17 @@ impl Work {
             "fill-points" => Work::FillPoints,
             "fill-scan" => Work::FillScan,
             "fill-nothing" => Work::FillNothing,
+            "fill-indexed" => Work::FillIndexed,
+            "fill-indexed-nothing" => Work::FillIndexedNothing,
+            "sql" => Work::Sql,
             "point" => Work::Point,
+            "by-unique" => Work::ByUnique,
+            "by-index" => Work::ByIndex,
             "multi-get" => Work::MultiGet,
             "scan" => Work::Scan,
+            "scan-covering" => Work::ScanCovering,
             "insert" => Work::Insert,
+            "insert-indexed" => Work::InsertIndexed,
             "insert-many" => Work::InsertMany,
             _ => return None,
         })
@@ -110,6 +138,12 @@ struct Options {
     duration: Duration,
     /// Rows that lie in the table, or that are to be put there.
     rows: u64,
+    /// Statements per second of all connections; 0: as many as there can be.
+    rate: u32,
+    /// Indexes of an empty table.
+    indexes: u32,
+    /// The text of [`Work::Sql`].
+    sql: String,
 }
 
 impl Options {
@@ -140,6 +174,9 @@ impl Options {
             connections: number("connections", 1)?,
             duration: Duration::from_secs(u64::from(number("seconds", 5)?)),
             rows: u64::from(number("rows", 1_000_000)?),
+            rate: number("rate", 0)?,
+            indexes: number("indexes", 0)?,
+            sql: pairs.get("sql").cloned().unwrap_or_default(),
         })
     }
 

@@ -34,9 +34,11 @@ struct Shared {
     latencies_us: RefCell<Vec<u32>>,
     /// The next id to insert; unique per run by its start.
     next_id: Cell<i64>,
+    /// The time between two statements of one connection, when the rate is held.
+    pause: Option<Duration>,
 }
 
-/// Runs `point`, `multi-get`, `insert` or `insert-many`.
+/// Runs the work that is one prepared statement over and over.
 pub(crate) fn closed_loop(options: &Options) -> Outcome<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -56,6 +58,7 @@ async fn measured_loop(options: &Options) -> Outcome<String> {
         answered_rows: Cell::new(0),
         latencies_us: RefCell::new(Vec::with_capacity(1 << 22)),
         next_id: Cell::new(first_id()),
+        pause: options.pause(),
     });
     let mut tasks = Vec::new();
     for connection in 0..options.connections {
@@ -91,6 +94,12 @@ async fn measured_loop(options: &Options) -> Outcome<String> {
         quantile(99),
         watch.resident_kib()
     ))
+}
+
+impl Options {
+    fn pause(&self) -> Option<Duration> {
+        (0 < self.rate).then(|| Duration::from_secs(1) * self.connections / self.rate)
+    }
 }
 
 /// Ids above all filled ones, different in every run on one server.
@@ -130,9 +139,20 @@ impl Connected {
     }
 
     async fn run(mut self, shared: Rc<Shared>) -> Outcome<()> {
+        let mut due = Instant::now();
         while !shared.done.get() {
             self.build(&shared);
-            let start = Instant::now();
+            let mut start = Instant::now();
+            if let Some(pause) = shared.pause {
+                due += pause;
+                if start < due {
+                    tokio::time::sleep_until(due.into()).await;
+                    start = Instant::now();
+                } else {
+                    // Waiting for the answer before counts too: no coordinated omission.
+                    start = due;
+                }
+            }
             self.stream
                 .write_all(&self.packet)
                 .await
@@ -154,7 +174,7 @@ impl Connected {
         let mut parameters: [Parameter<'_>; 3 * BATCH_ROWS as usize] =
             [Parameter::Integer(0); 3 * BATCH_ROWS as usize];
         let count = match shared.work {
-            Work::Point => {
+            Work::Point | Work::ByUnique | Work::ByIndex => {
                 parameters[0] = Parameter::Integer(self.random_id(shared.rows));
                 1
             }
@@ -165,8 +185,16 @@ impl Connected {
                 BATCH_ROWS as usize
             }
             Work::Insert => fill_rows(&mut parameters[..3], shared),
+            Work::InsertIndexed => fill_indexed_row(&mut parameters, shared),
             Work::InsertMany => fill_rows(&mut parameters, shared),
-            Work::FillPoints | Work::FillScan | Work::FillNothing | Work::Scan => 0,
+            Work::FillPoints
+            | Work::FillScan
+            | Work::FillNothing
+            | Work::FillIndexed
+            | Work::FillIndexedNothing
+            | Work::Sql
+            | Work::Scan
+            | Work::ScanCovering => 0,
         };
         self.statement
             .execute(&mut self.packet, &parameters[..count]);
@@ -217,21 +245,49 @@ fn fill_rows(parameters: &mut [Parameter<'_>], shared: &Shared) -> usize {
     parameters.len()
 }
 
+fn fill_indexed_row(parameters: &mut [Parameter<'_>], shared: &Shared) -> usize {
+    let id = shared.next_id.get();
+    shared.next_id.set(id + 1);
+    let row = [
+        Parameter::Integer(id),
+        Parameter::Integer(id % 1000),
+        Parameter::Integer(id.wrapping_mul(2_654_435_761).rem_euclid(1_000_000)),
+        Parameter::Integer(id / 1000),
+        Parameter::Text(TEXT),
+    ];
+    parameters[..row.len()].copy_from_slice(&row);
+    row.len()
+}
+
 fn statement_text(work: Work) -> String {
     let repeated = |item: &str| vec![item; BATCH_ROWS as usize].join(", ");
     match work {
         Work::Point => "SELECT c FROM points WHERE id = ?".to_owned(),
+        Work::ByUnique => "SELECT c FROM indexed WHERE u = ?".to_owned(),
+        Work::ByIndex => "SELECT c FROM indexed WHERE k = ?".to_owned(),
         Work::MultiGet => format!("SELECT id, c FROM points WHERE id IN ({})", repeated("?")),
         Work::Insert => "INSERT INTO writes (id, k, c) VALUES (?, ?, ?)".to_owned(),
         Work::InsertMany => format!(
             "INSERT INTO writes (id, k, c) VALUES {}",
             repeated("(?, ?, ?)")
         ),
-        Work::FillPoints | Work::FillScan | Work::FillNothing | Work::Scan => String::new(),
+        Work::InsertIndexed => {
+            "INSERT INTO indexed_writes (id, a, b, d, c) VALUES (?, ?, ?, ?, ?)".to_owned()
+        }
+        Work::Scan => "SELECT id, payload FROM scan WHERE k = 1".to_owned(),
+        Work::ScanCovering => {
+            "SELECT id, payload FROM scan FORCE INDEX (covering) WHERE k = 1".to_owned()
+        }
+        Work::FillPoints
+        | Work::FillScan
+        | Work::FillNothing
+        | Work::FillIndexed
+        | Work::FillIndexedNothing
+        | Work::Sql => String::new(),
     }
 }
 
-/// Runs `scan`: all rows of the prefix to one client, which only counts them.
+/// Runs `scan` and `scan-covering`: all rows of the prefix to one client, which only counts them.
 pub(crate) fn scan(options: &Options) -> Outcome<String> {
     use std::io::Read as _;
     let mut client =
@@ -240,7 +296,7 @@ pub(crate) fn scan(options: &Options) -> Outcome<String> {
     let (before_kib, sampler) = (watch.resident_kib(), watch.sample_memory());
     let (cpu_before, start) = (watch.cpu_seconds(), Instant::now());
     client
-        .command(COM_QUERY, b"SELECT id, payload FROM scan WHERE k = 1")
+        .command(COM_QUERY, statement_text(options.work).as_bytes())
         .map_err(|e| e.to_string())?;
     let mut answer = AnswerReader::new(client.deprecates_eof());
     let mut stream = client.into_stream();
