@@ -181,6 +181,7 @@ impl World {
             view: Some(View::At(self.engine.snapshot(), own)),
             ctx: testing::context(zone, Vec::new()),
             policy: Policy::default(),
+            uses: Arc::default(),
             cancel: Arc::new(CancelToken::default()),
             memory_bytes_max: 64 << 20,
             spill_dir: None,

@@ -1,11 +1,13 @@
 //! Builds of secondary indexes, while writers go on.
 //!
 //! An index is published in the state `BUILDING`; from then on every commit maintains it. What was
-//! in the table before is entered here, page by page (`build`). One build runs at a time, others
-//! wait for their turn in the order they came. A build that cannot be ended because the server
+//! in the table before is entered here, page by page (`build`), with
+//! a `brake` for when clients are busy. One build runs at a time, others wait for their turn in the
+//! order they came. A build that cannot be ended because the server
 //! stops goes on at the next start ([`Backfill::resume`]), from the position that is stored with
 //! every page (`record`).
 
+mod brake;
 mod build;
 mod progress;
 mod record;
@@ -22,6 +24,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+pub use self::brake::Traffic;
 use self::build::Build;
 use self::progress::Progress;
 use self::record::Record;
@@ -107,6 +110,7 @@ impl Job {
 pub struct Backfill {
     engine: Arc<dyn Engine>,
     catalog: Arc<Catalog>,
+    traffic: Traffic,
     jobs: Mutex<BTreeMap<IndexId, Arc<Job>>>,
     /// Held by the one build that runs; given in the order it was asked for.
     turn: tokio::sync::Mutex<()>,
@@ -114,11 +118,12 @@ pub struct Backfill {
 }
 
 impl Backfill {
-    /// None is running.
-    pub fn new(engine: Arc<dyn Engine>, catalog: Arc<Catalog>) -> Backfill {
+    /// None is running. They make room for the statements that `traffic` counts.
+    pub fn new(engine: Arc<dyn Engine>, catalog: Arc<Catalog>, traffic: Traffic) -> Backfill {
         Backfill {
             engine,
             catalog,
+            traffic,
             jobs: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),

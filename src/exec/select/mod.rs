@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub use self::stream::SelectStream;
 use super::cancel::CancelToken;
 use super::row::Layout;
+use super::uses::Uses;
 use super::view::View;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -57,6 +58,8 @@ pub struct Env {
     pub ctx: EvalContext,
     /// What full scans are permitted.
     pub policy: Policy,
+    /// Where it is noted that an index is read.
+    pub uses: Arc<Uses>,
     /// What may end it early.
     pub cancel: Arc<CancelToken>,
     /// `query_memory_bytes`.
@@ -165,7 +168,11 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let plan = match &select.table {
-        Some(table) => Some(plan(&program, table, &env)?),
+        Some(table) => {
+            let plan = plan(&program, table, &env)?;
+            env.uses.note(table, &plan, env.ctx.now);
+            Some(plan)
+        }
         None => None,
     };
     SelectStream::new(program, env, plan, limits)

@@ -257,7 +257,9 @@ impl<'a> Finder<'a> {
     }
 
     async fn find(&mut self) -> Result<Vec<Found>> {
-        let mut plan = self.target.plan(&self.env.ctx, &self.env.policy)?;
+        let env = self.env;
+        let mut plan = self.target.plan(&env.ctx, &env.policy)?;
+        env.uses.note(self.target.table, &plan, env.ctx.now);
         self.lock_known_keys(&plan).await?;
         let locks_found = matches!(
             plan.access,

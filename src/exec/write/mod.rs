@@ -19,6 +19,7 @@ use changer::Changer;
 use super::cancel::CancelToken;
 use super::ids::Ids;
 use super::row::Layout;
+use super::uses::Uses;
 use super::transaction::{BoundTable, Failed, StatementWrites, Transaction, too_large};
 use crate::catalog::Table;
 use crate::codec::keyspace;
@@ -91,6 +92,8 @@ pub struct Env {
     pub ctx: EvalContext,
     /// What full scans are permitted.
     pub policy: Policy,
+    /// Where it is noted that an index is read.
+    pub uses: Arc<Uses>,
     /// What may end it early.
     pub cancel: Arc<CancelToken>,
     /// Makes ids.
