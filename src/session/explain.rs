@@ -40,7 +40,8 @@ impl Session {
         };
         match self.compile(&explain.statement, &[])? {
             Compiled::Select(program, _) => {
-                let env = self.select_env(parameters);
+                let table = program.select.table.as_deref();
+                let env = self.select_env(table, parameters);
                 let measured = if explain.analyze {
                     Some(self.measure(&program, &env).await?)
                 } else {
@@ -53,7 +54,7 @@ impl Session {
                 "EXPLAIN ANALYZE of a statement that writes",
             )),
             Compiled::Write(program) => {
-                let env = self.write_env(parameters);
+                let env = self.write_env(program.write.table(), parameters);
                 match &program.write {
                     Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
                     Write::Update(update) => {
@@ -154,7 +155,8 @@ impl Session {
 
     /// Runs a SELECT and throws its rows away.
     async fn measure(&mut self, program: &Arc<select::Program>, env: &Env) -> Result<Measured> {
-        let mut run = self.select_env(env.ctx.parameters.clone());
+        let table = program.select.table.as_deref();
+        let mut run = self.select_env(table, env.ctx.parameters.clone());
         run.view.clone_from(&env.view);
         let began = Instant::now();
         let mut stream: SelectStream = select::open(Arc::clone(program), run)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::compile::Compiled;
 use super::{Done, Reply, ResultSet, Session};
+use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
@@ -183,7 +184,8 @@ impl Session {
         if program.select.for_update {
             self.lock_selected(&program.select, &parameters).await?;
         }
-        let env = self.select_env(parameters);
+        let table = program.select.table.as_deref();
+        let env = self.select_env(table, parameters);
         self.heed(&program.select.hints);
         let stream = select::open(Arc::clone(program), env)?;
         let zone = self.settings.zone.clone();
@@ -194,9 +196,13 @@ impl Session {
         }))
     }
 
-    /// What a SELECT that begins now runs with.
-    pub(super) fn select_env(&mut self, parameters: Vec<Value<'static>>) -> select::Env {
-        let use_indexes = self.may_use_indexes();
+    /// What a SELECT from this table that begins now runs with.
+    pub(super) fn select_env(
+        &mut self,
+        table: Option<&Table>,
+        parameters: Vec<Value<'static>>,
+    ) -> select::Env {
+        let use_indexes = table.is_none_or(|table| self.may_use_indexes(table));
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
@@ -228,7 +234,7 @@ impl Session {
         let Some(table) = &select.table else {
             return Ok(());
         };
-        let env = self.write_env(parameters.to_vec());
+        let env = self.write_env(table, parameters.to_vec());
         let Some(transaction) = self.current_transaction() else {
             return Ok(());
         };
@@ -247,9 +253,13 @@ impl Session {
         write::change::lock_rows(target, &env, transaction).await
     }
 
-    /// What a write that begins now runs with.
-    pub(super) fn write_env(&mut self, parameters: Vec<Value<'static>>) -> write::Env {
-        let use_indexes = self.may_use_indexes();
+    /// What a write to this table that begins now runs with.
+    pub(super) fn write_env(
+        &mut self,
+        table: &Table,
+        parameters: Vec<Value<'static>>,
+    ) -> write::Env {
+        let use_indexes = self.may_use_indexes(table);
         let mut ctx = self.context(parameters);
         ctx.strict_write = self.settings.mode.strict;
         write::Env {
@@ -273,7 +283,7 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Vec<Value<'static>>,
     ) -> Result<Wrote> {
-        let env = self.write_env(parameters);
+        let env = self.write_env(program.write.table(), parameters);
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Session;
+use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::transaction::{Transaction, no_savepoint};
 use crate::sql::ast::{AccessMode, Begin, EndTransaction};
@@ -29,12 +30,15 @@ impl Session {
         self.transaction.as_mut()
     }
 
-    /// Whether a statement may read secondary indexes. A transaction may while the definitions are
-    /// those of its snapshot, which may be older than the entries of an index that was built since.
-    pub(super) fn may_use_indexes(&mut self) -> bool {
-        let version = self.shared.catalog.version();
-        self.current_transaction()
-            .is_none_or(|transaction| transaction.snapshot_version() == version)
+    /// Whether a statement may read the secondary indexes of a table. A transaction may while the
+    /// definition is that of its snapshot, which may be older than the entries of an index that was
+    /// built since.
+    pub(super) fn may_use_indexes(&mut self, table: &Table) -> bool {
+        let shared = Arc::clone(&self.shared);
+        self.current_transaction().is_none_or(|transaction| {
+            let version = transaction.snapshot_version();
+            shared.catalog.is_unchanged_since(table.id, version)
+        })
     }
 
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
