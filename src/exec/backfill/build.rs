@@ -42,6 +42,19 @@ pub(super) struct Build<'a> {
     meter: Meter,
     brake: Brake,
     page_rows: usize,
+    /// Whether entries of a unique index are looked for before they are written: a writer has made
+    /// some, or there is a duplicate. Until then the commit alone sees that there are none.
+    is_careful: bool,
+}
+
+/// What came of the commit of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrote {
+    Page,
+    /// Nothing: a row was written meanwhile.
+    Conflict,
+    /// Nothing: there is an entry already.
+    Exists,
 }
 
 /// The entries of a page, ready to be committed.
@@ -57,7 +70,9 @@ impl<'a> Build<'a> {
     pub(super) async fn begin(backfill: &'a Backfill, job: &'a Job) -> Result<Build<'a>> {
         let engine = &backfill.engine;
         let key = Record::key(job.target.index);
-        let record = if let Some(stored) = engine.get_newest(SYSTEM_SPACE, &key).await? {
+        let stored = engine.get_newest(SYSTEM_SPACE, &key).await?;
+        let has_begun = stored.is_some();
+        let record = if let Some(stored) = stored {
             Record::decode(&stored)?
         } else {
             let record = Record {
@@ -91,6 +106,8 @@ impl<'a> Build<'a> {
             meter,
             brake: Brake::new(Arc::clone(&backfill.traffic)),
             page_rows: PAGE_ROWS,
+            // A build that goes on meets the entries of writers.
+            is_careful: has_begun,
         })
     }
 
@@ -112,14 +129,21 @@ impl<'a> Build<'a> {
                     tokio::join!(self.commit(page.writes), self.prepare(&next.position));
                 prepared = following?;
             }
-            if committed? {
-                self.record = next;
-                self.page_rows = (self.page_rows * 2).min(PAGE_ROWS);
-                let shown = &self.job.progress;
-                self.meter.advance(rows, &self.record.position, shown);
-            } else {
-                self.page_rows = (self.page_rows / 4).max(1);
-                prepared = None;
+            match committed? {
+                Wrote::Page => {
+                    self.record = next;
+                    self.page_rows = (self.page_rows * 2).min(PAGE_ROWS);
+                    let shown = &self.job.progress;
+                    self.meter.advance(rows, &self.record.position, shown);
+                }
+                Wrote::Exists if !self.is_careful => {
+                    self.is_careful = true;
+                    prepared = None;
+                }
+                Wrote::Conflict | Wrote::Exists => {
+                    self.page_rows = (self.page_rows / 4).max(1);
+                    prepared = None;
+                }
             }
             if is_braked {
                 self.page_rows = self.page_rows.min(BRAKED_ROWS);
@@ -177,18 +201,21 @@ impl<'a> Build<'a> {
             .iter()
             .map(|(key, _)| (maker.rows_space(), key.to_vec()));
         writes.must_be_unchanged.extend(row_keys);
-        put_entries(&maker, made, (snapshot.as_ref(), &page), &mut writes).await?;
+        if maker.index.unique && self.is_careful {
+            put_unique(&maker, made, (snapshot.as_ref(), &page), &mut writes).await?;
+        } else {
+            put_entries(&maker, made, &mut writes)?;
+        }
         let record_key = Record::key(self.job.target.index);
         writes.put(SYSTEM_SPACE, record_key, next.encode());
         Ok(Some(Prepared { writes, rows, next }))
     }
 
-    /// Whether a page was written; `false` when a row of it was written meanwhile, or a value of a
-    /// unique index taken.
-    async fn commit(&self, writes: WriteSet) -> Result<bool> {
+    async fn commit(&self, writes: WriteSet) -> Result<Wrote> {
         match self.backfill.engine.commit(writes).await {
-            Ok(_) => Ok(true),
-            Err(CommitError::Conflict { .. } | CommitError::AlreadyExists { .. }) => Ok(false),
+            Ok(_) => Ok(Wrote::Page),
+            Err(CommitError::Conflict { .. }) => Ok(Wrote::Conflict),
+            Err(CommitError::AlreadyExists { .. }) => Ok(Wrote::Exists),
             Err(error) => Err(error.into()),
         }
     }
@@ -207,23 +234,38 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Puts the entries of a page that are not there yet.
+/// Puts the entries of a page; those of a unique index must not be there yet.
 ///
 /// # Errors
 /// 1062 for two rows with the same values in a unique index.
-async fn put_entries(
+fn put_entries(maker: &Maker<'_>, made: Vec<Made>, writes: &mut WriteSet) -> Result<()> {
+    let space = maker.entries_space();
+    if maker.index.unique {
+        let mut seen = HashSet::with_capacity(made.len());
+        let mut exclusive = made.iter().filter(|made| made.is_exclusive);
+        if let Some(twice) = exclusive.find(|made| !seen.insert(&made.entry.key)) {
+            return Err(maker.duplicate(&twice.entry.key));
+        }
+        let keys = made.iter().map(|made| (space, made.entry.key.clone()));
+        writes.must_be_absent.extend(keys);
+    }
+    for Made { entry, .. } in made {
+        writes.put(space, entry.key, entry.value);
+    }
+    Ok(())
+}
+
+/// Puts the entries of a page of a unique index that are not there yet.
+///
+/// # Errors
+/// 1062 for two rows with the same values.
+async fn put_unique(
     maker: &Maker<'_>,
     made: Vec<Made>,
     (snapshot, page): (&dyn Snapshot, &Page),
     writes: &mut WriteSet,
 ) -> Result<()> {
     let space = maker.entries_space();
-    if !maker.index.unique {
-        for Made { entry, .. } in made {
-            writes.put(space, entry.key, entry.value);
-        }
-        return Ok(());
-    }
     let keys: Vec<Key> = made.iter().map(|made| made.entry.key.clone()).collect();
     let found = snapshot.multi_get(space, &keys).await?;
     let mut seen = HashSet::with_capacity(keys.len());

@@ -119,6 +119,9 @@ async fn builds_wait_for_their_turn_and_can_be_killed() {
             .iter()
             .all(|index| index.state == IndexState::Building)
     );
+    let error = server.run("ALTER INDEX i ON t INACTIVE").await.unwrap_err();
+    assert_eq!(error.code(), Code::WrongUsage);
+    assert!(error.message().contains("is being built"), "{error}");
     let jobs: Vec<Arc<Job>> = backfill.jobs.lock().values().cloned().collect();
     assert_eq!(
         jobs[0].state(),
