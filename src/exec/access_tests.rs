@@ -1,8 +1,10 @@
 //! Every access path gives the same rows: random tables, indexes, rows and queries, read by the
 //! whole table, by the primary key and by each index, in a snapshot with own writes over it.
 //!
-//! Rows and entries are written as `index::changes` says. What is expected is computed from the rows
+//! Rows and entries are written as `write::entries::changes` says. What is expected is computed from the rows
 //! in memory. A failure prints the seed of its case.
+
+mod part_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,8 +20,7 @@ use super::rows::{PageEnd, RowSink, RowStream};
 use super::select::{self, Env, Program};
 use super::view::{Overlay, View};
 use super::{tuple, write};
-use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table};
-use crate::codec::key::Direction;
+use crate::catalog::{Column, Table};
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Result};
 use crate::index;
@@ -61,6 +62,8 @@ struct Tally {
     unique: usize,
     whole: usize,
     ordered: usize,
+    computed: usize,
+    partial: usize,
 }
 
 /// Gives a case two more columns, and between one and three indexes.
@@ -74,29 +77,8 @@ fn add_indexes(case: &mut Case) {
     }
     let count = case.rng.random_range(1..=3);
     for at in 0..count {
-        let mut columns: Vec<usize> = (0..case.table.columns.len()).collect();
-        columns.shuffle(&mut case.rng);
-        let parts_count = case.rng.random_range(1..=columns.len().min(3));
-        let rest = columns.split_off(parts_count);
-        let parts = columns.into_iter().map(|column_idx| KeyPart {
-            column_idx,
-            direction: Direction::of(case.rng.random_bool(0.3)),
-        });
-        let parts = parts.collect();
-        let include = match case.rng.random_range(0..4) {
-            0 | 1 => Include::None,
-            2 => Include::All,
-            _ => Include::Columns(rest.into_iter().take(1).collect()),
-        };
-        case.table.indexes.push(Index {
-            id: IndexId(10 + at),
-            name: format!("i{at}"),
-            unique: case.rng.random_bool(0.4),
-            parts,
-            include,
-            state: IndexState::Active,
-            comment: String::new(),
-        });
+        let index = part_tests::index(case, at);
+        case.table.indexes.push(index);
     }
 }
 
@@ -120,8 +102,11 @@ impl World {
     fn change(&mut self, key: &Key, new: Option<&Row>) -> Vec<(Space, Key, Option<Vec<u8>>)> {
         let table = Arc::clone(&self.table);
         let old = self.rows.get(key);
-        let changes = index::changes(&table, old.map(Vec::as_slice), new.map(Vec::as_slice));
-        let changes = changes.unwrap();
+        let changes =
+            write::entries::changes(&table, old.map(Vec::as_slice), new.map(Vec::as_slice));
+        let Ok(changes) = changes else {
+            return Vec::new();
+        };
         let is_taken = changes.iter().any(|change| {
             let put = change.put.as_ref().filter(|_| change.must_be_absent);
             put.is_some_and(|put| {
@@ -264,10 +249,11 @@ fn number(rows: usize) -> Expr {
     }
 }
 
-fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
+fn random_select(case: &mut Case, world: &World) -> Select {
+    let table = &world.table;
     let filter = match case.rng.random_range(0..10) {
         0..=3 => Some(case.predicate(2)),
-        4..=8 => Some(on_index(case, table)),
+        4..=8 => Some(on_index(case, world)),
         _ => None,
     };
     let mut columns: Vec<usize> = (0..table.columns.len()).collect();
@@ -288,10 +274,14 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
             .take(order_count)
             .chain(key)
             .collect();
+        let mut all: Vec<Expr> = all.into_iter().map(|idx| column(table, idx)).collect();
+        if case.rng.random_bool(0.3) {
+            all.insert(0, first_operand(case, table));
+        }
         made.order_by = all
             .into_iter()
-            .map(|idx| OrderBy {
-                expr: column(table, idx),
+            .map(|expr| OrderBy {
+                expr,
                 descending: shared || case.rng.random_bool(0.3),
             })
             .collect();
@@ -305,31 +295,50 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
 }
 
 /// A condition that some index can use, and now and then another.
-fn on_index(case: &mut Case, table: &Table) -> Expr {
+fn on_index(case: &mut Case, world: &World) -> Expr {
+    let table = &world.table;
     let index = &table.indexes[case.rng.random_range(0..table.indexes.len())];
     let parts_count = case.rng.random_range(1..=index.parts.len());
-    let mut all = Vec::new();
+    let mut all = part_tests::implying(case, table, index);
     for part in index.parts.iter().take(parts_count) {
-        let column = column(table, part.column_idx);
-        let value = case.constant(&column);
-        all.push(condition(match case.rng.random_range(0..6) {
+        let operand = part_tests::operand(table, index, part.column_idx);
+        let value = part_tests::constant(case, world, &operand);
+        let other = part_tests::constant(case, world, &operand);
+        let operand = Box::new(operand);
+        all.push(condition(match case.rng.random_range(0..8) {
             0 => ExprKind::IsNull {
-                expr: Box::new(column),
+                expr: operand,
                 negated: false,
             },
-            1 => ExprKind::Compare(CompareOp::LessOrEqual, Box::new(column), Box::new(value)),
-            2 => ExprKind::InList {
-                list: vec![value, case.constant(&column)],
-                expr: Box::new(column),
+            1 => ExprKind::Compare(CompareOp::LessOrEqual, operand, Box::new(value)),
+            2 => ExprKind::Compare(CompareOp::Greater, operand, Box::new(value)),
+            3 => ExprKind::InList {
+                list: vec![value, other],
+                expr: operand,
                 negated: false,
             },
-            _ => ExprKind::Compare(CompareOp::Equal, Box::new(column), Box::new(value)),
+            4 => ExprKind::Between {
+                expr: operand,
+                low: Box::new(value),
+                high: Box::new(other),
+                negated: false,
+            },
+            _ => ExprKind::Compare(CompareOp::Equal, operand, Box::new(value)),
         }));
     }
     if case.rng.random_bool(0.3) {
         all.push(case.predicate(1));
     }
+    if let [_] = all.as_slice() {
+        return all.remove(0);
+    }
     condition(ExprKind::And(all))
+}
+
+/// What an index is ordered by first.
+fn first_operand(case: &mut Case, table: &Table) -> Expr {
+    let index = &table.indexes[case.rng.random_range(0..table.indexes.len())];
+    part_tests::operand(table, index, index.parts[0].column_idx)
 }
 
 /// `SELECT c, COUNT(*) … GROUP BY c`.
@@ -368,7 +377,7 @@ fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
         };
         if passes {
             let mut key = Vec::new();
-            tuple::push_order(&mut key, &made.order_by, &ValuesRow(row), &env.ctx).unwrap();
+            tuple::push_order(&mut key, &made.order_by, &ValuesRow(row), &env.ctx).ok()?;
             kept.push((key, row.clone()));
         }
     }
@@ -480,7 +489,7 @@ async fn check(seed: u64, tally: &mut Tally) {
     let zone = ["+00:00", "+08:00"][case.rng.random_range(0..2)];
     for _ in 0..QUERIES {
         let table = Arc::clone(&world.table);
-        let mut made = random_select(&mut case, &table);
+        let mut made = random_select(&mut case, &world);
         let env = world.env(zone);
         let Some(kept) = kept(&world, &made, &env) else {
             continue;
@@ -508,7 +517,7 @@ async fn compare(
         Err(error) => panic!("seed {seed}: {error}"),
     };
     note(
-        &plan.access,
+        (&world.table, &plan.access),
         plan.ordered && !made.order_by.is_empty(),
         tally,
     );
@@ -530,9 +539,12 @@ async fn compare(
     }
 }
 
-fn note(access: &Access, ordered: bool, tally: &mut Tally) {
+fn note((table, access): (&Table, &Access), ordered: bool, tally: &mut Tally) {
     match access {
         Access::Index(index) => {
+            let computed = &table.indexes[index.position].computed;
+            tally.computed += usize::from(!computed.parts.is_empty());
+            tally.partial += usize::from(computed.filter.is_some());
             tally.covering += usize::from(index.covering);
             tally.lookups += usize::from(!index.covering);
             tally.unique += usize::from(matches!(index.entries, Entries::Keys(_)));
@@ -574,6 +586,8 @@ fn the_cases_read_every_kind_of_path() {
         tally.unique,
         tally.whole,
         tally.ordered,
+        tally.computed,
+        tally.partial,
     ];
     assert!(kinds.iter().all(|count| 20 < *count), "{tally:?}");
 }

@@ -12,7 +12,7 @@ use super::derive::shape;
 use super::refusal::Refusal;
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{paths, point, points, residual};
+use super::{computed, paths, point, points, residual};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
@@ -216,7 +216,9 @@ pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
 fn has_index_within_key(table: &Table) -> bool {
     let within = |index: &Index| {
         let mut parts = index.parts.iter();
-        index.unique && parts.all(|part| table.key_position(part.column_idx).is_some())
+        index.unique
+            && index.computed.filter.is_none()
+            && parts.all(|part| table.key_position(part.column_idx).is_some())
     };
     table.indexes.iter().any(within)
 }
@@ -251,7 +253,8 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
 }
 
 fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> Result<TablePlan> {
-    let Some(all) = Candidates::of(request, conjuncts) else {
+    let views = computed::views(request, conjuncts);
+    let Some(all) = Candidates::of(request, (conjuncts, &views)) else {
         return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
     let best = all.best(request);

@@ -36,7 +36,11 @@ pub(super) fn index(request: &Request<'_>, derived: &Derived<'_>) -> Option<Stri
         Keys::Spans(spans) => !spans.iter().any(Span::is_all),
     };
     // An index with these columns that is there already is no advice: it cannot be read now.
-    let is_there = table.indexes.iter().any(|index| {
+    let mut whole = table
+        .indexes
+        .iter()
+        .filter(|index| index.computed.filter.is_none());
+    let is_there = whole.any(|index| {
         let parts = index.parts.iter().map(|part| part.column_idx);
         parts.take(columns.len()).eq(columns.iter().copied())
     });

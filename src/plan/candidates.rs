@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 use super::access::{
     Access, Entries, IndexAccess, MultiGet, PointGet, PrefixScan, Request, permission,
 };
+use super::computed::View;
 use super::cut::{self, KeyParts};
 use super::derive::{self, Conditions, Derived, Keys};
 use super::order::{self, Order};
@@ -42,6 +43,10 @@ pub(super) struct Candidate<'a, 'e> {
     pub(super) order: Order,
     /// Whether no row need be looked up.
     pub(super) covering: bool,
+    /// The statement as the index sees it, when it has more than columns.
+    view: Option<&'e View>,
+    /// Whether it is a partial index whose condition the statement implies.
+    partial: bool,
     /// Why a hint or its state forbids it.
     pub(super) forbidden: Option<Reason>,
     merit: Merit,
@@ -51,7 +56,8 @@ pub(super) struct Candidate<'a, 'e> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     full: Full,
-    /// Leading parts that have one value, or a list of them.
+    /// Leading parts that have one value, or a list of them; the condition of a partial index counts
+    /// as one.
     equal_parts: usize,
     covering: bool,
     /// Whether it gives an order that is asked for.
@@ -82,13 +88,19 @@ pub(super) struct Candidates<'a, 'e> {
 
 impl<'a, 'e> Candidates<'a, 'e> {
     /// The candidates; `None` when the conditions contradict each other.
-    pub(super) fn of(request: &Request<'a>, conjuncts: &'e [Expr]) -> Option<Candidates<'a, 'e>> {
+    pub(super) fn of(
+        request: &Request<'a>,
+        (conjuncts, views): (&'e [Expr], &'e [Option<View>]),
+    ) -> Option<Candidates<'a, 'e>> {
         let table = request.table;
         let conditions = derive::conditions(conjuncts, &table.columns, request.ctx);
         let known = (conjuncts, &conditions);
         let primary = Candidate::primary(request, known)?;
         let indexes = table.indexes.iter().enumerate();
-        let indexes = indexes.map(|(at, index)| Candidate::index(request, (at, index), known));
+        let indexes = indexes.map(|(at, index)| {
+            let view = views.get(at).and_then(Option::as_ref);
+            Candidate::index(request, (at, index, view), known)
+        });
         Some(Candidates {
             primary,
             indexes: indexes.collect::<Option<_>>()?,
@@ -145,6 +157,8 @@ impl<'a, 'e> Candidate<'a, 'e> {
             order: order::of(request, key, &derived.fixed),
             derived,
             covering: true,
+            view: None,
+            partial: false,
             forbidden,
             merit: Merit::NONE,
         };
@@ -153,7 +167,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
 
     fn index(
         request: &Request<'a>,
-        (position, index): (usize, &'a Index),
+        (position, index, view): (usize, &'a Index, Option<&'e View>),
         known: Known<'_, 'e>,
     ) -> Option<Candidate<'a, 'e>> {
         let table = request.table;
@@ -163,16 +177,31 @@ impl<'a, 'e> Candidate<'a, 'e> {
         } else {
             order_parts.len()
         };
+        let columns = view.map_or(table.columns.as_slice(), View::columns);
         let key = KeyParts {
-            columns: &table.columns,
+            columns,
             parts: order_parts.get(..span_parts_count).unwrap_or(&order_parts),
         };
-        let derived = derive::derive_from(key, known, u64::MAX);
         let whole = KeyParts {
-            columns: &table.columns,
+            columns,
             parts: &order_parts,
         };
-        let order = order::of(request, whole, &derived.fixed);
+        let (derived, order) = match view {
+            None => {
+                let derived = derive::derive_from(key, known, u64::MAX);
+                let order = order::of(request, whole, &derived.fixed);
+                (derived, order)
+            }
+            Some(view) => {
+                let conditions = view.conditions(request, known);
+                let mut derived = derive::derive_from(key, (known.0, &conditions), u64::MAX);
+                derived
+                    .residual
+                    .retain(|conjunct| !view.is_satisfied(conjunct));
+                let order = order::of(&view.request(request), whole, &derived.fixed);
+                (derived, order)
+            }
+        };
         let used = request.used_columns;
         let candidate = Candidate {
             key: KeyRef::Index(position),
@@ -180,8 +209,11 @@ impl<'a, 'e> Candidate<'a, 'e> {
             order,
             derived,
             covering: used.is_some_and(|used| index.covers(table, used.iter().copied())),
+            view,
+            partial: index.computed.filter.is_some(),
             forbidden: unreadable(request, index)
-                .or_else(|| forbidden(request, KeyRef::Index(position))),
+                .or_else(|| forbidden(request, KeyRef::Index(position)))
+                .or_else(|| view?.forbidden(index, known)),
             merit: Merit::NONE,
             order_parts: Cow::Owned(order_parts),
         };
@@ -197,7 +229,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
         };
         self.merit = Merit {
             full: self.full(request.table),
-            equal_parts,
+            equal_parts: equal_parts + usize::from(self.partial),
             covering: self.covering,
             ordered: !request.order_by.is_empty() && self.order.ordered,
             range,
@@ -241,8 +273,13 @@ impl<'a, 'e> Candidate<'a, 'e> {
         })
     }
 
-    /// Whether spans bound what is read.
+    /// Whether spans bound what is read, or a condition that all entries satisfy.
     pub(super) fn is_bounded(&self) -> bool {
+        self.has_bounds() || self.partial && self.forbidden.is_none()
+    }
+
+    /// Whether spans bound what is read.
+    pub(super) fn has_bounds(&self) -> bool {
         match &self.derived.keys {
             Keys::Nothing | Keys::TooMany(_) => true,
             Keys::Spans(spans) => !spans.iter().any(Span::is_all),
@@ -284,7 +321,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
     pub(super) fn span_key<'s>(&'s self, table: &'s Table) -> KeyParts<'s> {
         let parts = self.order_parts.get(..self.span_parts_count);
         KeyParts {
-            columns: &table.columns,
+            columns: self.view.map_or(table.columns.as_slice(), View::columns),
             parts: parts.unwrap_or(&self.order_parts),
         }
     }

@@ -76,6 +76,16 @@ pub enum Reason {
     },
     /// Nothing bounds what is read but LIMIT, and it gives the order.
     InOrder,
+    /// All of a partial index, as the conditions imply its own.
+    Partial {
+        /// The condition of the index, as SQL.
+        predicate: String,
+    },
+    /// A partial index may lack rows that are wanted.
+    NotImplied {
+        /// The condition of the index, as SQL.
+        predicate: String,
+    },
     /// A hint names it to be ignored.
     Ignored,
     /// A hint names other indexes.
@@ -205,6 +215,11 @@ impl fmt::Display for Reason {
             ),
             Reason::Worse { than, because } => write!(f, "would do, but {than} {because}"),
             Reason::InOrder => f.write_str("gives the order, and LIMIT bounds what is read"),
+            Reason::Partial { predicate } => write!(f, "has just the rows WHERE {predicate}"),
+            Reason::NotImplied { predicate } => write!(
+                f,
+                "has just the rows WHERE {predicate}, which the conditions do not imply"
+            ),
             Reason::Ignored => f.write_str("ignored by a hint"),
             Reason::NotNamed => f.write_str("a hint names other indexes"),
             Reason::Unreadable(state) => write!(f, "is {state}"),
@@ -237,11 +252,13 @@ impl Reason {
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
             | Reason::Worse { .. }
+            | Reason::Partial { .. }
             | Reason::InOrder => true,
             Reason::Contradiction
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }
             | Reason::Blocked { .. }
+            | Reason::NotImplied { .. }
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)

@@ -264,9 +264,10 @@ impl Front {
             self.explain(None, Vec::new());
             return Ok(());
         };
-        let _refusal = select::plan(select, table, &env);
-        let plan = select::explain(select, table, &env)?;
-        let _wide = select::plan(select, table, &self.env(true));
+        let program = select::Program::new(select.clone());
+        let _refusal = select::plan(&program, table, &env);
+        let plan = select::explain(&program, table, &env)?;
+        let _wide = select::plan(&program, table, &self.env(true));
         let mut steps = vec![Step::Limit {
             limit: limits.limit,
             offset: limits.offset,

@@ -15,16 +15,18 @@ use crate::front::Front;
 /// The current database.
 pub const DATABASE: &str = "test";
 
-/// Keys of one and of many parts, in both directions, and every type of column.
+/// Keys and indexes of one and of many parts, in both directions, and every type of column.
 const DEFINITIONS: [&str; 4] = [
     "CREATE TABLE orders (channel VARCHAR(20), id VARCHAR(20), ts BIGINT, status VARCHAR(10), \
      location VARCHAR(20), PRIMARY KEY (channel, id, ts))",
     "CREATE TABLE t (a INT, b INT UNSIGNED, c VARCHAR(10), d DATETIME(3), x INT, y TEXT, \
-     z DECIMAL(10,2), PRIMARY KEY (a, b DESC, c, d DESC))",
+     z DECIMAL(10,2), PRIMARY KEY (a, b DESC, c, d DESC), KEY tx (x, c DESC), UNIQUE KEY tz (z, a) \
+     INCLUDE (y))",
     "CREATE TABLE u (id BIGINT AUTO_INCREMENT PRIMARY KEY, bo BOOLEAN, ti TINYINT UNSIGNED, \
      f FLOAT, g DOUBLE, n DECIMAL(38,30), ch CHAR(4) NOT NULL DEFAULT 'x', bi BINARY(4), \
      vb VARBINARY(8), bl BLOB, da DATE, tm TIME(6), dt DATETIME DEFAULT CURRENT_TIMESTAMP ON \
-     UPDATE CURRENT_TIMESTAMP, ts TIMESTAMP(6) NULL, ye YEAR, js JSON, en ENUM('red','green'))",
+     UPDATE CURRENT_TIMESTAMP, ts TIMESTAMP(6) NULL, ye YEAR, js JSON, en ENUM('red','green'), \
+     UNIQUE KEY (ch, ts), KEY (dt DESC) INCLUDE ALL)",
     "CREATE TABLE v (n DECIMAL(5,1), f DOUBLE, ts TIMESTAMP, tm TIME, da DATE, ye YEAR, \
      vb VARBINARY(8), en ENUM('a','b'), w INT, PRIMARY KEY (n DESC, f, ts, tm DESC, da, ye, vb, en))",
 ];

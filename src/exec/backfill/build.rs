@@ -188,13 +188,13 @@ impl<'a> Build<'a> {
         let gone = self.job.gone();
         let work = tokio::task::spawn_blocking(move || {
             let index = table.indexes.get(index_position).ok_or(gone)?;
-            let made = Maker::new(&table, index).of_page(&page)?;
+            let made = Maker::new(&table, index)?.of_page(&page)?;
             Ok::<_, Error>((table, page, made))
         });
         let stopped = |_| Error::internal("making the entries of a page was stopped");
         let (table, page, made) = work.await.map_err(stopped)??;
         let index = table.indexes.get(index_position);
-        let maker = Maker::new(&table, index.ok_or_else(|| self.job.gone())?);
+        let maker = Maker::new(&table, index.ok_or_else(|| self.job.gone())?)?;
         let rows = made.len();
         let mut writes = WriteSet::from_snapshot(snapshot.ts());
         let row_keys = page
@@ -238,8 +238,9 @@ impl<'a> Build<'a> {
 ///
 /// # Errors
 /// 1062 for two rows with the same values in a unique index.
-fn put_entries(maker: &Maker<'_>, made: Vec<Made>, writes: &mut WriteSet) -> Result<()> {
+fn put_entries(maker: &Maker<'_>, made: Vec<Option<Made>>, writes: &mut WriteSet) -> Result<()> {
     let space = maker.entries_space();
+    let made: Vec<Made> = made.into_iter().flatten().collect();
     if maker.index.unique {
         let mut seen = HashSet::with_capacity(made.len());
         let mut exclusive = made.iter().filter(|made| made.is_exclusive);
@@ -261,15 +262,21 @@ fn put_entries(maker: &Maker<'_>, made: Vec<Made>, writes: &mut WriteSet) -> Res
 /// 1062 for two rows with the same values.
 async fn put_unique(
     maker: &Maker<'_>,
-    made: Vec<Made>,
+    made: Vec<Option<Made>>,
     (snapshot, page): (&dyn Snapshot, &Page),
     writes: &mut WriteSet,
 ) -> Result<()> {
     let space = maker.entries_space();
-    let keys: Vec<Key> = made.iter().map(|made| made.entry.key.clone()).collect();
+    let with_rows = made.into_iter().zip(page.iter());
+    let made = with_rows.filter_map(|(made, (row_key, _))| Some((made?, row_key)));
+    let made: Vec<(Made, &[u8])> = made.collect();
+    let keys: Vec<Key> = made
+        .iter()
+        .map(|(made, _)| made.entry.key.clone())
+        .collect();
     let found = snapshot.multi_get(space, &keys).await?;
     let mut seen = HashSet::with_capacity(keys.len());
-    for ((made, found), (row_key, _)) in made.into_iter().zip(found).zip(page.iter()) {
+    for ((made, row_key), found) in made.into_iter().zip(found) {
         let Made {
             entry,
             is_exclusive,

@@ -1,7 +1,7 @@
 //! Entries are as `codec/FORMAT.md` says, lead back to their rows, and collide only where they must.
 
 use super::*;
-use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
+use crate::catalog::{Column, ColumnDefault, Computed, Include, IndexId, IndexState, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::codec::test_values::{hex, parse_type, unhex};
@@ -47,6 +47,7 @@ fn index(parts: &[(usize, bool)], unique: bool) -> Index {
         name: "i".to_owned(),
         unique,
         parts: parts.iter().map(part).collect(),
+        computed: Computed::default(),
         include: Include::All,
         state: IndexState::Active,
         comment: String::new(),
@@ -60,7 +61,7 @@ fn row(values: [Option<i64>; 4]) -> Vec<Value<'static>> {
 
 fn row_key(table: &Table, values: &[Value<'_>]) -> Key {
     let mut key = Vec::new();
-    push_parts(&mut key, table, &table.key, values).unwrap();
+    push_parts(&mut key, (table, &index(&[], false)), &table.key, values).unwrap();
     key
 }
 

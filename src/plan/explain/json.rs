@@ -144,7 +144,10 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
 }
 
 fn key_members(source: &Source<'_>, members: &mut Members) {
-    let used = paths::columns(source.table, &source.used_parts());
+    let used = match source.index() {
+        Some((_, index)) => paths::index_columns(source.table, index, &source.used_parts()),
+        None => paths::columns(source.table, &source.used_parts()),
+    };
     let used = used.into_iter().map(Json::Text).collect();
     let possible = source.possible_keys();
     let possible = possible.into_iter().map(Json::Text).collect();

@@ -142,10 +142,14 @@ pub(super) fn is_held(step: &Step<'_>) -> bool {
 /// MySQL's length of the key parts that are used; `None` for a text without declared length.
 pub(super) fn key_len(source: &Source<'_>) -> Option<u32> {
     let table: &Table = source.table;
+    let index = source.index();
     let parts = source.used_parts().into_iter();
     parts
         .map(|part| {
-            let column = table.columns.get(part.column_idx)?;
+            let column = match index {
+                Some((_, index)) => index.column(table, part.column_idx)?,
+                None => table.columns.get(part.column_idx)?,
+            };
             // A column that may be NULL takes one byte more.
             Some(type_bytes(&column.ty)? + u32::from(column.nullable))
         })

@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
 use super::{ask, indexes, options, session};
-use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart};
+use crate::catalog::{Computed, Include, Index, IndexId, IndexState, KeyPart};
 use crate::codec::key::Direction;
 use crate::codec::keyspace;
 use crate::index;
@@ -174,6 +174,7 @@ fn index_of_b(number: usize) -> Index {
             column_idx: 1,
             direction: Direction::Asc,
         }],
+        computed: Computed::default(),
         include: Include::None,
         state: IndexState::Building,
         comment: String::new(),
