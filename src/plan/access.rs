@@ -12,7 +12,7 @@ use super::derive::shape;
 use super::refusal::Refusal;
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{computed, paths, point, points, residual};
+use super::{paths, point, points, residual};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
@@ -253,8 +253,7 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
 }
 
 fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> Result<TablePlan> {
-    let views = computed::views(request, conjuncts);
-    let Some(all) = Candidates::of(request, (conjuncts, &views)) else {
+    let Some(all) = Candidates::of(request, conjuncts) else {
         return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
     let best = all.best(request);

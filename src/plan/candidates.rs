@@ -44,7 +44,7 @@ pub(super) struct Candidate<'a, 'e> {
     /// Whether no row need be looked up.
     pub(super) covering: bool,
     /// The statement as the index sees it, when it has more than columns.
-    view: Option<&'e View>,
+    view: Option<View>,
     /// Whether it is a partial index whose condition the statement implies.
     partial: bool,
     /// Why a hint or its state forbids it.
@@ -88,19 +88,13 @@ pub(super) struct Candidates<'a, 'e> {
 
 impl<'a, 'e> Candidates<'a, 'e> {
     /// The candidates; `None` when the conditions contradict each other.
-    pub(super) fn of(
-        request: &Request<'a>,
-        (conjuncts, views): (&'e [Expr], &'e [Option<View>]),
-    ) -> Option<Candidates<'a, 'e>> {
+    pub(super) fn of(request: &Request<'a>, conjuncts: &'e [Expr]) -> Option<Candidates<'a, 'e>> {
         let table = request.table;
         let conditions = derive::conditions(conjuncts, &table.columns, request.ctx);
         let known = (conjuncts, &conditions);
         let primary = Candidate::primary(request, known)?;
         let indexes = table.indexes.iter().enumerate();
-        let indexes = indexes.map(|(at, index)| {
-            let view = views.get(at).and_then(Option::as_ref);
-            Candidate::index(request, (at, index, view), known)
-        });
+        let indexes = indexes.map(|(at, index)| Candidate::index(request, (at, index), known));
         Some(Candidates {
             primary,
             indexes: indexes.collect::<Option<_>>()?,
@@ -167,7 +161,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
 
     fn index(
         request: &Request<'a>,
-        (position, index, view): (usize, &'a Index, Option<&'e View>),
+        (position, index): (usize, &'a Index),
         known: Known<'_, 'e>,
     ) -> Option<Candidate<'a, 'e>> {
         let table = request.table;
@@ -177,7 +171,9 @@ impl<'a, 'e> Candidate<'a, 'e> {
         } else {
             order_parts.len()
         };
-        let columns = view.map_or(table.columns.as_slice(), View::columns);
+        let view = View::of(request, index, known.0);
+        let columns = view.as_ref();
+        let columns = columns.map_or(table.columns.as_slice(), View::columns);
         let key = KeyParts {
             columns,
             parts: order_parts.get(..span_parts_count).unwrap_or(&order_parts),
@@ -186,7 +182,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
             columns,
             parts: &order_parts,
         };
-        let (derived, order) = match view {
+        let (derived, order) = match &view {
             None => {
                 let derived = derive::derive_from(key, known, u64::MAX);
                 let order = order::of(request, whole, &derived.fixed);
@@ -209,12 +205,12 @@ impl<'a, 'e> Candidate<'a, 'e> {
             order,
             derived,
             covering: used.is_some_and(|used| index.covers(table, used.iter().copied())),
-            view,
             partial: index.computed.filter.is_some(),
             forbidden: unreadable(request, index)
                 .or_else(|| forbidden(request, KeyRef::Index(position)))
-                .or_else(|| view?.forbidden(index, known)),
+                .or_else(|| view.as_ref()?.forbidden(index, known)),
             merit: Merit::NONE,
+            view,
             order_parts: Cow::Owned(order_parts),
         };
         candidate.judged(request)
@@ -321,7 +317,10 @@ impl<'a, 'e> Candidate<'a, 'e> {
     pub(super) fn span_key<'s>(&'s self, table: &'s Table) -> KeyParts<'s> {
         let parts = self.order_parts.get(..self.span_parts_count);
         KeyParts {
-            columns: self.view.map_or(table.columns.as_slice(), View::columns),
+            columns: match &self.view {
+                Some(view) => view.columns(),
+                None => &table.columns,
+            },
             parts: parts.unwrap_or(&self.order_parts),
         }
     }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::access::Request;
-use super::derive::{self, Alternatives, Branch, Conditions, Constraint, shape};
+use super::derive::{self, Alternatives, Blocked, Branch, Conditions, Constraint, shape};
 use super::domain::{Domain, Interval};
 use super::verdict::Reason;
 use crate::catalog::{Column, Index, Table};
@@ -39,19 +39,9 @@ pub(super) struct View {
     unusable: Option<Reason>,
 }
 
-/// The views of the indexes of a table, by position; `None` for one that has nothing but columns.
-pub(super) fn views(request: &Request<'_>, conjuncts: &[Expr]) -> Vec<Option<View>> {
-    let indexes = request.table.indexes.iter();
-    if indexes.clone().all(|index| index.computed.is_empty()) {
-        return Vec::new();
-    }
-    indexes
-        .map(|index| View::of(request, index, conjuncts))
-        .collect()
-}
-
 impl View {
-    fn of(request: &Request<'_>, index: &Index, conjuncts: &[Expr]) -> Option<View> {
+    /// The view of an index; `None` when it has nothing but columns.
+    pub(super) fn of(request: &Request<'_>, index: &Index, conjuncts: &[Expr]) -> Option<View> {
         let (bound, mut unusable) = match computed::of(request.table, index) {
             Ok(None) => return None,
             Ok(Some(bound)) => (bound, None),
@@ -129,33 +119,38 @@ impl View {
 
     /// What the conjuncts allow the columns and the computed parts.
     pub(super) fn conditions<'e>(
-        &'e self,
+        &self,
         request: &Request<'_>,
         (conjuncts, conditions): (&'e [Expr], &Conditions<'e>),
     ) -> Conditions<'e> {
         if self.bound.parts.is_empty() || self.unusable.is_some() {
             return Rc::clone(conditions);
         }
-        let rewritten = if self.has_expression_parts() {
-            derive::conditions(&self.conjuncts, self.columns(), request.ctx)
-        } else {
-            Rc::clone(conditions)
-        };
+        if !self.has_expression_parts() {
+            let all = conditions.iter().zip(conjuncts);
+            return all
+                .map(|(condition, conjunct)| self.extended(condition, conjunct))
+                .collect();
+        }
+        let rewritten = derive::conditions(&self.conjuncts, self.columns(), request.ctx);
         let all = rewritten.iter().zip(conjuncts);
-        all.map(|(condition, conjunct)| {
-            let mut condition = condition.clone();
-            for blocked in &mut condition.blocked {
-                blocked.condition = conjunct;
-            }
-            self.extend(&mut condition);
-            condition
-        })
-        .collect()
+        all.map(|(condition, conjunct)| self.extended(condition, conjunct))
+            .collect()
     }
 
-    /// Adds what a condition allows prefixes, and keeps it from being absorbed by expressions.
-    fn extend(&self, condition: &mut Alternatives<'_>) {
-        for branch in &mut condition.branches {
+    /// A condition with what it allows prefixes; where it is on expressions, it is never absorbed.
+    /// People see it as it is written.
+    fn extended<'e>(&self, condition: &Alternatives<'_>, conjunct: &'e Expr) -> Alternatives<'e> {
+        let blocked = condition.blocked.iter().map(|blocked| Blocked {
+            column_idx: blocked.column_idx,
+            obstacle: blocked.obstacle.clone(),
+            condition: conjunct,
+        });
+        let mut extended = Alternatives {
+            branches: condition.branches.clone(),
+            blocked: blocked.collect(),
+        };
+        for branch in &mut extended.branches {
             for (at, part) in self.bound.parts.iter().enumerate() {
                 let idx = self.bound.column_idx(at);
                 match part {
@@ -169,6 +164,7 @@ impl View {
                 }
             }
         }
+        extended
     }
 
     fn add_prefix(&self, branch: &mut Branch, (idx, source_idx): (usize, usize), length: usize) {

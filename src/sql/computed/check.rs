@@ -51,6 +51,11 @@ const OF_DATES: &[&str] = &[
 /// Of them, those that take a `TIME` as it is.
 const OF_TIMES: &[&str] = &["HOUR", "MINUTE", "SECOND", "MICROSECOND"];
 
+/// Functions that bring their arguments to one type, or compare them.
+const OF_ONE_TYPE: &[&str] = &[
+    "COALESCE", "ELT", "FIELD", "GREATEST", "IF", "IFNULL", "INTERVAL", "LEAST", "NULLIF",
+];
+
 /// What of an expression an index cannot compute, in words; `None` when it can.
 pub(super) fn obstacle(expr: &Expr) -> Option<String> {
     let own = match &expr.kind {
@@ -62,12 +67,26 @@ pub(super) fn obstacle(expr: &Expr) -> Option<String> {
             "a TIMESTAMP, which every session sees in its own time zone: use DATETIME".to_owned(),
         ),
         ExprKind::Call(function, args) => call(function.name, function.stability, args),
-        ExprKind::Compare(_, a, b) => mixed(&[a, b]),
+        ExprKind::Compare(_, a, b) => compared(a, b),
         ExprKind::Between {
             expr, low, high, ..
         } => mixed(&[expr, low, high]),
         ExprKind::InList { expr, list, .. } => {
-            list.iter().find_map(|member| mixed(&[expr, member]))
+            list.iter().find_map(|member| compared(expr, member))
+        }
+        ExprKind::Case {
+            operand,
+            branches,
+            otherwise,
+        } => {
+            let results = branches.iter().map(|(_, result)| result);
+            let results: Vec<&Expr> = results.chain(otherwise.as_deref()).collect();
+            let conditions = branches.iter().map(|(condition, _)| condition);
+            let mut pairs = operand.as_deref().into_iter().flat_map(|operand| {
+                let conditions = conditions.clone();
+                conditions.map(move |condition| [operand, condition])
+            });
+            mixed(&results).or_else(|| pairs.find_map(|pair| mixed(&pair)))
         }
         ExprKind::Cast(a, target) => cast(a, target),
         ExprKind::DateShift { date, .. } if !is_date(date) => Some(text_as_date("+ INTERVAL")),
@@ -90,6 +109,9 @@ fn call(name: &str, stability: Stability, args: &[Expr]) -> Option<String> {
         return Some(format!("{}: the rules of time zones change", called()));
     }
     match stability {
+        Stability::Constant if OF_ONE_TYPE.contains(&name) => {
+            mixed(&args.iter().collect::<Vec<_>>())
+        }
         Stability::Constant => None,
         Stability::Row => Some(called()),
         Stability::Statement if !OF_DATES.contains(&name) => Some(called()),
@@ -116,6 +138,14 @@ fn cast(a: &Expr, target: &CastType) -> Option<String> {
         _ => eval::is_constant(a) && !has_offset(a),
     };
     (is_temporal && !takes).then(|| text_as_date("CAST"))
+}
+
+/// The comparison of two operands, which may be rows.
+fn compared(a: &Expr, b: &Expr) -> Option<String> {
+    match (&a.kind, &b.kind) {
+        (ExprKind::Row(a), ExprKind::Row(b)) => a.iter().zip(b).find_map(|(a, b)| compared(a, b)),
+        _ => mixed(&[a, b]),
+    }
 }
 
 /// A comparison of dates or times with something else than a constant.

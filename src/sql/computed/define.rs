@@ -25,6 +25,9 @@ use crate::types::ColumnType;
 /// Digits after the point of a DECIMAL that has as many as there can be: some may be missing.
 const SCALE_MAX: u8 = 30;
 
+/// Characters of an expression that a refusal quotes.
+const EXPRESSION_CHARS_SHOWN: usize = 200;
+
 /// The computed part that an expression is.
 ///
 /// # Errors
@@ -157,8 +160,12 @@ fn text(table: &Arc<Table>, expr: &Expr) -> Result<String> {
     let folded = |expr: Expr| fold(expr, &CONTEXT);
     match bound_text(&text, table).and_then(folded) {
         Ok(again) if same(&again, &folded(expr.clone())?) && again.ty == expr.ty => Ok(text),
-        Ok(_) | Err(_) => Err(Error::unsupported(format!(
-            "{text} in an index under this sql_mode"
-        ))),
+        Ok(_) | Err(_) => {
+            let shown: String = text.chars().take(EXPRESSION_CHARS_SHOWN).collect();
+            Err(Error::unsupported(format!(
+                "an index on {shown}: it reads otherwise under the default sql_mode, or nests too \
+                 deep"
+            )))
+        }
     }
 }
