@@ -1,13 +1,15 @@
 //! Runs `sql-tests/*.slt` and the stock corpus over a socket: one trial per file and engine.
 //!
 //! It starts its own servers, one per engine (and one more that allows full scans, for the
-//! corpus); every file has a database of its own, so files run in parallel.
+//! corpus); every file has a database of its own, so files run in parallel. The files about
+//! indexes run twice: where full scans are allowed, for their answers, and where they are refused,
+//! to see that exactly those queries are refused that EXPLAIN calls full scans.
 //!
 //! | environment | meaning |
 //! |---|---|
 //! | `MESETA_SLT_TARGET=host:port` | run against this MariaDB or MySQL instead |
 //! | `MESETA_SLT_BINARY=file` | run this build of the server, not the one built with the tests |
-//! | `MESETA_SLT_FULL=1` | the whole corpus instead of a part of each `random/expr` file |
+//! | `MESETA_SLT_FULL=1` | the whole corpus instead of a part of its large files |
 //! | `MESETA_SLT_REWRITE=1` | write what was found into our own files, to be read by a person |
 //! | `MESETA_SLT_TOLD=n` | how many failed records of a file are told |
 //! | `MESETA_SLT_CORPUS=file` | the corpus archive, if not at its usual place |
@@ -25,6 +27,9 @@
     reason = "shared with the crash test and the load generator"
 )]
 mod client;
+mod fill;
+mod present;
+mod refusal;
 mod scope;
 mod script;
 #[allow(dead_code, reason = "shared with the crash test")]
@@ -38,12 +43,23 @@ use std::sync::{Arc, OnceLock};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use scope::OutOfScope;
+use script::Part;
 use server::{Launch, Server};
 
 /// Queries of each `random/expr` file in the quick profile.
 const QUICK_QUERIES_MAX: usize = 1500;
+/// The quick profile's part of each file about indexes: one predicate on all five tables, some
+/// orders of it, here and there.
+const QUICK_INDEX_PART: Part = Part::Some { run: 5, skip: 295 };
 const ENGINES: [&str; 2] = ["memory", "lsm"];
-const CORPUS_FAMILIES: [&str; 2] = ["evidence", "random/expr"];
+/// Directories of the corpus, and whether their files also run where full scans are refused.
+const CORPUS_FAMILIES: [(&str, bool); 5] = [
+    ("evidence", false),
+    ("random/expr", false),
+    ("index/orderby/10", true),
+    ("index/orderby_nosort/10", true),
+    ("index/commute/10", true),
+];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -53,15 +69,19 @@ fn main() -> ExitCode {
         for file in files_in(&house.root.join("sql-tests"), "slt") {
             trials.push(house.trial(Suite::Own, engine, file));
         }
-        for file in house.corpus_files() {
+        for (file, also_refused) in house.corpus_files() {
+            if also_refused && house.target.is_none() {
+                trials.push(house.trial(Suite::Refused, engine, file.clone()));
+            }
             trials.push(house.trial(Suite::Corpus, engine, file));
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     println!(
-        "slt: {} records passed, {} failed, {} out of scope",
+        "slt: {} records passed ({} of them by a refusal), {} failed, {} out of scope",
         count(&house.passed),
+        count(&house.refused),
         count(&house.failed),
         count(&house.out_of_scope)
     );
@@ -76,6 +96,8 @@ enum Suite {
     Own,
     /// The stock corpus: full scans are allowed.
     Corpus,
+    /// The stock corpus' files about indexes: full scans are refused.
+    Refused,
 }
 
 /// What all trials share.
@@ -88,9 +110,10 @@ struct House {
     rewrite: bool,
     list: OutOfScope,
     nothing: OutOfScope,
-    /// By suite and engine; started by the first trial that needs it.
+    /// By whether full scans are allowed, and engine; started by the first trial that needs it.
     servers: [[OnceLock<Result<Server, String>>; ENGINES.len()]; 2],
     passed: AtomicUsize,
+    refused: AtomicUsize,
     failed: AtomicUsize,
     out_of_scope: AtomicUsize,
 }
@@ -124,6 +147,7 @@ impl House {
             nothing: OutOfScope::default(),
             servers: Default::default(),
             passed: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
             failed: AtomicUsize::new(0),
             out_of_scope: AtomicUsize::new(0),
         }
@@ -139,10 +163,8 @@ impl House {
     fn trial(self: &Arc<House>, suite: Suite, engine: &'static str, file: PathBuf) -> Trial {
         let name = match suite {
             Suite::Own => format!("{engine}/{}", stem(&file)),
-            Suite::Corpus => {
-                let family = file.parent().map(stem).unwrap_or_default();
-                format!("corpus/{engine}/{family}/{}", stem(&file))
-            }
+            Suite::Corpus => format!("corpus/{engine}/{}", in_corpus(&file)),
+            Suite::Refused => format!("refused/{engine}/{}", in_corpus(&file)),
         };
         let house = Arc::clone(self);
         let database = format!("f_{}", name.replace(['/', '.', '-'], "_"));
@@ -156,7 +178,6 @@ impl House {
     fn run(&self, suite: Suite, engine: &str, place: (&Path, &str)) -> Result<(), String> {
         let (file, database) = place;
         let address = self.address(suite, engine)?;
-        let is_expr = file.to_string_lossy().contains("random/expr");
         let target = script::Target {
             address: &address,
             database,
@@ -165,28 +186,40 @@ impl House {
                 None => &["mysql", "meseta", engine],
             },
             out_of_scope: match (suite, &self.target) {
-                (Suite::Corpus, None) => &self.list,
-                (Suite::Corpus, Some(_)) | (Suite::Own, _) => &self.nothing,
+                (Suite::Corpus | Suite::Refused, None) => &self.list,
+                (Suite::Corpus | Suite::Refused, Some(_)) | (Suite::Own, _) => &self.nothing,
             },
-            queries_max: if is_expr && !self.full {
-                QUICK_QUERIES_MAX
-            } else {
-                usize::MAX
-            },
+            part: self.part(file),
+            refuses: suite == Suite::Refused,
         };
         let outcome = script::run_file(file, &target)?;
         self.passed.fetch_add(outcome.passed, Ordering::Relaxed);
+        self.refused.fetch_add(outcome.refused, Ordering::Relaxed);
         self.failed
             .fetch_add(outcome.failures.len(), Ordering::Relaxed);
         self.out_of_scope
             .fetch_add(outcome.out_of_scope, Ordering::Relaxed);
         if self.rewrite && suite == Suite::Own {
-            script::rewrite(file, &outcome.corrections).map_err(|e| e.to_string())?;
+            present::rewrite(file, &outcome.corrections).map_err(|e| e.to_string())?;
         }
         if outcome.failures.is_empty() {
             Ok(())
         } else {
             Err(outcome.report())
+        }
+    }
+
+    /// What is run of a file.
+    fn part(&self, file: &Path) -> Part {
+        let name = in_corpus(file);
+        if self.full {
+            Part::All
+        } else if name.starts_with("random/expr") {
+            Part::First(QUICK_QUERIES_MAX)
+        } else if name.starts_with("index/") {
+            QUICK_INDEX_PART
+        } else {
+            Part::All
         }
     }
 
@@ -197,11 +230,11 @@ impl House {
         }
         let engine_idx = ENGINES.iter().position(|&e| e == engine).unwrap_or(0);
         let (suite_idx, options): (usize, &[&str]) = match suite {
-            Suite::Own => (0, &[]),
+            Suite::Own | Suite::Refused => (0, &[]),
             Suite::Corpus => (1, &["--allow-full-scan"]),
         };
         let server = self.servers[suite_idx][engine_idx].get_or_init(|| {
-            let directory = self.scratch.path().join(format!("{suite:?}-{engine}"));
+            let directory = self.scratch.path().join(format!("{suite_idx}-{engine}"));
             Server::start(&Launch {
                 binary: &self.binary,
                 engine,
@@ -217,7 +250,7 @@ impl House {
     }
 
     /// The stock files; none, with a word about it, when the archive is not there.
-    fn corpus_files(&self) -> Vec<PathBuf> {
+    fn corpus_files(&self) -> Vec<(PathBuf, bool)> {
         let archive = std::env::var_os("MESETA_SLT_CORPUS").map_or_else(
             || self.root.join("../shared/corpus/slt/corpus.tar.xz"),
             PathBuf::from,
@@ -235,7 +268,10 @@ impl House {
         }
         CORPUS_FAMILIES
             .iter()
-            .flat_map(|family| files_in(&directory.join(family), "test"))
+            .flat_map(|(family, also_refused)| {
+                let files = files_in(&directory.join(family), "test");
+                files.into_iter().map(|file| (file, *also_refused))
+            })
             .collect()
     }
 
@@ -282,6 +318,15 @@ fn files_in(directory: &Path, extension: &str) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+/// A stock file by its family's directories and its name.
+fn in_corpus(path: &Path) -> String {
+    let family = path
+        .components()
+        .skip_while(|part| part.as_os_str() != ".corpus");
+    let family: PathBuf = family.skip(1).collect();
+    family.with_extension("").to_string_lossy().into_owned()
 }
 
 fn stem(path: &Path) -> String {

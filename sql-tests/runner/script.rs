@@ -14,8 +14,10 @@ use sqllogictest::{
     StatementExpect,
 };
 
-use crate::client::{Answer, Client, EndForm, Failure, Rows};
+use crate::client::{Answer, Client, EndForm, Failure};
+use crate::present::{hex, sorted, values_of};
 use crate::scope::OutOfScope;
+use crate::{fill, refusal};
 
 /// How many failed records of a file are told in full, unless `MESETA_SLT_TOLD` says otherwise.
 const FAILURES_TOLD_MAX: usize = 12;
@@ -27,8 +29,36 @@ pub(crate) struct Target<'a> {
     /// What `skipif` and `onlyif` can name.
     pub(crate) labels: &'a [&'a str],
     pub(crate) out_of_scope: &'a OutOfScope,
-    /// Queries to run before the file is left; the quick profile's limit.
-    pub(crate) queries_max: usize,
+    pub(crate) part: Part,
+    /// Whether the server refuses full scans, and rightly so is what is to be found out.
+    pub(crate) refuses: bool,
+}
+
+/// Which queries of a file are run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    All,
+    /// Those at the beginning.
+    First(usize),
+    /// So many in a row, then not so many in a row, to the end of the file.
+    Some {
+        run: usize,
+        skip: usize,
+    },
+}
+
+impl Part {
+    /// Whether the file is left before the query of this number.
+    fn ends_before(self, query_idx: usize) -> bool {
+        matches!(self, Part::First(queries) if queries <= query_idx)
+    }
+
+    fn has(self, query_idx: usize) -> bool {
+        match self {
+            Part::All | Part::First(_) => true,
+            Part::Some { run, skip } => query_idx % (run + skip) < run,
+        }
+    }
 }
 
 /// What came of a file.
@@ -36,6 +66,8 @@ pub(crate) struct Target<'a> {
 pub(crate) struct Outcome {
     pub(crate) passed: usize,
     pub(crate) out_of_scope: usize,
+    /// Queries that passed by being refused.
+    pub(crate) refused: usize,
     pub(crate) failures: Vec<String>,
     /// Results that differ from the expected: line of the record, and what it should say.
     pub(crate) corrections: Vec<(usize, Vec<String>)>,
@@ -83,13 +115,17 @@ pub(crate) fn run_file(path: &Path, target: &Target<'_>) -> Result<Outcome, Stri
         outcome: Outcome::default(),
     };
     run.prepare()?;
-    let mut queries_left = target.queries_max;
+    let mut queries_count = 0;
     for record in records {
         if matches!(record, Record::Query { .. }) {
-            if queries_left == 0 {
+            let query_idx = queries_count;
+            queries_count += 1;
+            if target.part.ends_before(query_idx) {
                 break;
             }
-            queries_left -= 1;
+            if !target.part.has(query_idx) {
+                continue;
+            }
         }
         if run.record(record)? == Next::Halt {
             break;
@@ -197,7 +233,7 @@ impl Run<'_> {
                 ..
             } => {
                 if self.is_wanted(&conditions, loc.line(), &sql) {
-                    let answer = self.answer(&connection, &sql)?;
+                    let answer = self.execute(&connection, &sql)?;
                     let verdict = judge_statement(answer, &expected);
                     self.note(loc.line(), &sql, verdict);
                 }
@@ -212,7 +248,11 @@ impl Run<'_> {
             } => {
                 if self.is_wanted(&conditions, loc.line(), &sql) {
                     let answer = self.answer(&connection, &sql)?;
-                    let verdict = self.judge_query(answer, expected, loc.line());
+                    let verdict = match self.judge_refusal(&connection, &sql, &answer)? {
+                        Ok(true) => Ok(()),
+                        Ok(false) => self.judge_query(answer, expected, loc.line()),
+                        Err(why) => Err(why),
+                    };
                     self.note(loc.line(), &sql, verdict);
                 }
             }
@@ -255,6 +295,42 @@ impl Run<'_> {
                 self.outcome.failures.push(failure);
             }
         }
+    }
+
+    /// As [`Run::answer`], and does for the server what it does not have yet.
+    fn execute(&mut self, name: &Connection, sql: &str) -> Result<Result<Answer, Failure>, String> {
+        let answer = self.answer(name, sql)?;
+        let Err(failure) = &answer else {
+            return Ok(answer);
+        };
+        let Some(copy) = fill::Copy::of(sql, failure) else {
+            return Ok(answer);
+        };
+        match self.answer(name, &copy.select())? {
+            Ok(Answer::Rows(rows)) => self.answer(name, &copy.insert(&rows)),
+            other => Ok(other),
+        }
+    }
+
+    /// Where full scans are refused: whether this query was, and rightly.
+    fn judge_refusal(
+        &mut self,
+        name: &Connection,
+        sql: &str,
+        answer: &Result<Answer, Failure>,
+    ) -> Result<Result<bool, String>, String> {
+        if !self.target.refuses {
+            return Ok(Ok(false));
+        }
+        let [table, tree] = refusal::statements(sql);
+        let told = (self.answer(name, &table)?, self.answer(name, &tree)?);
+        let (Ok(Answer::Rows(table)), Ok(Answer::Rows(tree))) = told else {
+            return Ok(Err(format!("EXPLAIN: {told:?}")));
+        };
+        let explained = refusal::explained(&table, &tree);
+        let judged = explained.and_then(|explained| refusal::judge(answer, explained));
+        self.outcome.refused += usize::from(judged == Ok(true));
+        Ok(judged)
     }
 
     /// The server's answer; an error of ours only when the connection breaks.
@@ -405,91 +481,4 @@ fn judge_error(answer: Result<(), Failure>, expected: &ExpectedError) -> Result<
     } else {
         Err(format!("{text}\n  is not {expected}"))
     }
-}
-
-/// The cells as the files write them.
-fn values_of(rows: &Rows, types: &[DefaultColumnType]) -> Vec<String> {
-    let mut values = Vec::with_capacity(rows.cells.len());
-    for row in rows.cells.chunks(types.len().max(1)) {
-        for (cell, ty) in row.iter().zip(types) {
-            values.push(match cell {
-                None => "NULL".to_owned(),
-                Some(bytes) if bytes.is_empty() => "(empty)".to_owned(),
-                Some(bytes) => written(bytes, ty),
-            });
-        }
-    }
-    values
-}
-
-fn written(bytes: &[u8], ty: &DefaultColumnType) -> String {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return format!("x'{}'", hex(bytes));
-    };
-    match ty {
-        DefaultColumnType::Integer if text.contains(['.', 'e']) => text.parse::<f64>().map_or_else(
-            |_| text.to_owned(),
-            |number| format!("{:.0}", number.trunc()),
-        ),
-        DefaultColumnType::FloatingPoint => text
-            .parse::<f64>()
-            .map_or_else(|_| text.to_owned(), |number| format!("{number:.3}")),
-        // What `?` announces is read by people, over several lines: plans.
-        DefaultColumnType::Any => text.to_owned(),
-        // A value of several lines, or one that only a hex dump would show, stays on one line.
-        DefaultColumnType::Integer | DefaultColumnType::Text => text
-            .replace('\\', "\\\\")
-            .replace('\n', "\\n")
-            .replace('\0', "\\0"),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn sorted(values: Vec<String>, columns_count: usize, mode: SortMode) -> Vec<String> {
-    match mode {
-        SortMode::NoSort => values,
-        SortMode::ValueSort => {
-            let mut values = values;
-            values.sort();
-            values
-        }
-        SortMode::RowSort if columns_count < 2 => {
-            let mut values = values;
-            values.sort();
-            values
-        }
-        SortMode::RowSort => {
-            let mut rows: Vec<&[String]> = values.chunks(columns_count).collect();
-            rows.sort();
-            rows.concat()
-        }
-    }
-}
-
-/// Writes found results in place of the expected ones; to be read before it is committed.
-pub(crate) fn rewrite(path: &Path, corrections: &[(usize, Vec<String>)]) -> std::io::Result<()> {
-    let text = std::fs::read_to_string(path)?;
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for (line, results) in corrections.iter().rev() {
-        let end_of = |from: usize, lines: &[String]| {
-            (from..lines.len())
-                .find(|&at| lines[at].is_empty())
-                .unwrap_or(lines.len())
-        };
-        let end = end_of(*line, &lines);
-        let dashes = (*line..end).find(|&at| lines[at] == "----");
-        let from = dashes.map_or(end, |at| at + 1);
-        let mut new = results.clone();
-        if dashes.is_none() {
-            new.insert(0, "----".to_owned());
-        }
-        lines.splice(from..end, new);
-    }
-    std::fs::write(path, lines.join("\n") + "\n")
 }

@@ -1,7 +1,7 @@
 //! Where values come from, and what is said of wrong ones.
 
 use super::*;
-use crate::catalog::store;
+use crate::catalog::{schema, store};
 use crate::exec::ddl;
 use crate::exec::locks::ROW_LOCKS_MAX;
 use crate::exec::transaction::SAVEPOINTS_MAX;
@@ -226,6 +226,8 @@ fn the_readme_shows_the_limits_as_they_are() {
     for (what, most) in [
         ("Columns of a table", ddl::COLUMNS_MAX.to_string()),
         ("Columns of a primary key", ddl::KEY_COLUMNS_MAX.to_string()),
+        ("Indexes of a table", schema::INDEXES_MAX.to_string()),
+        ("Columns of an index", ddl::KEY_COLUMNS_MAX.to_string()),
         ("Characters of a name", ddl::IDENTIFIER_CHARS_MAX.to_string()),
         ("Tables of a server", store::TABLES_MAX.to_string()),
         ("One key column, encoded", bytes(row::KEY_COLUMN_BYTES_MAX)),

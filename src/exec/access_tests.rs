@@ -176,6 +176,7 @@ impl World {
                 skip_scan: self.rows.len().is_multiple_of(2),
                 ..Policy::default()
             },
+            uses: Arc::default(),
             cancel: Arc::new(CancelToken::default()),
             memory_bytes_max: 64 << 20,
             spill_dir: None,

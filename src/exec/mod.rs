@@ -27,6 +27,7 @@ pub mod sort;
 mod testing;
 pub mod transaction;
 pub mod tuple;
+pub mod uses;
 pub mod view;
 pub mod write;
 

@@ -220,6 +220,7 @@ impl Session {
                 use_indexes,
                 ..self.settings.policy
             },
+            uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
             memory_bytes_max: self.settings.memory_bytes_max,
             spill_dir: self.shared.spill_dir.clone(),
@@ -271,6 +272,7 @@ impl Session {
                 use_indexes,
                 ..self.settings.policy
             },
+            uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
             ids: Arc::clone(&self.shared.ids),
             memory_bytes_max: self.settings.memory_bytes_max,

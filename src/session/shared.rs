@@ -8,9 +8,10 @@ use super::processes::Processes;
 use super::variables::Globals;
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::exec::backfill::Backfill;
+use crate::exec::backfill::{Backfill, Traffic};
 use crate::exec::ids::Ids;
 use crate::exec::locks::Locks;
+use crate::exec::uses::Uses;
 use crate::kv::Engine;
 use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory::Memory;
@@ -56,6 +57,7 @@ pub struct Shared {
     pub(super) backfill: Arc<Backfill>,
     pub(super) locks: Arc<Locks>,
     pub(super) ids: Arc<Ids>,
+    pub(super) uses: Arc<Uses>,
     pub(super) globals: Arc<Globals>,
     pub(super) allow_full_scan: bool,
     /// Where sorts may spill; nowhere on the memory engine.
@@ -88,7 +90,10 @@ impl Shared {
         let globals = Arc::new(Globals::default());
         install(&globals, options)?;
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
-        let backfill = Backfill::new(Arc::clone(&engine), Arc::clone(&catalog));
+        let processes = Arc::new(Processes::default());
+        let counted = Arc::clone(&processes);
+        let traffic: Traffic = Arc::new(move || counted.questions_count());
+        let backfill = Backfill::new(Arc::clone(&engine), Arc::clone(&catalog), traffic);
         let backfill = Arc::new(backfill);
         backfill.resume().await?;
         Ok(Shared {
@@ -97,10 +102,11 @@ impl Shared {
             engine,
             locks: Arc::default(),
             ids: Arc::default(),
+            uses: Arc::default(),
             globals,
             allow_full_scan: options.allow_full_scan,
             spill_dir,
-            processes: Arc::default(),
+            processes,
         })
     }
 

@@ -43,7 +43,7 @@ impl Session {
             }
             Show::Index { table, filter } => {
                 let table = self.named_table(table)?;
-                let listing = index::index(&table, &self.shared.backfill);
+                let listing = index::index(&table, &self.shared, &self.settings.zone);
                 self.filtered(listing, filter.as_ref())?
             }
             Show::TableStatus { database, filter } => {

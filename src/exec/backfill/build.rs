@@ -6,11 +6,17 @@
 //!  a writer takes a unique key first      Conflict or AlreadyExists: read again, and then a duplicate
 //!  the server is killed                   the commit of each page says where the next one begins
 //! ```
+//!
+//! The page behind the one that is being written is read at the same time, from a snapshot without
+//! its entries. That is no harm: two rows with one unique value in two such pages are found by the
+//! commit of the second, and a page that was not written takes the one behind it with it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::progress::Meter;
+use super::brake::{self, BRAKED_ROWS, Brake};
+use super::progress::{Meter, Rows};
 use super::record::Record;
 use super::rows::{Made, Maker};
 use super::{Backfill, Job};
@@ -21,12 +27,12 @@ use crate::index;
 use crate::kv::page::successor;
 use crate::kv::{CommitError, Key, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
 
-/// Rows of a page. Each page is one commit and waits for the disk once; its entries are made
-/// between two yields.
-const PAGE_ROWS: usize = 2048;
+/// Rows of a page. Each page is one commit, which waits for the disk once and writes its entries in
+/// their order: the larger, the more of them are neighbours.
+const PAGE_ROWS: usize = if cfg!(test) { 512 } else { 8192 };
 
 /// Bytes of the rows of a page.
-const PAGE_BYTES: usize = 2 << 20;
+const PAGE_BYTES: usize = 4 << 20;
 
 /// A build that runs.
 pub(super) struct Build<'a> {
@@ -34,8 +40,29 @@ pub(super) struct Build<'a> {
     job: &'a Job,
     record: Record,
     meter: Meter,
+    brake: Brake,
     page_rows: usize,
-    page: Page,
+    /// Whether entries of a unique index are looked for before they are written: a writer has made
+    /// some, or there is a duplicate. Until then the commit alone sees that there are none.
+    is_careful: bool,
+}
+
+/// What came of the commit of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrote {
+    Page,
+    /// Nothing: a row was written meanwhile.
+    Conflict,
+    /// Nothing: there is an entry already.
+    Exists,
+}
+
+/// The entries of a page, ready to be committed.
+struct Prepared {
+    writes: WriteSet,
+    rows: usize,
+    /// What the record says when they are.
+    next: Record,
 }
 
 impl<'a> Build<'a> {
@@ -43,7 +70,9 @@ impl<'a> Build<'a> {
     pub(super) async fn begin(backfill: &'a Backfill, job: &'a Job) -> Result<Build<'a>> {
         let engine = &backfill.engine;
         let key = Record::key(job.target.index);
-        let record = if let Some(stored) = engine.get_newest(SYSTEM_SPACE, &key).await? {
+        let stored = engine.get_newest(SYSTEM_SPACE, &key).await?;
+        let has_begun = stored.is_some();
+        let record = if let Some(stored) = stored {
             Record::decode(&stored)?
         } else {
             let record = Record {
@@ -60,23 +89,70 @@ impl<'a> Build<'a> {
         let space = Space(table.id.0);
         let first = end_of(snapshot.as_ref(), space, false).await?;
         let last = end_of(snapshot.as_ref(), space, true).await?;
-        let meter = Meter::new(first, last, &record.position);
+        let rest = KeyRange {
+            start: record.position.clone(),
+            until: None,
+        };
+        let rows = Rows {
+            in_all: engine.estimate(space, &KeyRange::all()).rows,
+            left: engine.estimate(space, &rest).rows,
+        };
+        let rows = engine.capabilities().estimates.then_some(rows);
+        let meter = Meter::new((first, last), &record.position, rows);
         Ok(Build {
             backfill,
             job,
             record,
             meter,
+            brake: Brake::new(Arc::clone(&backfill.traffic)),
             page_rows: PAGE_ROWS,
-            page: Page::default(),
+            // A build that goes on meets the entries of writers.
+            is_careful: has_begun,
         })
     }
 
-    /// Builds to the end.
+    /// Builds to the end. While a page is written the next one is read, unless others wait.
     pub(super) async fn run(mut self) -> Result<()> {
-        while self.step().await? {
+        let mut began = Instant::now();
+        let mut prepared = self.prepare(&self.record.position).await?;
+        while let Some(page) = prepared.take() {
+            let (rows, next) = (page.rows, page.next);
+            let is_braked = self.brake.is_on();
+            let committed;
+            if is_braked {
+                committed = self.commit(page.writes).await;
+                tokio::time::sleep(brake::rest(began.elapsed())).await;
+                began = Instant::now();
+            } else {
+                let following;
+                (committed, following) =
+                    tokio::join!(self.commit(page.writes), self.prepare(&next.position));
+                prepared = following?;
+            }
+            match committed? {
+                Wrote::Page => {
+                    self.record = next;
+                    self.page_rows = (self.page_rows * 2).min(PAGE_ROWS);
+                    let shown = &self.job.progress;
+                    self.meter.advance(rows, &self.record.position, shown);
+                }
+                Wrote::Exists if !self.is_careful => {
+                    self.is_careful = true;
+                    prepared = None;
+                }
+                Wrote::Conflict | Wrote::Exists => {
+                    self.page_rows = (self.page_rows / 4).max(1);
+                    prepared = None;
+                }
+            }
+            if is_braked {
+                self.page_rows = self.page_rows.min(BRAKED_ROWS);
+            }
             self.job.cancel.check()?;
             self.log();
-            tokio::task::yield_now().await;
+            if prepared.is_none() {
+                prepared = self.prepare(&self.record.position).await?;
+            }
         }
         let pulse = self.meter.now(&self.record.position);
         tracing::info!(
@@ -88,53 +164,60 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// One page; `false` when there is none.
-    async fn step(&mut self) -> Result<bool> {
-        let (table, position) = self.job.definition(self.backfill)?;
-        let index = table.indexes.get(position).ok_or_else(|| self.job.gone())?;
-        let maker = Maker::new(&table, index)?;
+    /// Reads the page at a position and makes its entries; `None` when there is no row.
+    async fn prepare(&self, position: &Key) -> Result<Option<Prepared>> {
+        let (table, index_position) = self.job.definition(self.backfill)?;
         let snapshot = self.backfill.engine.snapshot();
-        let mut scan = Scan::new(
-            maker.rows_space(),
-            KeyRange {
-                start: self.record.position.clone(),
-                until: None,
-            },
-        );
+        let range = KeyRange {
+            start: position.clone(),
+            until: None,
+        };
+        let mut scan = Scan::new(Space(table.id.0), range);
         scan.options.max_rows = self.page_rows;
         scan.options.max_bytes = PAGE_BYTES;
-        snapshot.scan(&scan, &mut self.page).await?;
-        let Some((last, _)) = self.page.get(self.page.len().wrapping_sub(1)) else {
-            return Ok(false);
+        let mut page = Page::default();
+        snapshot.scan(&scan, &mut page).await?;
+        let Some((last, _)) = page.get(page.len().wrapping_sub(1)) else {
+            return Ok(None);
         };
         let next = Record {
             on_failure: self.record.on_failure,
             position: successor(last),
         };
-        let made = maker.of_page(&self.page)?;
+        // Some ten thousand rows are made into entries: not on a thread that serves clients.
+        let gone = self.job.gone();
+        let work = tokio::task::spawn_blocking(move || {
+            let index = table.indexes.get(index_position).ok_or(gone)?;
+            let made = Maker::new(&table, index)?.of_page(&page)?;
+            Ok::<_, Error>((table, page, made))
+        });
+        let stopped = |_| Error::internal("making the entries of a page was stopped");
+        let (table, page, made) = work.await.map_err(stopped)??;
+        let index = table.indexes.get(index_position);
+        let maker = Maker::new(&table, index.ok_or_else(|| self.job.gone())?)?;
         let rows = made.len();
         let mut writes = WriteSet::from_snapshot(snapshot.ts());
-        for (key, _) in self.page.iter() {
-            writes
-                .must_be_unchanged
-                .push((maker.rows_space(), key.to_vec()));
+        let row_keys = page
+            .iter()
+            .map(|(key, _)| (maker.rows_space(), key.to_vec()));
+        writes.must_be_unchanged.extend(row_keys);
+        if maker.index.unique && self.is_careful {
+            put_unique(&maker, made, (snapshot.as_ref(), &page), &mut writes).await?;
+        } else {
+            put_entries(&maker, made, &mut writes)?;
         }
-        put_entries(&maker, made, (snapshot.as_ref(), &self.page), &mut writes).await?;
         let record_key = Record::key(self.job.target.index);
         writes.put(SYSTEM_SPACE, record_key, next.encode());
+        Ok(Some(Prepared { writes, rows, next }))
+    }
+
+    async fn commit(&self, writes: WriteSet) -> Result<Wrote> {
         match self.backfill.engine.commit(writes).await {
-            Ok(_) => {
-                self.record = next;
-                self.page_rows = (self.page_rows * 2).min(PAGE_ROWS);
-                let shown = &self.job.progress;
-                self.meter.advance(rows, &self.record.position, shown);
-            }
-            Err(CommitError::Conflict { .. } | CommitError::AlreadyExists { .. }) => {
-                self.page_rows = (self.page_rows / 4).max(1);
-            }
-            Err(error) => return Err(error.into()),
+            Ok(_) => Ok(Wrote::Page),
+            Err(CommitError::Conflict { .. }) => Ok(Wrote::Conflict),
+            Err(CommitError::AlreadyExists { .. }) => Ok(Wrote::Exists),
+            Err(error) => Err(error.into()),
         }
-        Ok(true)
     }
 
     fn log(&mut self) {
@@ -151,23 +234,39 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Puts the entries of a page that are not there yet.
+/// Puts the entries of a page; those of a unique index must not be there yet.
 ///
 /// # Errors
 /// 1062 for two rows with the same values in a unique index.
-async fn put_entries(
+fn put_entries(maker: &Maker<'_>, made: Vec<Option<Made>>, writes: &mut WriteSet) -> Result<()> {
+    let space = maker.entries_space();
+    let made: Vec<Made> = made.into_iter().flatten().collect();
+    if maker.index.unique {
+        let mut seen = HashSet::with_capacity(made.len());
+        let mut exclusive = made.iter().filter(|made| made.is_exclusive);
+        if let Some(twice) = exclusive.find(|made| !seen.insert(&made.entry.key)) {
+            return Err(maker.duplicate(&twice.entry.key));
+        }
+        let keys = made.iter().map(|made| (space, made.entry.key.clone()));
+        writes.must_be_absent.extend(keys);
+    }
+    for Made { entry, .. } in made {
+        writes.put(space, entry.key, entry.value);
+    }
+    Ok(())
+}
+
+/// Puts the entries of a page of a unique index that are not there yet.
+///
+/// # Errors
+/// 1062 for two rows with the same values.
+async fn put_unique(
     maker: &Maker<'_>,
     made: Vec<Option<Made>>,
     (snapshot, page): (&dyn Snapshot, &Page),
     writes: &mut WriteSet,
 ) -> Result<()> {
     let space = maker.entries_space();
-    if !maker.index.unique {
-        for Made { entry, .. } in made.into_iter().flatten() {
-            writes.put(space, entry.key, entry.value);
-        }
-        return Ok(());
-    }
     let with_rows = made.into_iter().zip(page.iter());
     let made = with_rows.filter_map(|(made, (row_key, _))| Some((made?, row_key)));
     let made: Vec<(Made, &[u8])> = made.collect();

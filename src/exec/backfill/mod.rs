@@ -1,11 +1,13 @@
 //! Builds of secondary indexes, while writers go on.
 //!
 //! An index is published in the state `BUILDING`; from then on every commit maintains it. What was
-//! in the table before is entered here, page by page (`build`). One build runs at a time, others
-//! wait for their turn in the order they came. A build that cannot be ended because the server
+//! in the table before is entered here, page by page (`build`), with
+//! a `brake` for when clients are busy. One build runs at a time, others wait for their turn in the
+//! order they came. A build that cannot be ended because the server
 //! stops goes on at the next start ([`Backfill::resume`]), from the position that is stored with
 //! every page (`record`).
 
+mod brake;
 mod build;
 mod progress;
 mod record;
@@ -15,13 +17,16 @@ pub(crate) mod rows;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::JoinSet;
 
+pub use self::brake::Traffic;
 use self::build::Build;
 use self::progress::Progress;
 use self::record::Record;
@@ -107,20 +112,22 @@ impl Job {
 pub struct Backfill {
     engine: Arc<dyn Engine>,
     catalog: Arc<Catalog>,
+    traffic: Traffic,
     jobs: Mutex<BTreeMap<IndexId, Arc<Job>>>,
     /// Held by the one build that runs; given in the order it was asked for.
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl Backfill {
-    /// None is running.
-    pub fn new(engine: Arc<dyn Engine>, catalog: Arc<Catalog>) -> Backfill {
+    /// None is running. They make room for the statements that `traffic` counts.
+    pub fn new(engine: Arc<dyn Engine>, catalog: Arc<Catalog>, traffic: Traffic) -> Backfill {
         Backfill {
             engine,
             catalog,
+            traffic,
             jobs: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
             tasks: Mutex::default(),
         }
     }
@@ -141,10 +148,11 @@ impl Backfill {
             target,
         });
         jobs.insert(job.target.index, Arc::clone(&job));
+        let turn = in_line(Arc::clone(&self.turn));
         drop(jobs);
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(Arc::clone(self).work(Arc::clone(&job)));
+        tasks.spawn(Arc::clone(self).work(Arc::clone(&job), turn));
         job
     }
 
@@ -225,8 +233,8 @@ impl Backfill {
         while tasks.join_next().await.is_some() {}
     }
 
-    async fn work(self: Arc<Backfill>, job: Arc<Job>) {
-        let built = self.build(&job).await;
+    async fn work(self: Arc<Backfill>, job: Arc<Job>, turn: Turn) {
+        let built = self.build(&job, turn).await;
         let outcome = match built {
             Ok(()) => Ok(()),
             Err(error) => Err(self.failed(&job, error).await),
@@ -235,9 +243,9 @@ impl Backfill {
         job.outcome.send_replace(Some(outcome));
     }
 
-    async fn build(&self, job: &Job) -> Result<()> {
+    async fn build(&self, job: &Job, turn: Turn) -> Result<()> {
         let _turn = tokio::select! {
-            turn = self.turn.lock() => turn,
+            turn = turn => turn,
             error = job.cancel.stopped() => return Err(error),
         };
         job.cancel.check()?;
@@ -294,6 +302,20 @@ impl Backfill {
         writes.delete(SYSTEM_SPACE, key);
         self.engine.commit(writes).await?;
         Ok(())
+    }
+}
+
+/// Waiting for the turn.
+type Turn = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
+
+/// Takes a place in the line now, and not when the task of the build first runs: tasks need not run
+/// in the order they were spawned.
+fn in_line(turn: Arc<tokio::sync::Mutex<()>>) -> Turn {
+    let mut waiting: Turn = Box::pin(turn.lock_owned());
+    let mut nobody = Context::from_waker(Waker::noop());
+    match waiting.as_mut().poll(&mut nobody) {
+        Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
+        Poll::Pending => waiting,
     }
 }
 

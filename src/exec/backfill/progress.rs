@@ -8,6 +8,9 @@ use crate::kv::{Key, page};
 /// How often a running build writes a line to the log.
 const LOG_EVERY: Duration = Duration::from_secs(5);
 
+/// Rows of a table from which an estimate of them is used: some memtables' worth.
+const ROWS_ESTIMATED_MIN: u64 = 500_000;
+
 /// What everybody may look at.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -26,6 +29,16 @@ pub(super) struct Meter {
     last: Key,
     /// Where this run began, from 0 to 1.
     start: f64,
+    /// What the engine estimated when this run began.
+    estimated: Option<Rows>,
+}
+
+/// Rows of a table, roughly.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) in_all: u64,
+    /// Those that are not entered yet.
+    pub(super) left: u64,
 }
 
 /// One line of the log.
@@ -37,18 +50,25 @@ pub(super) struct Pulse {
 }
 
 impl Meter {
-    /// A build of a table between these keys that begins at `position`.
-    pub(super) fn new(first: Key, last: Key, position: &[u8]) -> Meter {
+    /// A build of a table between two keys that begins at `position`.
+    pub(super) fn new(
+        (first, last): (Key, Key),
+        position: &[u8],
+        estimated: Option<Rows>,
+    ) -> Meter {
         let now = Instant::now();
-        let start = page::position(position, &first, &last);
-        Meter {
+        let mut meter = Meter {
             began: now,
             logged: now,
             rows: 0,
             first,
             last,
-            start,
-        }
+            start: 0.0,
+            // Rows that lie in no file yet are not in an estimate: nor is a small table.
+            estimated: estimated.filter(|rows| ROWS_ESTIMATED_MIN <= rows.in_all),
+        };
+        meter.start = meter.fraction(position);
+        meter
     }
 
     /// So many rows more are done, up to `position`.
@@ -62,8 +82,13 @@ impl Meter {
         shown.percent.store(percent.unwrap_or(0), Ordering::Relaxed);
     }
 
+    /// By the number of rows where that is known, else by the key, as if keys were evenly spread.
     fn fraction(&self, position: &[u8]) -> f64 {
-        page::position(position, &self.first, &self.last)
+        let Some(estimated) = self.estimated else {
+            return page::position(position, &self.first, &self.last);
+        };
+        let before = estimated.in_all.saturating_sub(estimated.left);
+        (float(before + self.rows) / float(estimated.in_all)).min(1.0)
     }
 
     /// What is to be logged, if it is time to.
@@ -101,7 +126,7 @@ mod tests {
     #[test]
     fn percent_rises_and_stays_below_a_hundred() {
         let shown = Progress::default();
-        let mut meter = Meter::new(vec![0x19, 0], vec![0x19, 200], &[]);
+        let mut meter = Meter::new((vec![0x19, 0], vec![0x19, 200]), &[], None);
         let mut seen = Vec::new();
         for at in [0, 50, 100, 200] {
             meter.advance(10, &[0x19, at], &shown);
@@ -110,5 +135,20 @@ mod tests {
         assert_eq!(seen, [0, 25, 50, 98]);
         assert_eq!(shown.rows.load(Ordering::Relaxed), 40);
         assert!(meter.now(&[0x19, 200]).eta_s <= 0.0);
+    }
+
+    #[test]
+    fn rows_count_where_they_are_estimated() {
+        let rows = Rows {
+            in_all: 1_000_000,
+            left: 600_000,
+        };
+        let keys = (vec![0x19, 0], vec![0x19, 200]);
+        let shown = Progress::default();
+        let mut meter = Meter::new(keys, &[0x19, 1], Some(rows));
+        meter.advance(100_000, &[0x19, 199], &shown);
+        assert_eq!(shown.percent.load(Ordering::Relaxed), 50);
+        meter.advance(900_000, &[0x19, 200], &shown);
+        assert_eq!(shown.percent.load(Ordering::Relaxed), 98);
     }
 }

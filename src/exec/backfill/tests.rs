@@ -2,6 +2,7 @@
 //! on where they were.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::record::Record;
 use super::*;
@@ -119,6 +120,9 @@ async fn builds_wait_for_their_turn_and_can_be_killed() {
             .iter()
             .all(|index| index.state == IndexState::Building)
     );
+    let error = server.run("ALTER INDEX i ON t INACTIVE").await.unwrap_err();
+    assert_eq!(error.code(), Code::WrongUsage);
+    assert!(error.message().contains("is being built"), "{error}");
     let jobs: Vec<Arc<Job>> = backfill.jobs.lock().values().cloned().collect();
     assert_eq!(
         jobs[0].state(),
@@ -232,4 +236,39 @@ async fn a_build_enters_what_the_index_computes() {
         assert_eq!(error.message(), message);
         assert_eq!(server.table("t").indexes.len(), 3);
     }
+}
+
+#[tokio::test]
+async fn a_braked_build_enters_every_row_too() {
+    let server = filled(1500).await;
+    server.run("CREATE INDEX i ON t (b)").await.unwrap();
+    let whole = entries(&server, "i").await;
+    let table = server.table("t");
+    let index = table.indexes[0].id;
+    let mut writes = WriteSet::blind();
+    for (key, _) in &whole {
+        writes.delete(Space(index.0), key.clone());
+    }
+    server.engine().commit(writes).await.unwrap();
+    let building = (index, IndexState::Building);
+    let catalog = Arc::clone(server.catalog());
+    catalog
+        .set_index_state(("default", "t"), building)
+        .await
+        .unwrap();
+    // Clients that never rest.
+    let statements = AtomicU64::new(0);
+    let traffic: Traffic = Arc::new(move || statements.fetch_add(100, Ordering::Relaxed));
+    let backfill = Arc::new(Backfill::new(Arc::clone(server.engine()), catalog, traffic));
+    let target = Target {
+        database: "default".to_owned(),
+        table: "t".to_owned(),
+        index,
+        on_failure: OnFailure::Drop,
+    };
+    let job = backfill.start(target, &server.table("t"));
+    job.ended().await.unwrap();
+    assert_eq!(entries(&server, "i").await, whole);
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
+    assert_eq!(server.check("t").await, ["status OK"]);
 }

@@ -13,6 +13,7 @@ pub use self::stream::SelectStream;
 use super::cancel::CancelToken;
 use super::row::Layout;
 use super::sample;
+use super::uses::Uses;
 use super::view::View;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -58,6 +59,8 @@ pub struct Env {
     pub ctx: EvalContext,
     /// What full scans are permitted.
     pub policy: Policy,
+    /// Where it is noted that an index is read.
+    pub uses: Arc<Uses>,
     /// What may end it early.
     pub cancel: Arc<CancelToken>,
     /// `query_memory_bytes`.
@@ -223,6 +226,9 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<Opened> {
             doubt,
         })));
     }
+    if let (Some(table), Some(plan)) = (&select.table, &planned) {
+        env.uses.note(table, plan, env.ctx.now);
+    }
     let stream = SelectStream::new(program, env, planned, limits)?;
     Ok(Opened::Ready(Box::new(stream)))
 }
@@ -248,6 +254,8 @@ impl InDoubt {
         let view = view_of(&self.env);
         let counting = (&self.env, &view, &self.doubt);
         let plan = settle(&self.program, table, counting, plan::plan_table).await?;
+        let env = &self.env;
+        env.uses.note(table, &plan, env.ctx.now);
         // What was found there holds there alone.
         self.env.view = Some(view);
         let stream = SelectStream::new(self.program, self.env, Some(plan), self.limits)?;

@@ -276,6 +276,8 @@ impl<'a> Finder<'a> {
             let counted = sample::settle(&self.env.engine, &view, at).await?;
             plan = self.target.plan(self.env, Estimates::Given(&counted))?;
         }
+        let env = self.env;
+        env.uses.note(self.target.table, &plan, env.ctx.now);
         self.lock_known_keys(&plan).await?;
         let locks_found = matches!(
             plan.access,

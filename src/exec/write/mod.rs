@@ -21,6 +21,7 @@ use super::cancel::CancelToken;
 use super::ids::Ids;
 use super::row::Layout;
 use super::transaction::{BoundTable, Failed, StatementWrites, Transaction, too_large};
+use super::uses::Uses;
 use crate::catalog::Table;
 use crate::codec::keyspace;
 use crate::error::{Code, Error, Result};
@@ -92,6 +93,8 @@ pub struct Env {
     pub ctx: EvalContext,
     /// What full scans are permitted.
     pub policy: Policy,
+    /// Where it is noted that an index is read.
+    pub uses: Arc<Uses>,
     /// What may end it early.
     pub cancel: Arc<CancelToken>,
     /// Makes ids.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
-use crate::kv::Ts;
+use crate::kv::{Space, Ts};
 
 /// Writes that are remembered even when no open snapshot needs them, for transactions that let go
 /// of their snapshot before they commit.
@@ -20,6 +20,8 @@ const REMEMBERED_MAX: usize = 1 << 20;
 pub(super) struct Recent {
     hashing: RandomState,
     newest: HashMap<u64, Ts, BuildHasherDefault<HashedAlready>>,
+    /// The newest write of each space that was written.
+    spaces: HashMap<u32, Ts>,
     log: VecDeque<(Ts, u64)>,
     /// Writes up to here may be forgotten.
     horizon: Ts,
@@ -35,6 +37,7 @@ impl Recent {
         Recent {
             hashing: RandomState::new(),
             newest: HashMap::default(),
+            spaces: HashMap::new(),
             log: VecDeque::new(),
             horizon: now,
         }
@@ -47,6 +50,22 @@ impl Recent {
     /// Whether a key was, or may have been, written by a commit after `ts`.
     pub(super) fn is_changed_since(&self, key: KeyHash, ts: Ts) -> bool {
         ts < self.horizon || self.newest.get(&key.0).is_some_and(|changed| ts < *changed)
+    }
+
+    /// Whether any key of a space was, or may have been, written by a commit after `ts`.
+    pub(super) fn is_space_changed_since(&self, space: Space, ts: Ts) -> bool {
+        let newest = self.spaces.get(&space.0);
+        ts < self.horizon || newest.is_some_and(|changed| ts < *changed)
+    }
+
+    /// Notes that a space is written; its keys are noted one by one.
+    pub(super) fn note_space(&mut self, space: Space, ts: Ts) {
+        self.spaces.insert(space.0, ts);
+    }
+
+    /// Forgets a space that will never be written again.
+    pub(super) fn forget_space(&mut self, space: Space) {
+        self.spaces.remove(&space.0);
     }
 
     /// Notes a write.
@@ -112,6 +131,19 @@ mod tests {
         assert!(recent.is_changed_since(key, Ts(8)));
         assert!(!recent.is_changed_since(key, Ts(9)));
         assert!(!recent.is_changed_since(recent.hash(b"other"), Ts(8)));
+    }
+
+    #[test]
+    fn a_space_is_changed_when_it_was_written() {
+        let mut recent = Recent::new(Ts(5));
+        assert!(recent.is_space_changed_since(Space(1), Ts(4)));
+        assert!(!recent.is_space_changed_since(Space(1), Ts(5)));
+        recent.note_space(Space(1), Ts(9));
+        assert!(recent.is_space_changed_since(Space(1), Ts(8)));
+        assert!(!recent.is_space_changed_since(Space(1), Ts(9)));
+        assert!(!recent.is_space_changed_since(Space(2), Ts(8)));
+        recent.forget_space(Space(1));
+        assert!(!recent.is_space_changed_since(Space(1), Ts(8)));
     }
 
     #[test]

@@ -2,13 +2,21 @@
 
 use crate::catalog::{Column, ComputedPart, Index, IndexState, KeyPart, PartSource, Table};
 use crate::codec::key::Direction;
-use crate::exec::backfill::Backfill;
+use crate::index;
+use crate::kv::{KeyRange, Space};
+use crate::session::Shared;
 use crate::session::compile::text;
 use crate::session::listing::{Listing, TEXT};
+use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Value};
 
-/// `SHOW INDEX`: MySQL's columns, then state and progress (dialect §6).
-pub(super) fn index(table: &Table, backfill: &Backfill) -> Listing {
+/// Bytes on disk from which the engine's estimate of one index is told. Smaller ones lie in files
+/// together with others, or still in memory, and would be told more or less by chance.
+const SIZE_BYTES_MIN: u64 = 1 << 20;
+
+/// `SHOW INDEX`: MySQL's columns, then state and progress (dialect §6), then size, entries (both
+/// estimates) and last use.
+pub(super) fn index(table: &Table, shared: &Shared, zone: &Zone) -> Listing {
     let number = ColumnType::BIGINT;
     let mut listing = Listing::new(&[
         ("Table", TEXT),
@@ -28,6 +36,9 @@ pub(super) fn index(table: &Table, backfill: &Backfill) -> Listing {
         ("Expression", TEXT),
         ("INDEX_STATE", TEXT),
         ("INDEX_PROGRESS", TEXT),
+        ("INDEX_SIZE", ColumnType::BIGINT_UNSIGNED),
+        ("INDEX_ENTRIES", ColumnType::BIGINT_UNSIGNED),
+        ("INDEX_LAST_USED", ColumnType::Datetime { fsp: 0 }),
     ]);
     if !table.has_hidden_key() {
         let primary = Shown {
@@ -37,11 +48,12 @@ pub(super) fn index(table: &Table, backfill: &Backfill) -> Listing {
             state: IndexState::Active,
             percent: 100,
             index: None,
+            told: Told::of(Space(table.id.0), shared),
         };
         primary.push(&mut listing, table, &table.key);
     }
     for index in &table.indexes {
-        Shown::of(index, backfill).push(&mut listing, table, &index.parts);
+        Shown::of(index, shared, zone).push(&mut listing, table, &index.parts);
     }
     listing
 }
@@ -55,10 +67,38 @@ struct Shown<'a> {
     percent: u8,
     /// `None` for the primary key.
     index: Option<&'a Index>,
+    told: Told,
+}
+
+/// The columns behind the progress.
+struct Told {
+    size: Value<'static>,
+    entries: Value<'static>,
+    /// The primary key is the table: its uses are not noted.
+    last_used: Value<'static>,
+}
+
+impl Told {
+    fn of(space: Space, shared: &Shared) -> Told {
+        let estimate = shared.engine.estimate(space, &KeyRange::all());
+        let is_told = shared.engine.capabilities().estimates && SIZE_BYTES_MIN <= estimate.bytes;
+        let (size, entries) = if is_told {
+            (Value::UInt(estimate.bytes), Value::UInt(estimate.rows))
+        } else {
+            (Value::UInt(0), Value::Null)
+        };
+        Told {
+            size,
+            entries,
+            last_used: Value::Null,
+        }
+    }
 }
 
 impl<'a> Shown<'a> {
-    fn of(index: &'a Index, backfill: &Backfill) -> Shown<'a> {
+    fn of(index: &'a Index, shared: &Shared, zone: &Zone) -> Shown<'a> {
+        let last_used = shared.uses.last(index.id);
+        let last_used = last_used.map(|at| Value::Datetime(zone.to_datetime(at)));
         Shown {
             name: &index.name,
             unique: index.unique,
@@ -67,8 +107,12 @@ impl<'a> Shown<'a> {
             index: Some(index),
             percent: match index.state {
                 IndexState::Active | IndexState::Inactive => 100,
-                IndexState::Building => backfill.percent(index.id).unwrap_or(0),
+                IndexState::Building => shared.backfill.percent(index.id).unwrap_or(0),
                 IndexState::Disabled => 0,
+            },
+            told: Told {
+                last_used: last_used.unwrap_or(Value::Null),
+                ..Told::of(index::space(index), shared)
             },
         }
     }
@@ -115,6 +159,9 @@ impl<'a> Shown<'a> {
                 text(expression),
                 Value::text(self.state.name()),
                 text(Some(format!("{}%", self.percent))),
+                self.told.size.clone(),
+                self.told.entries.clone(),
+                self.told.last_used.clone(),
             ]);
         }
     }

@@ -3,7 +3,7 @@
 use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sql::ast::{
     CreateIndex, Include, IndexDef, IndexKind, IndexMode, KeyPart, KeyPartSource, Statement,
 };
@@ -146,8 +146,12 @@ impl Parser<'_> {
     }
 
     fn index_option(&mut self) -> Result<bool> {
-        if self.eat_any(&[Word::VISIBLE, Word::INVISIBLE]).is_some() {
+        if self.eat_word(Word::VISIBLE) {
             return Ok(true);
+        }
+        if self.is_word(Word::INVISIBLE) {
+            let what = "INVISIBLE index; ALTER INDEX i ON t INACTIVE makes one that is not read";
+            return Err(Error::unsupported(what));
         }
         if self.eat_word(Word::KEY_BLOCK_SIZE) {
             self.eat(Kind::Equal);
