@@ -9,11 +9,11 @@
 
 mod indexes;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 
 use super::gate::{Gate, Pass};
 use super::persist;
@@ -30,9 +30,6 @@ pub const DEFAULT_DATABASE: &str = "default";
 
 /// Tables of all databases together. Each costs a storage space and memory for its definition.
 pub const TABLES_MAX: usize = 100_000;
-
-/// By how much a publication raises the version.
-const PUBLISHED: u64 = 2;
 
 /// The tables of one database, by name.
 type Tables = BTreeMap<String, Arc<Table>>;
@@ -97,8 +94,6 @@ pub struct Catalog {
     gate: Gate,
     /// Counts the changes that gave a table another definition, or took it away.
     version: AtomicU64,
-    /// The version that gave a table its definition of now, unless it had it from the start.
-    changed: Mutex<HashMap<TableId, u64>>,
 }
 
 impl Catalog {
@@ -118,7 +113,6 @@ impl Catalog {
             ddl: tokio::sync::Mutex::new(()),
             gate: Gate::default(),
             version: AtomicU64::new(0),
-            changed: Mutex::default(),
         };
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
@@ -136,16 +130,6 @@ impl Catalog {
     /// it stays as it is, the definitions of tables that were found then are those of now.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
-    }
-
-    /// Whether a table has had the definition of now, or one that is on its way, since a version.
-    pub fn is_unchanged_since(&self, table: TableId, version: u64) -> bool {
-        version == self.version()
-            || self
-                .changed
-                .lock()
-                .get(&table)
-                .is_none_or(|changed| *changed <= version)
     }
 
     /// Lets a commit in: no definition changes while it has the pass.
@@ -340,9 +324,6 @@ impl Catalog {
         if let Some(tables) = next.databases.get_mut(&table.database) {
             tables.insert(table.name.clone(), Arc::clone(&table));
         }
-        // Before it is published, as the version of then: nobody is told too late.
-        let published = self.version() + PUBLISHED;
-        self.changed.lock().insert(table.id, published);
         self.publish(writes, next).await?;
         Ok(table)
     }
@@ -368,7 +349,6 @@ impl Catalog {
 
     /// Gives back the storage of a table that is not published any more.
     async fn drop_storage(&self, table: &Table) -> Result<()> {
-        self.changed.lock().remove(&table.id);
         for space in spaces(table) {
             self.engine.drop_space(space).await?;
         }

@@ -18,14 +18,17 @@ use super::cancel::CancelToken;
 use super::row::ValuesRow;
 use super::rows::{PageEnd, RowSink, RowStream};
 use super::select::{self, Env, Program};
+use super::testing::Server;
 use super::view::{Overlay, View};
 use super::{tuple, write};
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, KeyPart, Table};
+use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Result};
 use crate::index;
 use crate::kv::memory::Memory;
 use crate::kv::{Engine, Key, Space, WriteSet};
+use crate::plan::skip::VALUES_MAX;
 use crate::plan::soundness::case::{Case, condition};
 use crate::plan::{Access, Entries, Policy, testing, text};
 use crate::sql::bound::{
@@ -65,6 +68,9 @@ struct Tally {
     ordered: usize,
     computed: usize,
     partial: usize,
+    ends: usize,
+    merged: usize,
+    streamed: usize,
 }
 
 /// Gives a case two more columns, and between one and three indexes.
@@ -166,7 +172,10 @@ impl World {
             engine: Arc::clone(&self.engine),
             view: Some(View::At(self.engine.snapshot(), own)),
             ctx: testing::context(zone, Vec::new()),
-            policy: Policy::default(),
+            policy: Policy {
+                skip_scan: self.rows.len().is_multiple_of(2),
+                ..Policy::default()
+            },
             uses: Arc::default(),
             cancel: Arc::new(CancelToken::default()),
             memory_bytes_max: 64 << 20,
@@ -193,7 +202,9 @@ fn shown(values: &[Value<'_>]) -> String {
 }
 
 async fn run(select: &Select, env: Env) -> Result<(Vec<String>, u64)> {
-    let mut stream = select::open(Arc::new(Program::new(select.clone())), env)?;
+    let mut stream = select::open(Arc::new(Program::new(select.clone())), env)?
+        .stream()
+        .await?;
     let mut texts = Texts::default();
     while stream.next_page(&mut texts).await? == PageEnd::More {}
     Ok((texts.0, stream.rows_read()))
@@ -254,7 +265,8 @@ fn random_select(case: &mut Case, world: &World) -> Select {
     let table = &world.table;
     let filter = match case.rng.random_range(0..10) {
         0..=3 => Some(case.predicate(2)),
-        4..=8 => Some(on_index(case, world)),
+        4..=6 => Some(on_index(case, world)),
+        7..=8 => Some(on_either(case, world)),
         _ => None,
     };
     let mut columns: Vec<usize> = (0..table.columns.len()).collect();
@@ -268,6 +280,10 @@ fn random_select(case: &mut Case, world: &World) -> Select {
             column(table, columns[0])
         };
         count_groups(&mut made, group);
+        return made;
+    }
+    if case.rng.random_bool(0.2) {
+        least_and_greatest(&mut made, case, table);
         return made;
     }
     if case.rng.random_bool(0.6) {
@@ -298,6 +314,41 @@ fn random_select(case: &mut Case, world: &World) -> Select {
         made.offset = offset.then(|| number(case.rng.random_range(0..4)));
     }
     made
+}
+
+/// An OR of conditions that some key can use, and now and then another.
+fn on_either(case: &mut Case, world: &World) -> Expr {
+    let sides = (0..case.rng.random_range(2..=3)).map(|_| {
+        if case.rng.random_bool(0.7) {
+            on_whole_index(case, world)
+        } else {
+            on_index(case, world)
+        }
+    });
+    let either = condition(ExprKind::Or(sides.collect()));
+    if case.rng.random_bool(0.3) {
+        return condition(ExprKind::And(vec![either, case.predicate(1)]));
+    }
+    either
+}
+
+/// A value for each part of some key that is made of columns.
+fn on_whole_index(case: &mut Case, world: &World) -> Expr {
+    let table = &world.table;
+    let indexes = table.indexes.iter();
+    let mut keys: Vec<&[KeyPart]> = indexes
+        .filter(|index| index.computed.is_empty())
+        .map(|index| index.parts.as_slice())
+        .collect();
+    keys.push(&table.key);
+    let parts = keys[case.rng.random_range(0..keys.len())].iter();
+    let parts = parts.map(|part| {
+        let column = column(table, part.column_idx);
+        let value = case.constant(&column);
+        let op = CompareOp::Equal;
+        condition(ExprKind::Compare(op, Box::new(column), Box::new(value)))
+    });
+    condition(ExprKind::And(parts.collect()))
 }
 
 /// A condition that some index can use, and now and then another.
@@ -372,6 +423,74 @@ fn count_groups(made: &mut Select, group: Expr) {
     });
 }
 
+/// `SELECT MIN(c), MAX(c)` of a column of a key; the values before it are often given.
+fn least_and_greatest(made: &mut Select, case: &mut Case, table: &Table) {
+    let at = case.rng.random_range(0..=table.indexes.len());
+    let parts = match table.indexes.get(at) {
+        Some(index) => index.parts.clone(),
+        None => table.key.clone(),
+    };
+    let is_column = |part: &&KeyPart| part.column_idx < table.columns.len();
+    let parts: Vec<KeyPart> = parts.iter().take_while(is_column).copied().collect();
+    if parts.is_empty() {
+        return;
+    }
+    let at = case.rng.random_range(0..parts.len());
+    let wanted = column(table, parts[at].column_idx);
+    if matches!(wanted.ty, ColumnType::Enum(_)) {
+        return;
+    }
+    if case.rng.random_bool(0.8) {
+        let equal = parts[..at].iter().map(|part| {
+            let column = column(table, part.column_idx);
+            let value = case.constant(&column);
+            condition(ExprKind::Compare(
+                CompareOp::Equal,
+                Box::new(column),
+                Box::new(value),
+            ))
+        });
+        let equal: Vec<Expr> = equal.collect();
+        made.filter = (!equal.is_empty()).then(|| condition(ExprKind::And(equal)));
+    }
+    let aggregate = |kind| Aggregate {
+        kind,
+        args: vec![wanted.clone()],
+        distinct: false,
+        order_by: Vec::new(),
+        separator: None,
+        ty: wanted.ty.clone(),
+    };
+    let outputs = (0..2).map(|idx| {
+        output(Expr {
+            kind: ExprKind::Column(idx),
+            ..wanted.clone()
+        })
+    });
+    made.outputs = outputs.collect();
+    made.aggregation = Some(Aggregation {
+        keys: Vec::new(),
+        aggregates: vec![aggregate(AggregateKind::Min), aggregate(AggregateKind::Max)],
+    });
+}
+
+/// What the least and the greatest value are, in the order of keys.
+fn ends_of(aggregation: &Aggregation, kept: &[Row]) -> String {
+    let column = &aggregation.aggregates[0].args[0];
+    let ExprKind::Column(idx) = column.kind else {
+        panic!("the end of no column");
+    };
+    let values = kept.iter().map(|row| row[idx].clone());
+    let values = values.filter(|value| !value.is_null()).map(|value| {
+        let mut bytes = Vec::new();
+        tuple::push(&mut bytes, &value, &column.ty, Direction::Asc).unwrap();
+        (bytes, value)
+    });
+    let values: BTreeMap<Vec<u8>, Value<'static>> = values.collect();
+    let of = |end: Option<&Value<'static>>| end.cloned().unwrap_or(Value::Null);
+    shown(&[of(values.values().next()), of(values.values().next_back())])
+}
+
 /// The rows that the filter keeps, in the order of ORDER BY; `None` when it fails on one.
 fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
     let mut kept = Vec::new();
@@ -393,7 +512,9 @@ fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
 /// All results that the query may have as whole: in order, without LIMIT.
 fn expected(made: &Select, kept: &[Row]) -> Vec<String> {
     if let Some(aggregation) = &made.aggregation {
-        let key = &aggregation.keys[0];
+        let Some(key) = aggregation.keys.first() else {
+            return vec![ends_of(aggregation, kept)];
+        };
         let mut counts: BTreeMap<String, (Value<'static>, i64)> = BTreeMap::new();
         for row in kept {
             let value = eval(key, &ValuesRow(row), &CONTEXT).unwrap().into_owned();
@@ -515,7 +636,7 @@ async fn compare(
     let env = world.env(zone);
     let program = Program::new(made.clone());
     let filter = made.filter.as_ref();
-    let plan = match select::explain(&program, &world.table, &env) {
+    let plan = match select::explain(&program, &world.table, &env).await {
         Ok(plan) => plan,
         Err(error) if error.code() == Code::TooBigSelect => return,
         Err(error) => panic!("seed {seed}: {error}"),
@@ -554,13 +675,21 @@ fn note((table, access): (&Table, &Access), ordered: bool, tally: &mut Tally) {
             tally.unique += usize::from(matches!(index.entries, Entries::Keys(_)));
             tally.ordered += usize::from(ordered);
         }
+        Access::Ends(_) => tally.ends += 1,
+        Access::Merge(merge) => {
+            tally.merged += 1;
+            let is_sorted = merge.branches.iter().all(|branch| branch.in_key_order);
+            tally.streamed += usize::from(is_sorted);
+        }
         Access::FullScan => tally.whole += 1,
         Access::Nothing | Access::PointGet(_) | Access::MultiGet(_) | Access::PrefixScan(_) => {}
     }
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     runtime.unwrap().block_on(future)
 }
 
@@ -581,7 +710,7 @@ proptest! {
 #[test]
 fn the_cases_read_every_kind_of_path() {
     let mut tally = Tally::default();
-    for seed in 0..60 {
+    for seed in 0..150 {
         block_on(check(seed, &mut tally));
     }
     let kinds = [
@@ -592,7 +721,10 @@ fn the_cases_read_every_kind_of_path() {
         tally.ordered,
         tally.computed,
         tally.partial,
+        tally.ends,
+        tally.merged,
     ];
+    assert!(5 < tally.streamed, "{tally:?}");
     assert!(kinds.iter().all(|count| 20 < *count), "{tally:?}");
 }
 
@@ -636,6 +768,282 @@ fn limit_ends_the_reading_of_an_index_and_of_the_rows() {
         let (rows, _) = run(&made, world.env("+00:00")).await.unwrap();
         let kept = kept(&world, &made, &world.env("+00:00")).unwrap();
         assert_eq!(rows, expected(&made, &kept)[..1500]);
+    });
+}
+
+/// Rows of a table of two indexes: `a` has one value, `b` has many.
+const UNEVEN_ROWS: usize = 1500;
+
+async fn uneven() -> Server {
+    let server = Server::refusing().await;
+    let create = "CREATE TABLE t (p INT, k INT, a INT, b INT, c INT, PRIMARY KEY (p, k), \
+                  INDEX ia (a), INDEX ib (b))";
+    server.run(create).await.unwrap();
+    let rows = (0..UNEVEN_ROWS).map(|k| format!("(1, {k}, 5, {}, {k})", k / 3));
+    let rows: Vec<String> = rows.collect();
+    let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+    server.run(&insert).await.unwrap();
+    server
+}
+
+/// What EXPLAIN ANALYZE tells.
+async fn told(server: &Server, query: &str) -> String {
+    let told = server.run(&format!("EXPLAIN ANALYZE {query}")).await;
+    told.unwrap()[0][0].clone()
+}
+
+#[test]
+fn the_index_of_fewer_rows_is_read() {
+    block_on(async {
+        let server = uneven().await;
+        let text = told(&server, "SELECT * FROM t WHERE a = 5 AND b = 7").await;
+        assert!(text.contains("Measured: read 3 rows, returned 3"), "{text}");
+        assert!(
+            text.contains(
+                "- index \"ia\" (a): would do, but index \"ib\" (b) reads about 3 rows against 1"
+            ),
+            "{text}"
+        );
+        let text = told(&server, "SELECT * FROM t WHERE p = 1 AND b = 7").await;
+        assert!(text.contains("Measured: read 3 rows, returned 3"), "{text}");
+        // One row is few enough: nobody counts on.
+        let text = told(&server, "SELECT * FROM t WHERE a = 6 AND b = 7").await;
+        assert!(text.contains("Measured: read 0 rows"), "{text}");
+        assert!(text.contains("reads about 1 row, few enough"), "{text}");
+    });
+}
+
+#[test]
+fn writes_find_their_rows_by_the_index_of_fewer_too() {
+    block_on(async {
+        let server = uneven().await;
+        server.run("BEGIN").await.unwrap();
+        server
+            .run("UPDATE t SET b = -1 WHERE k < 2 AND p = 1")
+            .await
+            .unwrap();
+        let text = server
+            .run("EXPLAIN FORMAT=TREE DELETE FROM t WHERE a = 5 AND b = -1")
+            .await;
+        let text = &text.unwrap()[0][0];
+        assert!(text.contains("+ index \"ib\" (b)"), "{text}");
+        server
+            .run("DELETE FROM t WHERE a = 5 AND b = -1")
+            .await
+            .unwrap();
+        server.run("COMMIT").await.unwrap();
+        let left = server
+            .run("SELECT COUNT(*) FROM t WHERE p = 1")
+            .await
+            .unwrap();
+        assert_eq!(left[0][0], (UNEVEN_ROWS - 2).to_string());
+    });
+}
+
+/// `a = 1 OR b = 2` over many pages of both.
+fn either(world: &World, descending: bool) -> Select {
+    let equal = |idx: usize, value: i64| {
+        let literal = Expr {
+            kind: ExprKind::Literal(Value::Int(value)),
+            ty: ColumnType::BIGINT,
+            nullable: false,
+        };
+        let column = Box::new(column(&world.table, idx));
+        condition(ExprKind::Compare(
+            CompareOp::Equal,
+            column,
+            Box::new(literal),
+        ))
+    };
+    let filter = condition(ExprKind::Or(vec![equal(1, 1), equal(2, 2)]));
+    let mut made = select(&world.table, Some(filter), &[0, 1, 2]);
+    made.order_by = vec![OrderBy {
+        expr: column(&world.table, 0),
+        descending,
+    }];
+    made
+}
+
+/// `(k, a, b)` with an index on `a` and one on `b`; in the second shape entries of one value of `b`
+/// do not come in the order of the primary key.
+async fn two_indexes(rows: i64, second: &str) -> World {
+    let create = format!(
+        "CREATE TABLE t (k INT, a INT, b INT, c INT, PRIMARY KEY (k), INDEX ia (a), INDEX ib ({second}))"
+    );
+    let mut world = World::new(testing::table(&create)).await;
+    for k in 0..rows {
+        let row = vec![
+            Value::Int(k),
+            Value::Int(k % 2),
+            Value::Int(k % 3),
+            Value::Int(rows - k),
+        ];
+        world.commit(&row).await;
+    }
+    world
+}
+
+#[test]
+fn a_union_reads_each_row_once_in_key_order_and_stops_at_limit() {
+    block_on(async {
+        for second in ["b", "b, c"] {
+            let world = two_indexes(3000, second).await;
+            for descending in [false, true] {
+                let mut made = either(&world, descending);
+                let kept = kept(&world, &made, &world.env("+00:00")).unwrap();
+                let (rows, rows_read) = run(&made, world.env("+00:00")).await.unwrap();
+                assert_eq!(rows, expected(&made, &kept));
+                assert_eq!(rows_read, u64::try_from(kept.len()).unwrap());
+                made.limit = Some(number(5));
+                let (rows, rows_read) = run(&made, world.env("+00:00")).await.unwrap();
+                assert_eq!(rows, expected(&made, &kept)[..5]);
+                assert_eq!(rows_read, 5);
+            }
+        }
+    });
+}
+
+#[test]
+fn keys_that_must_be_sorted_are_held_to_the_memory_of_a_statement() {
+    block_on(async {
+        let world = two_indexes(3000, "b, c").await;
+        let mut env = world.env("+00:00");
+        env.memory_bytes_max = 10_000;
+        let error = run(&either(&world, false), env).await.unwrap_err();
+        assert_eq!(error.code(), Code::CapacityExceeded);
+        assert!(error.message().starts_with("index merge needs"), "{error}");
+        // Those in order are not held.
+        let world = two_indexes(3000, "b").await;
+        let mut env = world.env("+00:00");
+        env.memory_bytes_max = 10_000;
+        run(&either(&world, false), env).await.unwrap();
+    });
+}
+
+#[test]
+fn a_transaction_reads_indexes_that_its_snapshot_has() {
+    block_on(async {
+        let one = Server::refusing().await;
+        for sql in [
+            "CREATE TABLE t (k INT PRIMARY KEY, a INT, b INT, INDEX ia (a))",
+            "CREATE TABLE other (k INT PRIMARY KEY, a INT)",
+            "INSERT INTO t VALUES (1, 5, 6), (2, 5, 7)",
+            "BEGIN",
+        ] {
+            one.run(sql).await.unwrap();
+        }
+        let query = "SELECT k FROM t WHERE a = 5";
+        assert_eq!(one.run(query).await.unwrap().len(), 2);
+        let two = one.another();
+        two.run("CREATE INDEX i ON other (a)").await.unwrap();
+        assert_eq!(one.run(query).await.unwrap().len(), 2);
+        two.run("DELETE FROM t WHERE k = 1").await.unwrap();
+        two.run("CREATE INDEX ib ON t (b)").await.unwrap();
+        // The new index has no entry of the row that this transaction still sees.
+        let error = one.run("SELECT k FROM t WHERE b = 6").await.unwrap_err();
+        assert!(
+            error.message().contains("older than the definitions"),
+            "{error}"
+        );
+        let seen = "SELECT /*+ _l_allow_filtering_ */ k FROM t WHERE b = 6";
+        assert_eq!(one.run(seen).await.unwrap().len(), 1);
+        one.run("COMMIT").await.unwrap();
+        assert!(
+            one.run("SELECT k FROM t WHERE b = 6")
+                .await
+                .unwrap()
+                .is_empty()
+        );
+    });
+}
+
+/// A table whose first key columns have few values, of which NULL is one.
+async fn few_first(server: &Server) {
+    let create = "CREATE TABLE t (p INT, k INT, a INT, b INT, PRIMARY KEY (p, k), \
+                  INDEX iab (a DESC, b))";
+    server.run(create).await.unwrap();
+    let rows = (0..1200).map(|k| {
+        let a = match k % 4 {
+            0 => "NULL".to_owned(),
+            rest => rest.to_string(),
+        };
+        format!("({}, {k}, {a}, {})", k % 3, k / 4)
+    });
+    let rows: Vec<String> = rows.collect();
+    let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+    server.run(&insert).await.unwrap();
+}
+
+#[test]
+fn a_key_of_few_first_values_is_skipped_through_when_that_is_on() {
+    block_on(async {
+        let server = Server::refusing().await;
+        few_first(&server).await;
+        let (by_key, by_index) = (
+            "SELECT k FROM t WHERE k = 700",
+            "SELECT k FROM t WHERE b = 7",
+        );
+        for query in [by_key, by_index] {
+            let error = server.run(query).await.unwrap_err();
+            assert_eq!(error.code(), Code::TooBigSelect);
+        }
+        server
+            .run("SET optimizer_switch = 'skip_scan=on'")
+            .await
+            .unwrap();
+        let text = told(&server, by_key).await;
+        assert!(text.contains("Measured: read 1 rows, returned 1"), "{text}");
+        assert!(
+            text.contains("skips through 3 values of p; bounded by k"),
+            "{text}"
+        );
+        let text = told(&server, by_index).await;
+        assert!(text.contains("Measured: read 4 rows, returned 4"), "{text}");
+        assert!(
+            text.contains("skips through 4 values of a; bounded by b"),
+            "{text}"
+        );
+        // The values are those of the transaction's own view.
+        server.run("BEGIN").await.unwrap();
+        server
+            .run("INSERT INTO t VALUES (9, 5000, 99, 7)")
+            .await
+            .unwrap();
+        assert_eq!(server.run(by_index).await.unwrap().len(), 5);
+        server.run("DELETE FROM t WHERE b = 7").await.unwrap();
+        assert!(server.run(by_index).await.unwrap().is_empty());
+        server.run("ROLLBACK").await.unwrap();
+        assert_eq!(server.run(by_index).await.unwrap().len(), 4);
+        server
+            .run("SET optimizer_switch = 'skip_scan=off'")
+            .await
+            .unwrap();
+        assert!(server.run(by_key).await.is_err());
+    });
+}
+
+#[test]
+fn a_key_of_many_first_values_is_not_skipped_through() {
+    block_on(async {
+        let server = Server::refusing().await;
+        let create = "CREATE TABLE t (p INT, k INT, PRIMARY KEY (p, k))";
+        server.run(create).await.unwrap();
+        server
+            .run("SET optimizer_switch = 'semijoin=off,skip_scan=on'")
+            .await
+            .unwrap();
+        let query = "SELECT p FROM t WHERE k = 5";
+        assert!(server.run(query).await.unwrap().is_empty());
+        for (from, until, is_taken) in [(0, VALUES_MAX, true), (VALUES_MAX, VALUES_MAX + 1, false)]
+        {
+            let rows: Vec<String> = (from..until).map(|p| format!("({p}, 5)")).collect();
+            let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+            server.run(&insert).await.unwrap();
+            match server.run(query).await {
+                Ok(rows) => assert!(is_taken && rows.len() == VALUES_MAX),
+                Err(error) => assert!(!is_taken && error.code() == Code::TooBigSelect),
+            }
+        }
     });
 }
 

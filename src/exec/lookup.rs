@@ -11,6 +11,26 @@ use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::{Key, Space};
 
+/// The rows under these keys, all of which must be there; `None` when one is not.
+async fn rows_of(view: &View, space: Space, keys: Vec<Key>) -> Result<Option<Batch>> {
+    let values = view.multi_get(space, &keys).await?;
+    let rows = keys.into_iter().zip(values);
+    let rows: Option<Vec<_>> = rows.map(|(key, value)| Some((key, value?))).collect();
+    Ok(rows.map(Batch::Rows))
+}
+
+/// The rows that entries of several indexes belong to.
+///
+/// # Errors
+/// 1712 when one is not there; those of the engine.
+pub(super) async fn all(view: &View, space: Space, keys: Vec<Key>) -> Result<Batch> {
+    let rows = rows_of(view, space, keys).await?;
+    rows.ok_or_else(|| {
+        let text = "an index has an entry without a row: CHECK TABLE tells which";
+        Error::new(Code::StorageCorrupt, text)
+    })
+}
+
 /// Looks up the rows of one index's entries.
 pub(super) struct Lookup {
     table: Arc<Table>,
@@ -40,15 +60,8 @@ impl Lookup {
         if keys.is_empty() {
             return Ok(Batch::Rows(Vec::new()));
         }
-        let values = view.multi_get(Space(self.table.id.0), &keys).await?;
-        let mut rows = Vec::with_capacity(keys.len());
-        for (key, value) in keys.into_iter().zip(values) {
-            match value {
-                Some(value) => rows.push((key, value)),
-                None => return Err(self.orphan(index)),
-            }
-        }
-        Ok(Batch::Rows(rows))
+        let rows = rows_of(view, Space(self.table.id.0), keys).await?;
+        rows.ok_or_else(|| self.orphan(index))
     }
 
     fn primary_keys(&self, index: &Index, entries: &Batch) -> Result<Vec<Key>> {

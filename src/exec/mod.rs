@@ -10,15 +10,18 @@ pub mod cancel;
 pub mod check;
 pub mod ddl;
 pub mod elsewhere;
+mod ends;
 pub mod group;
 pub mod ids;
 pub mod locks;
 mod lookup;
+pub mod merge;
 pub mod pace;
 pub mod read;
 pub mod ready;
 pub mod row;
 pub mod rows;
+pub mod sample;
 pub mod select;
 pub mod sort;
 mod testing;
@@ -30,3 +33,5 @@ pub mod write;
 
 #[cfg(test)]
 mod access_tests;
+#[cfg(test)]
+mod advice_tests;

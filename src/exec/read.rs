@@ -8,7 +8,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::lookup::Lookup;
+use super::ends::EndReader;
+use super::lookup::{self, Lookup};
+use super::merge::{Means, Merger};
 use super::row::Layout;
 use super::view::{Batch, View};
 use crate::catalog::Table;
@@ -53,6 +55,8 @@ enum Work {
         ranges: VecDeque<KeyRange>,
         reverse: bool,
     },
+    Ends(EndReader),
+    Merge(Box<Merger>),
     Finished,
 }
 
@@ -61,7 +65,12 @@ impl Reader {
     ///
     /// # Errors
     /// An internal error when the plan is not of this table.
-    pub fn new(view: View, table: &Arc<Table>, plan: &mut TablePlan) -> Result<Reader> {
+    pub fn new(
+        view: View,
+        table: &Arc<Table>,
+        plan: &mut TablePlan,
+        means: &Means<'_>,
+    ) -> Result<Reader> {
         let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
         let wanted = wanted
             .and_then(|rows| usize::try_from(rows).ok())
@@ -81,7 +90,7 @@ impl Reader {
         if let Access::Index(access) = &plan.access {
             reader.read_index(table, access)?;
         }
-        reader.work = Work::of(plan);
+        reader.work = Work::of(table, plan, means);
         Ok(reader)
     }
 
@@ -117,6 +126,8 @@ impl Reader {
                     self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
                 }
                 Work::MultiGet(keys) => self.multi_get(keys).await?,
+                Work::Merge(merger) => self.merge(merger).await?,
+                Work::Ends(ends) => self.end(ends).await?,
                 Work::Scan {
                     current,
                     ranges,
@@ -149,6 +160,32 @@ impl Reader {
         );
         if !keys.is_empty() {
             self.work = Work::MultiGet(keys);
+        }
+        Ok(())
+    }
+
+    async fn merge(&mut self, mut merger: Box<Merger>) -> Result<()> {
+        let keys_max = self.next_page_rows.min(MULTI_GET_BATCH_KEYS);
+        self.batch = Batch::Rows(Vec::new());
+        let Some(keys) = merger.next_keys(&self.view, keys_max).await? else {
+            return Ok(());
+        };
+        self.work = Work::Merge(merger);
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.next_page_rows = self.page_rows;
+        self.batch = lookup::all(&self.view, self.space, keys).await?;
+        Ok(())
+    }
+
+    async fn end(&mut self, mut ends: EndReader) -> Result<()> {
+        let found = ends.next(&self.view).await?;
+        let (batch, layout) = found.unwrap_or((Batch::Rows(Vec::new()), None));
+        self.batch = batch;
+        self.layout = layout;
+        if !ends.is_at_end() {
+            self.work = Work::Ends(ends);
         }
         Ok(())
     }
@@ -211,7 +248,7 @@ impl Reader {
 }
 
 impl Work {
-    fn of(plan: &mut TablePlan) -> Work {
+    fn of(table: &Arc<Table>, plan: &mut TablePlan, means: &Means<'_>) -> Work {
         let reverse = plan.reverse;
         let scan = |ranges| Work::Scan {
             current: None,
@@ -233,6 +270,10 @@ impl Work {
                 Entries::Ranges(ranges) => scan(ranges),
             },
             Access::PrefixScan(prefix) => scan(prefix.ranges),
+            Access::Merge(merge) => {
+                Work::Merge(Box::new(Merger::new((table, reverse), merge, means)))
+            }
+            Access::Ends(ends) => Work::Ends(EndReader::new(table, ends.seeks)),
             Access::FullScan => scan(vec![KeyRange::all()]),
         }
     }
@@ -242,8 +283,11 @@ impl Work {
 pub fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
     match plan.access {
         Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
-        Access::MultiGet(_) | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => {
-            View::At(engine.snapshot(), None)
-        }
+        Access::MultiGet(_)
+        | Access::PrefixScan(_)
+        | Access::Index(_)
+        | Access::Ends(_)
+        | Access::Merge(_)
+        | Access::FullScan => View::At(engine.snapshot(), None),
     }
 }

@@ -37,19 +37,24 @@ impl RowSink for Texts {
 impl Server {
     /// An empty one.
     pub(crate) async fn start() -> Server {
-        Server::over(Arc::new(Memory::default())).await
+        Server::over(Arc::new(Memory::default()), true).await
+    }
+
+    /// An empty one that refuses full scans.
+    pub(crate) async fn refusing() -> Server {
+        Server::over(Arc::new(Memory::default()), false).await
     }
 
     /// Another one over the same data, as after a crash.
     pub(crate) async fn restart(self) -> Server {
-        Server::over(self.engine).await
+        Server::over(self.engine, true).await
     }
 
-    async fn over(engine: Arc<dyn Engine>) -> Server {
+    async fn over(engine: Arc<dyn Engine>, allow_full_scan: bool) -> Server {
         let options = OpenOptions {
             storage: Storage::Memory,
             durable: true,
-            allow_full_scan: true,
+            allow_full_scan,
             cache_bytes: None,
             port: 0,
             connections_max: 2,
@@ -58,7 +63,15 @@ impl Server {
             net_write_timeout_s: 60,
         };
         let shared = Shared::over(Arc::clone(&engine), None, &options).await;
-        let shared = Arc::new(shared.unwrap());
+        Server::with(engine, Arc::new(shared.unwrap()))
+    }
+
+    /// Another session of the same server.
+    pub(crate) fn another(&self) -> Server {
+        Server::with(Arc::clone(&self.engine), Arc::clone(&self.shared))
+    }
+
+    fn with(engine: Arc<dyn Engine>, shared: Arc<Shared>) -> Server {
         let client = Client {
             user: "root".to_owned(),
             host: "localhost".to_owned(),

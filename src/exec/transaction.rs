@@ -18,7 +18,7 @@ use bytes::Bytes;
 use super::cancel::CancelToken;
 use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Definitions, Table};
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
 
@@ -176,6 +176,8 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     /// Whether `START TRANSACTION READ ONLY` began it.
     pub read_only: bool,
+    /// The definitions when it began; not of one that ends with its statement.
+    pub begun_with: Option<Arc<Definitions>>,
 }
 
 impl Transaction {
@@ -198,6 +200,7 @@ impl Transaction {
             unchanged: BTreeSet::new(),
             savepoints: Vec::new(),
             read_only: false,
+            begun_with: None,
         }
     }
 
@@ -211,11 +214,22 @@ impl Transaction {
 
     /// [`Catalog::version`] when the snapshot was taken, or now when there is none yet: what was
     /// published up to there is in the snapshot, the entries of its active indexes too.
-    pub fn snapshot_version(&self) -> u64 {
+    fn snapshot_version(&self) -> u64 {
         match &self.snapshot {
             Some(_) => self.snapshot_version,
             None => self.catalog.version(),
         }
+    }
+
+    /// Whether the snapshot has all entries of a table's active indexes: nothing was published
+    /// since it was taken, or the table is as it was when the transaction began.
+    pub fn sees_indexes_of(&self, table: &Arc<Table>) -> bool {
+        if self.snapshot_version() == self.catalog.version() {
+            return true;
+        }
+        let known = self.begun_with.as_ref();
+        let known = known.and_then(|known| known.table(&table.database, &table.name).ok());
+        known.is_some_and(|known| Arc::ptr_eq(known, table))
     }
 
     /// What this transaction sees.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::catalog::{IndexId, Table};
 use crate::plan::{Access, TablePlan};
+use crate::sql::bound::KeyRef;
 use crate::types::Timestamp;
 
 /// Indexes of a segment.
@@ -44,10 +45,27 @@ impl Default for Uses {
 impl Uses {
     /// Notes that a statement that began `now` reads as the plan says.
     pub fn note(&self, table: &Table, plan: &TablePlan, now: Timestamp) {
-        if let Access::Index(access) = &plan.access
-            && let Some(index) = table.indexes.get(access.position)
-        {
-            self.note_index(index.id, now);
+        let note = |position: usize| {
+            if let Some(index) = table.indexes.get(position) {
+                self.note_index(index.id, now);
+            }
+        };
+        let note_key = |key: KeyRef| match key {
+            KeyRef::Primary => {}
+            KeyRef::Index(position) => note(position),
+        };
+        match &plan.access {
+            Access::Index(access) => note(access.position),
+            Access::Merge(merge) => merge
+                .branches
+                .iter()
+                .for_each(|branch| note_key(branch.key)),
+            Access::Ends(ends) => ends.seeks.iter().for_each(|seek| note_key(seek.key)),
+            Access::Nothing
+            | Access::PointGet(_)
+            | Access::MultiGet(_)
+            | Access::PrefixScan(_)
+            | Access::FullScan => {}
         }
     }
 

@@ -9,88 +9,18 @@ use std::borrow::Cow;
 use super::candidates::{self, Candidates};
 use super::cut::KeyParts;
 use super::derive::shape;
+use super::doubt::{Choice, Doubt};
 use super::refusal::Refusal;
+pub use super::request::{FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request};
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{paths, point, points, residual};
+use super::{ends, merge, paths, point, points, residual, skip};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
-use crate::sql::bound::{Hints, OrderBy};
-use crate::sql::context::EvalContext;
+use crate::sql::bound::KeyRef;
 use crate::sql::expr::Expr;
 use crate::types::Value;
-
-/// Keys one statement may fetch one by one, unless a variable says otherwise (dialect §2).
-pub const MULTI_GET_ROWS_MAX: u64 = 2000;
-/// Rows that a `LIMIT` may let an unfiltered statement read, unless an option says otherwise
-/// (dialect §3).
-pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
-
-/// What the server and the session permit.
-#[derive(Debug, Clone, Copy)]
-pub struct Policy {
-    /// `--allow-full-scan` or `sql_big_selects`.
-    pub allow_full_scan: bool,
-    /// `full_scan_limit_max`, rows.
-    pub full_scan_limit_max: u64,
-    /// `multi_get_max_rows`, rows.
-    pub multi_get_max_rows: u64,
-    /// Whether secondary indexes may be read: not by a transaction that sees a state of before the
-    /// definitions of now.
-    pub use_indexes: bool,
-}
-
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
-            allow_full_scan: false,
-            full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
-            multi_get_max_rows: MULTI_GET_ROWS_MAX,
-            use_indexes: true,
-        }
-    }
-}
-
-/// What the rows are read for: decides the errno of a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// SELECT: error 1104.
-    Select,
-    /// UPDATE: error 1175.
-    Update,
-    /// DELETE: error 1175.
-    Delete,
-}
-
-/// What a statement wants of one table.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// The table.
-    pub table: &'a Table,
-    /// What the rows are for.
-    pub purpose: Purpose,
-    /// `WHERE`, over the table's row.
-    pub filter: Option<&'a Expr>,
-    /// The keys of `GROUP BY`; empty for aggregates without it; `None` when nothing is grouped.
-    pub grouping: Option<&'a [Expr]>,
-    /// `ORDER BY`: over the table's row, or over the grouped row when `grouping` is given.
-    pub order_by: &'a [OrderBy],
-    /// `LIMIT`, evaluated.
-    pub limit: Option<u64>,
-    /// `OFFSET`, evaluated.
-    pub offset: u64,
-    /// Whether all rows are wanted whatever the LIMIT says: DISTINCT, HAVING without groups.
-    pub wants_all: bool,
-    /// The columns that the statement uses, as positions in the table; `None` for all.
-    pub used_columns: Option<&'a [usize]>,
-    /// The hints of the statement.
-    pub hints: &'a Hints,
-    /// Parameters, clock and session.
-    pub ctx: &'a EvalContext,
-    /// What is permitted.
-    pub policy: &'a Policy,
-}
 
 /// How the rows of one table are fetched.
 #[derive(Debug, Clone)]
@@ -105,6 +35,10 @@ pub enum Access {
     PrefixScan(PrefixScan),
     /// Entries of an index, and the rows that they belong to.
     Index(IndexAccess),
+    /// The first or last row of each of a few spans.
+    Ends(Ends),
+    /// The rows that any of several scans finds.
+    Merge(Merge),
     /// Every row.
     FullScan,
 }
@@ -158,6 +92,48 @@ pub enum Entries {
     Ranges(Vec<KeyRange>),
 }
 
+/// The first or last row of each of a few spans: `MIN` and `MAX`. A row may be found twice.
+#[derive(Debug, Clone)]
+pub struct Ends {
+    /// Where they are, in no order.
+    pub seeks: Vec<Seek>,
+}
+
+/// The first or last row of a range of keys, if there is one.
+#[derive(Debug, Clone)]
+pub struct Seek {
+    /// The key that is read.
+    pub key: KeyRef,
+    /// The encoded range.
+    pub range: KeyRange,
+    /// The same as span, for people.
+    pub span: Span,
+    /// Whether the last one is wanted, not the first.
+    pub is_last: bool,
+    /// Whether no row need be looked up.
+    pub covering: bool,
+}
+
+/// The rows that any of several scans finds, each once, in the order of the primary key.
+#[derive(Debug, Clone)]
+pub struct Merge {
+    /// The scans.
+    pub branches: Vec<MergeBranch>,
+}
+
+/// One of the scans of a [`Merge`].
+#[derive(Debug, Clone)]
+pub struct MergeBranch {
+    /// The key that is read.
+    pub key: KeyRef,
+    /// What is read of it. Of the primary key, ranges.
+    pub entries: Entries,
+    /// The same as spans, for people.
+    pub spans: Vec<Span>,
+    /// Whether the entries come in the order of the primary key.
+    pub in_key_order: bool,
+}
+
 /// How one table is read, and what remains to be done with its rows.
 #[derive(Debug, Clone)]
 pub struct TablePlan {
@@ -180,6 +156,9 @@ pub struct TablePlan {
     pub parts_used: usize,
     /// Why a full scan is not permitted; only ever `Some` from [`explain_table`].
     pub refusal: Option<Refusal>,
+    /// What to count, and then to plan again: only where [`super::Estimates::Offered`]. The plan may
+    /// not be the best, or is one that would be refused.
+    pub doubt: Option<Doubt>,
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -206,8 +185,9 @@ pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
     }
     let plan = plan_filter(request, Detail::Run)?;
     match &plan.refusal {
-        Some(refusal) => Err(refusal.error()),
-        None => Ok(plan),
+        // What is in doubt is not run before it is planned again.
+        Some(refusal) if plan.doubt.is_none() => Err(refusal.error()),
+        Some(_) | None => Ok(plan),
     }
 }
 
@@ -253,19 +233,35 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
 }
 
 fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> Result<TablePlan> {
-    let Some(all) = Candidates::of(request, conjuncts) else {
+    let all = Candidates::of(request, conjuncts);
+    let all = match request.estimates.distinct() {
+        Some(values) => all.and_then(|all| skip::with_values(request, (all, conjuncts), values)),
+        None => all,
+    };
+    let Some(all) = all else {
         return Ok(TablePlan::nothing(request, Reason::Contradiction));
     };
-    let best = all.best(request);
+    let choice = Choice::of(request, &all);
+    let best = choice.best;
+    if !best.has_full_keys()
+        && let Some(ends) = ends::of(request, (&all, conjuncts))?
+    {
+        let verdicts = ends::verdicts(request, (&all, &ends));
+        return Ok(TablePlan::ends(ends, verdicts));
+    }
     let access = candidates::access(best, request)?;
     let is_full = matches!(access, Access::FullScan);
+    if is_full && let Some(union) = merge::of(request, (&all, conjuncts))? {
+        let verdicts = merge::verdicts(request, (&all, &union.merge));
+        return Ok(TablePlan::union(request, union, verdicts));
+    }
     let is_one_row = access.is_one_row();
     let ordered = best.order.ordered || is_one_row;
     let permission = permission(request, conjuncts, ordered);
     let is_refused = is_full && permission.is_none();
     // Nobody reads why a plan that is run was chosen.
     let verdicts = if is_refused || detail == Detail::Explain {
-        paths::verdicts(request, (&all, best), (&access, permission))
+        paths::verdicts(request, (&all, &choice), (&access, permission))
     } else {
         Vec::new()
     };
@@ -276,13 +272,18 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         residual: residual::filter(&best.derived.residual),
         ordered,
         grouped_in_order: best.order.grouped || is_one_row,
-        rows_wanted: request
-            .limit
-            .filter(|_| request.grouping.is_none() && ordered)
-            .map(|limit| limit.saturating_add(request.offset)),
+        rows_wanted: rows_wanted(request, ordered),
         parts_used: best.derived.parts_used,
+        doubt: choice.doubt(request, is_full.then_some(&all))?,
         access,
     })
+}
+
+/// Rows after the residual filter that suffice.
+fn rows_wanted(request: &Request<'_>, ordered: bool) -> Option<u64> {
+    let limit = request.limit;
+    let limit = limit.filter(|_| request.grouping.is_none() && ordered)?;
+    Some(limit.saturating_add(request.offset))
 }
 
 /// What permits a full scan, if anything does.
@@ -308,9 +309,12 @@ impl Access {
         match self {
             Access::PointGet(_) => true,
             Access::Index(index) => index.is_one_key(),
-            Access::Nothing | Access::MultiGet(_) | Access::PrefixScan(_) | Access::FullScan => {
-                false
-            }
+            Access::Nothing
+            | Access::MultiGet(_)
+            | Access::PrefixScan(_)
+            | Access::Ends(_)
+            | Access::Merge(_)
+            | Access::FullScan => false,
         }
     }
 }
@@ -364,6 +368,42 @@ impl TablePlan {
                 reason,
             }],
             refusal: None,
+            doubt: None,
+        }
+    }
+
+    /// The plan of `MIN` and `MAX` by seeks.
+    fn ends(ends: Ends, verdicts: Vec<Verdict>) -> TablePlan {
+        TablePlan {
+            access: Access::Ends(ends),
+            reverse: false,
+            residual: None,
+            ordered: true,
+            grouped_in_order: true,
+            rows_wanted: None,
+            parts_used: 0,
+            refusal: None,
+            doubt: None,
+            verdicts,
+        }
+    }
+
+    /// The plan of several scans.
+    fn union(request: &Request<'_>, union: merge::Union<'_>, verdicts: Vec<Verdict>) -> TablePlan {
+        if union.merge.branches.is_empty() {
+            return TablePlan::nothing(request, Reason::Contradiction);
+        }
+        TablePlan {
+            access: Access::Merge(union.merge),
+            reverse: union.order.reverse,
+            residual: residual::filter(&union.residual),
+            ordered: union.order.ordered,
+            grouped_in_order: union.order.grouped,
+            rows_wanted: rows_wanted(request, union.order.ordered),
+            parts_used: 0,
+            refusal: None,
+            doubt: None,
+            verdicts,
         }
     }
 
@@ -379,6 +419,7 @@ impl TablePlan {
             parts_used: request.table.key.len(),
             verdicts: Vec::new(),
             refusal: None,
+            doubt: None,
         }
     }
 }

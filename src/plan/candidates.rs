@@ -5,11 +5,10 @@
 //!   an index            when it can be read, no hint forbids it, and spans bound it
 //!   an index, unbound   when there is no condition, it gives the order, and LIMIT ends the reading
 //! ```
-//! The choice goes by rule, not by cost; [`Merit`] is the rule. Where it cannot tell, an estimate
-//! could decide between candidates of equal merit in [`Candidates::best`].
+//! The choice goes by rule, not by cost; [`Merit`] is the rule. Where it cannot tell, `doubt` does.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use super::access::{
     Access, Entries, IndexAccess, MultiGet, PointGet, PrefixScan, Request, permission,
@@ -17,6 +16,7 @@ use super::access::{
 use super::computed::View;
 use super::cut::{self, KeyParts};
 use super::derive::{self, Conditions, Derived, Keys};
+use super::merit::{Full, Merit, bounded_parts};
 use super::order::{self, Order};
 use super::refusal;
 use super::span::Span;
@@ -52,32 +52,6 @@ pub(super) struct Candidate<'a, 'e> {
     merit: Merit,
 }
 
-/// How good a candidate is; fields are compared in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Merit {
-    full: Full,
-    /// Leading parts that have one value, or a list of them; the condition of a partial index counts
-    /// as one.
-    equal_parts: usize,
-    covering: bool,
-    /// Whether it gives an order that is asked for.
-    ordered: bool,
-    /// Whether a range bounds one part more.
-    range: bool,
-    /// The primary key first, then the indexes in their order.
-    place: Reverse<usize>,
-}
-
-/// Whether spans are full keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Full {
-    No,
-    UniqueKeys,
-    PrimaryKeys,
-    UniqueKey,
-    PrimaryKey,
-}
-
 /// All candidates of a table.
 pub(super) struct Candidates<'a, 'e> {
     /// The primary key.
@@ -89,9 +63,13 @@ pub(super) struct Candidates<'a, 'e> {
 impl<'a, 'e> Candidates<'a, 'e> {
     /// The candidates; `None` when the conditions contradict each other.
     pub(super) fn of(request: &Request<'a>, conjuncts: &'e [Expr]) -> Option<Candidates<'a, 'e>> {
+        let conditions = derive::conditions(conjuncts, &request.table.columns, request.ctx);
+        Candidates::with(request, (conjuncts, &conditions))
+    }
+
+    /// As [`Candidates::of`], from what the conjuncts are known to allow.
+    pub(super) fn with(request: &Request<'a>, known: Known<'_, 'e>) -> Option<Candidates<'a, 'e>> {
         let table = request.table;
-        let conditions = derive::conditions(conjuncts, &table.columns, request.ctx);
-        let known = (conjuncts, &conditions);
         let primary = Candidate::primary(request, known)?;
         let indexes = table.indexes.iter().enumerate();
         let indexes = indexes.map(|(at, index)| Candidate::index(request, (at, index), known));
@@ -103,7 +81,7 @@ impl<'a, 'e> Candidates<'a, 'e> {
 
     /// The best candidate; the primary key when nothing bounds any.
     pub(super) fn best(&self, request: &Request<'_>) -> &Candidate<'a, 'e> {
-        let allowed = || self.all().filter(|one| one.forbidden.is_none());
+        let allowed = || self.each().filter(|one| one.forbidden.is_none());
         if let Some(best) = allowed()
             .filter(|one| one.is_bounded())
             .max_by_key(|one| one.merit)
@@ -120,7 +98,21 @@ impl<'a, 'e> Candidates<'a, 'e> {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
+    /// Takes one candidate of others in place of its own.
+    pub(super) fn take(&mut self, key: KeyRef, from: Candidates<'a, 'e>) {
+        match key {
+            KeyRef::Primary => self.primary = from.primary,
+            KeyRef::Index(position) => {
+                let new = from.indexes.into_iter().nth(position);
+                if let (Some(own), Some(new)) = (self.indexes.get_mut(position), new) {
+                    *own = new;
+                }
+            }
+        }
+    }
+
+    /// All, the primary key first.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
         std::iter::once(&self.primary).chain(&self.indexes)
     }
 }
@@ -269,6 +261,24 @@ impl<'a, 'e> Candidate<'a, 'e> {
         })
     }
 
+    /// Whether it finds rows by their full keys.
+    pub(super) fn has_full_keys(&self) -> bool {
+        self.merit.full != Full::No
+    }
+
+    /// Whether it gives the order that is asked for, or none is.
+    pub(super) fn is_ordered_for(&self, request: &Request<'_>) -> bool {
+        request.grouping.is_none() && self.order.ordered
+    }
+
+    /// The columns that bound its spans.
+    pub(super) fn bound_columns(&self) -> impl Iterator<Item = usize> + Clone {
+        // Spans that a limit made wider than even the first column allows are bounded by it.
+        let count = self.derived.parts_used.max(1).min(self.span_parts_count);
+        let parts = self.order_parts.iter().take(count);
+        parts.map(|part| part.column_idx)
+    }
+
     /// Whether spans bound what is read, or a condition that all entries satisfy.
     pub(super) fn is_bounded(&self) -> bool {
         self.has_bounds() || self.partial && self.forbidden.is_none()
@@ -295,22 +305,35 @@ impl<'a, 'e> Candidate<'a, 'e> {
             && permission(request, conjuncts, true).is_some()
     }
 
+    /// Which of two the rules prefer: the greater one.
+    pub(super) fn compare(&self, other: &Candidate<'_, '_>) -> Ordering {
+        self.merit.cmp(&other.merit)
+    }
+
     /// What `self` has that `other` has not, when it is the better one.
     pub(super) fn advantage(&self, other: &Candidate<'_, '_>) -> Advantage {
-        let (a, b) = (&self.merit, &other.merit);
-        if a.full != b.full {
-            Advantage::FullKeys
-        } else if a.equal_parts != b.equal_parts {
-            Advantage::EqualParts
-        } else if a.covering != b.covering {
-            Advantage::Covering
-        } else if a.ordered != b.ordered {
-            Advantage::Order
-        } else if a.range != b.range {
-            Advantage::Range
-        } else {
-            Advantage::Place
+        self.merit.advantage(&other.merit)
+    }
+
+    /// The spans that are read.
+    pub(super) fn spans(&self) -> &[Span] {
+        match &self.derived.keys {
+            Keys::Nothing | Keys::TooMany(_) => &[],
+            Keys::Spans(spans) => spans,
         }
+    }
+
+    /// Whether its entries come in the order of the primary key, because the parts in front of it
+    /// have one value each.
+    pub(super) fn is_in_key_order(&self, table: &Table) -> bool {
+        let [span] = self.spans() else {
+            return false;
+        };
+        let count = span.point().map_or(0, <[Value<'_>]>::len);
+        let fixed = self.order_parts.get(..count).unwrap_or_default();
+        let is_free = |part: &&KeyPart| fixed.iter().all(|one| one.column_idx != part.column_idx);
+        let rest = self.order_parts.iter().skip(count);
+        rest.eq(table.key.iter().filter(is_free))
     }
 
     /// The key as spans see it.
@@ -324,24 +347,6 @@ impl<'a, 'e> Candidate<'a, 'e> {
             parts: parts.unwrap_or(&self.order_parts),
         }
     }
-}
-
-impl Merit {
-    const NONE: Merit = Merit {
-        full: Full::No,
-        equal_parts: 0,
-        covering: false,
-        ordered: false,
-        range: false,
-        place: Reverse(usize::MAX),
-    };
-}
-
-/// How many leading parts have values in all spans, and whether a range follows in some.
-fn bounded_parts(spans: &[Span]) -> (usize, bool) {
-    let counts = spans.iter().map(|span| span.common_prefix().len());
-    let ranges = spans.iter().any(|span| span.point().is_none());
-    (counts.min().unwrap_or(0), ranges)
 }
 
 /// Why an index cannot be read, whatever the statement says.
@@ -418,6 +423,20 @@ fn primary_access(
             ranges: ranges(spans, key)?,
             spans: spans.to_vec(),
         })),
+    }
+}
+
+/// The encoded ranges that a bounded candidate reads.
+///
+/// # Errors
+/// A value that does not fit its key part: an internal error.
+pub(super) fn bounded_ranges(
+    candidate: &Candidate<'_, '_>,
+    table: &Table,
+) -> Result<Vec<KeyRange>> {
+    match &candidate.derived.keys {
+        Keys::Nothing | Keys::TooMany(_) => Ok(Vec::new()),
+        Keys::Spans(spans) => ranges(spans, candidate.span_key(table)),
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes
-//! (`computed` for those with prefixes, expressions or a condition),
-//! `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
+//! (`computed` for those with prefixes, expressions or a condition) by their `merit`,
+//! `doubt` says what to count where that does not tell, `skip` reads keys without their first column,
+//! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
 //! told instead of a full scan, `verdict` why, and `explain` shows it all.
@@ -15,14 +16,20 @@ mod computed;
 pub mod cut;
 pub mod derive;
 pub mod domain;
+pub mod doubt;
+mod ends;
 pub mod explain;
+mod merge;
+mod merit;
 mod order;
 mod paths;
 mod place;
 mod point;
 mod points;
 pub mod refusal;
+mod request;
 pub mod residual;
+pub mod skip;
 #[cfg(test)]
 pub(crate) mod soundness;
 pub mod span;
@@ -33,9 +40,11 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, Entries, IndexAccess, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request,
-    TablePlan, explain_table, plan_table,
+    Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MultiGet, PointGet, Policy, PrefixScan,
+    Purpose, Request, Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
+pub use doubt::{Counted, Doubt, Estimate, Estimates};
 pub use explain::{Explained, Format, explain};
+pub use skip::Distinct;
 pub use span::Span;

@@ -3,6 +3,7 @@
 use super::access::{Access, Entries, Request};
 use super::candidates::{Candidate, Candidates};
 use super::derive::Keys;
+use super::doubt::Choice;
 use super::refusal;
 use super::span::Span;
 use super::text;
@@ -87,21 +88,22 @@ pub(super) fn of_point(request: &Request<'_>) -> Vec<Verdict> {
 /// Of all candidates, one of which is the best.
 pub(super) fn verdicts(
     request: &Request<'_>,
-    (all, best): (&Candidates<'_, '_>, &Candidate<'_, '_>),
+    (all, choice): (&Candidates<'_, '_>, &Choice<'_, '_, '_>),
     (access, permission): (&Access, Option<Permission>),
 ) -> Vec<Verdict> {
     let is_full = matches!(access, Access::FullScan);
     let candidates = std::iter::once(&all.primary).chain(&all.indexes);
     let mut verdicts: Vec<Verdict> = candidates
         .map(|candidate| {
-            let is_taken = !is_full && candidate.key == best.key;
+            let is_taken = !is_full && candidate.key == choice.best.key;
             Verdict {
                 path: of_key(request.table, candidate.key),
                 is_taken,
                 reason: if is_taken {
-                    taken(request, candidate, access)
+                    skipping(request, candidate, access)
+                        .unwrap_or_else(|| taken(request, candidate, access))
                 } else {
-                    not_taken(request, candidate, best)
+                    not_taken(request, candidate, choice)
                 },
             }
         })
@@ -137,6 +139,8 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
             },
         },
         Access::PrefixScan(_) => bounded(request, candidate),
+        Access::Ends(_) => Reason::Ends,
+        Access::Merge(_) => Reason::United,
         Access::FullScan => Reason::NotNeeded,
     }
 }
@@ -144,22 +148,24 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
 fn not_taken(
     request: &Request<'_>,
     candidate: &Candidate<'_, '_>,
-    best: &Candidate<'_, '_>,
+    choice: &Choice<'_, '_, '_>,
 ) -> Reason {
+    unfit(request, candidate).unwrap_or_else(|| {
+        let (than, because) = choice.better_than(candidate);
+        Reason::Worse {
+            than: of_key(request.table, than).to_string(),
+            because,
+        }
+    })
+}
+
+/// Why a candidate would not do, whatever the others are; `None` when it would.
+pub(super) fn unfit(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<Reason> {
     if let Some(reason) = &candidate.forbidden {
-        return reason.clone();
+        return Some(reason.clone());
     }
-    if !candidate.is_bounded() {
-        return refusal::first_column(
-            request,
-            &candidate.derived,
-            first_column(request, candidate),
-        );
-    }
-    Reason::Worse {
-        than: of_key(request.table, best.key).to_string(),
-        because: best.advantage(candidate),
-    }
+    let first = first_column(request, candidate);
+    (!candidate.is_bounded()).then(|| refusal::first_column(request, &candidate.derived, first))
 }
 
 /// The index of a candidate.
@@ -216,4 +222,23 @@ fn bounded(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Reason {
         columns: names.into_iter().take(parts_used).collect(),
         end,
     }
+}
+
+/// Of a key whose first column got its values from what was found.
+fn skipping(
+    request: &Request<'_>,
+    candidate: &Candidate<'_, '_>,
+    access: &Access,
+) -> Option<Reason> {
+    let distinct = request.estimates.distinct()?;
+    if distinct.key != candidate.key || matches!(access, Access::Nothing) {
+        return None;
+    }
+    let names = columns(request.table, candidate.span_key(request.table).parts);
+    let mut names = names.into_iter().take(candidate.derived.parts_used);
+    Some(Reason::Skip {
+        column: names.next()?,
+        count: distinct.values.len(),
+        columns: names.collect(),
+    })
 }

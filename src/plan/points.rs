@@ -86,6 +86,7 @@ fn plan(request: &Request<'_>, dimensions: Vec<Pieces>) -> TablePlan {
         rows_wanted: wanted.map(|limit| limit.saturating_add(request.offset)),
         parts_used: key.count(),
         refusal: None,
+        doubt: None,
         verdicts: Vec::new(),
     }
 }

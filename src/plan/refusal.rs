@@ -113,10 +113,13 @@ impl Refusal {
             | Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Partial { .. }
             | Reason::NotImplied { .. }
+            | Reason::Ends
+            | Reason::United
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)
@@ -145,10 +148,13 @@ impl Refusal {
                 | Reason::OneKey
                 | Reason::Keys { .. }
                 | Reason::Bounded { .. }
+                | Reason::Skip { .. }
                 | Reason::Worse { .. }
                 | Reason::InOrder
                 | Reason::Partial { .. }
                 | Reason::NotImplied { .. }
+                | Reason::Ends
+                | Reason::United
                 | Reason::NotNeeded
                 | Reason::Permitted(_)
                 | Reason::Refused => write!(f, "; {path} {reason}")?,
@@ -193,10 +199,13 @@ impl Refusal {
             | Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
             | Reason::Partial { .. }
             | Reason::NotImplied { .. }
+            | Reason::Ends
+            | Reason::United
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)

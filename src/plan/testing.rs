@@ -271,7 +271,11 @@ fn blocks(text: &str) -> Vec<Block> {
 
 fn is_directive(line: &str) -> bool {
     let first = line.split(' ').next().unwrap_or_default();
-    line.starts_with('#') || matches!(first, "table" | "rows" | "zone" | "policy" | "formats")
+    line.starts_with('#')
+        || matches!(
+            first,
+            "table" | "counted" | "rows" | "zone" | "policy" | "formats"
+        )
 }
 
 /// The value of the last directive of that name.

@@ -53,6 +53,15 @@ pub enum Reason {
         /// What ended the match before the last part.
         end: End,
     },
+    /// The first column has few values, and the columns behind it are bounded.
+    Skip {
+        /// The first column.
+        column: String,
+        /// How many values it has.
+        count: usize,
+        /// What else bounds the spans.
+        columns: Vec<String>,
+    },
     /// No condition names the first column of the key.
     NoCondition {
         /// The column.
@@ -86,6 +95,10 @@ pub enum Reason {
         /// The condition of the index, as SQL.
         predicate: String,
     },
+    /// MIN and MAX are the first and the last of its spans.
+    Ends,
+    /// It bounds a side of an OR, and other keys the other sides.
+    United,
     /// A hint names it to be ignored.
     Ignored,
     /// A hint names other indexes.
@@ -115,6 +128,17 @@ pub enum Advantage {
     Order,
     /// A range bounds one column more.
     Range,
+    /// MIN and MAX are the first and the last of its spans.
+    Ends,
+    /// It reads fewer rows.
+    Rows {
+        /// About how many it reads.
+        rows: u64,
+        /// About how many the other reads; `None` when it was not counted, as these are few.
+        against: Option<u64>,
+        /// Whether the other must look up rows, and this one not.
+        is_looked_up: bool,
+    },
     /// Nothing: it comes first.
     Place,
 }
@@ -202,6 +226,17 @@ impl fmt::Display for Reason {
             Reason::Bounded { columns, end } => {
                 write!(f, "bounded by {}; {end}", columns.join(", "))
             }
+            Reason::Skip {
+                column,
+                count,
+                columns,
+            } => {
+                let columns = columns.join(", ");
+                write!(
+                    f,
+                    "skips through {count} values of {column}; bounded by {columns}"
+                )
+            }
             Reason::NoCondition { column } => {
                 write!(f, "no condition on {column}, the first column")
             }
@@ -220,6 +255,8 @@ impl fmt::Display for Reason {
                 f,
                 "has just the rows WHERE {predicate}, which the conditions do not imply"
             ),
+            Reason::Ends => f.write_str("has what is asked for at the ends of its spans"),
+            Reason::United => f.write_str("bounds a side of the OR; the rows are united"),
             Reason::Ignored => f.write_str("ignored by a hint"),
             Reason::NotNamed => f.write_str("a hint names other indexes"),
             Reason::Unreadable(state) => write!(f, "is {state}"),
@@ -251,9 +288,12 @@ impl Reason {
             Reason::OneKey
             | Reason::Keys { .. }
             | Reason::Bounded { .. }
+            | Reason::Skip { .. }
             | Reason::Worse { .. }
+            | Reason::InOrder
             | Reason::Partial { .. }
-            | Reason::InOrder => true,
+            | Reason::Ends
+            | Reason::United => true,
             Reason::Contradiction
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }
@@ -272,12 +312,30 @@ impl Reason {
 
 impl fmt::Display for Advantage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Advantage::Rows {
+            rows,
+            against,
+            is_looked_up,
+        } = self
+        {
+            let plural = if *rows == 1 { "" } else { "s" };
+            write!(f, "reads about {rows} row{plural}")?;
+            return match against {
+                Some(against) if *is_looked_up => {
+                    write!(f, " against {against} entries and their rows")
+                }
+                Some(against) => write!(f, " against {against}"),
+                None => f.write_str(", few enough"),
+            };
+        }
         f.write_str(match self {
             Advantage::FullKeys => "has full keys",
             Advantage::EqualParts => "has values for more columns",
             Advantage::Covering => "needs no lookup of rows",
             Advantage::Order => "gives the order",
             Advantage::Range => "is bounded by a range too",
+            Advantage::Ends => "has what is asked for at the ends of its spans",
+            Advantage::Rows { .. } => "reads fewer rows",
             Advantage::Place => "comes first",
         })
     }

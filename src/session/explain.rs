@@ -14,7 +14,7 @@ use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
 use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
-use crate::exec::select::{self, Env, RowLimits, SelectStream};
+use crate::exec::select::{self, Env, RowLimits};
 use crate::exec::write::change::Target;
 use crate::exec::write::{Write, insert};
 use crate::plan::explain::{
@@ -40,8 +40,7 @@ impl Session {
         };
         match self.compile(&explain.statement, &[])? {
             Compiled::Select(program, _) => {
-                let table = program.select.table.as_deref();
-                let env = self.select_env(table, parameters);
+                let env = self.select_env(parameters, program.select.table.as_ref());
                 let measured = if explain.analyze {
                     Some(self.measure(&program, &env).await?)
                 } else {
@@ -54,7 +53,7 @@ impl Session {
                 "EXPLAIN ANALYZE of a statement that writes",
             )),
             Compiled::Write(program) => {
-                let env = self.write_env(program.write.table(), parameters);
+                let env = self.write_env(parameters, program.write.table());
                 match &program.write {
                     Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
                     Write::Update(update) => {
@@ -81,7 +80,7 @@ impl Session {
         let select = &program.select;
         let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
         let planned = match &select.table {
-            Some(table) => Some((table, select::explain(program, table, env)?)),
+            Some(table) => Some((table, select::explain(program, table, env).await?)),
             None => None,
         };
         let rows_estimate = match &planned {
@@ -114,10 +113,10 @@ impl Session {
         statement: Kind,
         (env, format): (&crate::exec::write::Env, Format),
     ) -> Result<Reply> {
-        let plan = target.explain(&env.ctx, &env.policy)?;
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
+        let plan = target.explain(env, view.clone()).await?;
         let rows_estimate = probe::rows(&self.shared.engine, view, (target.table, &plan)).await?;
         let limits = select::row_limits(target.limit, None, &env.ctx)?;
         let mut steps = Vec::new();
@@ -155,11 +154,10 @@ impl Session {
 
     /// Runs a SELECT and throws its rows away.
     async fn measure(&mut self, program: &Arc<select::Program>, env: &Env) -> Result<Measured> {
-        let table = program.select.table.as_deref();
-        let mut run = self.select_env(table, env.ctx.parameters.clone());
+        let mut run = self.select_env(env.ctx.parameters.clone(), program.select.table.as_ref());
         run.view.clone_from(&env.view);
         let began = Instant::now();
-        let mut stream: SelectStream = select::open(Arc::clone(program), run)?;
+        let mut stream = select::open(Arc::clone(program), run)?.stream().await?;
         let mut counted = Counted(0);
         while stream.next_page(&mut counted).await? == PageEnd::More {}
         Ok(Measured {

@@ -7,6 +7,7 @@ use super::compile::Compiled;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
+use crate::exec::select::Opened;
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
@@ -184,25 +185,27 @@ impl Session {
         if program.select.for_update {
             self.lock_selected(&program.select, &parameters).await?;
         }
-        let table = program.select.table.as_deref();
-        let env = self.select_env(table, parameters);
+        let env = self.select_env(parameters, program.select.table.as_ref());
         self.heed(&program.select.hints);
-        let stream = select::open(Arc::clone(program), env)?;
+        let stream = match select::open(Arc::clone(program), env)? {
+            Opened::Ready(stream) => stream,
+            doubtful @ Opened::InDoubt(_) => doubtful.stream().await?,
+        };
         let zone = self.settings.zone.clone();
         Ok(Reply::Rows(ResultSet {
             columns,
             zone,
-            rows: Box::new(stream),
+            rows: stream,
         }))
     }
 
-    /// What a SELECT from this table that begins now runs with.
+    /// What a SELECT that begins now runs with.
     pub(super) fn select_env(
         &mut self,
-        table: Option<&Table>,
         parameters: Vec<Value<'static>>,
+        table: Option<&Arc<Table>>,
     ) -> select::Env {
-        let use_indexes = table.is_none_or(|table| self.may_use_indexes(table));
+        let use_indexes = self.may_use_indexes(table);
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
@@ -234,7 +237,7 @@ impl Session {
         let Some(table) = &select.table else {
             return Ok(());
         };
-        let env = self.write_env(table, parameters.to_vec());
+        let env = self.write_env(parameters.to_vec(), table);
         let Some(transaction) = self.current_transaction() else {
             return Ok(());
         };
@@ -253,13 +256,13 @@ impl Session {
         write::change::lock_rows(target, &env, transaction).await
     }
 
-    /// What a write to this table that begins now runs with.
+    /// What a write that begins now runs with.
     pub(super) fn write_env(
         &mut self,
-        table: &Table,
         parameters: Vec<Value<'static>>,
+        table: &Arc<Table>,
     ) -> write::Env {
-        let use_indexes = self.may_use_indexes(table);
+        let use_indexes = self.may_use_indexes(Some(table));
         let mut ctx = self.context(parameters);
         ctx.strict_write = self.settings.mode.strict;
         write::Env {
@@ -283,7 +286,7 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Vec<Value<'static>>,
     ) -> Result<Wrote> {
-        let env = self.write_env(program.write.table(), parameters);
+        let env = self.write_env(parameters, program.write.table());
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),

@@ -60,6 +60,7 @@ impl Settings {
                 full_scan_limit_max: read.number("full_scan_limit_max")?,
                 multi_get_max_rows: read.number("multi_get_max_rows")?,
                 use_indexes: true,
+                skip_scan: has_switch(&read.text("optimizer_switch")?, "skip_scan"),
             },
             lock_timeout: Duration::from_secs(read.number("innodb_lock_wait_timeout")?),
             wait_timeout: Duration::from_secs(read.number("wait_timeout")?),
@@ -97,6 +98,14 @@ impl Read<'_> {
     fn switch(&self, name: &str) -> Result<bool> {
         Ok(self.number(name)? == 1)
     }
+}
+
+/// Whether the last word about a switch is `on`.
+fn has_switch(words: &str, name: &str) -> bool {
+    let words = words.split(',').filter_map(|word| word.split_once('='));
+    let mut about = words.filter(|(word, _)| word.trim().eq_ignore_ascii_case(name));
+    let last = about.next_back();
+    last.is_some_and(|(_, value)| value.trim().eq_ignore_ascii_case("on"))
 }
 
 /// The words of `sql_mode` that act.

@@ -19,31 +19,34 @@ impl Session {
         )
     }
 
+    /// One of several statements, between which definitions may change.
+    fn long_transaction(&self) -> Transaction {
+        let mut transaction = self.new_transaction();
+        transaction.begun_with = Some(self.shared.catalog.current());
+        transaction
+    }
+
     /// The transaction a statement on rows belongs to: the open one, or with `autocommit=0` a new
     /// one. `None` in autocommit.
     pub(super) fn current_transaction(&mut self) -> Option<&mut Transaction> {
         if self.transaction.is_none() && !self.settings.autocommit {
-            let mut transaction = self.new_transaction();
+            let mut transaction = self.long_transaction();
             transaction.read_only = self.settings.read_only;
             self.transaction = Some(transaction);
         }
         self.transaction.as_mut()
     }
 
-    /// Whether a statement may read the secondary indexes of a table. A transaction may while the
-    /// definition is that of its snapshot, which may be older than the entries of an index that was
-    /// built since.
-    pub(super) fn may_use_indexes(&mut self, table: &Table) -> bool {
-        let shared = Arc::clone(&self.shared);
-        self.current_transaction().is_none_or(|transaction| {
-            let version = transaction.snapshot_version();
-            shared.catalog.is_unchanged_since(table.id, version)
-        })
+    /// Whether a statement may read the secondary indexes of its table: the snapshot of a transaction
+    /// may be older than the entries of an index that was built since.
+    pub(super) fn may_use_indexes(&mut self, table: Option<&Arc<Table>>) -> bool {
+        let transaction = self.current_transaction();
+        transaction.is_none_or(|open| table.is_none_or(|table| open.sees_indexes_of(table)))
     }
 
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
         self.commit_open().await?;
-        let mut transaction = self.new_transaction();
+        let mut transaction = self.long_transaction();
         transaction.read_only = match begin.access {
             Some(access) => access == AccessMode::ReadOnly,
             None => self.settings.read_only,
@@ -78,7 +81,7 @@ impl Session {
     /// `AND CHAIN` begins the next transaction with the same access; `RELEASE` ends the connection.
     fn chain(&mut self, end: &EndTransaction, read_only: bool) {
         if end.chain {
-            let mut transaction = self.new_transaction();
+            let mut transaction = self.long_transaction();
             transaction.read_only = read_only;
             self.transaction = Some(transaction);
         }

@@ -12,12 +12,13 @@ use std::sync::Arc;
 pub use self::stream::SelectStream;
 use super::cancel::CancelToken;
 use super::row::Layout;
+use super::sample;
 use super::uses::Uses;
 use super::view::View;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::kv::Engine;
-use crate::plan::{self, Policy, Purpose, TablePlan};
+use crate::plan::{self, Doubt, Estimates, Policy, Purpose, TablePlan};
 use crate::sql::bound::Select;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
@@ -117,37 +118,65 @@ fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
 ///
 /// # Errors
 /// Refusals of dialect §2 and §3.
-pub fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
-    with_request(program, table, env, plan::plan_table)
+fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
+    with_request(program, table, env, (plan::plan_table, Estimates::Offered))
 }
 
-/// As [`plan()`], for EXPLAIN: a refused full scan is a plan too.
+/// Counts what a plan is in doubt about, and plans again.
+async fn settle(
+    program: &Program,
+    table: &Table,
+    (env, view, doubt): (&Env, &View, &Doubt),
+    planner: Planner,
+) -> Result<TablePlan> {
+    let counted = sample::settle(&env.engine, view, (table, doubt)).await?;
+    with_request(program, table, env, (planner, Estimates::Given(&counted)))
+}
+
+/// The plan of a SELECT for EXPLAIN: a refused full scan is a plan too.
 ///
 /// # Errors
 /// 1104 for too many keys.
-pub fn explain(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
-    with_request(program, table, env, plan::explain_table)
+pub async fn explain(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
+    let planner = plan::explain_table;
+    let plan = with_request(program, table, env, (planner, Estimates::Offered))?;
+    match &plan.doubt {
+        Some(doubt) => {
+            let view = view_of(env);
+            settle(program, table, (env, &view, doubt), planner).await
+        }
+        None => Ok(plan),
+    }
 }
+
+/// What a statement that needs a snapshot reads.
+fn view_of(env: &Env) -> View {
+    let view = env.view.clone();
+    view.unwrap_or_else(|| View::At(env.engine.snapshot(), None))
+}
+
+/// Makes a plan of a request.
+type Planner = fn(&plan::Request<'_>) -> Result<TablePlan>;
 
 fn with_request(
     program: &Program,
     table: &Table,
     env: &Env,
-    planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+    (planner, estimates): (Planner, Estimates<'_>),
 ) -> Result<TablePlan> {
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
     let wants_all = select.distinct || (select.having.is_some() && select.aggregation.is_none());
-    let grouping = select
-        .aggregation
-        .as_ref()
-        .map(|aggregation| aggregation.keys.as_slice());
+    let aggregation = select.aggregation.as_ref();
+    let grouping = aggregation.map(|aggregation| aggregation.keys.as_slice());
+    let aggregates = aggregation.map(|aggregation| aggregation.aggregates.as_slice());
     planner(&plan::Request {
         table,
         purpose: Purpose::Select,
         filter: select.filter.as_ref(),
         grouping,
+        aggregates: aggregates.unwrap_or_default(),
         order_by: &select.order_by,
         limit: limits.limit.filter(|_| !wants_all),
         offset: limits.offset,
@@ -156,24 +185,75 @@ fn with_request(
         hints: &select.hints,
         ctx: &env.ctx,
         policy: &env.policy,
+        estimates,
     })
+}
+
+/// A SELECT that was planned.
+pub enum Opened {
+    /// It runs.
+    Ready(Box<SelectStream>),
+    /// Something is to be counted first. Only statements that go on pay for waiting.
+    InDoubt(Box<InDoubt>),
+}
+
+/// A SELECT whose plan is in doubt.
+pub struct InDoubt {
+    program: Arc<Program>,
+    env: Env,
+    limits: RowLimits,
+    doubt: Doubt,
 }
 
 /// Starts a SELECT: plans it and opens its stream.
 ///
 /// # Errors
 /// Refusals, and errors of constants.
-pub fn open(program: Arc<Program>, env: Env) -> Result<SelectStream> {
+pub fn open(program: Arc<Program>, env: Env) -> Result<Opened> {
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
-    let plan = match &select.table {
-        Some(table) => {
-            let plan = plan(&program, table, &env)?;
-            env.uses.note(table, &plan, env.ctx.now);
-            Some(plan)
-        }
+    let mut planned = match &select.table {
+        Some(table) => Some(plan(&program, table, &env)?),
         None => None,
     };
-    SelectStream::new(program, env, plan, limits)
+    let doubt = planned.as_mut().and_then(|plan| plan.doubt.take());
+    if let Some(doubt) = doubt {
+        return Ok(Opened::InDoubt(Box::new(InDoubt {
+            program,
+            env,
+            limits,
+            doubt,
+        })));
+    }
+    let stream = SelectStream::new(program, env, planned, limits)?;
+    Ok(Opened::Ready(Box::new(stream)))
+}
+
+impl Opened {
+    /// The stream, after counting if need be.
+    ///
+    /// # Errors
+    /// As [`open`], and those of the engine.
+    pub async fn stream(self) -> Result<Box<SelectStream>> {
+        match self {
+            Opened::Ready(stream) => Ok(stream),
+            Opened::InDoubt(doubt) => Box::pin(doubt.settle()).await,
+        }
+    }
+}
+
+impl InDoubt {
+    async fn settle(mut self: Box<InDoubt>) -> Result<Box<SelectStream>> {
+        let Some(table) = &self.program.select.table else {
+            return Err(Error::internal("a plan in doubt without a table"));
+        };
+        let view = view_of(&self.env);
+        let counting = (&self.env, &view, &self.doubt);
+        let plan = settle(&self.program, table, counting, plan::plan_table).await?;
+        // What was found there holds there alone.
+        self.env.view = Some(view);
+        let stream = SelectStream::new(self.program, self.env, Some(plan), self.limits)?;
+        Ok(Box::new(stream))
+    }
 }

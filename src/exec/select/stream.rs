@@ -15,6 +15,7 @@ use crate::exec::budget::Budget;
 use crate::exec::cancel::CancelToken;
 use crate::exec::elsewhere;
 use crate::exec::group::{Groups, Seen};
+use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
 use crate::exec::row::{StoredRow, ValuesRow};
@@ -105,8 +106,14 @@ impl SelectStream {
         };
         let reader = match (&select.table, &mut plan) {
             (Some(table), Some(plan)) => {
+                env.uses.note(table, plan, env.ctx.now);
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
-                Some(Reader::new(view, table, plan)?)
+                let means = Means {
+                    memory_bytes_max: env.memory_bytes_max,
+                    spill_dir: env.spill_dir,
+                    cancel: &env.cancel,
+                };
+                Some(Reader::new(view, table, plan, &means)?)
             }
             (None, _) | (Some(_), None) => None,
         };

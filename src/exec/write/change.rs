@@ -12,15 +12,18 @@ use super::{Env, Outcome, space};
 use crate::catalog::Table;
 use crate::error::{Code, Result};
 use crate::exec::budget::Budget;
+use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow, ValuesRow};
+use crate::exec::sample;
 use crate::exec::select::row_limits;
 use crate::exec::sort;
 use crate::exec::transaction::{StatementWrites, Transaction};
 use crate::exec::tuple;
+use crate::exec::view::View;
 use crate::kv::Key;
-use crate::plan::{self, Access, Purpose, TablePlan};
+use crate::plan::{self, Access, Estimates, Purpose, TablePlan};
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval_condition, eval_exact};
@@ -79,23 +82,30 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// 1175 when only a full scan would find them.
-    pub fn plan(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
-        self.with_request(ctx, policy, plan::plan_table)
+    fn plan(&self, env: &Env, estimates: Estimates<'_>) -> Result<TablePlan> {
+        self.with_request((&env.ctx, &env.policy), plan::plan_table, estimates)
     }
 
-    /// As [`Target::plan`], for EXPLAIN: a refused full scan is a plan too.
+    /// How its rows are found, for EXPLAIN: a refused full scan is a plan too.
     ///
     /// # Errors
     /// 1104 for too many keys.
-    pub fn explain(&self, ctx: &EvalContext, policy: &plan::Policy) -> Result<TablePlan> {
-        self.with_request(ctx, policy, plan::explain_table)
+    pub async fn explain(&self, env: &Env, view: Option<View>) -> Result<TablePlan> {
+        let with = (&env.ctx, &env.policy);
+        let plan = self.with_request(with, plan::explain_table, Estimates::Offered)?;
+        let Some(doubt) = &plan.doubt else {
+            return Ok(plan);
+        };
+        let view = view.unwrap_or_else(|| View::At(env.engine.snapshot(), None));
+        let counted = sample::settle(&env.engine, &view, (self.table, doubt)).await?;
+        self.with_request(with, plan::explain_table, Estimates::Given(&counted))
     }
 
     fn with_request(
         &self,
-        ctx: &EvalContext,
-        policy: &plan::Policy,
+        (ctx, policy): (&EvalContext, &plan::Policy),
         planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
+        estimates: Estimates<'_>,
     ) -> Result<TablePlan> {
         let limits = row_limits(self.limit, None, ctx)?;
         planner(&plan::Request {
@@ -103,6 +113,7 @@ impl<'a> Target<'a> {
             purpose: self.purpose,
             filter: self.filter,
             grouping: None,
+            aggregates: &[],
             order_by: self.order_by,
             limit: limits.limit,
             offset: 0,
@@ -111,6 +122,7 @@ impl<'a> Target<'a> {
             hints: self.hints,
             ctx,
             policy,
+            estimates,
         })
     }
 }
@@ -257,13 +269,19 @@ impl<'a> Finder<'a> {
     }
 
     async fn find(&mut self) -> Result<Vec<Found>> {
-        let env = self.env;
-        let mut plan = self.target.plan(&env.ctx, &env.policy)?;
-        env.uses.note(self.target.table, &plan, env.ctx.now);
+        let mut plan = self.target.plan(self.env, Estimates::Offered)?;
+        if let Some(doubt) = &plan.doubt {
+            let view = self.transaction.view();
+            let at = (&**self.target.table, doubt);
+            let counted = sample::settle(&self.env.engine, &view, at).await?;
+            plan = self.target.plan(self.env, Estimates::Given(&counted))?;
+        }
+        let now = self.env.ctx.now;
+        self.env.uses.note(self.target.table, &plan, now);
         self.lock_known_keys(&plan).await?;
         let locks_found = matches!(
             plan.access,
-            Access::PrefixScan(_) | Access::Index(_) | Access::FullScan
+            Access::PrefixScan(_) | Access::Index(_) | Access::Merge(_) | Access::FullScan
         );
         let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
@@ -274,7 +292,13 @@ impl<'a> Finder<'a> {
         let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
         let mut found = Vec::new();
         let mut pace = Pace::default();
-        let mut reader = Reader::new(self.transaction.view(), self.target.table, &mut plan)?;
+        let means = Means {
+            memory_bytes_max: self.env.memory_bytes_max,
+            spill_dir: None,
+            cancel: &self.env.cancel,
+        };
+        let (view, table) = (self.transaction.view(), self.target.table);
+        let mut reader = Reader::new(view, table, &mut plan, &means)?;
         while !(sorted && limit <= found.len()) && reader.advance().await? {
             self.env.cancel.check()?;
             let mut rows_done = 0;
@@ -305,7 +329,12 @@ impl<'a> Finder<'a> {
                 Ok(())
             }
             // The rows of index entries are known, and locked, when they were read.
-            Access::Nothing | Access::PrefixScan(_) | Access::Index(_) | Access::FullScan => Ok(()),
+            Access::Nothing
+            | Access::PrefixScan(_)
+            | Access::Index(_)
+            | Access::Ends(_)
+            | Access::Merge(_)
+            | Access::FullScan => Ok(()),
         }
     }
 

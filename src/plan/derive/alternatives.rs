@@ -15,7 +15,7 @@ use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 
 /// What a condition allows: any of the branches. None at all: it is never true.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Alternatives<'e> {
     /// The branches.
     pub branches: Vec<Branch>,

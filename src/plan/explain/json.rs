@@ -3,7 +3,7 @@
 
 use super::json_text::Json;
 use super::steps::Scope;
-use super::{Explained, Source, Statement, Step, traditional};
+use super::{Explained, Source, Statement, Step, branch_text, merge_name, seek_text, traditional};
 use crate::plan::access::{Access, Entries};
 use crate::plan::paths;
 
@@ -40,6 +40,15 @@ fn body(explained: &Explained<'_>) -> Members {
     };
     if let Some(message) = traditional::empty_message(source) {
         return vec![("message", Json::text(message))];
+    }
+    if let Access::Ends(ends) = &source.plan.access {
+        let seeks = ends.seeks.iter();
+        let seeks = seeks.map(|seek| Json::Text(seek_text(seek, source, explained.zone)));
+        return vec![
+            ("message", Json::text(traditional::OPTIMIZED_AWAY)),
+            ("seeks", Json::List(seeks.collect())),
+            ("paths", Json::List(paths(source))),
+        ];
     }
     let mut members = vec![("table", Json::Object(table(explained, source)))];
     let mut scope = Scope::of(explained);
@@ -144,6 +153,11 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
 }
 
 fn key_members(source: &Source<'_>, members: &mut Members) {
+    if let Access::Merge(merge) = &source.plan.access {
+        let key = format!("{}({})", merge_name(merge), source.key_name());
+        members.push(("key", Json::text(key)));
+        return;
+    }
     let used = match source.index() {
         Some((_, index)) => paths::index_columns(source.table, index, &source.used_parts()),
         None => paths::columns(source.table, &source.used_parts()),
@@ -169,6 +183,8 @@ fn path_name(access: &Access) -> &'static str {
             Entries::Keys(_) => "IndexGet",
             Entries::Ranges(_) => "IndexScan",
         },
+        Access::Ends(_) => "Ends",
+        Access::Merge(_) => "IndexMerge",
         Access::FullScan => "FullScan",
     }
 }
@@ -183,8 +199,13 @@ fn spans(explained: &Explained<'_>, source: &Source<'_>) -> Vec<Json> {
             .map(|span| Json::Text(span.text(explained.zone)))
             .collect()
     };
+    if let Access::Merge(merge) = &source.plan.access {
+        let branches = merge.branches.iter();
+        let texts = branches.map(|one| Json::Text(branch_text(one, source, explained.zone)));
+        return texts.collect();
+    }
     match &source.plan.access {
-        Access::Nothing | Access::FullScan => Vec::new(),
+        Access::Merge(_) | Access::Nothing | Access::Ends(_) | Access::FullScan => Vec::new(),
         Access::PointGet(get) => texts(&[get.span()]),
         Access::MultiGet(gets) => texts(&gets.spans),
         Access::PrefixScan(scan) => texts(&scan.spans),

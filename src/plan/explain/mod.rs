@@ -10,14 +10,22 @@ mod steps;
 mod traditional;
 mod tree;
 
-use super::access::{Access, Entries, IndexAccess, TablePlan};
+use std::borrow::Cow;
+
+use super::access::{Access, Entries, IndexAccess, Merge, MergeBranch, Seek, TablePlan};
+use super::paths;
+
 use super::span::Span;
+use super::verdict::Reason;
 use crate::catalog::{Index, KeyPart, Table};
 use crate::sql::bound::{Aggregate, OrderBy};
 use crate::sql::expr::Expr;
 use crate::types::column_type::LobSize;
 use crate::types::temporal::Zone;
 use crate::types::{ColumnType, ResultColumn};
+
+/// Spans that are written out of one of several scans.
+const BRANCH_SPANS_SHOWN_MAX: usize = 10;
 
 /// Which rendering is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,14 +207,15 @@ impl Source<'_> {
                 Entries::Keys(keys) => u64::try_from(keys.len()).ok(),
                 Entries::Ranges(_) => self.rows_estimate,
             },
-            Access::PrefixScan(_) | Access::FullScan => self.rows_estimate,
+            Access::Ends(ends) => u64::try_from(ends.seeks.len()).ok(),
+            Access::PrefixScan(_) | Access::Merge(_) | Access::FullScan => self.rows_estimate,
         }
     }
 
     /// MySQL's word for the access.
     fn access_type(&self) -> Option<&'static str> {
         match &self.plan.access {
-            Access::Nothing => None,
+            Access::Nothing | Access::Ends(_) => None,
             Access::PointGet(_) => Some("const"),
             Access::PrefixScan(scan) => Some(span_type(&scan.spans)),
             Access::Index(index) => Some(match &index.entries {
@@ -215,6 +224,7 @@ impl Source<'_> {
                 Entries::Ranges(_) => span_type(&index.spans),
             }),
             Access::MultiGet(_) => Some("range"),
+            Access::Merge(_) => Some("index_merge"),
             Access::FullScan => Some("ALL"),
         }
     }
@@ -227,13 +237,38 @@ impl Source<'_> {
             | Access::PointGet(_)
             | Access::MultiGet(_)
             | Access::PrefixScan(_)
+            | Access::Ends(_)
+            | Access::Merge(_)
             | Access::FullScan => None,
         }
     }
 
-    /// The name of the key that is read.
-    fn key_name(&self) -> &str {
-        self.index().map_or("PRIMARY", |(_, index)| &index.name)
+    /// The name of the key that is read; of all of them, if there are several.
+    fn key_name(&self) -> Cow<'_, str> {
+        if let Access::Merge(merge) = &self.plan.access {
+            return Cow::Owned(self.merged_names(merge));
+        }
+        Cow::Borrowed(self.index().map_or("PRIMARY", |(_, index)| &index.name))
+    }
+
+    /// The names of the keys that are united, each once.
+    fn merged_names(&self, merge: &Merge) -> String {
+        let mut names: Vec<String> = Vec::new();
+        for branch in &merge.branches {
+            let path = paths::of_key(self.table, branch.key);
+            let name = path.key_name().unwrap_or_default().to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(",")
+    }
+
+    /// Whether the values of the first column were found and not given.
+    fn is_skipping(&self) -> bool {
+        let verdicts = self.plan.verdicts(self.table);
+        let mut taken = verdicts.iter().filter(|verdict| verdict.is_taken);
+        taken.any(|verdict| matches!(verdict.reason, Reason::Skip { .. }))
     }
 
     /// The names of the keys that bound what is read, the one that is read among them.
@@ -260,6 +295,36 @@ impl Source<'_> {
         let count = is_whole.unwrap_or(self.plan.parts_used.max(1));
         parts.into_iter().take(count).collect()
     }
+}
+
+/// `the first of [/1] by index i, then its row`
+fn seek_text(seek: &Seek, source: &Source<'_>, zone: &Zone) -> String {
+    let end = if seek.is_last { "last" } else { "first" };
+    let by = paths::of_key(source.table, seek.key);
+    let then = if seek.covering { "" } else { ", then its row" };
+    format!("the {end} of {} by {by}{then}", seek.span.text(zone))
+}
+
+/// What MySQL calls the union: of keys that come in order, or that are sorted first.
+fn merge_name(merge: &Merge) -> &'static str {
+    let mut branches = merge.branches.iter();
+    if branches.all(|branch| branch.in_key_order) {
+        "union"
+    } else {
+        "sort_union"
+    }
+}
+
+/// `[/1], [/3] by index i`
+fn branch_text(branch: &MergeBranch, source: &Source<'_>, zone: &Zone) -> String {
+    let shown = branch.spans.iter().take(BRANCH_SPANS_SHOWN_MAX);
+    let mut texts: Vec<String> = shown.map(|span| span.text(zone)).collect();
+    let hidden = branch.spans.len().saturating_sub(BRANCH_SPANS_SHOWN_MAX);
+    if 0 < hidden {
+        texts.push(format!("… and {hidden} more"));
+    }
+    let by = paths::of_key(source.table, branch.key);
+    format!("{} by {by}", texts.join(", "))
 }
 
 /// MySQL's word for a scan of these spans.

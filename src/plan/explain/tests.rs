@@ -7,6 +7,8 @@
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
 use crate::catalog::Table;
 use crate::plan::access::{Policy, Purpose, Request, TablePlan, explain_table, plan_table};
+use crate::plan::doubt::{Counted, Estimate, Estimates};
+use crate::plan::skip::Distinct;
 use crate::plan::testing::{self, directive};
 use crate::sql::bound::{Hints, OrderBy};
 use crate::sql::context::EvalContext;
@@ -43,12 +45,21 @@ fn answer(directives: &[String], input: &str) -> String {
         use_indexes: directive(directives, "policy") != Some("older_view"),
         ..Policy::default()
     };
-    let request = request(&wanted, &table, (&ctx, &policy));
+    let counted = counted(directives, &table);
+    let request = Request {
+        estimates: match &counted {
+            Some(counted) => Estimates::Given(counted),
+            None => Estimates::Unknown,
+        },
+        ..request(&wanted, &table, (&ctx, &policy))
+    };
     match explain_table(&request) {
         Ok(plan) => {
             let refusal = plan_table(&request).err();
             if let Some(index) = plan.refusal.as_ref().and_then(|refusal| refusal.index()) {
-                assert_index_parses(index, &table);
+                for index in index.split(" and ") {
+                    assert_index_parses(index, &table);
+                }
             }
             let formats = directive(directives, "formats").unwrap_or("traditional tree");
             let text = render(&wanted, formats, (&table, &plan), &ctx);
@@ -75,6 +86,10 @@ fn request<'a>(
         },
         filter: wanted.filter.as_ref(),
         grouping: wanted.aggregation.as_ref().map(|one| one.keys.as_slice()),
+        aggregates: wanted
+            .aggregation
+            .as_ref()
+            .map_or(&[], |one| one.aggregates.as_slice()),
         order_by: &wanted.order_by,
         limit: wanted.limit.filter(|_| !wanted.distinct),
         offset: wanted.offset,
@@ -83,7 +98,30 @@ fn request<'a>(
         hints: &wanted.hints,
         ctx,
         policy,
+        estimates: Estimates::Unknown,
     }
+}
+
+/// `counted PRIMARY=7 ia=50000`, and `ib=values:1,2` of the first column.
+fn counted(directives: &[String], table: &Table) -> Option<Counted> {
+    let mut counted = Counted::default();
+    for one in directive(directives, "counted")?.split(' ') {
+        let (name, found) = one.split_once('=').unwrap();
+        let position = table.index_position(name);
+        let key = position.map_or(bound::KeyRef::Primary, bound::KeyRef::Index);
+        if let Some(values) = found.strip_prefix("values:") {
+            let values = values.split(',').map(|value| match value {
+                "NULL" => Value::Null,
+                number => Value::Int(number.parse().unwrap()),
+            });
+            let values = values.collect();
+            counted.distinct = Some(Distinct { key, values });
+            continue;
+        }
+        let rows = found.parse().unwrap();
+        counted.rows.push(Estimate { key, rows });
+    }
+    Some(counted)
 }
 
 /// The advice must be of the language, and name the table as it would be found.

@@ -2,13 +2,17 @@
 //!
 //! `rows` and `filtered` are NULL where nobody knows: there are no statistics of conditions.
 
-use super::{Explained, Source, Statement, Step, column};
+use std::borrow::Cow;
+
+use super::{Explained, Source, Statement, Step, column, merge_name};
 use crate::catalog::Table;
 use crate::plan::access::Access;
 use crate::plan::verdict::Reason;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, ResultColumn};
 
+/// What MySQL says when MIN and MAX are read off the ends of keys.
+pub(super) const OPTIMIZED_AWAY: &str = "Select tables optimized away";
 /// Bytes of the longest character.
 const CHAR_BYTES: u32 = 4;
 /// A percentage, shown as MySQL shows it: `100.00`.
@@ -70,7 +74,7 @@ pub(super) fn row(explained: &Explained<'_>) -> Vec<Option<String>> {
     if !matches!(source.plan.access, Access::FullScan) {
         let possible = source.possible_keys();
         set(5, (!possible.is_empty()).then(|| possible.join(",")));
-        set(6, Some(source.key_name().to_owned()));
+        set(6, Some(source.key_name().into_owned()));
         set(7, key_len(source).map(|bytes| bytes.to_string()));
         if matches!(access_type, "const" | "ref") {
             set(8, Some(vec!["const"; source.plan.parts_used].join(",")));
@@ -80,10 +84,10 @@ pub(super) fn row(explained: &Explained<'_>) -> Vec<Option<String>> {
 }
 
 /// The last column.
-fn extra(explained: &Explained<'_>) -> Vec<&'static str> {
+fn extra(explained: &Explained<'_>) -> Vec<Cow<'static, str>> {
     let Some(source) = &explained.source else {
         return match explained.statement {
-            Statement::Select => vec!["No tables used"],
+            Statement::Select => vec![Cow::Borrowed("No tables used")],
             Statement::Update
             | Statement::Delete
             | Statement::Insert
@@ -92,24 +96,34 @@ fn extra(explained: &Explained<'_>) -> Vec<&'static str> {
         };
     };
     if let Some(message) = empty_message(source) {
-        return vec![message];
+        return vec![Cow::Borrowed(message)];
+    }
+    if let Access::Ends(_) = &source.plan.access {
+        return vec![Cow::Borrowed(OPTIMIZED_AWAY)];
     }
     let mut extra = Vec::new();
+    if let Access::Merge(merge) = &source.plan.access {
+        let (name, keys) = (merge_name(merge), source.key_name());
+        extra.push(Cow::Owned(format!("Using {name}({keys})")));
+    }
     if source.plan.residual.is_some() {
-        extra.push("Using where");
+        extra.push(Cow::Borrowed("Using where"));
+    }
+    if source.is_skipping() {
+        extra.push(Cow::Borrowed("Using index for skip scan"));
     }
     if source.plan.reverse {
-        extra.push("Backward index scan");
+        extra.push(Cow::Borrowed("Backward index scan"));
     }
     if source.index().is_some_and(|(access, _)| access.covering) {
-        extra.push("Using index");
+        extra.push(Cow::Borrowed("Using index"));
     }
     let mut steps = explained.steps.iter();
     if steps.clone().any(is_held) {
-        extra.push("Using temporary");
+        extra.push(Cow::Borrowed("Using temporary"));
     }
     if steps.any(|step| matches!(step, Step::Sort { .. })) {
-        extra.push("Using filesort");
+        extra.push(Cow::Borrowed("Using filesort"));
     }
     extra
 }
@@ -142,6 +156,9 @@ pub(super) fn is_held(step: &Step<'_>) -> bool {
 /// MySQL's length of the key parts that are used; `None` for a text without declared length.
 pub(super) fn key_len(source: &Source<'_>) -> Option<u32> {
     let table: &Table = source.table;
+    if let Access::Merge(_) = &source.plan.access {
+        return None;
+    }
     let index = source.index();
     let parts = source.used_parts().into_iter();
     parts

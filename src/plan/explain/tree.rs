@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::steps::Scope;
-use super::{Explained, Source, Statement, Step, Write};
-use crate::plan::access::{Access, Entries, IndexAccess};
+use super::{Explained, Source, Statement, Step, Write, branch_text, merge_name, seek_text};
+use crate::plan::access::{Access, Ends, Entries, IndexAccess, Merge};
 use crate::plan::span::Span;
 
 /// Spans that are written out; the others are counted.
@@ -95,6 +95,18 @@ fn amount(source: &Source<'_>) -> String {
         Access::MultiGet(gets) => format!("{about} by {} keys", gets.keys.len()),
         Access::PrefixScan(scan) => format!("{about} in {}", counted(scan.ranges.len(), "span")),
         Access::Index(index) => index_amount(source, index, estimate),
+        Access::Merge(merge) => {
+            let scans = counted(merge.branches.len(), "scan");
+            format!("{about} united from {scans}")
+        }
+        Access::Ends(ends) => {
+            let count = ends.seeks.len();
+            format!(
+                "at most {} by {}",
+                counted(count, "row"),
+                counted(count, "seek")
+            )
+        }
         Access::FullScan => match (wanted, estimate) {
             (Some(wanted), _) => format!("at most {}", rows(wanted)),
             (None, Some(count)) => format!("all rows (about {count})"),
@@ -170,6 +182,8 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
                 | Access::Nothing
                 | Access::MultiGet(_)
                 | Access::PrefixScan(_)
+                | Access::Ends(_)
+                | Access::Merge(_)
                 | Access::FullScan => {
                     if source.plan.reverse {
                         "returns them in reverse key order"
@@ -235,18 +249,54 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
             ));
             span_lines(&index.spans, explained, &mut lines);
         }
+        Access::Merge(merge) => merge_lines(merge, source, explained, &mut lines),
+        Access::Ends(ends) => ends_lines(ends, source, explained, &mut lines),
         Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
     }
     steps.push(lines);
-    if source.index().is_some_and(|(access, _)| !access.covering) {
+    let is_merged = matches!(source.plan.access, Access::Merge(_));
+    if is_merged || source.index().is_some_and(|(access, _)| !access.covering) {
         steps.push(vec![format!("Lookup of the rows of {name}")]);
     }
+}
+
+type Lines = Vec<String>;
+
+fn merge_lines(merge: &Merge, source: &Source<'_>, explained: &Explained<'_>, lines: &mut Lines) {
+    let reverse = if source.plan.reverse {
+        ", backwards"
+    } else {
+        ""
+    };
+    let how = match merge_name(merge) {
+        "union" => "",
+        _ => ", keys sorted",
+    };
+    let scans = counted(merge.branches.len(), "scan");
+    let name = source.alias;
+    lines.push(format!(
+        "IndexMerge of {name}: union of {scans}{how}{reverse}"
+    ));
+    let branches = merge.branches.iter();
+    lines.extend(branches.map(|one| branch_text(one, source, explained.zone)));
+}
+
+fn ends_lines(ends: &Ends, source: &Source<'_>, explained: &Explained<'_>, lines: &mut Lines) {
+    let seeks = counted(ends.seeks.len(), "seek");
+    lines.push(format!("Ends of {}: {seeks}", source.alias));
+    let shown = ends.seeks.iter().take(SPANS_SHOWN_MAX);
+    lines.extend(shown.map(|seek| seek_text(seek, source, explained.zone)));
+    hidden_line(ends.seeks.len(), lines);
 }
 
 fn span_lines(spans: &[Span], explained: &Explained<'_>, lines: &mut Vec<String>) {
     let shown = spans.iter().take(SPANS_SHOWN_MAX);
     lines.extend(shown.map(|span| span.text(explained.zone)));
-    let hidden = spans.len().saturating_sub(SPANS_SHOWN_MAX);
+    hidden_line(spans.len(), lines);
+}
+
+fn hidden_line(count: usize, lines: &mut Vec<String>) {
+    let hidden = count.saturating_sub(SPANS_SHOWN_MAX);
     if 0 < hidden {
         lines.push(format!("… and {hidden} more"));
     }

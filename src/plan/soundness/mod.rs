@@ -17,6 +17,7 @@ use self::case::{Case, TestRow, condition};
 use super::access::{Access, Policy, Purpose, Request, explain_table};
 use super::cut::{self, Cut, KeyParts};
 use super::derive::{Keys, derive, shape};
+use super::doubt::Estimates;
 use super::span::Span;
 use super::{point, points, residual, span, testing, text};
 use crate::sql::bound::{Hints, OrderBy};
@@ -167,6 +168,23 @@ fn check_point(seed: u64) {
     assert_eq!(range.start, short.key, "seed {seed}");
 }
 
+/// ORDER BY of a few parts of the key, in any direction.
+fn key_order(case: &mut Case) -> Vec<OrderBy> {
+    let parts = 0..case.rng.random_range(0..=case.table.key.len());
+    let order_by = parts.map(|idx| {
+        let column_idx = case.table.key[idx].column_idx;
+        OrderBy {
+            expr: Expr {
+                kind: ExprKind::Column(column_idx),
+                ty: case.table.columns[column_idx].ty.clone(),
+                nullable: false,
+            },
+            descending: case.rng.random_bool(0.3),
+        }
+    });
+    order_by.collect()
+}
+
 /// The short way for lists of keys gives the keys and the order that the long way does.
 fn check_points(seed: u64) {
     let mut case = Case::new(seed);
@@ -187,24 +205,14 @@ fn check_points(seed: u64) {
         })
         .collect();
     let filter = shape::all_of(parts).unwrap();
-    let order_by: Vec<OrderBy> = (0..case.rng.random_range(0..=case.table.key.len()))
-        .map(|idx| OrderBy {
-            expr: Expr {
-                kind: ExprKind::Column(case.table.key[idx].column_idx),
-                ty: case.table.columns[case.table.key[idx].column_idx]
-                    .ty
-                    .clone(),
-                nullable: false,
-            },
-            descending: case.rng.random_bool(0.3),
-        })
-        .collect();
+    let order_by = key_order(&mut case);
     let (hints, policy) = (Hints::default(), Policy::default());
     let request = Request {
         table: &case.table,
         purpose: Purpose::Select,
         filter: Some(&filter),
         grouping: None,
+        aggregates: &[],
         order_by: &order_by,
         limit: Some(7),
         offset: 1,
@@ -213,6 +221,7 @@ fn check_points(seed: u64) {
         hints: &hints,
         ctx: &ctx,
         policy: &policy,
+        estimates: Estimates::Unknown,
     };
     let Some(short) = points::multi_get(&request, &filter).unwrap() else {
         return;

@@ -167,7 +167,7 @@ variables! {
     "net_read_timeout" Both Int(1, 31_536_000), "30", "Seconds the rest of a packet is waited for.";
     "net_write_timeout" Both Int(1, 31_536_000), "60", "Seconds a client may take to accept a page.";
     "offline_mode" GlobalOnly ReadOnlyBool, "OFF", "Whether ordinary users are locked out.";
-    "optimizer_switch" Both Text, "", "No meaning: the planner has its own rules.";
+    "optimizer_switch" Both Text, "", "`skip_scan=on` lets keys be read whose first column has few values; the rest has no meaning.";
     "performance_schema" GlobalOnly ReadOnlyBool, "OFF", "There is none.";
     "pid_file" GlobalOnly ReadOnlyText, "", "There is none.";
     "port" GlobalOnly ReadOnlyInt, "3306", "The port.";

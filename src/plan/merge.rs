@@ -1,0 +1,178 @@
+//! Index merge: an OR of which each side is bounded by some key is read as the union of them.
+//!
+//! ```text
+//!   a = 1 OR b = 2                    [/1] by index (a), [/2] by index (b)
+//!   (a = 1 OR id > 7) AND c = 3       [/1] by index (a), (/7 - ] by the primary key; c = 3 is filtered
+//! ```
+//! Only where no key alone bounds what is read. Each side is planned as if it were the whole
+//! condition, by the same rules; rows come in the order of the primary key, each once. Scans whose
+//! entries come in that order are merged as they are read, the keys of others are sorted first.
+
+use super::access::{Access, Entries, Merge, MergeBranch, Request};
+use super::candidates::{self, Candidate, Candidates};
+use super::cut::KeyParts;
+use super::derive::{Alternatives, Branch, Conditions, Derived};
+use super::order::{self, Order};
+use super::paths;
+use super::verdict::{Path, Reason, Verdict};
+use crate::error::Result;
+use crate::sql::bound::KeyRef;
+use crate::sql::expr::Expr;
+
+/// Scans that are united. Each holds a page of keys.
+const BRANCHES_MAX: usize = 32;
+
+/// A union, and what remains to be done with its rows.
+pub(super) struct Union<'e> {
+    /// The scans; none when no side can be true.
+    pub(super) merge: Merge,
+    /// Conjuncts that some scan does not express.
+    pub(super) residual: Vec<&'e Expr>,
+    /// What the order of the primary key is good for.
+    pub(super) order: Order,
+}
+
+/// The union that answers a statement, when an OR has a key for each side.
+///
+/// # Errors
+/// 1104 for too many keys; a value that does not fit its key part: an internal error.
+pub(super) fn of<'e>(
+    request: &Request<'_>,
+    (all, conjuncts): (&Candidates<'_, 'e>, &'e [Expr]),
+) -> Result<Option<Union<'e>>> {
+    let conditions = &all.primary.derived.conditions;
+    for (at, condition) in conditions.iter().enumerate() {
+        let count = condition.branches.len();
+        if !(2..=BRANCHES_MAX).contains(&count) {
+            continue;
+        }
+        if let Some(union) = side_by_side(request, (all, conjuncts), at)? {
+            return Ok(Some(union));
+        }
+    }
+    Ok(None)
+}
+
+/// The union over the branches of one condition.
+fn side_by_side<'e>(
+    request: &Request<'_>,
+    (all, conjuncts): (&Candidates<'_, 'e>, &'e [Expr]),
+    at: usize,
+) -> Result<Option<Union<'e>>> {
+    let derived = &all.primary.derived;
+    let conditions = &derived.conditions;
+    let order = order::of(request, KeyParts::primary(request.table), &derived.fixed);
+    // Any order will do here, as the rows are sorted anyhow, and each is looked up.
+    let request = &Request {
+        order_by: &[],
+        limit: None,
+        used_columns: None,
+        ..*request
+    };
+    let mut merge = Merge {
+        branches: Vec::new(),
+    };
+    let mut residual = vec![false; conjuncts.len()];
+    let branches = conditions.get(at).map(|one| one.branches.as_slice());
+    for branch in branches.unwrap_or_default() {
+        let mut alone: Vec<Alternatives<'e>> = conditions.to_vec();
+        if let Some(condition) = alone.get_mut(at) {
+            condition.branches = vec![branch.clone()];
+        }
+        let alone: Conditions<'e> = alone.into();
+        // One side may contradict the other conditions.
+        let Some(side) = Candidates::with(request, (conjuncts, &alone)) else {
+            continue;
+        };
+        let best = side.best(request);
+        if !is_key(best) {
+            return Ok(None);
+        }
+        merge.branches.push(branch_of(best, request)?);
+        for left in &best.derived.residual {
+            let mut pairs = conjuncts.iter().zip(&mut residual);
+            if let Some((_, stays)) = pairs.find(|(conjunct, _)| std::ptr::eq(*conjunct, *left)) {
+                *stays = true;
+            }
+        }
+    }
+    let residual = conjuncts.iter().zip(residual).filter(|(_, stays)| *stays);
+    Ok(Some(Union {
+        merge,
+        residual: residual.map(|(conjunct, _)| conjunct).collect(),
+        order,
+    }))
+}
+
+/// Whether some key bounds a side of an OR that stands alone.
+pub(super) fn has_key(request: &Request<'_>, derived: &Derived<'_>, branch: &Branch) -> bool {
+    let alone: Conditions<'_> = vec![Alternatives {
+        branches: vec![branch.clone()],
+        blocked: Vec::new(),
+    }]
+    .into();
+    let conjuncts = derived.conjuncts.get(..1).unwrap_or_default();
+    let side = Candidates::with(request, (conjuncts, &alone));
+    side.is_none_or(|side| is_key(side.best(request)))
+}
+
+fn is_key(best: &Candidate<'_, '_>) -> bool {
+    best.is_bounded() && best.forbidden.is_none()
+}
+
+/// What is read of a candidate, as one of several scans.
+fn branch_of(candidate: &Candidate<'_, '_>, request: &Request<'_>) -> Result<MergeBranch> {
+    let access = candidates::access(candidate, request)?;
+    let (entries, spans) = match access {
+        Access::Index(index) => (index.entries, index.spans),
+        // Keys of the table are scanned: what is not there is passed over.
+        Access::PointGet(_)
+        | Access::MultiGet(_)
+        | Access::PrefixScan(_)
+        | Access::Nothing
+        | Access::Ends(_)
+        | Access::Merge(_)
+        | Access::FullScan => {
+            let ranges = candidates::bounded_ranges(candidate, request.table)?;
+            (Entries::Ranges(ranges), candidate.spans().to_vec())
+        }
+    };
+    let in_key_order = match (&entries, candidate.key) {
+        (_, KeyRef::Primary) => true,
+        (Entries::Keys(keys), KeyRef::Index(_)) => keys.len() == 1,
+        (Entries::Ranges(_), KeyRef::Index(_)) => candidate.is_in_key_order(request.table),
+    };
+    Ok(MergeBranch {
+        key: candidate.key,
+        entries,
+        spans,
+        in_key_order,
+    })
+}
+
+/// What is said about each path.
+pub(super) fn verdicts(
+    request: &Request<'_>,
+    (all, merge): (&Candidates<'_, '_>, &Merge),
+) -> Vec<Verdict> {
+    let verdict = |candidate: &Candidate<'_, '_>| {
+        let is_taken = merge.branches.iter().any(|one| one.key == candidate.key);
+        let reason = if is_taken {
+            Reason::United
+        } else {
+            paths::unfit(request, candidate).unwrap_or(Reason::NotNeeded)
+        };
+        Verdict {
+            path: paths::of_key(request.table, candidate.key),
+            is_taken,
+            reason,
+        }
+    };
+    let mut verdicts: Vec<Verdict> = all.each().map(verdict).collect();
+    verdicts.push(Verdict {
+        path: Path::FullScan,
+        is_taken: false,
+        reason: Reason::NotNeeded,
+    });
+    verdicts
+}

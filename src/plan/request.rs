@@ -1,0 +1,85 @@
+//! What a statement wants of one table, and what is permitted.
+
+use super::doubt::Estimates;
+use crate::catalog::Table;
+use crate::sql::bound::{Aggregate, Hints, OrderBy};
+use crate::sql::context::EvalContext;
+use crate::sql::expr::Expr;
+
+/// Keys one statement may fetch one by one, unless a variable says otherwise (dialect §2).
+pub const MULTI_GET_ROWS_MAX: u64 = 2000;
+/// Rows that a `LIMIT` may let an unfiltered statement read, unless an option says otherwise
+/// (dialect §3).
+pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
+
+/// What the server and the session permit.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy {
+    /// `--allow-full-scan` or `sql_big_selects`.
+    pub allow_full_scan: bool,
+    /// `full_scan_limit_max`, rows.
+    pub full_scan_limit_max: u64,
+    /// `multi_get_max_rows`, rows.
+    pub multi_get_max_rows: u64,
+    /// Whether secondary indexes may be read: not by a transaction that sees a state of before the
+    /// definitions of now.
+    pub use_indexes: bool,
+    /// Whether a key may be read whose first column has no condition: `optimizer_switch`.
+    pub skip_scan: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            allow_full_scan: false,
+            full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
+            multi_get_max_rows: MULTI_GET_ROWS_MAX,
+            use_indexes: true,
+            skip_scan: false,
+        }
+    }
+}
+
+/// What the rows are read for: decides the errno of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// SELECT: error 1104.
+    Select,
+    /// UPDATE: error 1175.
+    Update,
+    /// DELETE: error 1175.
+    Delete,
+}
+
+/// What a statement wants of one table.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// What the rows are for.
+    pub purpose: Purpose,
+    /// `WHERE`, over the table's row.
+    pub filter: Option<&'a Expr>,
+    /// The keys of `GROUP BY`; empty for aggregates without it; `None` when nothing is grouped.
+    pub grouping: Option<&'a [Expr]>,
+    /// The aggregates of the groups.
+    pub aggregates: &'a [Aggregate],
+    /// `ORDER BY`: over the table's row, or over the grouped row when `grouping` is given.
+    pub order_by: &'a [OrderBy],
+    /// `LIMIT`, evaluated.
+    pub limit: Option<u64>,
+    /// `OFFSET`, evaluated.
+    pub offset: u64,
+    /// Whether all rows are wanted whatever the LIMIT says: DISTINCT, HAVING without groups.
+    pub wants_all: bool,
+    /// The columns that the statement uses, as positions in the table; `None` for all.
+    pub used_columns: Option<&'a [usize]>,
+    /// The hints of the statement.
+    pub hints: &'a Hints,
+    /// Parameters, clock and session.
+    pub ctx: &'a EvalContext,
+    /// What is permitted.
+    pub policy: &'a Policy,
+    /// What is known about the number of rows.
+    pub estimates: Estimates<'a>,
+}
