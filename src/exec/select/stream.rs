@@ -106,6 +106,7 @@ impl SelectStream {
         };
         let reader = match (&select.table, &mut plan) {
             (Some(table), Some(plan)) => {
+                env.uses.note(table, plan, env.ctx.now);
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
                 let means = Means {
                     memory_bytes_max: env.memory_bytes_max,
