@@ -40,6 +40,12 @@ const TO_RUN: Effort = Effort {
 /// Rows of which the reading is over before another key could be looked at.
 const FEW_ROWS: u64 = 64;
 
+/// Whether a key has few rows is seen at once, without waiting for the disk.
+const TO_LOOK: Effort = Effort {
+    rows_max: 65,
+    ranges_max: 16,
+};
+
 /// About how many rows there are.
 #[derive(Debug, Clone, Copy)]
 pub struct Count {
@@ -61,7 +67,10 @@ pub async fn settle(
     let mut counted = Counted::default();
     for rival in &doubt.rivals {
         let at = (space_of(table, rival.key), rival.ranges.as_slice());
-        let count = count(engine, view, (at, TO_RUN)).await?;
+        let mut count = count(engine, view, (at, TO_LOOK)).await?;
+        if !count.is_whole {
+            count = self::count(engine, view, (at, TO_RUN)).await?;
+        }
         counted.rows.push(Estimate {
             key: rival.key,
             rows: count.rows,
