@@ -130,6 +130,14 @@ impl<'a, 'e> Candidates<'a, 'e> {
         }
     }
 
+    /// Leaves a candidate out of the choice.
+    pub(super) fn forbid(&mut self, key: KeyRef) {
+        let mut all = std::iter::once(&mut self.primary).chain(&mut self.indexes);
+        if let Some(one) = all.find(|one| one.key == key) {
+            one.forbidden = Some(Reason::NotNeeded);
+        }
+    }
+
     /// All, the primary key first.
     pub(super) fn each(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
         std::iter::once(&self.primary).chain(&self.indexes)
