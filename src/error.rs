@@ -221,6 +221,14 @@ codes! {
     InvalidJsonPath = 3143 "42000" "A text that is not a JSON path.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
     IndexCommentTooLong = 1688 "HY000" "A comment of an index longer than the limit.";
+    WrongPrefixKey = 1089 "42000" "A prefix in a key that is longer than its column, or of no string.";
+    PrefixKeyZero = 1391 "HY000" "A prefix in a key of no characters.";
+    ExpressionIndexTruncated = 3751 "HY000" "A value that the type of an indexed expression cannot hold.";
+    ExpressionIndexOnJson = 3753 "HY000" "An index on an expression that gives JSON.";
+    ExpressionPrimaryKey = 3756 "HY000" "A primary key of an expression.";
+    ExpressionIndexFunction = 3758 "HY000" "An index that computes what is not the same for every session.";
+    WrongExpressionIndex = 3761 "HY000" "An expression that cannot be indexed.";
+    ExpressionIndexOnColumn = 3762 "HY000" "An index on an expression that is a column.";
     JsonKey = 3152 "42000" "A JSON column in a key.";
     DurationOverflow = 1525 "HY000" "A value of an unknown unit.";
     TooDeep = 1436 "HY000" "An expression nested deeper than the limit.";

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::computed::PartSource;
 use super::schema::{Column, ColumnDefault, Include, Index, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::types::{ColumnType, Value};
@@ -52,9 +53,32 @@ pub fn parts_text(table: &Table, parts: &[KeyPart]) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
+/// The parts of an index as in DDL.
+pub fn index_parts_text(table: &Table, index: &Index) -> String {
+    let parts = index.parts.iter().filter_map(|part| {
+        let text = match index.computed_part(table, part.column_idx) {
+            None => quoted(&table.columns.get(part.column_idx)?.name),
+            Some(part) => match &part.source {
+                PartSource::Prefix { column_idx, length } => {
+                    format!(
+                        "{}({length})",
+                        quoted(&table.columns.get(*column_idx)?.name)
+                    )
+                }
+                PartSource::Expression(text) => format!("({text})"),
+            },
+        };
+        Some(match part.direction {
+            Direction::Asc => text,
+            Direction::Desc => format!("{text} DESC"),
+        })
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
 fn index_line(table: &Table, index: &Index) -> String {
     let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
-    let parts = parts_text(table, &index.parts);
+    let parts = index_parts_text(table, index);
     let mut line = format!("  {kind} {} ({parts})", quoted(&index.name));
     match &index.include {
         Include::None => {}
@@ -64,6 +88,9 @@ fn index_line(table: &Table, index: &Index) -> String {
             let names: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
             let _ = write!(line, " INCLUDE ({})", names.join(","));
         }
+    }
+    if let Some(filter) = &index.computed.filter {
+        let _ = write!(line, " WHERE {filter}");
     }
     if !index.comment.is_empty() {
         let _ = write!(line, " COMMENT {}", string_literal(&index.comment));

@@ -12,6 +12,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::computed::{Computed, ComputedPart, PartSource};
 use super::schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
@@ -44,7 +45,8 @@ pub fn encode(table: &Table) -> Vec<u8> {
         .iter()
         .map(|(name, value)| json!([name, value]))
         .collect();
-    let indexes: Vec<Json> = table.indexes.iter().map(encode_index).collect();
+    let indexes = table.indexes.iter();
+    let indexes: Vec<Json> = indexes.map(|index| encode_index(table, index)).collect();
     let definition = json!({
         "id": table.id.0, "database": table.database, "name": table.name,
         "columns": columns, "key": key, "indexes": indexes, "options": options,
@@ -59,17 +61,40 @@ fn encode_key_part(part: &KeyPart) -> Json {
     json!({ "column": part.column_idx, "desc": part.direction == Direction::Desc })
 }
 
-fn encode_index(index: &Index) -> Json {
-    let parts: Vec<Json> = index.parts.iter().map(encode_key_part).collect();
+fn encode_index(table: &Table, index: &Index) -> Json {
+    let parts = index.parts.iter();
+    let parts: Vec<Json> = parts
+        .map(|part| match index.computed_part(table, part.column_idx) {
+            Some(computed) => encode_computed_part(computed, part.direction),
+            None => encode_key_part(part),
+        })
+        .collect();
     let include = match &index.include {
         Include::None => json!([]),
         Include::Columns(columns) => json!(columns),
         Include::All => json!("all"),
     };
-    json!({
+    let mut definition = json!({
         "id": index.id.0, "name": index.name, "unique": index.unique, "parts": parts,
         "include": include, "state": index.state.name(), "comment": index.comment,
-    })
+    });
+    if let (Some(filter), Json::Object(members)) = (&index.computed.filter, &mut definition) {
+        members.insert("where".to_owned(), json!(filter));
+    }
+    definition
+}
+
+fn encode_computed_part(part: &ComputedPart, direction: Direction) -> Json {
+    let desc = direction == Direction::Desc;
+    match &part.source {
+        PartSource::Prefix { column_idx, length } => {
+            json!({ "column": column_idx, "length": length, "desc": desc })
+        }
+        PartSource::Expression(text) => json!({
+            "expression": text, "type": type_names::to_json(&part.column.ty),
+            "nullable": part.column.nullable, "desc": desc,
+        }),
+    }
 }
 
 fn encode_column(column: &Column) -> Json {
@@ -105,25 +130,22 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let parsed: Json =
         serde_json::from_slice(text).map_err(|error| Damage::new(error.to_string()))?;
     let mut fields = Fields::of(parsed)?;
+    let columns = fields.list("columns")?.into_iter().map(decode_column);
+    let columns: Vec<Column> = columns.collect::<Result<_>>()?;
+    let indexes = fields.list("indexes")?.into_iter();
+    let indexes = indexes.map(|json| decode_index(json, &columns));
+    let indexes = indexes.collect::<Result<_>>()?;
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
         name: fields.text("name")?,
-        columns: fields
-            .list("columns")?
-            .into_iter()
-            .map(decode_column)
-            .collect::<Result<_>>()?,
+        columns,
         key: fields
             .list("key")?
             .into_iter()
             .map(decode_key_part)
             .collect::<Result<_>>()?,
-        indexes: fields
-            .list("indexes")?
-            .into_iter()
-            .map(decode_index)
-            .collect::<Result<_>>()?,
+        indexes,
         options: fields
             .list("options")?
             .into_iter()
@@ -138,15 +160,16 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
 /// The invariants that the rest of the server relies on.
 fn check(table: Table) -> Result<Table> {
     let columns_count = table.columns.len();
-    let in_range = |parts: &[KeyPart]| {
-        !parts.is_empty() && parts.iter().all(|part| part.column_idx < columns_count)
+    let in_range = |parts: &[KeyPart], count: usize| {
+        !parts.is_empty() && parts.iter().all(|part| part.column_idx < count)
     };
     for index in &table.indexes {
         let includes = match &index.include {
             Include::Columns(columns) => columns.iter().all(|column| *column < columns_count),
             Include::None | Include::All => true,
         };
-        if !in_range(&index.parts) || !includes {
+        let count = columns_count + index.computed.parts.len();
+        if !in_range(&index.parts, count) || !includes {
             let text = format!(
                 "index {} of table {} names no column",
                 index.name, table.name
@@ -154,7 +177,7 @@ fn check(table: Table) -> Result<Table> {
             return Err(Damage::new(text));
         }
     }
-    if !in_range(&table.key) {
+    if !in_range(&table.key, columns_count) {
         return Err(Damage::new(format!(
             "key of table {} names no column",
             table.name
@@ -175,15 +198,22 @@ fn decode_key_part(json: Json) -> Result<KeyPart> {
     })
 }
 
-fn decode_index(json: Json) -> Result<Index> {
+fn decode_index(json: Json, columns: &[Column]) -> Result<Index> {
     let mut fields = Fields::of(json)?;
-    let parts = fields.list("parts")?.into_iter().map(decode_key_part);
+    let mut computed = Computed {
+        filter: fields.text_if_any("where")?,
+        ..Computed::default()
+    };
+    let parts = fields.list("parts")?.into_iter();
+    let parts = parts.map(|json| decode_index_part(json, columns, &mut computed.parts));
+    let parts = parts.collect::<Result<_>>()?;
     let state = fields.text("state")?;
     let index = Index {
         id: IndexId(fields.number("id")?),
         name: fields.text("name")?,
         unique: fields.truth("unique")?,
-        parts: parts.collect::<Result<_>>()?,
+        parts,
+        computed,
         include: decode_include(&fields.take("include")?)?,
         state: IndexState::of_name(&state)
             .ok_or_else(|| Damage::new(format!("an index state {state}")))?,
@@ -191,6 +221,39 @@ fn decode_index(json: Json) -> Result<Index> {
     };
     fields.finish()?;
     Ok(index)
+}
+
+/// A part of an index; a computed one is put to `computed`.
+fn decode_index_part(
+    json: Json,
+    columns: &[Column],
+    computed: &mut Vec<ComputedPart>,
+) -> Result<KeyPart> {
+    let is_computed = |name: &str| json.get(name).is_some();
+    if !is_computed("length") && !is_computed("expression") {
+        return decode_key_part(json);
+    }
+    let mut fields = Fields::of(json)?;
+    let direction = Direction::of(fields.truth("desc")?);
+    let part = if let Some(text) = fields.text_if_any("expression")? {
+        let ty = type_names::from_json(fields.take("type")?)?;
+        let nullable = fields.truth("nullable")?;
+        let name = text.clone();
+        ComputedPart::new(PartSource::Expression(text), (&name, ty, nullable))
+    } else {
+        let column: u32 = fields.number("column")?;
+        let length = fields.number("length")?;
+        let column_idx = usize::try_from(column).map_err(|error| Damage::new(error.to_string()))?;
+        let column = columns.get(column_idx);
+        let part = column.and_then(|column| ComputedPart::prefix((column_idx, column), length));
+        part.ok_or_else(|| Damage::new(format!("a prefix of {length} of column {column_idx}")))?
+    };
+    fields.finish()?;
+    computed.push(part);
+    Ok(KeyPart {
+        column_idx: columns.len() + computed.len() - 1,
+        direction,
+    })
 }
 
 fn decode_include(json: &Json) -> Result<Include> {
@@ -284,6 +347,14 @@ impl Fields {
         }
     }
 
+    /// The member, if there is one.
+    pub(super) fn text_if_any(&mut self, name: &str) -> Result<Option<String>> {
+        if self.0.contains_key(name) {
+            return self.text(name).map(Some);
+        }
+        Ok(None)
+    }
+
     pub(super) fn truth(&mut self, name: &str) -> Result<bool> {
         self.take(name)?
             .as_bool()
@@ -312,3 +383,6 @@ impl Fields {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! What a table is: its columns, its key and its options. Immutable once published.
 
+use super::computed::Computed;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::{ColumnType, Value};
@@ -67,10 +68,10 @@ pub enum ColumnDefault {
     Now,
 }
 
-/// One column of a primary key.
+/// One part of a primary key or an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyPart {
-    /// Position in [`Table::columns`].
+    /// Position in [`Table::columns`]; in an index, behind them, one of its computed parts.
     pub column_idx: usize,
     /// Its direction.
     pub direction: Direction,
@@ -94,6 +95,8 @@ pub struct Index {
     pub unique: bool,
     /// The indexed columns, from 1 to `KEY_COLUMNS_MAX`.
     pub parts: Vec<KeyPart>,
+    /// Those of them that are no columns of the table, and the condition of a partial index.
+    pub computed: Computed,
     /// What an entry carries besides.
     pub include: Include,
     /// Whether it can be read.

@@ -1,8 +1,10 @@
 //! Every access path gives the same rows: random tables, indexes, rows and queries, read by the
 //! whole table, by the primary key and by each index, in a snapshot with own writes over it.
 //!
-//! Rows and entries are written as `index::changes` says. What is expected is computed from the rows
+//! Rows and entries are written as `write::entries::changes` says. What is expected is computed from the rows
 //! in memory. A failure prints the seed of its case.
+
+mod part_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use super::select::{self, Env, Program};
 use super::testing::Server;
 use super::view::{Overlay, View};
 use super::{tuple, write};
-use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table};
+use crate::catalog::{Column, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Result};
@@ -32,7 +34,8 @@ use crate::plan::{Access, Entries, Policy, testing, text};
 use crate::sql::bound::{
     Aggregate, AggregateKind, Aggregation, Hints, KeyRef, OrderBy, Output, Select,
 };
-use crate::sql::eval::eval_condition;
+use crate::sql::computed::CONTEXT;
+use crate::sql::eval::{eval, eval_condition};
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
 use crate::types::{ColumnType, ResultColumn, Value};
 
@@ -63,6 +66,8 @@ struct Tally {
     unique: usize,
     whole: usize,
     ordered: usize,
+    computed: usize,
+    partial: usize,
     ends: usize,
     merged: usize,
     streamed: usize,
@@ -79,29 +84,8 @@ fn add_indexes(case: &mut Case) {
     }
     let count = case.rng.random_range(1..=3);
     for at in 0..count {
-        let mut columns: Vec<usize> = (0..case.table.columns.len()).collect();
-        columns.shuffle(&mut case.rng);
-        let parts_count = case.rng.random_range(1..=columns.len().min(3));
-        let rest = columns.split_off(parts_count);
-        let parts = columns.into_iter().map(|column_idx| KeyPart {
-            column_idx,
-            direction: Direction::of(case.rng.random_bool(0.3)),
-        });
-        let parts = parts.collect();
-        let include = match case.rng.random_range(0..4) {
-            0 | 1 => Include::None,
-            2 => Include::All,
-            _ => Include::Columns(rest.into_iter().take(1).collect()),
-        };
-        case.table.indexes.push(Index {
-            id: IndexId(10 + at),
-            name: format!("i{at}"),
-            unique: case.rng.random_bool(0.4),
-            parts,
-            include,
-            state: IndexState::Active,
-            comment: String::new(),
-        });
+        let index = part_tests::index(case, at);
+        case.table.indexes.push(index);
     }
 }
 
@@ -125,8 +109,11 @@ impl World {
     fn change(&mut self, key: &Key, new: Option<&Row>) -> Vec<(Space, Key, Option<Vec<u8>>)> {
         let table = Arc::clone(&self.table);
         let old = self.rows.get(key);
-        let changes = index::changes(&table, old.map(Vec::as_slice), new.map(Vec::as_slice));
-        let changes = changes.unwrap();
+        let changes =
+            write::entries::changes(&table, old.map(Vec::as_slice), new.map(Vec::as_slice));
+        let Ok(changes) = changes else {
+            return Vec::new();
+        };
         let is_taken = changes.iter().any(|change| {
             let put = change.put.as_ref().filter(|_| change.must_be_absent);
             put.is_some_and(|put| {
@@ -273,11 +260,12 @@ fn number(rows: usize) -> Expr {
     }
 }
 
-fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
+fn random_select(case: &mut Case, world: &World) -> Select {
+    let table = &world.table;
     let filter = match case.rng.random_range(0..10) {
         0..=3 => Some(case.predicate(2)),
-        4..=6 => Some(on_index(case, table)),
-        7..=8 => Some(on_either(case, table)),
+        4..=6 => Some(on_index(case, world)),
+        7..=8 => Some(on_either(case, world)),
         _ => None,
     };
     let mut columns: Vec<usize> = (0..table.columns.len()).collect();
@@ -285,7 +273,12 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
     let outputs_count = case.rng.random_range(1..=columns.len());
     let mut made = select(table, filter, &columns[..outputs_count]);
     if case.rng.random_bool(0.15) {
-        count_groups(&mut made, table, columns[0]);
+        let group = if case.rng.random_bool(0.4) {
+            first_operand(case, table)
+        } else {
+            column(table, columns[0])
+        };
+        count_groups(&mut made, group);
         return made;
     }
     if case.rng.random_bool(0.2) {
@@ -302,10 +295,14 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
             .take(order_count)
             .chain(key)
             .collect();
+        let mut all: Vec<Expr> = all.into_iter().map(|idx| column(table, idx)).collect();
+        if case.rng.random_bool(0.3) {
+            all.insert(0, first_operand(case, table));
+        }
         made.order_by = all
             .into_iter()
-            .map(|idx| OrderBy {
-                expr: column(table, idx),
+            .map(|expr| OrderBy {
+                expr,
                 descending: shared || case.rng.random_bool(0.3),
             })
             .collect();
@@ -319,12 +316,12 @@ fn random_select(case: &mut Case, table: &Arc<Table>) -> Select {
 }
 
 /// An OR of conditions that some key can use, and now and then another.
-fn on_either(case: &mut Case, table: &Table) -> Expr {
+fn on_either(case: &mut Case, world: &World) -> Expr {
     let sides = (0..case.rng.random_range(2..=3)).map(|_| {
-        if case.rng.random_bool(0.4) {
-            on_whole_index(case, table)
+        if case.rng.random_bool(0.7) {
+            on_whole_index(case, world)
         } else {
-            on_index(case, table)
+            on_index(case, world)
         }
     });
     let either = condition(ExprKind::Or(sides.collect()));
@@ -334,10 +331,17 @@ fn on_either(case: &mut Case, table: &Table) -> Expr {
     either
 }
 
-/// A value for each part of some index.
-fn on_whole_index(case: &mut Case, table: &Table) -> Expr {
-    let index = &table.indexes[case.rng.random_range(0..table.indexes.len())];
-    let parts = index.parts.iter().map(|part| {
+/// A value for each part of some key that is made of columns.
+fn on_whole_index(case: &mut Case, world: &World) -> Expr {
+    let table = &world.table;
+    let indexes = table.indexes.iter();
+    let mut keys: Vec<&[KeyPart]> = indexes
+        .filter(|index| index.computed.is_empty())
+        .map(|index| index.parts.as_slice())
+        .collect();
+    keys.push(&table.key);
+    let parts = keys[case.rng.random_range(0..keys.len())].iter();
+    let parts = parts.map(|part| {
         let column = column(table, part.column_idx);
         let value = case.constant(&column);
         let op = CompareOp::Equal;
@@ -347,36 +351,54 @@ fn on_whole_index(case: &mut Case, table: &Table) -> Expr {
 }
 
 /// A condition that some index can use, and now and then another.
-fn on_index(case: &mut Case, table: &Table) -> Expr {
+fn on_index(case: &mut Case, world: &World) -> Expr {
+    let table = &world.table;
     let index = &table.indexes[case.rng.random_range(0..table.indexes.len())];
     let parts_count = case.rng.random_range(1..=index.parts.len());
-    let mut all = Vec::new();
+    let mut all = part_tests::implying(case, table, index);
     for part in index.parts.iter().take(parts_count) {
-        let column = column(table, part.column_idx);
-        let value = case.constant(&column);
-        all.push(condition(match case.rng.random_range(0..6) {
+        let operand = part_tests::operand(table, index, part.column_idx);
+        let value = part_tests::constant(case, world, &operand);
+        let other = part_tests::constant(case, world, &operand);
+        let operand = Box::new(operand);
+        all.push(condition(match case.rng.random_range(0..8) {
             0 => ExprKind::IsNull {
-                expr: Box::new(column),
+                expr: operand,
                 negated: false,
             },
-            1 => ExprKind::Compare(CompareOp::LessOrEqual, Box::new(column), Box::new(value)),
-            2 => ExprKind::InList {
-                list: vec![value, case.constant(&column)],
-                expr: Box::new(column),
+            1 => ExprKind::Compare(CompareOp::LessOrEqual, operand, Box::new(value)),
+            2 => ExprKind::Compare(CompareOp::Greater, operand, Box::new(value)),
+            3 => ExprKind::InList {
+                list: vec![value, other],
+                expr: operand,
                 negated: false,
             },
-            _ => ExprKind::Compare(CompareOp::Equal, Box::new(column), Box::new(value)),
+            4 => ExprKind::Between {
+                expr: operand,
+                low: Box::new(value),
+                high: Box::new(other),
+                negated: false,
+            },
+            _ => ExprKind::Compare(CompareOp::Equal, operand, Box::new(value)),
         }));
     }
     if case.rng.random_bool(0.3) {
         all.push(case.predicate(1));
     }
+    if let [_] = all.as_slice() {
+        return all.remove(0);
+    }
     condition(ExprKind::And(all))
 }
 
-/// `SELECT c, COUNT(*) … GROUP BY c`.
-fn count_groups(made: &mut Select, table: &Table, idx: usize) {
-    let group = column(table, idx);
+/// What an index is ordered by first.
+fn first_operand(case: &mut Case, table: &Table) -> Expr {
+    let index = &table.indexes[case.rng.random_range(0..table.indexes.len())];
+    part_tests::operand(table, index, index.parts[0].column_idx)
+}
+
+/// `SELECT group, COUNT(*) … GROUP BY group`.
+fn count_groups(made: &mut Select, group: Expr) {
     let count = Expr {
         kind: ExprKind::Column(1),
         ty: ColumnType::BIGINT,
@@ -407,6 +429,11 @@ fn least_and_greatest(made: &mut Select, case: &mut Case, table: &Table) {
         Some(index) => index.parts.clone(),
         None => table.key.clone(),
     };
+    let is_column = |part: &&KeyPart| part.column_idx < table.columns.len();
+    let parts: Vec<KeyPart> = parts.iter().take_while(is_column).copied().collect();
+    if parts.is_empty() {
+        return;
+    }
     let at = case.rng.random_range(0..parts.len());
     let wanted = column(table, parts[at].column_idx);
     if matches!(wanted.ty, ColumnType::Enum(_)) {
@@ -473,7 +500,7 @@ fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
         };
         if passes {
             let mut key = Vec::new();
-            tuple::push_order(&mut key, &made.order_by, &ValuesRow(row), &env.ctx).unwrap();
+            tuple::push_order(&mut key, &made.order_by, &ValuesRow(row), &env.ctx).ok()?;
             kept.push((key, row.clone()));
         }
     }
@@ -484,16 +511,14 @@ fn kept(world: &World, made: &Select, env: &Env) -> Option<Vec<Row>> {
 /// All results that the query may have as whole: in order, without LIMIT.
 fn expected(made: &Select, kept: &[Row]) -> Vec<String> {
     if let Some(aggregation) = &made.aggregation {
-        if aggregation.keys.is_empty() {
+        let Some(key) = aggregation.keys.first() else {
             return vec![ends_of(aggregation, kept)];
-        }
-        let ExprKind::Column(idx) = aggregation.keys[0].kind else {
-            panic!("grouped by no column");
         };
         let mut counts: BTreeMap<String, (Value<'static>, i64)> = BTreeMap::new();
         for row in kept {
-            let count = counts.entry(shown(&row[idx..=idx]));
-            count.or_insert((row[idx].clone(), 0)).1 += 1;
+            let value = eval(key, &ValuesRow(row), &CONTEXT).unwrap().into_owned();
+            let count = counts.entry(shown(std::slice::from_ref(&value)));
+            count.or_insert((value, 0)).1 += 1;
         }
         let groups = counts.into_values();
         return groups
@@ -588,7 +613,7 @@ async fn check(seed: u64, tally: &mut Tally) {
     let zone = ["+00:00", "+08:00"][case.rng.random_range(0..2)];
     for _ in 0..QUERIES {
         let table = Arc::clone(&world.table);
-        let mut made = random_select(&mut case, &table);
+        let mut made = random_select(&mut case, &world);
         let env = world.env(zone);
         let Some(kept) = kept(&world, &made, &env) else {
             continue;
@@ -616,7 +641,7 @@ async fn compare(
         Err(error) => panic!("seed {seed}: {error}"),
     };
     note(
-        &plan.access,
+        (&world.table, &plan.access),
         plan.ordered && !made.order_by.is_empty(),
         tally,
     );
@@ -638,9 +663,12 @@ async fn compare(
     }
 }
 
-fn note(access: &Access, ordered: bool, tally: &mut Tally) {
+fn note((table, access): (&Table, &Access), ordered: bool, tally: &mut Tally) {
     match access {
         Access::Index(index) => {
+            let computed = &table.indexes[index.position].computed;
+            tally.computed += usize::from(!computed.parts.is_empty());
+            tally.partial += usize::from(computed.filter.is_some());
             tally.covering += usize::from(index.covering);
             tally.lookups += usize::from(!index.covering);
             tally.unique += usize::from(matches!(index.entries, Entries::Keys(_)));
@@ -681,7 +709,7 @@ proptest! {
 #[test]
 fn the_cases_read_every_kind_of_path() {
     let mut tally = Tally::default();
-    for seed in 0..60 {
+    for seed in 0..150 {
         block_on(check(seed, &mut tally));
     }
     let kinds = [
@@ -690,6 +718,8 @@ fn the_cases_read_every_kind_of_path() {
         tally.unique,
         tally.whole,
         tally.ordered,
+        tally.computed,
+        tally.partial,
         tally.ends,
         tally.merged,
     ];

@@ -2,12 +2,12 @@
 //!
 //! This file is hot: no allocation per row.
 
-use crate::catalog::{Index, KeyPart, Table};
-use crate::codec::key::{self, Corrupt};
+use crate::catalog::{Column, Index, KeyPart, Table};
+use crate::codec::key::{self, Corrupt, Direction};
 use crate::codec::row::{Cell, RowView};
 use crate::error::{Error, Result};
 use crate::sql::expr::Row;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// Where each column of a table is stored, in a row or in an entry of an index. Made once per
 /// statement.
@@ -15,7 +15,7 @@ use crate::types::Value;
 pub struct Layout {
     places: Vec<Place>,
     /// The parts of the key.
-    parts: Vec<KeyPart>,
+    parts: Vec<(ColumnType, Direction)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,11 @@ impl Layout {
         let place = |idx| table.key_position(idx).map_or(Place::Row, Place::Key);
         Layout {
             places: (0..table.columns.len()).map(place).collect(),
-            parts: table.key.clone(),
+            parts: table
+                .key
+                .iter()
+                .filter_map(|part| typed(part, table.columns.get(part.column_idx)))
+                .collect(),
         }
     }
 
@@ -57,8 +61,19 @@ impl Layout {
             }
         };
         let places = (0..table.columns.len()).map(place).collect();
-        Layout { places, parts }
+        let typed = parts
+            .iter()
+            .filter_map(|part| typed(part, index.column(table, part.column_idx)));
+        Layout {
+            places,
+            parts: typed.collect(),
+        }
     }
+}
+
+/// A part of a key with the type of its column.
+fn typed(part: &KeyPart, column: Option<&Column>) -> Option<(ColumnType, Direction)> {
+    Some((column?.ty.clone(), part.direction))
 }
 
 /// One row as it is stored: under its primary key, or in an entry of an index.
@@ -119,14 +134,11 @@ impl<'a> StoredRow<'a> {
 
     fn key_part(&self, wanted: usize) -> std::result::Result<Value<'a>, Corrupt> {
         let mut rest = self.key;
-        for (position, part) in self.layout.parts.iter().enumerate() {
-            let Some(column) = self.table.columns.get(part.column_idx) else {
-                break;
-            };
+        for (position, (ty, direction)) in self.layout.parts.iter().enumerate() {
             if position == wanted {
-                return Ok(key::decode_part(rest, &column.ty, part.direction)?.0);
+                return Ok(key::decode_part(rest, ty, *direction)?.0);
             }
-            rest = key::skip_part(rest, &column.ty, part.direction)?;
+            rest = key::skip_part(rest, ty, *direction)?;
         }
         Err(Corrupt::missing(self.key.len()))
     }

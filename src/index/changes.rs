@@ -1,4 +1,4 @@
-//! What the change of one row changes in the indexes of its table.
+//! What the change of one row changes in one index of its table.
 
 use super::entry::{Entry, entry, has_null};
 use crate::catalog::{Index, Table};
@@ -20,43 +20,35 @@ pub struct Change {
     pub must_be_absent: bool,
 }
 
-/// The changes for a row that was `old` and will be `new`; one of them may be missing. Indexes that
-/// are not written are left out.
+/// The change of the index at a position for a row that was `old` and will be `new`, as the index
+/// sees them ([`mod@super::entry`]); one of them, or both, may have no entry. `None` when nothing
+/// changes.
 ///
 /// # Errors
 /// A value that is not of its column's type.
-pub fn changes(
+pub fn change(
     table: &Table,
+    (index_position, index): (usize, &Index),
     old: Option<&[Value<'_>]>,
     new: Option<&[Value<'_>]>,
-) -> Result<Vec<Change>, EncodeError> {
-    let mut changes = Vec::new();
-    for (index_position, index) in table.indexes.iter().enumerate() {
-        if !index.state.is_written() {
-            continue;
-        }
-        let old = old.map(|old| entry(table, index, old)).transpose()?;
-        let made = new.map(|new| entry(table, index, new)).transpose()?;
-        if old == made {
-            continue;
-        }
-        let stays = |entry: &Entry| {
-            let other = made.as_ref();
-            other.is_some_and(|made| made.key == entry.key)
-        };
-        let key_is_new = match (&old, &made) {
-            (Some(old), Some(made)) => old.key != made.key,
-            (None, Some(_)) => true,
-            (_, None) => false,
-        };
-        changes.push(Change {
-            index_position,
-            delete: old.filter(|old| !stays(old)).map(|old| old.key),
-            must_be_absent: key_is_new && is_exclusive(index, new),
-            put: made,
-        });
+) -> Result<Option<Change>, EncodeError> {
+    let old = old.map(|old| entry(table, index, old)).transpose()?;
+    let made = new.map(|new| entry(table, index, new)).transpose()?;
+    if old == made {
+        return Ok(None);
     }
-    Ok(changes)
+    let key_is_new = match (&old, &made) {
+        (Some(old), Some(made)) => old.key != made.key,
+        (None, Some(_)) => true,
+        (_, None) => false,
+    };
+    let stays = |entry: &Entry| made.as_ref().is_some_and(|made| made.key == entry.key);
+    Ok(Some(Change {
+        index_position,
+        delete: old.filter(|old| !stays(old)).map(|old| old.key),
+        must_be_absent: key_is_new && is_exclusive(index, new),
+        put: made,
+    }))
 }
 
 fn is_exclusive(index: &Index, new: Option<&[Value<'_>]>) -> bool {

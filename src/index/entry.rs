@@ -10,6 +10,9 @@
 //! ```
 //! The rest of the primary key is those of its columns that are not indexed, in key order. Entries
 //! of a unique index with the same values so have one key, and collide; those with a `NULL` do not.
+//!
+//! The values of a row are given by column, and behind those of the table's columns come what the
+//! index computes ([`crate::catalog::Computed`]), in its order: the room of SQL makes them.
 
 use crate::catalog::{Index, KeyPart, Table};
 use crate::codec::key;
@@ -28,13 +31,13 @@ pub struct Entry {
     pub value: Vec<u8>,
 }
 
-/// The entry of a row, whose values are given by column.
+/// The entry of a row, whose values are given by column, what the index computes behind them.
 ///
 /// # Errors
 /// A value that is not of its column's type, or a row that is too large.
 pub fn entry(table: &Table, index: &Index, values: &[Value<'_>]) -> Result<Entry, EncodeError> {
     let mut key = Vec::with_capacity(48);
-    push_parts(&mut key, table, &index.parts, values)?;
+    push_parts(&mut key, (table, index), &index.parts, values)?;
     let rest = rest_of_primary_key(table, index);
     let mut row = RowBuilder::new();
     if index.unique {
@@ -43,7 +46,7 @@ pub fn entry(table: &Table, index: &Index, values: &[Value<'_>]) -> Result<Entry
         }
     }
     if !index.unique || has_null(index, values) {
-        push_parts(&mut key, table, &rest, values)?;
+        push_parts(&mut key, (table, index), &rest, values)?;
     }
     for column_idx in index.included(table) {
         set(&mut row, table, column_idx, values)?;
@@ -66,7 +69,7 @@ pub fn unique_key(
         return Ok(None);
     }
     let mut key = Vec::with_capacity(48);
-    push_parts(&mut key, table, &index.parts, values)?;
+    push_parts(&mut key, (table, index), &index.parts, values)?;
     Ok(Some(key))
 }
 
@@ -87,13 +90,13 @@ pub fn rest_of_primary_key(table: &Table, index: &Index) -> Vec<KeyPart> {
 
 fn push_parts(
     key: &mut Key,
-    table: &Table,
+    (table, index): (&Table, &Index),
     parts: &[KeyPart],
     values: &[Value<'_>],
 ) -> Result<(), EncodeError> {
     for part in parts {
         if let (Some(column), Some(value)) = (
-            table.columns.get(part.column_idx),
+            index.column(table, part.column_idx),
             values.get(part.column_idx),
         ) {
             keyspace::push_key_part(key, value, &column.ty, part.direction)?;
@@ -167,7 +170,7 @@ fn slices<'k>(
         if rest.is_empty() && index.unique && slices.len() == index.parts.len() {
             break;
         }
-        let Some(column) = table.columns.get(part.column_idx) else {
+        let Some(column) = index.column(table, part.column_idx) else {
             return Err(Corrupt::missing(entry_key.len()));
         };
         let behind = key::skip_part(rest, &column.ty, part.direction)?;

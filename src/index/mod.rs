@@ -4,7 +4,7 @@
 pub mod changes;
 pub mod entry;
 
-pub use changes::{Change, changes};
+pub use changes::{Change, change};
 pub use entry::{Entry, entry, primary_key, unique_key};
 
 use crate::catalog::Index;

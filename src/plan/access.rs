@@ -196,7 +196,9 @@ pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
 fn has_index_within_key(table: &Table) -> bool {
     let within = |index: &Index| {
         let mut parts = index.parts.iter();
-        index.unique && parts.all(|part| table.key_position(part.column_idx).is_some())
+        index.unique
+            && index.computed.filter.is_none()
+            && parts.all(|part| table.key_position(part.column_idx).is_some())
     };
     table.indexes.iter().any(within)
 }

@@ -14,7 +14,7 @@ use super::domain::Domain;
 use super::ends;
 use super::merge;
 use super::text::{self, quote_name};
-use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart, Table};
+use crate::catalog::{Computed, Include, Index, IndexId, IndexState, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::sql::bound::{KeyRef, OrderBy};
 use crate::sql::eval;
@@ -243,7 +243,11 @@ fn helps(request: &Request<'_>, derived: &Derived<'_>, parts: &[KeyPart]) -> Opt
 
 /// Whether an index begins with these columns. It is no advice: it cannot be read now.
 fn is_there(table: &Table, parts: &[KeyPart]) -> bool {
-    table.indexes.iter().any(|index| {
+    let mut whole = table
+        .indexes
+        .iter()
+        .filter(|index| index.computed.filter.is_none());
+    whole.any(|index| {
         let columns = index.parts.iter().map(|part| part.column_idx);
         columns
             .take(parts.len())
@@ -268,6 +272,7 @@ fn new_index(name: String, parts: Vec<KeyPart>) -> Index {
         include: Include::None,
         state: IndexState::Active,
         comment: String::new(),
+        computed: Computed::default(),
     }
 }
 

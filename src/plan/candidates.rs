@@ -13,8 +13,10 @@ use std::cmp::{Ordering, Reverse};
 use super::access::{
     Access, Entries, IndexAccess, MultiGet, PointGet, PrefixScan, Request, permission,
 };
+use super::computed::View;
 use super::cut::{self, KeyParts};
 use super::derive::{self, Conditions, Derived, Keys};
+use super::merit::{Full, Merit, bounded_parts};
 use super::order::{self, Order};
 use super::refusal;
 use super::span::Span;
@@ -41,34 +43,13 @@ pub(super) struct Candidate<'a, 'e> {
     pub(super) order: Order,
     /// Whether no row need be looked up.
     pub(super) covering: bool,
+    /// The statement as the index sees it, when it has more than columns.
+    view: Option<View>,
+    /// Whether it is a partial index whose condition the statement implies.
+    partial: bool,
     /// Why a hint or its state forbids it.
     pub(super) forbidden: Option<Reason>,
     merit: Merit,
-}
-
-/// How good a candidate is; fields are compared in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Merit {
-    full: Full,
-    /// Leading parts that have one value, or a list of them.
-    equal_parts: usize,
-    covering: bool,
-    /// Whether it gives an order that is asked for.
-    ordered: bool,
-    /// Whether a range bounds one part more.
-    range: bool,
-    /// The primary key first, then the indexes in their order.
-    place: Reverse<usize>,
-}
-
-/// Whether spans are full keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Full {
-    No,
-    UniqueKeys,
-    PrimaryKeys,
-    UniqueKey,
-    PrimaryKey,
 }
 
 /// All candidates of a table.
@@ -170,6 +151,8 @@ impl<'a, 'e> Candidate<'a, 'e> {
             order: order::of(request, key, &derived.fixed),
             derived,
             covering: true,
+            view: None,
+            partial: false,
             forbidden,
             merit: Merit::NONE,
         };
@@ -188,16 +171,33 @@ impl<'a, 'e> Candidate<'a, 'e> {
         } else {
             order_parts.len()
         };
+        let view = View::of(request, index, known.0);
+        let columns = view.as_ref();
+        let columns = columns.map_or(table.columns.as_slice(), View::columns);
         let key = KeyParts {
-            columns: &table.columns,
+            columns,
             parts: order_parts.get(..span_parts_count).unwrap_or(&order_parts),
         };
-        let derived = derive::derive_from(key, known, u64::MAX);
         let whole = KeyParts {
-            columns: &table.columns,
+            columns,
             parts: &order_parts,
         };
-        let order = order::of(request, whole, &derived.fixed);
+        let (derived, order) = match &view {
+            None => {
+                let derived = derive::derive_from(key, known, u64::MAX);
+                let order = order::of(request, whole, &derived.fixed);
+                (derived, order)
+            }
+            Some(view) => {
+                let conditions = view.conditions(request, known);
+                let mut derived = derive::derive_from(key, (known.0, &conditions), u64::MAX);
+                derived
+                    .residual
+                    .retain(|conjunct| !view.is_satisfied(conjunct));
+                let order = order::of(&view.request(request), whole, &derived.fixed);
+                (derived, order)
+            }
+        };
         let used = request.used_columns;
         let candidate = Candidate {
             key: KeyRef::Index(position),
@@ -205,9 +205,12 @@ impl<'a, 'e> Candidate<'a, 'e> {
             order,
             derived,
             covering: used.is_some_and(|used| index.covers(table, used.iter().copied())),
+            partial: index.computed.filter.is_some(),
             forbidden: unreadable(request, index)
-                .or_else(|| forbidden(request, KeyRef::Index(position))),
+                .or_else(|| forbidden(request, KeyRef::Index(position)))
+                .or_else(|| view.as_ref()?.forbidden(index, known)),
             merit: Merit::NONE,
+            view,
             order_parts: Cow::Owned(order_parts),
         };
         candidate.judged(request)
@@ -222,7 +225,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
         };
         self.merit = Merit {
             full: self.full(request.table),
-            equal_parts,
+            equal_parts: equal_parts + usize::from(self.partial),
             covering: self.covering,
             ordered: !request.order_by.is_empty() && self.order.ordered,
             range,
@@ -284,8 +287,13 @@ impl<'a, 'e> Candidate<'a, 'e> {
         parts.map(|part| part.column_idx)
     }
 
-    /// Whether spans bound what is read.
+    /// Whether spans bound what is read, or a condition that all entries satisfy.
     pub(super) fn is_bounded(&self) -> bool {
+        self.has_bounds() || self.partial && self.forbidden.is_none()
+    }
+
+    /// Whether spans bound what is read.
+    pub(super) fn has_bounds(&self) -> bool {
         match &self.derived.keys {
             Keys::Nothing | Keys::TooMany(_) => true,
             Keys::Spans(spans) => !spans.iter().any(Span::is_all),
@@ -312,20 +320,7 @@ impl<'a, 'e> Candidate<'a, 'e> {
 
     /// What `self` has that `other` has not, when it is the better one.
     pub(super) fn advantage(&self, other: &Candidate<'_, '_>) -> Advantage {
-        let (a, b) = (&self.merit, &other.merit);
-        if a.full != b.full {
-            Advantage::FullKeys
-        } else if a.equal_parts != b.equal_parts {
-            Advantage::EqualParts
-        } else if a.covering != b.covering {
-            Advantage::Covering
-        } else if a.ordered != b.ordered {
-            Advantage::Order
-        } else if a.range != b.range {
-            Advantage::Range
-        } else {
-            Advantage::Place
-        }
+        self.merit.advantage(&other.merit)
     }
 
     /// The spans that are read.
@@ -353,28 +348,13 @@ impl<'a, 'e> Candidate<'a, 'e> {
     pub(super) fn span_key<'s>(&'s self, table: &'s Table) -> KeyParts<'s> {
         let parts = self.order_parts.get(..self.span_parts_count);
         KeyParts {
-            columns: &table.columns,
+            columns: match &self.view {
+                Some(view) => view.columns(),
+                None => &table.columns,
+            },
             parts: parts.unwrap_or(&self.order_parts),
         }
     }
-}
-
-impl Merit {
-    const NONE: Merit = Merit {
-        full: Full::No,
-        equal_parts: 0,
-        covering: false,
-        ordered: false,
-        range: false,
-        place: Reverse(usize::MAX),
-    };
-}
-
-/// How many leading parts have values in all spans, and whether a range follows in some.
-fn bounded_parts(spans: &[Span]) -> (usize, bool) {
-    let counts = spans.iter().map(|span| span.common_prefix().len());
-    let ranges = spans.iter().any(|span| span.point().is_none());
-    (counts.min().unwrap_or(0), ranges)
 }
 
 /// Why an index cannot be read, whatever the statement says.

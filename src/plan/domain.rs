@@ -215,6 +215,17 @@ impl Domain {
         }
     }
 
+    /// Whether it allows all that `other` allows.
+    pub fn contains(&self, other: &Domain) -> bool {
+        let holds = |inner: &Interval| {
+            self.intervals.iter().any(|outer| {
+                compare_low(outer.low(), inner.low()).is_le()
+                    && compare_high(outer.high(), inner.high()).is_ge()
+            })
+        };
+        other.intervals.iter().all(holds)
+    }
+
     /// The values that any of the domains allows.
     pub fn union(domains: impl IntoIterator<Item = Domain>, ty: &ColumnType) -> Domain {
         let mut all: Vec<Interval> = domains

@@ -1,7 +1,8 @@
 //! From a predicate to the reads that answer it: cuts, spans, access paths, verdicts, EXPLAIN.
 //!
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
-//! answers the commonest shape at once, `candidates` compares the primary key and the indexes,
+//! answers the commonest shape at once, `candidates` compares the primary key and the indexes
+//! (`computed` for those with prefixes, expressions or a condition) by their `merit`,
 //! `doubt` says what to count where that does not tell, `skip` reads keys without their first column,
 //! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
@@ -11,6 +12,7 @@
 pub mod access;
 mod advice;
 mod candidates;
+mod computed;
 pub mod cut;
 pub mod derive;
 pub mod domain;
@@ -18,6 +20,7 @@ pub mod doubt;
 mod ends;
 pub mod explain;
 mod merge;
+mod merit;
 mod order;
 mod paths;
 mod place;

@@ -8,7 +8,7 @@ use super::refusal;
 use super::span::Span;
 use super::text;
 use super::verdict::{End, Path, Permission, Reason, Verdict};
-use crate::catalog::{KeyPart, Table};
+use crate::catalog::{Index, KeyPart, PartSource, Table};
 use crate::codec::key::Direction;
 use crate::sql::bound::KeyRef;
 
@@ -20,9 +20,23 @@ pub(super) fn columns(table: &Table, parts: &[KeyPart]) -> Vec<String> {
         .collect()
 }
 
+/// As [`columns`], of parts of an index.
+pub(super) fn index_columns(table: &Table, index: &Index, parts: &[KeyPart]) -> Vec<String> {
+    let name = |part: &KeyPart| match index.computed_part(table, part.column_idx) {
+        None => text::column_name(table, part.column_idx),
+        Some(computed) => match &computed.source {
+            PartSource::Prefix { column_idx, length } => {
+                format!("{}({length})", text::column_name(table, *column_idx))
+            }
+            PartSource::Expression(text) => format!("({text})"),
+        },
+    };
+    parts.iter().map(name).collect()
+}
+
 /// The path of the primary key, its directions included.
 pub(super) fn primary(table: &Table) -> Path {
-    Path::PrimaryKey(with_directions(table, &table.key))
+    Path::PrimaryKey(with_directions(columns(table, &table.key), &table.key))
 }
 
 /// The path of a key.
@@ -34,14 +48,14 @@ pub(super) fn of_key(table: &Table, key: KeyRef) -> Path {
     match index {
         Some(index) => Path::Index {
             name: index.name.clone(),
-            columns: with_directions(table, &index.parts),
+            columns: with_directions(index_columns(table, index, &index.parts), &index.parts),
         },
         None => primary(table),
     }
 }
 
-fn with_directions(table: &Table, parts: &[KeyPart]) -> Vec<String> {
-    let names = columns(table, parts).into_iter().zip(parts);
+fn with_directions(names: Vec<String>, parts: &[KeyPart]) -> Vec<String> {
+    let names = names.into_iter().zip(parts);
     let with_direction = |(name, part): (String, &KeyPart)| match part.direction {
         Direction::Asc => name,
         Direction::Desc => name + " DESC",
@@ -118,8 +132,11 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
         Access::MultiGet(gets) => of_keys(gets.keys.len()),
         Access::Index(index) => match &index.entries {
             Entries::Keys(keys) => of_keys(keys.len()),
-            Entries::Ranges(_) if candidate.is_bounded() => bounded(request, candidate),
-            Entries::Ranges(_) => Reason::InOrder,
+            Entries::Ranges(_) if candidate.has_bounds() => bounded(request, candidate),
+            Entries::Ranges(_) => match predicate(request, candidate) {
+                Some(predicate) => Reason::Partial { predicate },
+                None => Reason::InOrder,
+            },
         },
         Access::PrefixScan(_) => bounded(request, candidate),
         Access::Ends(_) => Reason::Ends,
@@ -151,14 +168,42 @@ pub(super) fn unfit(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Opt
     (!candidate.is_bounded()).then(|| refusal::first_column(request, &candidate.derived, first))
 }
 
-fn first_column(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<usize> {
+/// The index of a candidate.
+fn index<'t>(table: &'t Table, candidate: &Candidate<'_, '_>) -> Option<&'t Index> {
+    match candidate.key {
+        KeyRef::Primary => None,
+        KeyRef::Index(position) => table.indexes.get(position),
+    }
+}
+
+fn predicate(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<String> {
+    index(request.table, candidate)?.computed.filter.clone()
+}
+
+/// The names of the parts that spans bound.
+fn names(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Vec<String> {
+    let parts = candidate.span_key(request.table).parts;
+    match index(request.table, candidate) {
+        Some(index) => index_columns(request.table, index, parts),
+        None => columns(request.table, parts),
+    }
+}
+
+/// The first part, and its name.
+fn first_column(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Option<(usize, String)> {
     let key = candidate.span_key(request.table);
-    key.parts.first().map(|part| part.column_idx)
+    let part = key.parts.first()?;
+    let column = request.table.columns.get(part.column_idx);
+    let name = match column {
+        Some(column) => column.name.clone(),
+        None => names(request, candidate).into_iter().next()?,
+    };
+    Some((part.column_idx, name))
 }
 
 fn bounded(request: &Request<'_>, candidate: &Candidate<'_, '_>) -> Reason {
     let derived = &candidate.derived;
-    let names = columns(request.table, candidate.span_key(request.table).parts);
+    let names = names(request, candidate);
     // Spans that a limit made wider than even the first column allows are bounded by it.
     let parts_used = derived.parts_used.max(1);
     let is_range = |spans: &[Span]| {

@@ -41,7 +41,10 @@ impl Refusal {
         derived: &Derived<'_>,
         verdicts: &[Verdict],
     ) -> Refusal {
-        let first = request.table.key.first().map(|part| part.column_idx);
+        let first = request.table.key.first().and_then(|part| {
+            let column = request.table.columns.get(part.column_idx)?;
+            Some((part.column_idx, column.name.clone()))
+        });
         let of_primary = |verdict: &&Verdict| matches!(verdict.path, Path::PrimaryKey(_));
         let reason = verdicts.iter().find(of_primary);
         let reason = match reason.map(|verdict| &verdict.reason) {
@@ -113,6 +116,8 @@ impl Refusal {
             | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
+            | Reason::Partial { .. }
+            | Reason::NotImplied { .. }
             | Reason::Ends
             | Reason::United
             | Reason::Ignored
@@ -146,6 +151,8 @@ impl Refusal {
                 | Reason::Skip { .. }
                 | Reason::Worse { .. }
                 | Reason::InOrder
+                | Reason::Partial { .. }
+                | Reason::NotImplied { .. }
                 | Reason::Ends
                 | Reason::United
                 | Reason::NotNeeded
@@ -195,6 +202,8 @@ impl Refusal {
             | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
+            | Reason::Partial { .. }
+            | Reason::NotImplied { .. }
             | Reason::Ends
             | Reason::United
             | Reason::Ignored
@@ -237,14 +246,12 @@ pub(super) fn too_many_keys(count: u64, most: u64) -> Error {
 pub(super) fn first_column(
     request: &Request<'_>,
     derived: &Derived<'_>,
-    column_idx: Option<usize>,
+    first: Option<(usize, String)>,
 ) -> Reason {
     let table = request.table;
-    let Some(column_idx) = column_idx else {
+    let Some((column_idx, column)) = first else {
         return Reason::NotNeeded;
     };
-    let column = table.columns.get(column_idx);
-    let column = column.map_or(String::new(), |column| column.name.clone());
     match obstacle_on(column_idx, derived) {
         Some((condition, obstacle)) => Reason::Blocked {
             column,

@@ -85,6 +85,16 @@ pub enum Reason {
     },
     /// Nothing bounds what is read but LIMIT, and it gives the order.
     InOrder,
+    /// All of a partial index, as the conditions imply its own.
+    Partial {
+        /// The condition of the index, as SQL.
+        predicate: String,
+    },
+    /// A partial index may lack rows that are wanted.
+    NotImplied {
+        /// The condition of the index, as SQL.
+        predicate: String,
+    },
     /// MIN and MAX are the first and the last of its spans.
     Ends,
     /// It bounds a side of an OR, and other keys the other sides.
@@ -240,6 +250,11 @@ impl fmt::Display for Reason {
             ),
             Reason::Worse { than, because } => write!(f, "would do, but {than} {because}"),
             Reason::InOrder => f.write_str("gives the order, and LIMIT bounds what is read"),
+            Reason::Partial { predicate } => write!(f, "has just the rows WHERE {predicate}"),
+            Reason::NotImplied { predicate } => write!(
+                f,
+                "has just the rows WHERE {predicate}, which the conditions do not imply"
+            ),
             Reason::Ends => f.write_str("has what is asked for at the ends of its spans"),
             Reason::United => f.write_str("bounds a side of the OR; the rows are united"),
             Reason::Ignored => f.write_str("ignored by a hint"),
@@ -276,12 +291,14 @@ impl Reason {
             | Reason::Skip { .. }
             | Reason::Worse { .. }
             | Reason::InOrder
+            | Reason::Partial { .. }
             | Reason::Ends
             | Reason::United => true,
             Reason::Contradiction
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }
             | Reason::Blocked { .. }
+            | Reason::NotImplied { .. }
             | Reason::Ignored
             | Reason::NotNamed
             | Reason::Unreadable(_)

@@ -21,7 +21,8 @@ const DEFINITIONS: [&str; 4] = [
      location VARCHAR(20), PRIMARY KEY (channel, id, ts))",
     "CREATE TABLE t (a INT, b INT UNSIGNED, c VARCHAR(10), d DATETIME(3), x INT, y TEXT, \
      z DECIMAL(10,2), PRIMARY KEY (a, b DESC, c, d DESC), KEY tx (x, c DESC), UNIQUE KEY tz (z, a) \
-     INCLUDE (y))",
+     INCLUDE (y), KEY ty (y(3) DESC, x), KEY te ((a + b), (LOWER(c))), KEY tp (x) WHERE c = 'a' AND \
+     x > 3)",
     "CREATE TABLE u (id BIGINT AUTO_INCREMENT PRIMARY KEY, bo BOOLEAN, ti TINYINT UNSIGNED, \
      f FLOAT, g DOUBLE, n DECIMAL(38,30), ch CHAR(4) NOT NULL DEFAULT 'x', bi BINARY(4), \
      vb VARBINARY(8), bl BLOB, da DATE, tm TIME(6), dt DATETIME DEFAULT CURRENT_TIMESTAMP ON \

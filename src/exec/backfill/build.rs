@@ -92,7 +92,7 @@ impl<'a> Build<'a> {
     async fn step(&mut self) -> Result<bool> {
         let (table, position) = self.job.definition(self.backfill)?;
         let index = table.indexes.get(position).ok_or_else(|| self.job.gone())?;
-        let maker = Maker::new(&table, index);
+        let maker = Maker::new(&table, index)?;
         let snapshot = self.backfill.engine.snapshot();
         let mut scan = Scan::new(
             maker.rows_space(),
@@ -157,21 +157,27 @@ impl<'a> Build<'a> {
 /// 1062 for two rows with the same values in a unique index.
 async fn put_entries(
     maker: &Maker<'_>,
-    made: Vec<Made>,
+    made: Vec<Option<Made>>,
     (snapshot, page): (&dyn Snapshot, &Page),
     writes: &mut WriteSet,
 ) -> Result<()> {
     let space = maker.entries_space();
     if !maker.index.unique {
-        for Made { entry, .. } in made {
+        for Made { entry, .. } in made.into_iter().flatten() {
             writes.put(space, entry.key, entry.value);
         }
         return Ok(());
     }
-    let keys: Vec<Key> = made.iter().map(|made| made.entry.key.clone()).collect();
+    let with_rows = made.into_iter().zip(page.iter());
+    let made = with_rows.filter_map(|(made, (row_key, _))| Some((made?, row_key)));
+    let made: Vec<(Made, &[u8])> = made.collect();
+    let keys: Vec<Key> = made
+        .iter()
+        .map(|(made, _)| made.entry.key.clone())
+        .collect();
     let found = snapshot.multi_get(space, &keys).await?;
     let mut seen = HashSet::with_capacity(keys.len());
-    for ((made, found), (row_key, _)) in made.into_iter().zip(found).zip(page.iter()) {
+    for ((made, row_key), found) in made.into_iter().zip(found) {
         let Made {
             entry,
             is_exclusive,

@@ -8,6 +8,7 @@ use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::row::{KEY_BYTES_MAX, KEY_COLUMN_BYTES_MAX};
 use crate::index::{self, Entry};
 use crate::kv::{Page, Space};
+use crate::sql::computed;
 use crate::types::Value;
 
 /// Makes the entries of one index.
@@ -27,18 +28,15 @@ pub(crate) struct Made {
 }
 
 impl<'t> Maker<'t> {
-    pub(crate) fn new(table: &'t Table, index: &'t Index) -> Maker<'t> {
-        let parts = index.parts.iter().chain(&table.key);
-        let mut columns: Vec<usize> = parts.map(|part| part.column_idx).collect();
-        columns.extend(index.included(table));
-        columns.sort_unstable();
-        columns.dedup();
-        Maker {
+    /// # Errors
+    /// 1712 for a definition whose expressions cannot be read.
+    pub(crate) fn new(table: &'t Table, index: &'t Index) -> Result<Maker<'t>> {
+        Ok(Maker {
             table,
             index,
             layout: Layout::of(table),
-            columns,
-        }
+            columns: computed::columns_needed(table, index)?,
+        })
     }
 
     /// The space of the table.
@@ -51,11 +49,12 @@ impl<'t> Maker<'t> {
         index::space(self.index)
     }
 
-    /// The entries of all rows of a page, in their order.
+    /// The entries of all rows of a page, in their order; `None` for a row that has none.
     ///
     /// # Errors
-    /// 1712 for a damaged row, 1071 for one whose values are too long for the index.
-    pub(crate) fn of_page(&self, page: &Page) -> Result<Vec<Made>> {
+    /// 1712 for a damaged row, 1071 for one whose values are too long for the index; what an
+    /// expression makes of its values.
+    pub(crate) fn of_page(&self, page: &Page) -> Result<Vec<Option<Made>>> {
         let mut values = vec![Value::Null; self.table.columns.len()];
         let mut made = Vec::with_capacity(page.len());
         for (key, value) in page.iter() {
@@ -69,10 +68,19 @@ impl<'t> Maker<'t> {
     ///
     /// # Errors
     /// As [`Maker::of_page`].
-    pub(crate) fn of_row(&self, (key, value): (&[u8], &[u8])) -> Result<Made> {
+    pub(crate) fn of_row(&self, (key, value): (&[u8], &[u8])) -> Result<Option<Made>> {
         let mut values = vec![Value::Null; self.table.columns.len()];
         self.fill(&mut values, (key, value))?;
         self.made(key, &values)
+    }
+
+    /// Whether a row has an entry with this key.
+    ///
+    /// # Errors
+    /// As [`Maker::of_page`].
+    pub(crate) fn has_entry(&self, row: (&[u8], &[u8]), entry_key: &[u8]) -> Result<bool> {
+        let made = self.of_row(row)?;
+        Ok(made.is_some_and(|made| made.entry.key == entry_key))
     }
 
     fn fill<'p>(
@@ -89,7 +97,11 @@ impl<'t> Maker<'t> {
         Ok(())
     }
 
-    fn made(&self, key: &[u8], values: &[Value<'_>]) -> Result<Made> {
+    fn made(&self, key: &[u8], values: &[Value<'_>]) -> Result<Option<Made>> {
+        let Some(values) = computed::image(self.table, self.index, values)? else {
+            return Ok(None);
+        };
+        let values: &[Value<'_>] = &values;
         self.check_lengths(key, values)?;
         let entry = index::entry(self.table, self.index, values)?;
         if KEY_BYTES_MAX < entry.key.len() {
@@ -102,10 +114,10 @@ impl<'t> Maker<'t> {
             );
             return Err(Error::new(Code::KeyTooLong, text));
         }
-        Ok(Made {
+        Ok(Some(Made {
             entry,
             is_exclusive: self.index.unique && !index::entry::has_null(self.index, values),
-        })
+        }))
     }
 
     fn check_lengths(&self, key: &[u8], values: &[Value<'_>]) -> Result<()> {
@@ -115,7 +127,7 @@ impl<'t> Maker<'t> {
             if bytes <= KEY_COLUMN_BYTES_MAX {
                 continue;
             }
-            let column = self.table.columns.get(part.column_idx);
+            let column = self.index.column(self.table, part.column_idx);
             let text = format!(
                 "Specified key was too long: column '{}' is {bytes} bytes in row {}, max key \
                  length is {KEY_COLUMN_BYTES_MAX} bytes",
@@ -145,7 +157,7 @@ impl<'t> Maker<'t> {
         let mut rest = entry_key;
         let mut texts = Vec::new();
         for part in &self.index.parts {
-            let Some(column) = self.table.columns.get(part.column_idx) else {
+            let Some(column) = self.index.column(self.table, part.column_idx) else {
                 break;
             };
             match crate::codec::key::decode_part(rest, &column.ty, part.direction) {

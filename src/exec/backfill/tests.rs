@@ -191,3 +191,45 @@ async fn values_too_long_for_a_key_end_a_build() {
     assert!(error.message().contains("2049 bytes in row /1"), "{error}");
     assert_eq!(server.table("t").indexes.len(), 0);
 }
+
+#[tokio::test]
+async fn a_build_enters_what_the_index_computes() {
+    let server = filled(3000).await;
+    let indexes = [
+        ("CREATE INDEX i ON t (c(2), b)", 3000),
+        (
+            "CREATE INDEX j ON t ((b * 2) DESC) INCLUDE (c) WHERE c = 'c1'",
+            231,
+        ),
+        (
+            "CREATE UNIQUE INDEX k ON t ((a + b)) WHERE a < 50 AND b IS NOT NULL",
+            50,
+        ),
+    ];
+    for (sql, expected) in indexes {
+        server.run(sql).await.unwrap();
+        let name = sql
+            .split(" INDEX ")
+            .nth(1)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap();
+        assert_eq!(entries(&server, name).await.len(), expected, "{sql}");
+    }
+    assert_eq!(server.check("t").await, ["status OK"]);
+    for (sql, message) in [
+        (
+            "CREATE UNIQUE INDEX l ON t (c(1))",
+            "Duplicate entry 'c' for key 't.l'",
+        ),
+        (
+            "CREATE INDEX l ON t ((a * 9223372036854775807))",
+            "BIGINT value is out of range in '($1 * 9223372036854775807)'",
+        ),
+    ] {
+        let error = server.run(sql).await.unwrap_err();
+        assert_eq!(error.message(), message);
+        assert_eq!(server.table("t").indexes.len(), 3);
+    }
+}

@@ -20,7 +20,7 @@ use super::backfill::rows::Maker;
 use super::cancel::CancelToken;
 use crate::catalog::{Index, IndexState, Table};
 use crate::error::Result;
-use crate::index;
+use crate::index::{self, Entry};
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
 
 /// Differences of one index that are described; the others are counted.
@@ -93,7 +93,7 @@ impl Checker<'_> {
                     let side = Side {
                         checker: self,
                         snapshot: snapshot.as_ref(),
-                        maker: Maker::new(table, index),
+                        maker: Maker::new(table, index)?,
                     };
                     side.compare_rows(&mut finding).await?;
                     side.compare_entries(&mut finding).await?;
@@ -149,13 +149,15 @@ impl Side<'_> {
         loop {
             self.snapshot.scan(&scan, &mut page).await?;
             let made = maker.of_page(&page)?;
-            let keys: Vec<Key> = made.iter().map(|made| made.entry.key.clone()).collect();
+            let rows = page.iter().zip(made);
+            let made = rows.filter_map(|((row_key, _), made)| Some((row_key, made?.entry)));
+            let made: Vec<(&[u8], Entry)> = made.collect();
+            let keys: Vec<Key> = made.iter().map(|(_, entry)| entry.key.clone()).collect();
             let found = self
                 .snapshot
                 .multi_get(maker.entries_space(), &keys)
                 .await?;
-            for ((row_key, _), (made, found)) in page.iter().zip(made.iter().zip(found)) {
-                let entry = &made.entry;
+            for ((row_key, entry), found) in made.iter().zip(found) {
                 let what = match found.as_deref() {
                     Some(value) if value == entry.value.as_slice() => continue,
                     Some(value) => self.other_owner(row_key, (&entry.key, value)),
@@ -202,7 +204,7 @@ impl Side<'_> {
             for (((entry_key, _), owner), row) in page.iter().zip(&owners).zip(rows) {
                 let text = || maker.entry_text(entry_key);
                 let what = match &row {
-                    Some(row) if maker.of_row((owner, row))?.entry.key == entry_key => continue,
+                    Some(row) if maker.has_entry((owner, row), entry_key)? => continue,
                     Some(_) => {
                         let row = maker.row_text(owner);
                         format!("the entry {} is not that of its row {row}", text())

@@ -38,7 +38,10 @@ impl Side<'_> {
         let Some(row) = snapshot.get(maker.rows_space(), row_key).await? else {
             return Ok(Look::Fine);
         };
-        let entry = maker.of_row((row_key, &row))?.entry;
+        let Some(made) = maker.of_row((row_key, &row))? else {
+            return Ok(Look::Fine);
+        };
+        let entry = made.entry;
         let found = snapshot.get(maker.entries_space(), &entry.key).await?;
         if let Some(value) = found {
             if value.as_ref() == entry.value.as_slice() {
@@ -48,7 +51,7 @@ impl Side<'_> {
             let owner = index::primary_key(maker.table, maker.index, pair).unwrap_or_default();
             if owner != row_key
                 && let Some(other) = snapshot.get(maker.rows_space(), &owner).await?
-                && maker.of_row((&owner, &other))?.entry.key == entry.key
+                && maker.has_entry((&owner, &other), &entry.key)?
             {
                 return Ok(Look::Hopeless);
             }
@@ -83,7 +86,7 @@ impl Side<'_> {
         let owner = index::primary_key(maker.table, maker.index, (entry_key, &value));
         let owner = owner.unwrap_or_default();
         if let Some(row) = snapshot.get(maker.rows_space(), &owner).await?
-            && maker.of_row((&owner, &row))?.entry.key == entry_key
+            && maker.has_entry((&owner, &row), entry_key)?
         {
             return Ok(Look::Fine);
         }

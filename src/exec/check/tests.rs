@@ -203,3 +203,38 @@ async fn what_cannot_be_compared_is_said() {
     let error = server.run("CREATE INDEX j ON t (c)").await.unwrap_err();
     assert_eq!(error.code(), Code::StorageCorrupt);
 }
+
+#[tokio::test]
+async fn entries_of_prefixes_expressions_and_some_rows_are_mended() {
+    let server = server().await;
+    for sql in [
+        "CREATE INDEX p ON t (c(1), (b + 1)) WHERE b < 40",
+        "CREATE UNIQUE INDEX e ON t ((b * 2)) WHERE c IS NOT NULL",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    let (p, e) = (space(&server, "p"), space(&server, "e"));
+    let (of_p, of_e) = (server.rows_of(p).await, server.rows_of(e).await);
+    // Rows 3 and 4 have no entry in p, row 4 has none in e.
+    assert_eq!((of_p.len(), of_e.len()), (2, 3));
+    write(&server, |writes| {
+        writes.delete(p, of_p[0].0.clone());
+        writes.put(e, vec![0x19, 0x50], of_e[1].1.clone());
+    })
+    .await;
+    let told = mended(&server).await;
+    assert_eq!(
+        told[..5],
+        [
+            "warning index p: row /1 has no entry",
+            "warning index p: 1 differences",
+            "warning index e: the entry /80 is not that of its row /1",
+            "warning index e: 1 differences",
+            "error Corrupt",
+        ]
+    );
+    assert_eq!(
+        (server.rows_of(p).await, server.rows_of(e).await),
+        (of_p, of_e)
+    );
+}

@@ -1,12 +1,18 @@
 //! Secondary indexes: from their text to their definition, with MySQL's checks. Building one is
 //! [`crate::exec::backfill`]'s.
 
+use std::sync::Arc;
+
 use super::{KEY_COLUMNS_MAX, OPTIONS_KEPT, check_identifier};
-use crate::catalog::{Column, Include, Index, IndexId, IndexState, KeyPart, Table};
+use crate::catalog::computed::prefix_type;
+use crate::catalog::{
+    Column, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart, PartSource, Table,
+};
 use crate::codec::key::Direction;
 use crate::error::{Code, Error, Result};
 use crate::exec::write::row::KEY_COLUMN_BYTES_MAX;
 use crate::sql::ast;
+use crate::sql::computed::define;
 use crate::sql::context::{EvalContext, WarningLevel};
 use crate::types::ColumnType;
 
@@ -27,7 +33,17 @@ const CHAR_BYTES_MAX: usize = 4;
 pub fn define_index(table: &Table, index: &ast::IndexDef, ctx: &EvalContext) -> Result<Index> {
     let unique = refuse(index)?;
     check_options(index, ctx)?;
-    let parts = define_parts(table, &index.parts)?;
+    let declared_name = index.name.as_deref().unwrap_or_default();
+    let mut definer = Definer {
+        table,
+        shared: None,
+        index_name: declared_name,
+        ctx,
+        computed: Computed::default(),
+    };
+    let parts = definer.parts(&index.parts)?;
+    definer.filter(index.filter.as_ref())?;
+    let computed = definer.computed;
     let name = match &index.name {
         Some(name) => {
             check_name(name)?;
@@ -36,19 +52,20 @@ pub fn define_index(table: &Table, index: &ast::IndexDef, ctx: &EvalContext) -> 
             }
             name.clone()
         }
-        None => default_name(table, &parts),
+        None => default_name((table, &computed), &parts),
     };
-    let defined = Index {
+    let made = Index {
         id: IndexId::NEW,
         name,
         unique,
         parts,
+        computed,
         include: define_include(table, &index.include)?,
         state: IndexState::Active,
         comment: index.comment.clone(),
     };
-    warn_of_length(table, &defined, ctx);
-    Ok(defined)
+    warn_of_length(table, &made, ctx);
+    Ok(made)
 }
 
 /// Error 1061.
@@ -79,9 +96,6 @@ fn refuse(index: &ast::IndexDef) -> Result<bool> {
     {
         return Err(Error::unsupported(format!("USING {method}")));
     }
-    if index.filter.is_some() {
-        return Err(Error::unsupported("a partial index (WHERE)"));
-    }
     match index.kind {
         ast::IndexKind::Plain => Ok(false),
         ast::IndexKind::Unique => Ok(true),
@@ -111,37 +125,123 @@ fn check_options(index: &ast::IndexDef, ctx: &EvalContext) -> Result<()> {
     Ok(())
 }
 
-fn define_parts(table: &Table, declared: &[ast::KeyPart]) -> Result<Vec<KeyPart>> {
-    if KEY_COLUMNS_MAX < declared.len() {
-        let text = format!(
-            "Too many key parts specified; max {KEY_COLUMNS_MAX} parts allowed, {} given",
-            declared.len()
-        );
-        return Err(Error::new(Code::TooManyKeyParts, text));
-    }
-    let mut parts: Vec<KeyPart> = Vec::with_capacity(declared.len());
-    for part in declared {
-        let name = match &part.source {
-            ast::KeyPartSource::Column(name) => name,
-            ast::KeyPartSource::Prefix(name, length) => {
-                let what = format!("a prefix part in an index: {name}({length})");
-                return Err(Error::unsupported(what));
-            }
-            ast::KeyPartSource::Expression(_) => {
-                return Err(Error::unsupported("an expression part in an index"));
-            }
-        };
-        let (column_idx, column) = visible_column(table, name)?;
-        if parts.iter().any(|part| part.column_idx == column_idx) {
-            return Err(duplicate_column(name));
+/// The parts of an index while it is defined.
+struct Definer<'a> {
+    table: &'a Table,
+    /// The table as binding wants it.
+    shared: Option<Arc<Table>>,
+    index_name: &'a str,
+    ctx: &'a EvalContext,
+    computed: Computed,
+}
+
+impl Definer<'_> {
+    fn parts(&mut self, declared: &[ast::KeyPart]) -> Result<Vec<KeyPart>> {
+        if KEY_COLUMNS_MAX < declared.len() {
+            let text = format!(
+                "Too many key parts specified; max {KEY_COLUMNS_MAX} parts allowed, {} given",
+                declared.len()
+            );
+            return Err(Error::new(Code::TooManyKeyParts, text));
         }
-        check_type(column)?;
-        parts.push(KeyPart {
-            column_idx,
-            direction: Direction::of(part.descending),
-        });
+        let mut parts: Vec<KeyPart> = Vec::with_capacity(declared.len());
+        let mut columns = Vec::with_capacity(declared.len());
+        for part in declared {
+            let column_idx = match &part.source {
+                ast::KeyPartSource::Column(name) => self.column(name, &mut columns)?,
+                ast::KeyPartSource::Prefix(name, length) => {
+                    self.prefix((name, *length), &mut columns)?
+                }
+                ast::KeyPartSource::Function(_) => {
+                    let text = "an expression in an index stands in parentheses of its own: \
+                                CREATE INDEX i ON t ((lower(c)))";
+                    return Err(Error::new(Code::Parse, text));
+                }
+                ast::KeyPartSource::Expression(expr) => {
+                    let shared = self.shared();
+                    let part = define::part((&shared, self.index_name), expr, self.ctx)?;
+                    self.add(part)
+                }
+            };
+            parts.push(KeyPart {
+                column_idx,
+                direction: Direction::of(part.descending),
+            });
+        }
+        Ok(parts)
     }
-    Ok(parts)
+
+    fn filter(&mut self, declared: Option<&ast::Expr>) -> Result<()> {
+        if let Some(expr) = declared {
+            let shared = self.shared();
+            let filter = define::filter((&shared, self.index_name), expr, self.ctx)?;
+            self.computed.filter = Some(filter);
+        }
+        Ok(())
+    }
+
+    fn shared(&mut self) -> Arc<Table> {
+        let shared = self
+            .shared
+            .get_or_insert_with(|| Arc::new(self.table.clone()));
+        Arc::clone(shared)
+    }
+
+    /// The position that means a new computed part.
+    fn add(&mut self, part: ComputedPart) -> usize {
+        self.computed.parts.push(part);
+        self.table.columns.len() + self.computed.parts.len() - 1
+    }
+
+    fn column(&self, name: &str, columns: &mut Vec<usize>) -> Result<usize> {
+        let (column_idx, column) = once(self.table, name, columns)?;
+        check_type(column)?;
+        Ok(column_idx)
+    }
+
+    /// `c(n)`: the column itself when no value is longer.
+    fn prefix(&mut self, (name, length): (&str, u32), columns: &mut Vec<usize>) -> Result<usize> {
+        let (column_idx, column) = once(self.table, name, columns)?;
+        let Some((_, length_max)) = prefix_type(&column.ty, length) else {
+            if column.ty == ColumnType::Json {
+                check_type(column)?;
+            }
+            return Err(wrong_prefix(name, "is no string"));
+        };
+        if length == 0 {
+            let text = format!("Key part '{name}' length cannot be 0");
+            return Err(Error::new(Code::PrefixKeyZero, text));
+        }
+        if let Some(max) = length_max.filter(|max| *max < length) {
+            return Err(wrong_prefix(
+                name,
+                &format!("has {max} at most, not {length}"),
+            ));
+        }
+        match ComputedPart::prefix((column_idx, column), length) {
+            Some(part) => Ok(self.add(part)),
+            None => Ok(column_idx),
+        }
+    }
+}
+
+/// A column that is not among the parts yet.
+fn once<'t>(table: &'t Table, name: &str, columns: &mut Vec<usize>) -> Result<(usize, &'t Column)> {
+    let (column_idx, column) = visible_column(table, name)?;
+    if columns.contains(&column_idx) {
+        return Err(duplicate_column(name));
+    }
+    columns.push(column_idx);
+    Ok((column_idx, column))
+}
+
+fn wrong_prefix(name: &str, why: &str) -> Error {
+    let text = format!(
+        "Incorrect prefix key; the used key part isn't a string, the used length is longer than \
+         the key part, or the storage engine doesn't support unique prefix keys: column '{name}' \
+         {why}"
+    );
+    Error::new(Code::WrongPrefixKey, text)
 }
 
 fn visible_column<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column)> {
@@ -174,9 +274,9 @@ fn check_type(column: &Column) -> Result<()> {
         }
         ColumnType::Text(_) | ColumnType::Blob(_) => {
             let text = format!(
-                "BLOB/TEXT column '{}' used in key specification without a key length: use \
-                 VARCHAR or VARBINARY",
-                column.name
+                "BLOB/TEXT column '{}' used in key specification without a key length: give one, \
+                 as in {}(100), or use VARCHAR or VARBINARY",
+                column.name, column.name
             );
             Err(Error::new(Code::BlobKeyWithoutLength, text))
         }
@@ -202,11 +302,16 @@ fn define_include(table: &Table, include: &ast::Include) -> Result<Include> {
 }
 
 /// MySQL's name for an index without one: the first column's, then with `_2`, `_3`, …
-fn default_name(table: &Table, parts: &[KeyPart]) -> String {
-    let first = parts
-        .first()
-        .and_then(|part| table.columns.get(part.column_idx));
-    let base = first.map_or("key", |column| column.name.as_str());
+fn default_name((table, computed): (&Table, &Computed), parts: &[KeyPart]) -> String {
+    let first = parts.first().map_or(0, |part| part.column_idx);
+    let base = match first.checked_sub(table.columns.len()) {
+        None => table.columns.get(first).map(|column| &column.name),
+        Some(at) => computed.parts.get(at).and_then(|part| match part.source {
+            PartSource::Prefix { .. } => Some(&part.column.name),
+            PartSource::Expression(_) => None,
+        }),
+    };
+    let base = base.map_or("functional_index", String::as_str);
     let is_free = |name: &String| {
         table.index_position(name).is_none() && !name.eq_ignore_ascii_case("PRIMARY")
     };
@@ -225,7 +330,7 @@ fn default_name(table: &Table, parts: &[KeyPart]) -> String {
 )]
 fn warn_of_length(table: &Table, index: &Index, ctx: &EvalContext) {
     for part in &index.parts {
-        let Some(column) = table.columns.get(part.column_idx) else {
+        let Some(column) = index.column(table, part.column_idx) else {
             continue;
         };
         let (length, unit_bytes) = match &column.ty {

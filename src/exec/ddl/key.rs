@@ -30,8 +30,13 @@ pub(super) fn define_key(
             ast::KeyPartSource::Prefix(..) => {
                 return Err(Error::unsupported("a prefix part in a primary key"));
             }
-            ast::KeyPartSource::Expression(_) => {
+            ast::KeyPartSource::Function(_) => {
                 return Err(Error::unsupported("an expression part in a primary key"));
+            }
+            ast::KeyPartSource::Expression(_) => {
+                let text = "The primary key cannot be an expression index: use a column, and an \
+                            index on the expression";
+                return Err(Error::new(Code::ExpressionPrimaryKey, text));
             }
         };
         let column_idx = table.column_idx(name).ok_or_else(|| {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{Env, duplicate_entry, row, space};
+use super::{Env, duplicate_entry, entries, row, space};
 use crate::catalog::{Index, IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
@@ -68,11 +68,8 @@ impl<'a> Changer<'a> {
         new: Option<&[Value<'_>]>,
     ) -> Result<()> {
         let value = new.map(|new| row::value(self.table, new)).transpose()?;
-        let mut changes = index::changes(self.table, old, new)?;
+        let mut changes = entries::changes(self.table, old, new)?;
         for change in &mut changes {
-            if let (Some(index), Some(new), Some(entry)) = (self.index(change), new, &change.put) {
-                row::check_entry(self.table, index, (new, entry))?;
-            }
             self.check(key, change).await?;
         }
         for change in &mut changes {
@@ -99,13 +96,12 @@ impl<'a> Changer<'a> {
     /// As [`Changer::change`], for rows of this statement.
     pub(super) fn put_new(&mut self, key: Key, new: &[Value<'_>]) -> Result<()> {
         let value = row::value(self.table, new)?;
-        let changes = index::changes(self.table, None, Some(new))?;
+        let changes = entries::changes(self.table, None, Some(new))?;
         self.put_absent(space(self.table), key, value)?;
         for change in changes {
             let Some((index, entry)) = self.index(&change).zip(change.put) else {
                 continue;
             };
-            row::check_entry(self.table, index, (new, &entry))?;
             let space = index::space(index);
             if change.must_be_absent {
                 self.put_absent(space, entry.key, entry.value)?;
@@ -225,8 +221,9 @@ impl<'a> Changer<'a> {
         let mut keys = Vec::new();
         for index in self.table.indexes.iter().filter(|index| index.unique) {
             for (old, new) in rows.clone().filter(|_| index.state.is_written()) {
-                let new = index::unique_key(self.table, index, new)?;
-                if new.is_some() && new != index::unique_key(self.table, index, old)? {
+                let new = entries::unique_key(self.table, index, new)?;
+                let old = || entries::unique_key(self.table, index, old).unwrap_or_default();
+                if new.is_some() && new != old() {
                     keys.extend(new.map(|key| (index::space(index), key)));
                 }
             }
@@ -250,7 +247,7 @@ impl<'a> Changer<'a> {
             .iter()
             .filter(|index| index.state.is_written())
         {
-            let Some(entry_key) = index::unique_key(table, index, values)? else {
+            let Some(entry_key) = entries::unique_key(table, index, values)? else {
                 continue;
             };
             match self.owner(index, &entry_key).await? {

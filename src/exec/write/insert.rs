@@ -21,7 +21,7 @@ use bytes::Bytes;
 
 use super::changer::Changer;
 use super::row::{self, Stored};
-use super::{Env, Outcome, duplicate_entry, space, warn_of};
+use super::{Env, Outcome, duplicate_entry, entries, space, warn_of};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
@@ -194,7 +194,7 @@ impl<'a> Inserter<'a> {
         for index in &self.table().indexes {
             if index.unique && index.state.is_written() {
                 for row in rows {
-                    let key = index::unique_key(self.table(), index, &row.values)?;
+                    let key = entries::unique_key(self.table(), index, &row.values)?;
                     keys.extend(key.map(|key| (index::space(index), key)));
                 }
             }

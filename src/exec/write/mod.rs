@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod changer;
+pub mod entries;
 pub mod insert;
 pub mod row;
 
@@ -205,9 +206,13 @@ pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
         Some(index) => (index.name.as_str(), &index.parts),
         None => ("PRIMARY", &table.key),
     };
+    let column = |column_idx| match index {
+        Some(index) => index.column(table, column_idx),
+        None => table.columns.get(column_idx),
+    };
     let parts = parts
         .iter()
-        .filter_map(|part| Some((&table.columns.get(part.column_idx)?.ty, part.direction)));
+        .filter_map(|part| Some((&column(part.column_idx)?.ty, part.direction)));
     let values = match keyspace::decode_row_key(key, parts) {
         Ok(values) => values,
         Err(corrupt) => return corrupt.into(),

@@ -254,7 +254,7 @@ fn check_key(key: &[u8]) -> Result<()> {
     Err(Error::new(Code::KeyTooLong, text))
 }
 
-/// Checks the limits of a key for the entry of a row with these values.
+/// Checks the limits of a key for the entry of a row with these values, as the index sees them.
 ///
 /// # Errors
 /// 1071 when an indexed value or the whole is too long.
@@ -265,7 +265,7 @@ pub fn check_entry(
 ) -> Result<()> {
     for part in &index.parts {
         if let (Some(column), Some(value)) = (
-            table.columns.get(part.column_idx),
+            index.column(table, part.column_idx),
             values.get(part.column_idx),
         ) {
             check_key_part(column, value)?;

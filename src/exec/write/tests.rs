@@ -5,8 +5,8 @@
 //! rows by their columns, and `locked` marks a key that a transaction or statement holds at that
 //! moment. Ids that the server makes are random: they are shown as `#1`, `#2` in order of
 //! appearance; the present is shown as `now`. A line `# indexes …` gives the table indexes, before
-//! it has rows: `[UNIQUE] name (column [DESC], …) [INCLUDE (column, …) | INCLUDE ALL] [STATE]`, with
-//! `;` between them, or `none`.
+//! it has rows: `[UNIQUE] name (column [DESC], …) …` as in CREATE INDEX, and `[STATE]`, with `;` between
+//! them, or `none`.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "most values are shown as they are"
@@ -226,9 +226,13 @@ impl Shown {
             Some(position) => table.indexes[position].entry_parts(&table),
             None => table.key.clone(),
         };
+        let column = |column_idx| match index_position {
+            Some(position) => table.indexes[position].column(&table, column_idx),
+            None => table.columns.get(column_idx),
+        };
         let types: Vec<_> = parts
             .iter()
-            .map(|part| (&table.columns[part.column_idx].ty, part.direction))
+            .map(|part| (&column(part.column_idx).unwrap().ty, part.direction))
             .collect();
         for rest_bytes in 0..=key.len() {
             let (start, rest) = key.split_at(key.len() - rest_bytes);

@@ -1,10 +1,14 @@
 //! Entries are as `codec/FORMAT.md` says, lead back to their rows, and collide only where they must.
 
 use super::*;
-use crate::catalog::{Column, ColumnDefault, Include, IndexId, IndexState, TableId};
+use crate::catalog::{Column, ColumnDefault, Computed, Include, IndexId, IndexState, TableId};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::codec::test_values::{hex, parse_type, unhex};
+use crate::exec::ddl::index::define_index;
+use crate::plan::testing;
+use crate::sql::ast::Statement;
+use crate::sql::computed;
 use crate::types::ColumnType;
 use crate::types::column_type::IntWidth;
 
@@ -47,6 +51,7 @@ fn index(parts: &[(usize, bool)], unique: bool) -> Index {
         name: "i".to_owned(),
         unique,
         parts: parts.iter().map(part).collect(),
+        computed: Computed::default(),
         include: Include::All,
         state: IndexState::Active,
         comment: String::new(),
@@ -60,7 +65,7 @@ fn row(values: [Option<i64>; 4]) -> Vec<Value<'static>> {
 
 fn row_key(table: &Table, values: &[Value<'_>]) -> Key {
     let mut key = Vec::new();
-    push_parts(&mut key, table, &table.key, values).unwrap();
+    push_parts(&mut key, (table, &index(&[], false)), &table.key, values).unwrap();
     key
 }
 
@@ -110,36 +115,20 @@ fn only_equal_values_without_null_collide_in_a_unique_index() {
 
 const FORMAT: &str = include_str!("../../codec/FORMAT.md");
 
-fn column_idx(name: &str) -> usize {
-    ["a", "b", "c", "d"]
-        .iter()
-        .position(|column| *column == name)
-        .unwrap()
-}
-
-/// An index as a vector gives it: `UNIQUE (c DESC, a) INCLUDE (d)`.
-fn parse_index(text: &str) -> Index {
-    let (unique, text) = match text.strip_prefix("UNIQUE ") {
-        Some(rest) => (true, rest),
-        None => (false, text),
+/// An index as a vector gives it: `UNIQUE (c DESC, a(2)) INCLUDE (d)`.
+fn parse_index(table: &Table, text: &str) -> Index {
+    let unique = text.strip_prefix("UNIQUE ");
+    let kind = if unique.is_some() { "UNIQUE " } else { "" };
+    let sql = format!("CREATE {kind}INDEX i ON t {}", unique.unwrap_or(text));
+    let Statement::CreateIndex(create) = testing::statement(&sql) else {
+        panic!("{sql}")
     };
-    let (parts, include) = text.trim_start_matches('(').split_once(')').unwrap();
-    let parts: Vec<(usize, bool)> = parts
-        .split(", ")
-        .map(|part| match part.strip_suffix(" DESC") {
-            Some(name) => (column_idx(name), true),
-            None => (column_idx(part), false),
-        })
-        .collect();
-    let include = include.trim_matches(|letter| " INCLUDE()".contains(letter));
-    let include = match include {
-        "" => Include::None,
-        names => Include::Columns(names.split(", ").map(column_idx).collect()),
-    };
-    Index {
-        include,
-        ..index(&parts, unique)
-    }
+    define_index(
+        table,
+        &create.index,
+        &testing::context("+00:00", Vec::new()),
+    )
+    .unwrap()
 }
 
 fn parse_value(text: &str) -> Value<'_> {
@@ -158,12 +147,15 @@ fn entry_vectors_hold() {
     let block = block.split("```").next().unwrap();
     let mut differences = Vec::new();
     for line in block.lines() {
-        let [described, row, key, value, row_key] = line.split(" | ").collect::<Vec<_>>()[..]
-        else {
-            panic!("{line}")
+        let fields: Vec<&str> = line.split(" | ").collect();
+        let index = parse_index(&table, fields[0]);
+        let values: Vec<Value<'_>> = fields[1].split(", ").map(parse_value).collect();
+        let image = computed::image(&table, &index, &values).unwrap();
+        let [described, row, key, value, row_key] = fields[..] else {
+            assert!(image.is_none() && fields[2..] == ["none"], "{line}");
+            continue;
         };
-        let index = parse_index(described);
-        let values: Vec<Value<'_>> = row.split(", ").map(parse_value).collect();
+        let values = image.expect("an entry");
         let said = [key, value, row_key].map(|bytes| hex(&unhex(bytes)));
         let entry = entry(&table, &index, &values).unwrap();
         let owner = primary_key(&table, &index, (&entry.key, &entry.value)).unwrap();

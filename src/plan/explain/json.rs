@@ -158,7 +158,10 @@ fn key_members(source: &Source<'_>, members: &mut Members) {
         members.push(("key", Json::text(key)));
         return;
     }
-    let used = paths::columns(source.table, &source.used_parts());
+    let used = match source.index() {
+        Some((_, index)) => paths::index_columns(source.table, index, &source.used_parts()),
+        None => paths::columns(source.table, &source.used_parts()),
+    };
     let used = used.into_iter().map(Json::Text).collect();
     let possible = source.possible_keys();
     let possible = possible.into_iter().map(Json::Text).collect();

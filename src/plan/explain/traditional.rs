@@ -159,10 +159,14 @@ pub(super) fn key_len(source: &Source<'_>) -> Option<u32> {
     if let Access::Merge(_) = &source.plan.access {
         return None;
     }
+    let index = source.index();
     let parts = source.used_parts().into_iter();
     parts
         .map(|part| {
-            let column = table.columns.get(part.column_idx)?;
+            let column = match index {
+                Some((_, index)) => index.column(table, part.column_idx)?,
+                None => table.columns.get(part.column_idx)?,
+            };
             // A column that may be NULL takes one byte more.
             Some(type_bytes(&column.ty)? + u32::from(column.nullable))
         })

@@ -213,7 +213,7 @@ pub(crate) fn condition(kind: ExprKind) -> Expr {
     }
 }
 
-fn literal(value: Value<'static>) -> Expr {
+pub(crate) fn literal(value: Value<'static>) -> Expr {
     let ty = match &value {
         Value::Null => ColumnType::Null,
         Value::Int(_) => ColumnType::BIGINT,

@@ -1,6 +1,6 @@
 //! SHOW INDEX, and what indexes make of the column `Key` of SHOW COLUMNS.
 
-use crate::catalog::{Index, IndexState, KeyPart, Table};
+use crate::catalog::{Column, ComputedPart, Index, IndexState, KeyPart, PartSource, Table};
 use crate::codec::key::Direction;
 use crate::exec::backfill::Backfill;
 use crate::session::compile::text;
@@ -36,6 +36,7 @@ pub(super) fn index(table: &Table, backfill: &Backfill) -> Listing {
             comment: "",
             state: IndexState::Active,
             percent: 100,
+            index: None,
         };
         primary.push(&mut listing, table, &table.key);
     }
@@ -52,6 +53,8 @@ struct Shown<'a> {
     comment: &'a str,
     state: IndexState,
     percent: u8,
+    /// `None` for the primary key.
+    index: Option<&'a Index>,
 }
 
 impl<'a> Shown<'a> {
@@ -61,6 +64,7 @@ impl<'a> Shown<'a> {
             unique: index.unique,
             comment: &index.comment,
             state: index.state,
+            index: Some(index),
             percent: match index.state {
                 IndexState::Active | IndexState::Inactive => 100,
                 IndexState::Building => backfill.percent(index.id).unwrap_or(0),
@@ -69,11 +73,25 @@ impl<'a> Shown<'a> {
         }
     }
 
+    fn column<'t>(&self, table: &'t Table, column_idx: usize) -> Option<&'t Column>
+    where
+        'a: 't,
+    {
+        match self.index {
+            Some(index) => index.column(table, column_idx),
+            None => table.columns.get(column_idx),
+        }
+    }
+
     fn push(&self, listing: &mut Listing, table: &Table, parts: &[KeyPart]) {
         for (position, part) in parts.iter().enumerate() {
-            let Some(column) = table.columns.get(part.column_idx) else {
+            let Some(column) = self.column(table, part.column_idx) else {
                 continue;
             };
+            let computed = self
+                .index
+                .and_then(|index| index.computed_part(table, part.column_idx));
+            let (length, expression) = computed.map_or((None, None), described);
             let direction = match part.direction {
                 Direction::Asc => "A",
                 Direction::Desc => "D",
@@ -84,21 +102,29 @@ impl<'a> Shown<'a> {
                 Value::Int(i64::from(!self.unique)),
                 text(Some(self.name)),
                 Value::Int(i64::try_from(position + 1).unwrap_or(i64::MAX)),
-                text(Some(column.name.as_str())),
+                text(expression.is_none().then_some(column.name.as_str())),
                 Value::text(direction),
                 Value::Null,
-                Value::Null,
+                length.map_or(Value::Null, |length| Value::Int(i64::from(length))),
                 Value::Null,
                 Value::text(if column.nullable { "YES" } else { "" }),
                 Value::text("KV"),
                 Value::text(if disabled { "disabled" } else { "" }),
                 text(Some(self.comment)),
                 Value::text(if self.state.is_read() { "YES" } else { "NO" }),
-                Value::Null,
+                text(expression),
                 Value::text(self.state.name()),
                 text(Some(format!("{}%", self.percent))),
             ]);
         }
+    }
+}
+
+/// `Sub_part` and `Expression`.
+fn described(part: &ComputedPart) -> (Option<u32>, Option<&str>) {
+    match &part.source {
+        PartSource::Prefix { length, .. } => (Some(*length), None),
+        PartSource::Expression(text) => (None, Some(text)),
     }
 }
 
@@ -107,10 +133,19 @@ impl<'a> Shown<'a> {
 pub(super) fn key_word(table: &Table, column_idx: usize) -> &'static str {
     let is_first = |index: &Index| {
         let first = index.parts.first();
-        first.is_some_and(|part| part.column_idx == column_idx)
+        first.is_some_and(|part| match index.computed_part(table, part.column_idx) {
+            None => part.column_idx == column_idx,
+            Some(computed) => match &computed.source {
+                PartSource::Prefix {
+                    column_idx: source, ..
+                } => *source == column_idx,
+                PartSource::Expression(_) => false,
+            },
+        })
     };
     let never_null = |index: &&Index| {
         index.unique
+            && index.computed.is_empty()
             && index.parts.iter().all(|part| {
                 let column = table.columns.get(part.column_idx);
                 column.is_some_and(|column| !column.nullable)
@@ -122,7 +157,10 @@ pub(super) fn key_word(table: &Table, column_idx: usize) -> &'static str {
     } else {
         table.key_position(column_idx).is_some()
     };
-    let is_alone = |index: &&Index| is_first(index) && index.unique && index.parts.len() == 1;
+    let is_alone = |index: &&Index| {
+        let is_whole = index.computed.filter.is_none();
+        is_first(index) && index.unique && is_whole && index.parts.len() == 1
+    };
     if is_primary {
         "PRI"
     } else if table.indexes.iter().any(|index| is_alone(&index)) {

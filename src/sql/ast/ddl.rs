@@ -116,7 +116,9 @@ pub enum KeyPartSource {
     Column(String),
     /// `c(n)`: the first n characters of a column.
     Prefix(String, u32),
-    /// `hash8(c)`, `bucket(c, n)`, `(expression)`.
+    /// `hash8(c)`, `bucket(c, n)`: a call without parentheses around it.
+    Function(Expr),
+    /// `(expression)`.
     Expression(Expr),
 }
 

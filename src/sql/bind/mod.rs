@@ -19,7 +19,7 @@ mod operands;
 mod order;
 mod output;
 mod parameters;
-mod same;
+pub(crate) mod same;
 mod scope;
 mod select;
 #[cfg(test)]

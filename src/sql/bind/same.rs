@@ -1,4 +1,5 @@
-//! Whether two bound expressions compute the same: how a selected expression finds its GROUP BY key.
+//! Whether two bound expressions compute the same: how a selected expression finds its GROUP BY
+//! key, and a condition the index of what it computes.
 
 use std::cmp::Ordering;
 
@@ -7,7 +8,7 @@ use crate::types::Value;
 
 /// Whether the two are built alike. Never true for two that differ in value; expressions that say
 /// the same in other words are not recognised.
-pub(super) fn same(a: &Expr, b: &Expr) -> bool {
+pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
     simple(&a.kind, &b.kind).unwrap_or_else(|| compound(&a.kind, &b.kind))
 }
 

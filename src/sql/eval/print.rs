@@ -83,10 +83,7 @@ impl Printer<'_> {
             ExprKind::And(parts) => self.infix(&parts.iter().collect::<Vec<_>>(), "and"),
             ExprKind::Or(parts) => self.infix(&parts.iter().collect::<Vec<_>>(), "or"),
             ExprKind::Not(a) => self.wrapped("(not(", a, "))"),
-            ExprKind::Call(function, args) => {
-                self.word(&function.name.to_ascii_lowercase());
-                self.list(args);
-            }
+            ExprKind::Call(function, args) => self.call(function.name, args),
             ExprKind::Row(parts) => self.list(parts),
             ExprKind::IsNull { .. }
             | ExprKind::IsTruth { .. }
@@ -117,6 +114,25 @@ impl Printer<'_> {
                 self.wrapped("", amount, " ");
                 self.words(&[&unit.name().to_ascii_lowercase(), ")"]);
             }
+        }
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) {
+        self.word(&name.to_ascii_lowercase());
+        match (name, args) {
+            ("EXTRACT", [unit, date]) => {
+                self.words(&["(", &unit_word(unit), " from "]);
+                self.expr(date);
+                self.word(")");
+            }
+            ("TIMESTAMPDIFF" | "TIMESTAMPADD", [unit, rest @ ..]) => {
+                self.words(&["(", &unit_word(unit)]);
+                for arg in rest {
+                    self.wrapped(",", arg, "");
+                }
+                self.word(")");
+            }
+            _ => self.list(args),
         }
     }
 
@@ -256,6 +272,14 @@ impl Printer<'_> {
 
     fn word(&mut self, word: &str) {
         self.text.push_str(word);
+    }
+}
+
+/// The unit of a call that takes one as its first argument.
+fn unit_word(unit: &Expr) -> String {
+    match &unit.kind {
+        ExprKind::Literal(unit) => unit.to_text().to_ascii_lowercase(),
+        _ => text(unit),
     }
 }
 

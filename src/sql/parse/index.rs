@@ -21,8 +21,13 @@ impl Parser<'_> {
                 let length = self.length()?.unwrap_or(0);
                 KeyPartSource::Prefix(name, length)
             }
-            (Kind::OpenParen, _, _) => KeyPartSource::Expression(self.expr()?),
-            _ if self.is(Kind::OpenParen) => KeyPartSource::Expression(self.expr()?),
+            _ if self.is(Kind::OpenParen) => {
+                self.bump();
+                let expr = self.expr()?;
+                self.expect(Kind::CloseParen)?;
+                KeyPartSource::Expression(expr)
+            }
+            (Kind::OpenParen, _, _) => KeyPartSource::Function(self.expr()?),
             _ => KeyPartSource::Column(self.name()?),
         };
         let descending = self.eat_word(Word::DESC);

@@ -34,7 +34,7 @@ mod token;
 mod word;
 mod write;
 
-use super::ast::Statement;
+use super::ast::{Expr, Statement};
 use super::context::Mode;
 use crate::error::{Code, Error, Result};
 
@@ -98,4 +98,18 @@ pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
         end_offset: parser.start_offset(),
         rest_offset: lexed.rest_offset,
     })
+}
+
+/// Parses a text that is one expression and nothing else.
+///
+/// # Errors
+/// As [`parse_first`].
+pub fn expression(sql: &[u8], mode: Mode) -> Result<Expr> {
+    let lexed = lexer::Lexer::new(sql, mode).statement()?;
+    let mut parser = cursor::Parser::new(sql, mode, lexed.tokens);
+    let expr = parser.expr()?;
+    if parser.at_end() {
+        return Ok(expr);
+    }
+    Err(parser.syntax_error())
 }

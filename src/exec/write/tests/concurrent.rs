@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
 use super::{ask, indexes, options, session};
-use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart};
+use crate::catalog::{Computed, Include, Index, IndexId, IndexState, KeyPart};
 use crate::codec::key::Direction;
 use crate::codec::keyspace;
 use crate::index;
@@ -130,7 +130,8 @@ async fn indexes_stay_true_to_their_rows_among_many_writers() {
 
 async fn write_much(engine: Arc<dyn Engine>) {
     let definition = "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)";
-    let described = "UNIQUE u (b) INCLUDE (c); i (c DESC, b); UNIQUE v (b, c) BUILDING";
+    let described = "UNIQUE u (b) INCLUDE (c); i (c DESC, b); UNIQUE v (b, c) BUILDING; \
+                     UNIQUE w ((b DIV 2)) WHERE c > 2; p ((b + c) DESC) WHERE b IS NOT NULL";
     let (engine, shared) = serve_over(engine, definition, described).await;
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
@@ -174,6 +175,7 @@ fn index_of_b(number: usize) -> Index {
             column_idx: 1,
             direction: Direction::Asc,
         }],
+        computed: Computed::default(),
         include: Include::None,
         state: IndexState::Building,
         comment: String::new(),

@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::catalog::{Include, Index, IndexId, IndexState, KeyPart, Table};
-use crate::codec::key::Direction;
+use crate::catalog::{Index, IndexState, Table};
+use crate::exec::ddl::index::define_index;
 use crate::exec::row::{Layout, StoredRow};
 use crate::index::{self, entry};
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
+use crate::plan::testing;
 use crate::session::Shared;
+use crate::sql::ast::Statement;
+use crate::sql::computed;
 
 /// Gives table `t` of the default database these indexes (see the head of [`super`]).
 pub(super) async fn add(shared: &Shared, texts: &str) {
@@ -31,37 +34,25 @@ pub(super) fn table(shared: &Shared) -> Arc<Table> {
     Arc::clone(definitions.table("default", "t").unwrap())
 }
 
+/// An index as CREATE INDEX has it, without `CREATE INDEX` and `ON t`, a state at its end.
 fn parse(table: &Table, text: &str) -> Index {
     let unique = text.starts_with("UNIQUE ");
     let text = text.trim_start_matches("UNIQUE ");
-    let (name, rest) = text.split_once(" (").unwrap();
-    let (parts, rest) = rest.split_once(')').unwrap();
-    let part = |text: &str| {
-        let (column, direction) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-        KeyPart {
-            column_idx: table.column_idx(column).unwrap(),
-            direction: Direction::of(direction == "DESC"),
-        }
+    let (name, rest) = text.split_once(' ').unwrap();
+    let (rest, last) = rest.rsplit_once(' ').unwrap_or((rest, ""));
+    let (rest, state) = match IndexState::of_name(last) {
+        Some(state) => (rest.to_owned(), state),
+        None => (format!("{rest} {last}"), IndexState::Active),
     };
-    let rest = rest.trim();
-    let (include, state) = if let Some(state) = rest.strip_prefix("INCLUDE ALL") {
-        (Include::All, state)
-    } else if let Some(rest) = rest.strip_prefix("INCLUDE (") {
-        let (columns, state) = rest.split_once(')').unwrap();
-        let columns = columns.split(',').map(str::trim);
-        let columns = columns.map(|column| table.column_idx(column).unwrap());
-        (Include::Columns(columns.collect()), state)
-    } else {
-        (Include::None, rest)
+    let kind = if unique { "UNIQUE " } else { "" };
+    let sql = format!("CREATE {kind}INDEX {name} ON t {rest}");
+    let Statement::CreateIndex(create) = testing::statement(&sql) else {
+        panic!("{sql}")
     };
+    let ctx = testing::context("+00:00", Vec::new());
     Index {
-        id: IndexId(0),
-        name: name.to_owned(),
-        unique,
-        parts: parts.split(',').map(part).collect(),
-        include,
-        state: IndexState::of_name(state.trim()).unwrap_or(IndexState::Active),
-        comment: String::new(),
+        state,
+        ..define_index(table, &create.index, &ctx).unwrap()
     }
 }
 
@@ -93,7 +84,9 @@ pub(super) async fn check(engine: &dyn Engine, table: &Table, hint: &str) -> usi
         for (key, value) in rows.iter().filter(|_| index.state.is_written()) {
             let row = StoredRow::parse(table, &layout, key, value).unwrap();
             let values = row.to_values().unwrap();
-            let made = entry(table, index, &values).unwrap();
+            let image = computed::image(table, index, &values).unwrap();
+            let Some(image) = image else { continue };
+            let made = entry(table, index, &image).unwrap();
             let lost = rebuilt.insert(made.key.clone(), made.value.clone());
             assert!(
                 lost.is_none(),

@@ -25,7 +25,7 @@ const STATEMENTS: usize = 30;
 const TYPES: &[(&str, &[&str])] = &[
     ("INT", &["1", "2", "-3"]),
     ("BIGINT UNSIGNED", &["0", "1", "18446744073709551615"]),
-    ("VARCHAR(8)", &["''", "'a'", "'b'", "'é'"]),
+    ("VARCHAR(8)", &["''", "'a'", "'ab'", "'é'", "'éa'"]),
     ("DECIMAL(5,2)", &["-1.5", "0", "2.25"]),
     ("DOUBLE", &["-1.5", "0", "7"]),
     ("DATE", &["'2001-02-03'", "'2020-12-31'"]),
@@ -94,8 +94,15 @@ impl Case {
             .collect();
         let parts: Vec<String> = parts
             .into_iter()
-            .map(|idx| format!("c{idx}{}", self.direction()))
+            .map(|idx| format!("{}{}", self.part(idx), self.direction()))
             .collect();
+        let filter = if self.rng.random_bool(0.3) {
+            let idx = self.rng.random_range(0..self.types.len());
+            let op = *["=", "<", ">=", "<>", "<=>"].choose(&mut self.rng).unwrap();
+            format!(" WHERE c{idx} {op} {}", self.value(idx))
+        } else {
+            String::new()
+        };
         let last = self.types.len() - 1;
         let include = match self.rng.random_range(0..3) {
             0 => String::new(),
@@ -106,7 +113,21 @@ impl Case {
             "ACTIVE", "ACTIVE", "ACTIVE", "BUILDING", "INACTIVE", "DISABLED",
         ];
         let state = states.choose(&mut self.rng).unwrap();
-        format!("{unique}i{number} ({}){include} {state}", parts.join(", "))
+        let parts = parts.join(", ");
+        format!("{unique}i{number} ({parts}){include}{filter} {state}")
+    }
+
+    /// A column, its prefix or an expression of it.
+    fn part(&mut self, idx: usize) -> String {
+        let (ty, _) = TYPES[self.types[idx]];
+        let is_string = ty.starts_with("VAR");
+        match self.rng.random_range(0..6) {
+            0 | 1 if is_string => format!("c{idx}(1)"),
+            2 if ty == "DATE" => format!("(MONTH(c{idx}))"),
+            2 if is_string => format!("(CONCAT(c{idx}, 'b'))"),
+            2 => format!("(c{idx} * 2)"),
+            _ => format!("c{idx}"),
+        }
     }
 
     fn value(&mut self, idx: usize) -> String {
