@@ -269,6 +269,11 @@ impl<'a, 'e> Candidate<'a, 'e> {
         })
     }
 
+    /// Whether it is an index of more than columns.
+    pub(super) fn has_computed_parts(&self) -> bool {
+        self.view.is_some()
+    }
+
     /// Whether it finds rows by their full keys.
     pub(super) fn has_full_keys(&self) -> bool {
         self.merit.full != Full::No

@@ -244,8 +244,10 @@ fn rivals<'c, 'a, 'e>(
     rivals.retain(|one| {
         let mut columns = one.bound_columns();
         let is_narrower = columns.any(|idx| !bound.clone().any(|own| own == idx));
+        // Computed parts of two indexes are not the same for having the same place.
+        let is_other = one.has_computed_parts() || ruled.has_computed_parts();
         let is_cheaper = one.covering && !ruled.covering;
-        is_open(one) && one.key != ruled.key && (is_narrower || is_cheaper)
+        is_open(one) && one.key != ruled.key && (is_narrower || is_other || is_cheaper)
     });
     if rivals.is_empty() {
         return rivals;
