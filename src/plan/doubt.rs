@@ -167,7 +167,8 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
             Estimates::Given(counted) => counted.union_rows.is_some(),
         };
         let best = self.best;
-        if !is_asked || !is_open(best) || ends_early(request, best) {
+        let has_index = !request.table.indexes.is_empty();
+        if !is_asked || !has_index || !is_open(best) || ends_early(request, best) {
             return false;
         }
         let derived = &best.derived;
@@ -236,7 +237,7 @@ fn rivals<'c, 'a, 'e>(
     all: &'c Candidates<'a, 'e>,
     ruled: &'c Candidate<'a, 'e>,
 ) -> Vec<&'c Candidate<'a, 'e>> {
-    if !is_open(ruled) || ends_early(request, ruled) {
+    if all.indexes.is_empty() || !is_open(ruled) || ends_early(request, ruled) {
         return Vec::new();
     }
     let bound = ruled.bound_columns();
