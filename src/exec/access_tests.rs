@@ -814,6 +814,23 @@ fn the_index_of_fewer_rows_is_read() {
 }
 
 #[test]
+fn a_union_is_read_where_it_finds_fewer_rows() {
+    block_on(async {
+        let server = uneven().await;
+        server.run("CREATE INDEX ic ON t (c)").await.unwrap();
+        let text = told(&server, "SELECT * FROM t WHERE a = 5 AND (b = 7 OR c = 9)").await;
+        assert!(text.contains("IndexMerge of t: union of 2 scans"), "{text}");
+        assert!(text.contains("Measured: read 4 rows, returned 4"), "{text}");
+        assert!(
+            text.contains("index \"ia\" (a): would do, but the union reads about 4 rows against 1"),
+            "{text}"
+        );
+        let text = told(&server, "SELECT * FROM t WHERE a = 6 AND (b = 7 OR c = 9)").await;
+        assert!(text.contains("Measured: read 0 rows"), "{text}");
+    });
+}
+
+#[test]
 fn writes_find_their_rows_by_the_index_of_fewer_too() {
     block_on(async {
         let server = uneven().await;

@@ -15,7 +15,7 @@ use crate::index;
 use crate::kv::page::position;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, ScanOptions, Space};
 use crate::plan::skip::VALUES_MAX;
-use crate::plan::{Counted, Distinct, Doubt, Estimate};
+use crate::plan::{Counted, Distinct, Doubt, Entries, Estimate, MergeBranch};
 use crate::sql::bound::KeyRef;
 use crate::types::Value;
 
@@ -40,6 +40,12 @@ const TO_RUN: Effort = Effort {
 /// Rows of which the reading is over before another key could be looked at.
 const FEW_ROWS: u64 = 64;
 
+/// Whether a key has few rows is seen at once, without waiting for the disk.
+const TO_LOOK: Effort = Effort {
+    rows_max: 65,
+    ranges_max: 16,
+};
+
 /// About how many rows there are.
 #[derive(Debug, Clone, Copy)]
 pub struct Count {
@@ -61,14 +67,20 @@ pub async fn settle(
     let mut counted = Counted::default();
     for rival in &doubt.rivals {
         let at = (space_of(table, rival.key), rival.ranges.as_slice());
-        let count = count(engine, view, (at, TO_RUN)).await?;
+        let mut count = count(engine, view, (at, TO_LOOK)).await?;
+        if !count.is_whole {
+            count = self::count(engine, view, (at, TO_RUN)).await?;
+        }
         counted.rows.push(Estimate {
             key: rival.key,
             rows: count.rows,
         });
         if count.is_whole && count.rows <= FEW_ROWS {
-            break;
+            return Ok(counted);
         }
+    }
+    if !doubt.union.is_empty() {
+        counted.union_rows = Some(union(engine, view, (table, &doubt.union), TO_RUN).await?);
     }
     for key in &doubt.skips {
         if let Some(values) = distinct(view, (table, *key)).await? {
@@ -78,6 +90,29 @@ pub async fn settle(
         }
     }
     Ok(counted)
+}
+
+/// About how many rows several scans find, counted as often as they are found.
+///
+/// # Errors
+/// Those of the engine.
+pub async fn union(
+    engine: &Arc<dyn Engine>,
+    view: &View,
+    (table, branches): (&Table, &[MergeBranch]),
+    effort: Effort,
+) -> Result<u64> {
+    let mut rows = 0_u64;
+    for branch in branches {
+        rows = rows.saturating_add(match &branch.entries {
+            Entries::Keys(keys) => u64::try_from(keys.len()).unwrap_or(u64::MAX),
+            Entries::Ranges(ranges) => {
+                let at = (space_of(table, branch.key), ranges.as_slice());
+                count(engine, view, (at, effort)).await?.rows
+            }
+        });
+    }
+    Ok(rows)
 }
 
 /// The values of the first column of a key, each found by a seek; `None` when they are many.

@@ -251,8 +251,13 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     }
     let access = candidates::access(best, request)?;
     let is_full = matches!(access, Access::FullScan);
-    if is_full && let Some(union) = merge::of(request, (&all, conjuncts))? {
-        let verdicts = merge::verdicts(request, (&all, &union.merge));
+    let mut union = None;
+    if is_full || choice.may_unite(request) {
+        union = merge::of(request, (&all, conjuncts))?;
+    }
+    let fewer = choice.cheaper_union(request);
+    if let Some(union) = union.take_if(|_| is_full || fewer.is_some()) {
+        let verdicts = merge::verdicts(request, (&all, &union.merge), (&choice, fewer));
         return Ok(TablePlan::union(request, union, verdicts));
     }
     let is_one_row = access.is_one_row();
@@ -274,7 +279,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         grouped_in_order: best.order.grouped || is_one_row,
         rows_wanted: rows_wanted(request, ordered),
         parts_used: best.derived.parts_used,
-        doubt: choice.doubt(request, is_full.then_some(&all))?,
+        doubt: choice.doubt(request, (is_full.then_some(&all), union.as_ref()))?,
         access,
     })
 }

@@ -111,6 +111,14 @@ impl<'a, 'e> Candidates<'a, 'e> {
         }
     }
 
+    /// Leaves a candidate out of the choice.
+    pub(super) fn forbid(&mut self, key: KeyRef) {
+        let mut all = std::iter::once(&mut self.primary).chain(&mut self.indexes);
+        if let Some(one) = all.find(|one| one.key == key) {
+            one.forbidden = Some(Reason::NotNeeded);
+        }
+    }
+
     /// All, the primary key first.
     pub(super) fn each(&self) -> impl Iterator<Item = &Candidate<'a, 'e>> {
         std::iter::once(&self.primary).chain(&self.indexes)
@@ -259,6 +267,11 @@ impl<'a, 'e> Candidate<'a, 'e> {
                     && !point.iter().any(Value::is_null)
             })
         })
+    }
+
+    /// Whether it is an index of more than columns.
+    pub(super) fn has_computed_parts(&self) -> bool {
+        self.view.is_some()
     }
 
     /// Whether it finds rows by their full keys.

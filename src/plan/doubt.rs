@@ -4,15 +4,17 @@
 //!   (a) and (a, b), both bounded    no doubt: the longer one reads some of the shorter one's rows
 //!   (a) and (b), both bounded       doubt: it depends on the values
 //!   (a, b) and a covering (a)       doubt: fewer entries, but each has its row looked up
+//!   (a) and an OR over (b) and (c)  doubt: the union may find fewer rows
 //!   a full key against anything     no doubt
 //! ```
 //! Nothing is read here. A plan in doubt says which ranges to count ([`Doubt`]), and the statement is
 //! planned again with what was counted ([`Estimates::Given`]). Until then the rules decide.
 
-use super::access::Request;
+use super::access::{MergeBranch, Request};
 use super::candidates::{self, Candidate, Candidates};
+use super::merge::Union;
 use super::skip::{self, Distinct};
-use super::verdict::Advantage;
+use super::verdict::{Advantage, Reason};
 use crate::error::Result;
 use crate::kv::KeyRange;
 use crate::sql::bound::KeyRef;
@@ -36,6 +38,8 @@ pub enum Estimates<'a> {
 pub struct Counted {
     /// The rows of rivals. Those that are missing have more rows than those that are there.
     pub rows: Vec<Estimate>,
+    /// About how many rows the union finds, counted as often as they are found.
+    pub union_rows: Option<u64>,
     /// The few values of the first column of a key, in the view that is read.
     pub distinct: Option<Distinct>,
 }
@@ -54,6 +58,8 @@ pub struct Estimate {
 pub struct Doubt {
     /// Of what to count the rows, the rules' favourite first.
     pub rivals: Vec<Rival>,
+    /// The scans of a union that could be better than each of the rivals; or none.
+    pub union: Vec<MergeBranch>,
     /// Of what to find the values of the first column, if they are few: one will do.
     pub skips: Vec<KeyRef>,
 }
@@ -124,24 +130,76 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
     pub(super) fn doubt(
         &self,
         request: &Request<'_>,
-        unbounded: Option<&Candidates<'_, '_>>,
+        (unbounded, union): (Option<&Candidates<'_, '_>>, Option<&Union<'_>>),
     ) -> Result<Option<Doubt>> {
         if !matches!(request.estimates, Estimates::Offered) {
             return Ok(None);
         }
         let skips = unbounded.filter(|_| request.policy.skip_scan);
         let skips = skips.map_or(Vec::new(), |all| skip::keys(request, all));
-        if self.rivals.is_empty() && skips.is_empty() {
+        let union = union.map_or(Vec::new(), |union| union.merge.branches.clone());
+        let mut rivals = self.rivals.clone();
+        if !union.is_empty() && rivals.is_empty() {
+            rivals.push(self.ruled);
+        }
+        if rivals.is_empty() && skips.is_empty() {
             return Ok(None);
         }
-        let rivals = self.rivals.iter().map(|rival| {
+        let rivals = rivals.iter().map(|rival| {
             Ok(Rival {
                 key: rival.key,
                 ranges: candidates::bounded_ranges(rival, request.table)?,
             })
         });
         let rivals = rivals.collect::<Result<_>>()?;
-        Ok(Some(Doubt { rivals, skips }))
+        Ok(Some(Doubt {
+            rivals,
+            union,
+            skips,
+        }))
+    }
+
+    /// Whether a union may be better than the best candidate: one side of an OR is filtered.
+    pub(super) fn may_unite(&self, request: &Request<'_>) -> bool {
+        let is_asked = match request.estimates {
+            Estimates::Unknown => false,
+            Estimates::Offered => true,
+            Estimates::Given(counted) => counted.union_rows.is_some(),
+        };
+        let best = self.best;
+        let has_index = !request.table.indexes.is_empty();
+        if !is_asked || !has_index || !is_open(best) || ends_early(request, best) {
+            return false;
+        }
+        let derived = &best.derived;
+        let pairs = derived.conjuncts.iter().zip(derived.conditions.iter());
+        let mut alternatives = pairs.filter(|(_, condition)| 1 < condition.branches.len());
+        alternatives.any(|(conjunct, _)| {
+            let mut residual = derived.residual.iter();
+            residual.any(|left| std::ptr::eq(*left, conjunct))
+        })
+    }
+
+    /// How many rows a union finds, when that is cheaper than the best candidate.
+    pub(super) fn cheaper_union(&self, request: &Request<'_>) -> Option<u64> {
+        let Estimates::Given(counted) = request.estimates else {
+            return None;
+        };
+        let rows = counted.union_rows?;
+        let best = cost(request, self.best, self.rows_of(self.best)?);
+        (rows.saturating_mul(1 + LOOKUP_ENTRIES) < best).then_some(rows)
+    }
+
+    /// Why a candidate is not read when a union of so many rows is.
+    pub(super) fn worse_than_union(&self, other: &Candidate<'_, '_>, rows: u64) -> Reason {
+        Reason::Worse {
+            than: "the union".to_owned(),
+            because: Advantage::Rows {
+                rows,
+                against: self.rows_of(other),
+                is_looked_up: false,
+            },
+        }
     }
 
     /// Which candidate is better than one that was not taken, and what it has.
@@ -179,11 +237,7 @@ fn rivals<'c, 'a, 'e>(
     all: &'c Candidates<'a, 'e>,
     ruled: &'c Candidate<'a, 'e>,
 ) -> Vec<&'c Candidate<'a, 'e>> {
-    let is_open = |one: &Candidate<'_, '_>| {
-        one.forbidden.is_none() && one.is_bounded() && !one.has_full_keys()
-    };
-    let ends_early = ruled.derived.is_tight() && ruled.is_ordered_for(request);
-    if !is_open(ruled) || (ends_early && request.limit.is_some()) {
+    if all.indexes.is_empty() || !is_open(ruled) || ends_early(request, ruled) {
         return Vec::new();
     }
     let bound = ruled.bound_columns();
@@ -191,8 +245,10 @@ fn rivals<'c, 'a, 'e>(
     rivals.retain(|one| {
         let mut columns = one.bound_columns();
         let is_narrower = columns.any(|idx| !bound.clone().any(|own| own == idx));
+        // Computed parts of two indexes are not the same for having the same place.
+        let is_other = one.has_computed_parts() || ruled.has_computed_parts();
         let is_cheaper = one.covering && !ruled.covering;
-        is_open(one) && one.key != ruled.key && (is_narrower || is_cheaper)
+        is_open(one) && one.key != ruled.key && (is_narrower || is_other || is_cheaper)
     });
     if rivals.is_empty() {
         return rivals;
@@ -203,10 +259,19 @@ fn rivals<'c, 'a, 'e>(
     rivals
 }
 
+/// Whether a candidate may be read, and how many rows it has is not known.
+fn is_open(one: &Candidate<'_, '_>) -> bool {
+    one.forbidden.is_none() && one.is_bounded() && !one.has_full_keys()
+}
+
+/// Whether LIMIT ends the reading of a candidate.
+fn ends_early(request: &Request<'_>, one: &Candidate<'_, '_>) -> bool {
+    request.limit.is_some() && one.derived.is_tight() && one.is_ordered_for(request)
+}
+
 /// What reading so many rows by a candidate costs, in entries.
 fn cost(request: &Request<'_>, candidate: &Candidate<'_, '_>, rows: u64) -> u64 {
-    let ends_early = candidate.derived.is_tight() && candidate.is_ordered_for(request);
-    let wanted = request.limit.filter(|_| ends_early);
+    let wanted = request.limit.filter(|_| ends_early(request, candidate));
     let rows = rows.min(wanted.map_or(u64::MAX, |limit| limit.saturating_add(request.offset)));
     if candidate.covering {
         rows

@@ -4,7 +4,7 @@
 //!   a = 1 OR b = 2                    [/1] by index (a), [/2] by index (b)
 //!   (a = 1 OR id > 7) AND c = 3       [/1] by index (a), (/7 - ] by the primary key; c = 3 is filtered
 //! ```
-//! Only where no key alone bounds what is read. Each side is planned as if it were the whole
+//! Only where no key alone bounds what is read, or where the union was counted to be cheaper. Each side is planned as if it were the whole
 //! condition, by the same rules; rows come in the order of the primary key, each once. Scans whose
 //! entries come in that order are merged as they are read, the keys of others are sorted first.
 
@@ -12,6 +12,7 @@ use super::access::{Access, Entries, Merge, MergeBranch, Request};
 use super::candidates::{self, Candidate, Candidates};
 use super::cut::KeyParts;
 use super::derive::{Alternatives, Branch, Conditions, Derived};
+use super::doubt::Choice;
 use super::order::{self, Order};
 use super::paths;
 use super::verdict::{Path, Reason, Verdict};
@@ -72,6 +73,9 @@ fn side_by_side<'e>(
     let mut merge = Merge {
         branches: Vec::new(),
     };
+    // The key that bounds the whole is not to be read once for each side.
+    let bounded = all.best(request);
+    let weak = bounded.is_bounded().then_some(bounded.key);
     let mut residual = vec![false; conjuncts.len()];
     let branches = conditions.get(at).map(|one| one.branches.as_slice());
     for branch in branches.unwrap_or_default() {
@@ -81,9 +85,12 @@ fn side_by_side<'e>(
         }
         let alone: Conditions<'e> = alone.into();
         // One side may contradict the other conditions.
-        let Some(side) = Candidates::with(request, (conjuncts, &alone)) else {
+        let Some(mut side) = Candidates::with(request, (conjuncts, &alone)) else {
             continue;
         };
+        if let Some(weak) = weak {
+            side.forbid(weak);
+        }
         let best = side.best(request);
         if !is_key(best) {
             return Ok(None);
@@ -154,13 +161,18 @@ fn branch_of(candidate: &Candidate<'_, '_>, request: &Request<'_>) -> Result<Mer
 pub(super) fn verdicts(
     request: &Request<'_>,
     (all, merge): (&Candidates<'_, '_>, &Merge),
+    (choice, fewer): (&Choice<'_, '_, '_>, Option<u64>),
 ) -> Vec<Verdict> {
     let verdict = |candidate: &Candidate<'_, '_>| {
         let is_taken = merge.branches.iter().any(|one| one.key == candidate.key);
         let reason = if is_taken {
             Reason::United
         } else {
-            paths::unfit(request, candidate).unwrap_or(Reason::NotNeeded)
+            let unfit = paths::unfit(request, candidate);
+            unfit.unwrap_or_else(|| match fewer {
+                Some(rows) => choice.worse_than_union(candidate, rows),
+                None => Reason::NotNeeded,
+            })
         };
         Verdict {
             path: paths::of_key(request.table, candidate.key),

@@ -107,6 +107,10 @@ fn counted(directives: &[String], table: &Table) -> Option<Counted> {
     let mut counted = Counted::default();
     for one in directive(directives, "counted")?.split(' ') {
         let (name, found) = one.split_once('=').unwrap();
+        if name == "union" {
+            counted.union_rows = Some(found.parse().unwrap());
+            continue;
+        }
         let position = table.index_position(name);
         let key = position.map_or(bound::KeyRef::Primary, bound::KeyRef::Index);
         if let Some(values) = found.strip_prefix("values:") {

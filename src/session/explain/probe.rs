@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::exec::sample::{self, Effort};
 use crate::exec::view::View;
 use crate::kv::{Engine, KeyRange};
-use crate::plan::{Access, Entries, Merge, TablePlan};
+use crate::plan::{Access, Entries, TablePlan};
 use crate::sql::bound::KeyRef;
 
 /// One page of keys.
@@ -36,31 +36,15 @@ pub(super) async fn rows(
             Entries::Ranges(ranges) => (KeyRef::Index(access.position), ranges.as_slice()),
         },
         Access::Ends(ends) => return Ok(u64::try_from(ends.seeks.len()).ok()),
-        Access::Merge(merge) => return Ok(Some(merged(engine, view, (table, merge)).await?)),
+        Access::Merge(merge) => {
+            let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
+            let scans = (table, merge.branches.as_slice());
+            return Ok(Some(sample::union(engine, &view, scans, EFFORT).await?));
+        }
         Access::FullScan => (KeyRef::Primary, all.as_slice()),
     };
     let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
     let at = (sample::space_of(table, key), ranges);
     let count = sample::count(engine, &view, (at, EFFORT)).await?;
     Ok(Some(count.rows))
-}
-
-/// About how many rows several scans find, counted as often as they are found.
-async fn merged(
-    engine: &Arc<dyn Engine>,
-    view: Option<View>,
-    (table, merge): (&Table, &Merge),
-) -> Result<u64> {
-    let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
-    let mut rows = 0_u64;
-    for branch in &merge.branches {
-        rows = rows.saturating_add(match &branch.entries {
-            Entries::Keys(keys) => u64::try_from(keys.len()).unwrap_or(u64::MAX),
-            Entries::Ranges(ranges) => {
-                let at = (sample::space_of(table, branch.key), ranges.as_slice());
-                sample::count(engine, &view, (at, EFFORT)).await?.rows
-            }
-        });
-    }
-    Ok(rows)
 }
