@@ -30,8 +30,12 @@ const SIDES_MAX: usize = 3;
 /// Columns of an index.
 const COLUMNS_MAX: usize = 16;
 
-/// The `CREATE INDEX` that makes the statement keyed, if there is one.
+/// The `CREATE INDEX` that makes the statement keyed, or the `ALTER INDEX` if an index is there but not
+/// read.
 pub(super) fn index(request: &Request<'_>, derived: &Derived<'_>) -> Option<String> {
+    if let Some(statement) = activation(request, derived) {
+        return Some(statement);
+    }
     let table = request.table;
     let bounds = Bounds::of(&derived.conditions, table);
     let order = order_parts(request);
@@ -328,16 +332,48 @@ fn statement(request: &Request<'_>, parts: &[KeyPart]) -> String {
         }
     });
     let quoted: Vec<String> = quoted.collect();
-    let is_current = request.ctx.facts.database().as_deref() == Some(table.database.as_str());
-    let database = if is_current {
-        String::new()
-    } else {
-        format!("{}.", quote_name(&table.database))
-    };
     format!(
-        "CREATE INDEX {} ON {database}{} ({})",
+        "CREATE INDEX {} ON {} ({})",
         quote_name(&name),
-        quote_name(&table.name),
+        table_name(request),
         quoted.join(", ")
     )
+}
+
+/// The table's name as the session must write it.
+fn table_name(request: &Request<'_>) -> String {
+    let table = request.table;
+    let name = quote_name(&table.name);
+    if request.ctx.facts.database().as_deref() == Some(table.database.as_str()) {
+        return name;
+    }
+    format!("{}.{name}", quote_name(&table.database))
+}
+
+/// The `ALTER INDEX` that lets the planner take an index that it must not read now.
+fn activation(request: &Request<'_>, derived: &Derived<'_>) -> Option<String> {
+    let indexes = request.table.indexes.iter().enumerate();
+    let mut idle = indexes.filter(|(_, index)| match index.state {
+        IndexState::Inactive | IndexState::Disabled => true,
+        IndexState::Active | IndexState::Building => false,
+    });
+    let (_, index) = idle.find(|(position, _)| {
+        let mut table = request.table.clone();
+        if let Some(index) = table.indexes.get_mut(*position) {
+            index.state = IndexState::Active;
+        }
+        let policy = with_indexes(request);
+        let trial = Request {
+            table: &table,
+            policy: &policy,
+            ..*request
+        };
+        let best = Candidates::of(&trial, derived.conjuncts);
+        best.is_some_and(|all| all.best(&trial).key == KeyRef::Index(*position))
+    })?;
+    let name = quote_name(&index.name);
+    Some(format!(
+        "ALTER INDEX {name} ON {} ACTIVE",
+        table_name(request)
+    ))
 }

@@ -66,6 +66,7 @@ impl Session {
     ) -> Result<Option<Compiled>> {
         // Read before the names are looked up, so that it is not newer than what they lead to.
         let catalog_version = self.shared.catalog.version();
+        self.bound_at = catalog_version;
         let write = match statement {
             Statement::Select(select) => {
                 let bound = self.with_names(parameters, |names| bind::select(select, names))?;

@@ -63,6 +63,8 @@ pub struct Session {
     next_statement: u32,
     /// Statements of PREPARE, by name.
     named: HashMap<String, Arc<PreparedStatement>>,
+    /// The catalog's version before names were last looked up for a statement on rows.
+    bound_at: u64,
 }
 
 impl Session {
@@ -90,6 +92,7 @@ impl Session {
             statements: HashMap::new(),
             next_statement: 1,
             named: HashMap::new(),
+            bound_at: 0,
         })
     }
 

@@ -131,6 +131,7 @@ impl Session {
             let bound = (&prepared.statement, compiled);
             return self.run_compiled(bound, parameters).await;
         }
+        self.bound_at = self.shared.catalog.version();
         let definitions = self.shared.catalog.current();
         if Arc::ptr_eq(&definitions, &prepared.definitions) {
             let bound = (&prepared.statement, compiled.clone());

@@ -22,11 +22,11 @@ use crate::types::{ResultColumn, Value};
 /// whole DDL statement of somebody else.
 const BINDS_MAX: usize = 8;
 
-/// What running a write came to.
-enum Wrote {
+/// What running a statement came to.
+enum Ran {
     /// It is done.
     Done(Reply),
-    /// Nothing was written: the table has another definition now. With the parameters.
+    /// Nothing was done: the table has another definition now. With the parameters.
     Outdated(Vec<Value<'static>>),
 }
 
@@ -146,24 +146,24 @@ impl Session {
         }
     }
 
-    /// Runs a statement on rows. One that was bound with a definition that changed before its commit
-    /// is bound again and run again.
+    /// Runs a statement on rows. One that was bound with a definition that changed before its commit,
+    /// or before its snapshot, is bound again and run again.
     pub(super) async fn run_compiled(
         &mut self,
         (statement, mut compiled): (&Statement, Compiled),
         mut parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         for _ in 0..BINDS_MAX {
-            let program = match &compiled {
+            let ran = match &compiled {
                 Compiled::Select(program, columns) => {
                     let columns = Arc::clone(columns);
-                    return self.run_select(program, columns, parameters).await;
+                    self.run_select(program, columns, parameters).await?
                 }
-                Compiled::Write(program) => program,
+                Compiled::Write(program) => self.run_write(program, parameters).await?,
             };
-            match self.run_write(program, parameters).await? {
-                Wrote::Done(reply) => return Ok(reply),
-                Wrote::Outdated(back) => parameters = back,
+            match ran {
+                Ran::Done(reply) => return Ok(reply),
+                Ran::Outdated(back) => parameters = back,
             }
             self.warnings.take();
             let types: Vec<_> = if compiled.depends_on_parameters() {
@@ -181,22 +181,32 @@ impl Session {
         program: &Arc<select::Program>,
         columns: Arc<[ResultColumn]>,
         parameters: Vec<Value<'static>>,
-    ) -> Result<Reply> {
+    ) -> Result<Ran> {
         if program.select.for_update {
             self.lock_selected(&program.select, &parameters).await?;
         }
         let env = self.select_env(parameters, program.select.table.as_ref());
         self.heed(&program.select.hints);
-        let stream = match select::open(Arc::clone(program), env)? {
+        let is_autocommit = env.view.is_none();
+        let mut stream = match select::open(Arc::clone(program), env)? {
             Opened::Ready(stream) => stream,
             doubtful @ Opened::InDoubt(_) => doubtful.stream().await?,
         };
+        // Only now there is a snapshot: it has what the table had when it was bound, or it has not.
+        let table = program.select.table.as_ref();
+        let is_current = |table| self.shared.catalog.is_current(table);
+        if is_autocommit
+            && self.shared.catalog.version() != self.bound_at
+            && !table.is_none_or(is_current)
+        {
+            return Ok(Ran::Outdated(stream.take_parameters()));
+        }
         let zone = self.settings.zone.clone();
-        Ok(Reply::Rows(ResultSet {
+        Ok(Ran::Done(Reply::Rows(ResultSet {
             columns,
             zone,
             rows: stream,
-        }))
+        })))
     }
 
     /// What a SELECT that begins now runs with.
@@ -285,7 +295,7 @@ impl Session {
         &mut self,
         program: &Arc<write::Program>,
         parameters: Vec<Value<'static>>,
-    ) -> Result<Wrote> {
+    ) -> Result<Ran> {
         let env = self.write_env(parameters, program.write.table());
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
@@ -299,7 +309,7 @@ impl Session {
             transaction.read_only = self.settings.read_only;
             match write::run(program, &env, &mut transaction).await {
                 Err(error) if self.is_outdated(program, &error) => {
-                    return Ok(Wrote::Outdated(env.ctx.parameters));
+                    return Ok(Ran::Outdated(env.ctx.parameters));
                 }
                 outcome => outcome?,
             }
@@ -308,7 +318,7 @@ impl Session {
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ok(Wrote::Done(Reply::Done(Done {
+        Ok(Ran::Done(Reply::Done(Done {
             affected_rows: outcome.affected_rows,
             last_insert_id: outcome.last_insert_id,
             warnings_count,

@@ -226,9 +226,6 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<Opened> {
             doubt,
         })));
     }
-    if let (Some(table), Some(plan)) = (&select.table, &planned) {
-        env.uses.note(table, plan, env.ctx.now);
-    }
     let stream = SelectStream::new(program, env, planned, limits)?;
     Ok(Opened::Ready(Box::new(stream)))
 }
@@ -254,8 +251,6 @@ impl InDoubt {
         let view = view_of(&self.env);
         let counting = (&self.env, &view, &self.doubt);
         let plan = settle(&self.program, table, counting, plan::plan_table).await?;
-        let env = &self.env;
-        env.uses.note(table, &plan, env.ctx.now);
         // What was found there holds there alone.
         self.env.view = Some(view);
         let stream = SelectStream::new(self.program, self.env, Some(plan), self.limits)?;

@@ -93,12 +93,8 @@ impl SelectStream {
             let rows_wanted = limits
                 .limit
                 .and_then(|limit| limit.checked_add(limits.offset));
-            let sorter = Sorter::new(
-                rows_wanted,
-                budget("sort"),
-                env.spill_dir.clone(),
-                &env.cancel,
-            );
+            let spill_dir = env.spill_dir.clone();
+            let sorter = Sorter::new(rows_wanted, budget("sort"), spill_dir, &env.cancel);
             let groups = select.aggregation.as_ref();
             let groups =
                 groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
@@ -139,6 +135,11 @@ impl SelectStream {
             batch_rows_done: 0,
             program,
         })
+    }
+
+    /// Gives the parameters back: the statement is to be bound again.
+    pub fn take_parameters(&mut self) -> Vec<Value<'static>> {
+        std::mem::take(&mut self.ctx.parameters)
     }
 
     /// Rows fetched from the engine so far.
