@@ -2,7 +2,9 @@
 //! target `evaluate`, what they compute from rows that are made up. Nothing is stored, but for
 //! tables: later statements of the text find them.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use meseta::catalog::{Table, describe, persist};
 use meseta::error::Result;
@@ -11,11 +13,13 @@ use meseta::exec::ddl;
 use meseta::exec::group::Groups;
 use meseta::exec::row::{PairRow, ValuesRow};
 use meseta::exec::select::{self, Env};
+use meseta::exec::write;
 use meseta::exec::write::change::Target;
 use meseta::exec::write::row as stored;
 use meseta::kv::memory::Memory;
+use meseta::kv::{Engine, Space};
 use meseta::plan::explain::{self, Explained, Format, Source, Step};
-use meseta::plan::{self, Policy, TablePlan};
+use meseta::plan::{self, Estimates, Policy, TablePlan};
 use meseta::protocol::RowEncoder;
 use meseta::session::settings::mode_of;
 use meseta::session::state::State;
@@ -233,11 +237,27 @@ impl Front {
     }
 }
 
+/// An engine with nothing in the one space that all tables of a text and their indexes have.
+fn empty_tables() -> Arc<dyn Engine> {
+    let engine = Memory::default();
+    at_once(async { engine.create_space(Space(0)).await }).expect("is the first space");
+    Arc::new(engine)
+}
+
+/// What comes of work on the engine in memory, which never waits.
+fn at_once<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => done,
+        Poll::Pending => panic!("the engine in memory made somebody wait"),
+    }
+}
+
 /// Plans.
 impl Front {
     fn env(&self, allow_full_scan: bool) -> Env {
         Env {
-            engine: Arc::new(Memory::default()),
+            engine: empty_tables(),
             view: None,
             ctx: EvalContext {
                 parameters: self.ctx.parameters.clone(),
@@ -250,10 +270,26 @@ impl Front {
                 allow_full_scan,
                 ..Policy::default()
             },
+            uses: Arc::default(),
             cancel: Arc::default(),
             memory_bytes_max: MEMORY_BYTES_MAX,
             spill_dir: None,
             select_limit: None,
+        }
+    }
+
+    fn write_env(&self) -> write::Env {
+        let env = self.env(false);
+        write::Env {
+            engine: env.engine,
+            ctx: env.ctx,
+            policy: env.policy,
+            uses: env.uses,
+            cancel: env.cancel,
+            ids: Arc::default(),
+            memory_bytes_max: MEMORY_BYTES_MAX,
+            found_rows: false,
+            autocommit: true,
         }
     }
 
@@ -266,7 +302,7 @@ impl Front {
         };
         let program = select::Program::new(select.clone());
         let _refusal = select::plan(&program, table, &env);
-        let plan = select::explain(&program, table, &env)?;
+        let plan = at_once(select::explain(&program, table, &env))?;
         let _wide = select::plan(&program, table, &self.env(true));
         let mut steps = vec![Step::Limit {
             limit: limits.limit,
@@ -291,8 +327,9 @@ impl Front {
     }
 
     fn plan_target(&self, target: Target<'_>, alias: &str) -> Result<()> {
-        let _refusal = target.plan(&self.ctx, &Policy::default());
-        let plan = target.explain(&self.ctx, &Policy::default())?;
+        let env = self.write_env();
+        let _refusal = target.plan(&env, Estimates::Offered);
+        let plan = at_once(target.explain(&env, None))?;
         self.explain(Some((target.table, alias, &plan)), Vec::new());
         Ok(())
     }

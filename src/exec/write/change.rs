@@ -78,11 +78,11 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How its rows are found.
+    /// How its rows are found. A plan in doubt is not to be run: see [`TablePlan::doubt`].
     ///
     /// # Errors
     /// 1175 when only a full scan would find them.
-    fn plan(&self, env: &Env, estimates: Estimates<'_>) -> Result<TablePlan> {
+    pub fn plan(&self, env: &Env, estimates: Estimates<'_>) -> Result<TablePlan> {
         self.with_request((&env.ctx, &env.policy), plan::plan_table, estimates)
     }
 
