@@ -230,9 +230,18 @@ fn helps(request: &Request<'_>, derived: &Derived<'_>, parts: &[KeyPart]) -> Opt
     let mut table = request.table.clone();
     let position = table.indexes.len();
     table.indexes.push(new_index(String::new(), parts.to_vec()));
+    help_of(request, derived, (&table, position))
+}
+
+/// What the planner takes one of the indexes for, if the table were this.
+fn help_of(
+    request: &Request<'_>,
+    derived: &Derived<'_>,
+    (table, position): (&Table, usize),
+) -> Option<Help> {
     let policy = with_indexes(request);
     let trial = Request {
-        table: &table,
+        table,
         policy: &policy,
         ..*request
     };
@@ -362,14 +371,7 @@ fn activation(request: &Request<'_>, derived: &Derived<'_>) -> Option<String> {
         if let Some(index) = table.indexes.get_mut(*position) {
             index.state = IndexState::Active;
         }
-        let policy = with_indexes(request);
-        let trial = Request {
-            table: &table,
-            policy: &policy,
-            ..*request
-        };
-        let best = Candidates::of(&trial, derived.conjuncts);
-        best.is_some_and(|all| all.best(&trial).key == KeyRef::Index(*position))
+        help_of(request, derived, (&table, *position)).is_some()
     })?;
     let name = quote_name(&index.name);
     Some(format!(

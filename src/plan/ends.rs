@@ -15,7 +15,7 @@ use super::cut::KeyParts;
 use super::derive::{self, Conditions, Derived, Keys};
 use super::paths;
 use super::span::Span;
-use super::verdict::{Advantage, Path, Reason, Verdict};
+use super::verdict::{Advantage, Reason, Verdict};
 use crate::codec::key::Direction;
 use crate::error::Result;
 use crate::sql::bound::{Aggregate, AggregateKind, KeyRef};
@@ -183,10 +183,6 @@ pub(super) fn verdicts(
         }
     };
     let mut verdicts: Vec<Verdict> = all.each().map(verdict).collect();
-    verdicts.push(Verdict {
-        path: Path::FullScan,
-        is_taken: false,
-        reason: Reason::NotNeeded,
-    });
+    verdicts.push(paths::no_full_scan());
     verdicts
 }

@@ -15,7 +15,7 @@ use super::derive::{Alternatives, Branch, Conditions, Derived};
 use super::doubt::Choice;
 use super::order::{self, Order};
 use super::paths;
-use super::verdict::{Path, Reason, Verdict};
+use super::verdict::{Reason, Verdict};
 use crate::error::Result;
 use crate::sql::bound::KeyRef;
 use crate::sql::expr::Expr;
@@ -181,10 +181,6 @@ pub(super) fn verdicts(
         }
     };
     let mut verdicts: Vec<Verdict> = all.each().map(verdict).collect();
-    verdicts.push(Verdict {
-        path: Path::FullScan,
-        is_taken: false,
-        reason: Reason::NotNeeded,
-    });
+    verdicts.push(paths::no_full_scan());
     verdicts
 }

@@ -63,6 +63,15 @@ fn with_directions(names: Vec<String>, parts: &[KeyPart]) -> Vec<String> {
     names.map(with_direction).collect()
 }
 
+/// Of the full scan, when there is a better path.
+pub(super) fn no_full_scan() -> Verdict {
+    Verdict {
+        path: Path::FullScan,
+        is_taken: false,
+        reason: Reason::NotNeeded,
+    }
+}
+
 /// Of a row that is found by its primary key.
 pub(super) fn of_point(request: &Request<'_>) -> Vec<Verdict> {
     let table = request.table;
@@ -77,11 +86,7 @@ pub(super) fn of_point(request: &Request<'_>) -> Vec<Verdict> {
         reason: Reason::NotNeeded,
     });
     verdicts.extend(indexes);
-    verdicts.push(Verdict {
-        path: Path::FullScan,
-        is_taken: false,
-        reason: Reason::NotNeeded,
-    });
+    verdicts.push(no_full_scan());
     verdicts
 }
 

@@ -94,70 +94,44 @@ impl Refusal {
             return f.write_str("the table has no primary key, so no condition can bound the rows");
         }
         let key = self.key_columns.join(", ");
-        match &self.reason {
-            Reason::Blocked {
-                column,
-                condition,
-                obstacle,
-            } => write!(
+        if let Reason::Blocked {
+            column,
+            condition,
+            obstacle,
+        } = &self.reason
+        {
+            write!(
                 f,
                 "the condition on \"{column}\", the first column of the primary key ({key}), \
                  cannot use the key: {condition} {obstacle}"
-            ),
-            Reason::NoCondition { column } => write!(
+            )
+        } else if let Reason::NoCondition { column } = &self.reason {
+            write!(
                 f,
                 "no condition on \"{column}\", the first column of the primary key ({key})"
-            ),
-            Reason::Contradiction
-            | Reason::NoRowsWanted
-            | Reason::OneKey
-            | Reason::Keys { .. }
-            | Reason::Bounded { .. }
-            | Reason::Skip { .. }
-            | Reason::Worse { .. }
-            | Reason::InOrder
-            | Reason::Partial { .. }
-            | Reason::NotImplied { .. }
-            | Reason::Ends
-            | Reason::United
-            | Reason::Ignored
-            | Reason::NotNamed
-            | Reason::Unreadable(_)
-            | Reason::OlderView
-            | Reason::NotNeeded
-            | Reason::Permitted(_)
-            | Reason::Refused => write!(f, "primary key ({key}): {}", self.reason),
+            )
+        } else {
+            write!(f, "primary key ({key}): {}", self.reason)
         }
     }
 
     fn write_indexes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (path, reason) in &self.indexes {
-            match reason {
-                Reason::NoCondition { .. } => write!(f, "; {path} does not match either")?,
-                Reason::Blocked {
-                    condition,
-                    obstacle,
-                    ..
-                } => write!(f, "; {path} does not match either: {condition} {obstacle}")?,
-                Reason::Ignored => write!(f, "; {path} is ignored by a hint")?,
-                Reason::NotNamed => write!(f, "; {path} is not used, as a hint names others")?,
-                Reason::Unreadable(_)
-                | Reason::OlderView
-                | Reason::Contradiction
-                | Reason::NoRowsWanted
-                | Reason::OneKey
-                | Reason::Keys { .. }
-                | Reason::Bounded { .. }
-                | Reason::Skip { .. }
-                | Reason::Worse { .. }
-                | Reason::InOrder
-                | Reason::Partial { .. }
-                | Reason::NotImplied { .. }
-                | Reason::Ends
-                | Reason::United
-                | Reason::NotNeeded
-                | Reason::Permitted(_)
-                | Reason::Refused => write!(f, "; {path} {reason}")?,
+            if let Reason::NoCondition { .. } = reason {
+                write!(f, "; {path} does not match either")?;
+            } else if let Reason::Blocked {
+                condition,
+                obstacle,
+                ..
+            } = reason
+            {
+                write!(f, "; {path} does not match either: {condition} {obstacle}")?;
+            } else if let Reason::Ignored = reason {
+                write!(f, "; {path} is ignored by a hint")?;
+            } else if let Reason::NotNamed = reason {
+                write!(f, "; {path} is not used, as a hint names others")?;
+            } else {
+                write!(f, "; {path} {reason}")?;
             }
         }
         Ok(())
@@ -187,33 +161,14 @@ impl Refusal {
     }
 
     fn condition_advice(&self, first: &str) -> String {
-        match &self.reason {
-            Reason::Blocked {
-                obstacle: Obstacle::ComparesAsNumbers,
-                ..
-            } => format!("compare {first} with a value of its own type, a text in quotes"),
-            Reason::Blocked { .. }
-            | Reason::NoCondition { .. }
-            | Reason::Contradiction
-            | Reason::NoRowsWanted
-            | Reason::OneKey
-            | Reason::Keys { .. }
-            | Reason::Bounded { .. }
-            | Reason::Skip { .. }
-            | Reason::Worse { .. }
-            | Reason::InOrder
-            | Reason::Partial { .. }
-            | Reason::NotImplied { .. }
-            | Reason::Ends
-            | Reason::United
-            | Reason::Ignored
-            | Reason::NotNamed
-            | Reason::Unreadable(_)
-            | Reason::OlderView
-            | Reason::NotNeeded
-            | Reason::Permitted(_)
-            | Reason::Refused => format!("add a condition on {first}"),
+        if let Reason::Blocked {
+            obstacle: Obstacle::ComparesAsNumbers,
+            ..
+        } = &self.reason
+        {
+            return format!("compare {first} with a value of its own type, a text in quotes");
         }
+        format!("add a condition on {first}")
     }
 }
 

@@ -267,8 +267,8 @@ fn check_type(column: &Column) -> Result<()> {
         ColumnType::Json => {
             let text = format!(
                 "JSON column '{}' supports indexing only via generated columns on a specified \
-                 JSON path.",
-                column.name
+                 JSON path: index a path, as in (({}->>'$.name'))",
+                column.name, column.name
             );
             Err(Error::new(Code::JsonKey, text))
         }
