@@ -16,6 +16,36 @@ use crate::kv::{Engine, Key, KeyRange, Page, Scan, Space};
 use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
 use crate::types::Value;
 
+/// What a server in memory is opened with: full scans are refused.
+pub(crate) fn options() -> OpenOptions {
+    OpenOptions {
+        storage: Storage::Memory,
+        durable: true,
+        allow_full_scan: false,
+        cache_bytes: None,
+        port: 0,
+        connections_max: 2,
+        packet_bytes_max: 1 << 20,
+        wait_timeout_s: 60,
+        net_write_timeout_s: 60,
+    }
+}
+
+/// A session of root in the default database.
+pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
+    let client = Client {
+        user: "root".to_owned(),
+        host: "localhost".to_owned(),
+        connection_id,
+        found_rows: false,
+        multi_statements: false,
+        interactive: false,
+    };
+    let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();
+    session.use_database("default").unwrap();
+    session
+}
+
 /// A server with one session.
 pub(crate) struct Server {
     engine: Arc<dyn Engine>,
@@ -52,15 +82,8 @@ impl Server {
 
     async fn over(engine: Arc<dyn Engine>, allow_full_scan: bool) -> Server {
         let options = OpenOptions {
-            storage: Storage::Memory,
-            durable: true,
             allow_full_scan,
-            cache_bytes: None,
-            port: 0,
-            connections_max: 2,
-            packet_bytes_max: 1 << 20,
-            wait_timeout_s: 60,
-            net_write_timeout_s: 60,
+            ..options()
         };
         let shared = Shared::over(Arc::clone(&engine), None, &options).await;
         Server::with(engine, Arc::new(shared.unwrap()))
@@ -72,21 +95,11 @@ impl Server {
     }
 
     fn with(engine: Arc<dyn Engine>, shared: Arc<Shared>) -> Server {
-        let client = Client {
-            user: "root".to_owned(),
-            host: "localhost".to_owned(),
-            connection_id: 1,
-            found_rows: false,
-            multi_statements: false,
-            interactive: false,
-        };
-        let cancel = Arc::new(CancelToken::default());
-        let mut session = Session::new(&shared, client, &cancel).unwrap();
-        session.use_database("default").unwrap();
+        let session = Mutex::new(session(&shared, 1));
         Server {
             engine,
             shared,
-            session: Mutex::new(session),
+            session,
         }
     }
 

@@ -166,7 +166,7 @@ pub(super) fn verdicts(
 ) -> Vec<Verdict> {
     let first = ends.seeks.first().map_or(KeyRef::Primary, |seek| seek.key);
     let than = paths::of_key(request.table, first).to_string();
-    let verdict = |candidate: &Candidate<'_, '_>| {
+    paths::instead_of_scan(request, all, |candidate| {
         let is_taken = ends.seeks.iter().any(|seek| seek.key == candidate.key);
         let reason = match paths::unfit(request, candidate) {
             _ if is_taken => Reason::Ends,
@@ -176,13 +176,6 @@ pub(super) fn verdicts(
                 because: Advantage::Ends,
             },
         };
-        Verdict {
-            path: paths::of_key(request.table, candidate.key),
-            is_taken,
-            reason,
-        }
-    };
-    let mut verdicts: Vec<Verdict> = all.each().map(verdict).collect();
-    verdicts.push(paths::no_full_scan());
-    verdicts
+        (is_taken, reason)
+    })
 }

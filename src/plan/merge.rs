@@ -163,7 +163,7 @@ pub(super) fn verdicts(
     (all, merge): (&Candidates<'_, '_>, &Merge),
     (choice, fewer): (&Choice<'_, '_, '_>, Option<u64>),
 ) -> Vec<Verdict> {
-    let verdict = |candidate: &Candidate<'_, '_>| {
+    paths::instead_of_scan(request, all, |candidate| {
         let is_taken = merge.branches.iter().any(|one| one.key == candidate.key);
         let reason = if is_taken {
             Reason::United
@@ -174,13 +174,6 @@ pub(super) fn verdicts(
                 None => Reason::NotNeeded,
             })
         };
-        Verdict {
-            path: paths::of_key(request.table, candidate.key),
-            is_taken,
-            reason,
-        }
-    };
-    let mut verdicts: Vec<Verdict> = all.each().map(verdict).collect();
-    verdicts.push(paths::no_full_scan());
-    verdicts
+        (is_taken, reason)
+    })
 }

@@ -63,8 +63,27 @@ fn with_directions(names: Vec<String>, parts: &[KeyPart]) -> Vec<String> {
     names.map(with_direction).collect()
 }
 
+/// Of all candidates, when what is read needs no full scan: whether each is taken, and why.
+pub(super) fn instead_of_scan(
+    request: &Request<'_>,
+    all: &Candidates<'_, '_>,
+    told: impl Fn(&Candidate<'_, '_>) -> (bool, Reason),
+) -> Vec<Verdict> {
+    let verdict = |candidate: &Candidate<'_, '_>| {
+        let (is_taken, reason) = told(candidate);
+        Verdict {
+            path: of_key(request.table, candidate.key),
+            is_taken,
+            reason,
+        }
+    };
+    let mut verdicts: Vec<Verdict> = all.each().map(verdict).collect();
+    verdicts.push(no_full_scan());
+    verdicts
+}
+
 /// Of the full scan, when there is a better path.
-pub(super) fn no_full_scan() -> Verdict {
+fn no_full_scan() -> Verdict {
     Verdict {
         path: Path::FullScan,
         is_taken: false,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::exec::cancel::CancelToken;
 use crate::exec::rows::{PageEnd, RowSink};
+use crate::exec::testing;
 use crate::kv::memory::Memory;
-use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
+use crate::session::{Reply, Shared};
 use crate::types::Value;
 
 /// Rows of the table.
@@ -31,36 +31,10 @@ impl RowSink for SmallSink {
     }
 }
 
-async fn session() -> Session {
-    let options = OpenOptions {
-        storage: Storage::Memory,
-        durable: true,
-        allow_full_scan: false,
-        cache_bytes: None,
-        port: 0,
-        connections_max: 1,
-        packet_bytes_max: 1 << 20,
-        wait_timeout_s: 60,
-        net_write_timeout_s: 60,
-    };
-    let shared = Shared::over(Arc::new(Memory::default()), None, &options);
-    let client = Client {
-        user: "root".to_owned(),
-        host: "localhost".to_owned(),
-        connection_id: 1,
-        found_rows: false,
-        multi_statements: false,
-        interactive: false,
-    };
-    let shared = Arc::new(shared.await.unwrap());
-    let mut session = Session::new(&shared, client, &Arc::new(CancelToken::default())).unwrap();
-    session.use_database("default").unwrap();
-    session
-}
-
 #[tokio::test]
 async fn a_page_ends_when_its_taker_is_full() {
-    let mut session = session().await;
+    let shared = Shared::over(Arc::new(Memory::default()), None, &testing::options()).await;
+    let mut session = testing::session(&Arc::new(shared.unwrap()), 1);
     let rows: Vec<String> = (0..ROWS).map(|number| format!("({number})")).collect();
     for sql in [
         "CREATE TABLE t (a INT PRIMARY KEY)".to_owned(),

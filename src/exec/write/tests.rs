@@ -26,15 +26,15 @@ use crate::catalog::{Table, persist};
 use crate::codec::keyspace::{self, SystemKey};
 use crate::codec::row::{Cell, RowView};
 use crate::error::Result;
-use crate::exec::cancel::CancelToken;
 use crate::exec::locks::Locks;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::rows::{PageEnd, RowSink};
+use crate::exec::testing::{options, session};
 use crate::kv::Space;
 use crate::kv::memory::Memory;
 use crate::kv::testing::Recorder;
 use crate::plan::testing::{self, directive};
-use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
+use crate::session::{Reply, Session, Shared};
 use crate::types::Value;
 
 /// Integers from here on are ids that the server made.
@@ -156,34 +156,6 @@ impl Server {
     fn session(&self, connection_id: u32) -> Session {
         session(&self.shared, connection_id)
     }
-}
-
-fn options() -> OpenOptions {
-    OpenOptions {
-        storage: Storage::Memory,
-        durable: true,
-        allow_full_scan: false,
-        cache_bytes: None,
-        port: 0,
-        connections_max: 2,
-        packet_bytes_max: 1 << 20,
-        wait_timeout_s: 60,
-        net_write_timeout_s: 60,
-    }
-}
-
-fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
-    let client = Client {
-        user: "root".to_owned(),
-        host: "localhost".to_owned(),
-        connection_id,
-        found_rows: false,
-        multi_statements: false,
-        interactive: false,
-    };
-    let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();
-    session.use_database("default").unwrap();
-    session
 }
 
 /// Whose a space is: a table's, or that of its index at a position.
