@@ -3,14 +3,15 @@
 //! What happens to the rows is in `stream`, and in `collector` where all are taken in first.
 
 mod collector;
+mod output;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::stream::SelectStream;
+use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::row::Layout;
 use super::sample;
@@ -64,10 +65,8 @@ pub struct Env {
     pub uses: Arc<Uses>,
     /// What may end it early.
     pub cancel: Arc<CancelToken>,
-    /// `query_memory_bytes`.
-    pub memory_bytes_max: usize,
-    /// Where sorts may spill.
-    pub spill_dir: Option<PathBuf>,
+    /// What its operators may hold, and where they may spill.
+    pub memory: Memory,
     /// `sql_select_limit`, when the statement has no LIMIT.
     pub select_limit: Option<u64>,
 }

@@ -1,32 +1,35 @@
 //! The rows of a SELECT: read, filter, group, sort, project, limit.
 //!
-//! [`SelectStream`] is in one of three phases. Where nothing has to be collected, rows go from the
-//! stored page through the filter straight into the sink ([`Phase::Streaming`]). Grouping and
-//! sorting first take in everything ([`Phase::Collecting`]), then hand it out in pages
-//! ([`Phase::Emitting`]). The streaming phase is hot: no allocation per row but for values that
-//! are computed.
+//! [`SelectStream`] is in one of a few phases. Where nothing has to be collected, rows go from the
+//! stored page through the filter straight into the sink ([`Phase::Streaming`]), or into groups
+//! that come one after the other, and these into the sink. Other groups and sorts first take in
+//! everything ([`Phase::Collecting`]), then hand it out in pages ([`Phase::Grouped`],
+//! [`Phase::Emitting`]). What DISTINCT could not keep in memory follows at the end
+//! ([`Phase::Late`]). The streaming phase is hot: no allocation per row but for values that are
+//! computed.
 
 use std::sync::Arc;
 
-use super::collector::Collector;
+use super::collector::{self, Collector, Grouping};
+use super::output::{encode_outputs, with_outputs};
 use super::{Env, Program, RowLimits};
-use crate::codec::key::Direction;
 use crate::error::{Error, Result};
-use crate::exec::budget::Budget;
+use crate::exec::budget::Memory;
 use crate::exec::cancel::CancelToken;
+use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::elsewhere;
-use crate::exec::group::{Groups, Seen};
+use crate::exec::group::{GroupRows, InOrder, Step};
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
-use crate::exec::row::StoredRow;
+use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
 use crate::plan::TablePlan;
-use crate::sql::bound::Output;
+use crate::sql::bound::{Aggregation, Output};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{eval, eval_condition};
+use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, NoRow, Row};
 use crate::types::Value;
 
@@ -42,7 +45,10 @@ pub struct SelectStream {
     /// `None` for a table-less SELECT: one row without columns.
     reader: Option<Reader>,
     phase: Phase,
+    /// Groups that come one after the other, while rows are streamed into them.
+    in_order: Option<Box<InOrder>>,
     window: Window,
+    memory: Memory,
     pub(super) seen: Option<Seen>,
     pub(super) bytes: Vec<u8>,
     rows_read: u64,
@@ -68,6 +74,10 @@ struct Window {
 enum Phase {
     Streaming,
     Collecting(Box<Collector>),
+    /// Groups go out as they come from their hash table.
+    Grouped(Box<GroupRows>),
+    /// Rows that DISTINCT had put off are put in order.
+    Late(Box<(LateRows, Sorter)>),
     Emitting(Sorted),
     Done,
 }
@@ -80,28 +90,26 @@ impl SelectStream {
         limits: RowLimits,
     ) -> Result<SelectStream> {
         let select = &program.select;
+        let grouping = Grouping::new(select, plan.as_ref(), &env);
         let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
-        let budget = |operator| Budget::new(operator, env.memory_bytes_max);
-        let phase = if ordered && select.aggregation.is_none() {
-            Phase::Streaming
-        } else {
-            let rows_wanted = limits
-                .limit
-                .and_then(|limit| limit.checked_add(limits.offset));
-            let spill_dir = env.spill_dir.clone();
-            let sorter = Sorter::new(rows_wanted, budget("sort"), spill_dir, &env.cancel);
-            let groups = select.aggregation.as_ref();
-            let groups =
-                groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
-            Phase::Collecting(Box::new(Collector { groups, sorter }))
+        let (phase, in_order) = match grouping {
+            Grouping::None if ordered => (Phase::Streaming, None),
+            Grouping::InOrder(groups) if ordered => (Phase::Streaming, Some(groups)),
+            grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
+                let rows_wanted = limits
+                    .limit
+                    .and_then(|limit| limit.checked_add(limits.offset));
+                let sorter = Sorter::new(rows_wanted, "sort", &env.memory, &env.cancel);
+                let collector = Collector::new(grouping, sorter, &env.memory);
+                (Phase::Collecting(Box::new(collector)), None)
+            }
         };
         let reader = match (&select.table, &mut plan) {
             (Some(table), Some(plan)) => {
                 env.uses.note(table, plan, env.ctx.now);
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
                 let means = Means {
-                    memory_bytes_max: env.memory_bytes_max,
-                    spill_dir: env.spill_dir,
+                    memory: env.memory.clone(),
                     cancel: &env.cancel,
                 };
                 Some(Reader::new(view, table, plan, &means)?)
@@ -112,13 +120,15 @@ impl SelectStream {
             Some(plan) => plan.residual,
             None => select.filter.clone(),
         };
-        let seen = select.distinct.then(|| Seen::new(budget("distinct")));
+        let seen = select.distinct.then(|| Seen::new(&env.memory));
         Ok(SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
             residual,
             reader,
             phase,
+            in_order,
+            memory: env.memory,
             window: Window {
                 skip_rows: limits.offset,
                 left_rows: limits.limit,
@@ -151,8 +161,14 @@ impl SelectStream {
         }
         let flow = match self.phase {
             Phase::Streaming => self.stream_page(sink).await?,
+            Phase::Grouped(_) => self.grouped_page(sink)?,
+            Phase::Late(_) => self.late_page()?,
             Phase::Emitting(_) => self.emit_page(sink)?,
             Phase::Collecting(_) | Phase::Done => Flow::Enough,
+        };
+        let flow = match flow {
+            Flow::Enough if self.window.left_rows != Some(0) => self.end_phase(sink)?,
+            Flow::Enough | Flow::More => flow,
         };
         Ok(match flow {
             Flow::More => PageEnd::More,
@@ -160,6 +176,68 @@ impl SelectStream {
                 warnings_count: self.ctx.warnings.count(),
             },
         })
+    }
+
+    /// What follows when a phase has no more rows.
+    fn end_phase(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        let program = Arc::clone(&self.program);
+        if let (Some(mut groups), Some(aggregation)) =
+            (self.in_order.take(), &program.select.aggregation)
+            && let Some(row) = groups.end(aggregation, &self.ctx)?
+        {
+            let flow = RowWork::of(self).emit(&ValuesRow(&row), sink)?;
+            if flow == Flow::Enough {
+                return Ok(flow);
+            }
+        }
+        let late = self.seen.take().map(Seen::into_late).transpose()?;
+        let Some(late) = late.flatten() else {
+            return Ok(Flow::Enough);
+        };
+        let sorter = Sorter::new(None, "distinct", &self.memory, &self.cancel);
+        self.phase = Phase::Late(Box::new((late, sorter)));
+        Ok(Flow::More)
+    }
+
+    /// Looks through rows that DISTINCT had put off, for a turn.
+    fn late_page(&mut self) -> Result<Flow> {
+        self.cancel.check()?;
+        let Phase::Late(mut late) = std::mem::replace(&mut self.phase, Phase::Done) else {
+            return Ok(Flow::Enough);
+        };
+        while collector::late_step(&mut late, &self.memory)? {
+            if self.pace.is_over() {
+                self.phase = Phase::Late(late);
+                return Ok(Flow::More);
+            }
+        }
+        self.phase = Phase::Emitting(late.1.finish()?);
+        Ok(Flow::More)
+    }
+
+    /// Hands out groups.
+    fn grouped_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        self.cancel.check()?;
+        let program = Arc::clone(&self.program);
+        let phase = std::mem::replace(&mut self.phase, Phase::Done);
+        let (Phase::Grouped(mut groups), Some(aggregation)) = (phase, &program.select.aggregation)
+        else {
+            return Ok(Flow::Enough);
+        };
+        let mut work = RowWork::of(self);
+        let mut flow = Flow::More;
+        for _ in 0..EMIT_PAGE_ROWS {
+            flow = match groups.step(aggregation, work.ctx)? {
+                Step::Row(row) => work.emit(&ValuesRow(&row), sink)?,
+                Step::Working | Step::Part => Flow::More,
+                Step::End => Flow::Enough,
+            };
+            if flow == Flow::Enough || sink.is_full() || work.pace.is_over() {
+                break;
+            }
+        }
+        self.phase = Phase::Grouped(groups);
+        Ok(flow)
     }
 
     async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
@@ -225,7 +303,10 @@ impl SelectStream {
             self.phase = Phase::Collecting(collector);
             return Err(error);
         }
-        self.phase = Phase::Emitting(collector.finish(&program.select, self).await?);
+        self.phase = match collector.into_unsorted_groups(&program.select) {
+            Ok(groups) => Phase::Grouped(Box::new(groups.finish()?)),
+            Err(collector) => Phase::Emitting(collector.finish(&program.select, self).await?),
+        };
         Ok(())
     }
 
@@ -266,7 +347,7 @@ impl SelectStream {
                     .outputs
                     .iter()
                     .map(|output| &output.expr);
-                sink.row(&tuple::decode(&outputs, exprs)?)?;
+                sink.row(&tuple::decode(outputs, exprs)?)?;
                 if sink.is_full() {
                     break;
                 }
@@ -314,6 +395,8 @@ struct RowWork<'s> {
     outputs: &'s [Output],
     having: Option<&'s Expr>,
     residual: Option<&'s Expr>,
+    /// The groups that rows are taken into.
+    in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
     ctx: &'s EvalContext,
     cancel: &'s CancelToken,
     window: &'s mut Window,
@@ -329,6 +412,10 @@ impl<'s> RowWork<'s> {
             outputs: &stream.program.select.outputs,
             having: stream.program.select.having.as_ref(),
             residual: stream.residual.as_ref(),
+            in_order: stream
+                .in_order
+                .as_deref_mut()
+                .zip(stream.program.select.aggregation.as_ref()),
             ctx: &stream.ctx,
             cancel: &stream.cancel,
             window: &mut stream.window,
@@ -339,12 +426,29 @@ impl<'s> RowWork<'s> {
         }
     }
 
-    /// Filters, projects and returns one row; [`Flow::Enough`] when LIMIT is reached.
+    /// Filters one row and returns it, or takes it into its group; [`Flow::Enough`] when LIMIT is
+    /// reached.
     fn stream(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        for condition in [self.residual, self.having].into_iter().flatten() {
-            if eval_condition(condition, row, self.ctx)? != Some(true) {
-                return Ok(Flow::More);
-            }
+        if let Some(residual) = self.residual
+            && eval_condition(residual, row, self.ctx)? != Some(true)
+        {
+            return Ok(Flow::More);
+        }
+        let Some((groups, aggregation)) = &mut self.in_order else {
+            return self.emit(row, sink);
+        };
+        match groups.add(aggregation, row, self.ctx)? {
+            Some(ended) => self.emit(&ValuesRow(&ended), sink),
+            None => Ok(Flow::More),
+        }
+    }
+
+    /// Projects and returns one row, grouped or not.
+    fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        if let Some(having) = self.having
+            && eval_condition(having, row, self.ctx)? != Some(true)
+        {
+            return Ok(Flow::More);
         }
         if self.seen.is_none() && !self.window.admits() {
             return Ok(Flow::More);
@@ -353,7 +457,12 @@ impl<'s> RowWork<'s> {
             if let Some(seen) = &mut self.seen {
                 self.bytes.clear();
                 encode_outputs(self.bytes, self.outputs, values)?;
-                if !seen.is_new(self.bytes)? || !self.window.admits() {
+                match seen.meet(self.bytes)? {
+                    Met::New => {}
+                    Met::Before => return Ok(()),
+                    Met::Unknown => return seen.put_off_in_order(self.bytes),
+                }
+                if !self.window.admits() {
                     return Ok(());
                 }
             }
@@ -365,54 +474,4 @@ impl<'s> RowWork<'s> {
             Flow::More
         })
     }
-}
-
-/// Outputs kept on the stack; wider rows take an allocation each.
-const STACK_OUTPUTS: usize = 16;
-
-/// Outputs of a narrow row, whose place on the stack costs less to prepare.
-const FEW_OUTPUTS: usize = 4;
-
-/// Evaluates the outputs over `row` and hands them on.
-pub(super) fn with_outputs(
-    outputs: &[Output],
-    row: &dyn Row,
-    ctx: &EvalContext,
-    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
-) -> Result<()> {
-    if outputs.len() <= FEW_OUTPUTS {
-        return with_stack_outputs::<FEW_OUTPUTS>(outputs, row, ctx, take);
-    }
-    if outputs.len() <= STACK_OUTPUTS {
-        return with_stack_outputs::<STACK_OUTPUTS>(outputs, row, ctx, take);
-    }
-    let values: Result<Vec<Value<'_>>> = outputs
-        .iter()
-        .map(|output| eval(&output.expr, row, ctx))
-        .collect();
-    take(&values?)
-}
-
-fn with_stack_outputs<const MOST: usize>(
-    outputs: &[Output],
-    row: &dyn Row,
-    ctx: &EvalContext,
-    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
-) -> Result<()> {
-    let mut values: [Value<'_>; MOST] = [const { Value::Null }; MOST];
-    for (slot, output) in values.iter_mut().zip(outputs) {
-        *slot = eval(&output.expr, row, ctx)?;
-    }
-    take(values.get(..outputs.len()).unwrap_or_default())
-}
-
-pub(super) fn encode_outputs(
-    out: &mut Vec<u8>,
-    outputs: &[Output],
-    values: &[Value<'_>],
-) -> Result<()> {
-    for (value, output) in values.iter().zip(outputs) {
-        tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
-    }
-    Ok(())
 }
