@@ -118,7 +118,8 @@ pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn depth(json: &Json) -> usize {
+/// How many levels there are; a scalar is one.
+pub fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Json::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
@@ -138,7 +139,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-fn compare_json(a: &Json, b: &Json) -> Ordering {
+/// As [`compare`], of values that were read.
+pub fn compare_json(a: &Json, b: &Json) -> Ordering {
     match (a, b) {
         (Json::Bool(a), Json::Bool(b)) => a.cmp(b),
         (Json::String(a), Json::String(b)) => a.as_bytes().cmp(b.as_bytes()),

@@ -13,25 +13,28 @@
 use std::borrow::Cow;
 
 use super::super::eval::convert;
-use super::{Call, of_count, of_text, result};
+use super::{Call, of_text, result};
 use crate::error::Result;
 use crate::types::Value;
-use crate::types::value::number::parse_i128;
 
 functions! {
     /// Notations.
-    TABLE:
-    "ASCII" 1..1 result::int, AnyArgument, Constant, Strict(ascii), "The first byte as a number.";
-    "ORD" 1..1 result::int, AnyArgument, Constant, Strict(ord), "The bytes of the first character as a number.";
-    "CHAR" 1..many result::bytes, Never, Constant, Eager(chars), "The bytes that the numbers stand for.";
-    "HEX" 1..1 result::text, AnyArgument, Constant, Strict(hex), "A number or the bytes of a text in hexadecimal digits.";
-    "UNHEX" 1..1 result::bytes, Always, Constant, Strict(unhex), "The bytes that hexadecimal digits stand for.";
-    "BIN" 1..1 result::text, AnyArgument, Constant, Strict(bin), "The number in binary digits.";
-    "OCT" 1..1 result::text, AnyArgument, Constant, Strict(oct), "The number in octal digits.";
-    "CONV" 3..3 result::text, Always, Constant, Strict(conv), "The number carried from one base to another.";
-    "TO_BASE64" 1..1 result::text, Always, Constant, Strict(to_base64), "The bytes in base 64.";
-    "FROM_BASE64" 1..1 result::bytes, Always, Constant, Strict(from_base64), "The bytes that a text in base 64 stands for.";
-    "BIT_COUNT" 1..1 result::int, AnyArgument, Constant, Strict(bit_count), "How many bits of the number are 1.";
+    TABLE of Text:
+    "ASCII" 1..1 "str" result::int, AnyArgument, Constant, Strict(ascii), "The first byte as a number.";
+    "ORD" 1..1 "str" result::int, AnyArgument, Constant, Strict(ord), "The bytes of the first character as a number.";
+    "CHAR" 1..many "n, ..." result::bytes, Never, Constant, Eager(chars), "The bytes that the numbers stand for.";
+    "HEX" 1..1 "value" result::text, AnyArgument, Constant, Strict(hex), "A number or the bytes of a text in hexadecimal digits.";
+    "UNHEX" 1..1 "str" result::bytes, Always, Constant, Strict(unhex), "The bytes that hexadecimal digits stand for.";
+    "BIN" 1..1 "n" result::text, AnyArgument, Constant, Strict(bin), "The number in binary digits.";
+    "OCT" 1..1 "n" result::text, AnyArgument, Constant, Strict(oct), "The number in octal digits.";
+    "TO_BASE64" 1..1 "str" result::text, Always, Constant, Strict(to_base64), "The bytes in base 64.";
+    "FROM_BASE64" 1..1 "str" result::bytes, Always, Constant, Strict(from_base64), "The bytes that a text in base 64 stands for.";
+}
+
+functions! {
+    /// Numbers in other notations.
+    NUMBERS of Numeric:
+    "CONV" 3..3 "n, from_base, to_base" result::text, Always, Constant, Strict(conv), "The number carried from one base to another.";
 }
 
 fn ascii<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -188,6 +191,11 @@ fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if !call.fits(bytes.len().checked_mul(2)) {
         return Ok(Value::Null);
     }
+    Ok(of_text(base64_of(&bytes)))
+}
+
+/// The bytes in base 64, in lines.
+pub(super) fn base64_of(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 4);
     let mut line_chars = 0;
     for chunk in bytes.chunks(3) {
@@ -207,7 +215,7 @@ fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         }
         line_chars += 4;
     }
-    Ok(of_text(out))
+    out
 }
 
 fn from_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -246,13 +254,4 @@ fn decode(letters: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(out)
-}
-
-fn bit_count<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let ones = match Call::arg(values, 0) {
-        Value::Bytes(bytes) => bytes.iter().map(|byte| byte.count_ones()).sum(),
-        Value::Text(text) => convert::bits_of(parse_i128(text.as_bytes()).value).count_ones(),
-        other => convert::bits(other, call.ctx)?.unwrap_or(0).count_ones(),
-    };
-    Ok(of_count(usize::try_from(ones).unwrap_or(0)))
 }

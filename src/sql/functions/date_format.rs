@@ -12,9 +12,9 @@ use crate::types::{Date, Datetime, Value};
 
 functions! {
     /// Dates as texts.
-    TABLE:
-    "DATE_FORMAT" 2..2 result::text, Always, Statement, Strict(date_format), "The date and time in a format.";
-    "TIME_FORMAT" 2..2 result::text, Always, Statement, Strict(time_format), "The time in a format.";
+    TABLE of DateAndTime:
+    "DATE_FORMAT" 2..2 "date, format" result::text, Always, Statement, Strict(date_format), "The date and time in a format.";
+    "TIME_FORMAT" 2..2 "time, format" result::text, Always, Statement, Strict(time_format), "The time in a format.";
 }
 
 const DAY_NAMES: [&str; 7] = [

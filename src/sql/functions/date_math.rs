@@ -19,22 +19,22 @@ use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Value};
 
 functions! {
     /// Reckoning with dates and times.
-    TABLE:
-    "DATEDIFF" 2..2 result::int, Always, Statement, Strict(datediff), "Days from the second date to the first.";
-    "TIMEDIFF" 2..2 time_of_two, Always, Statement, Strict(timediff), "The time from the second argument to the first.";
-    "TIMESTAMPDIFF" 3..3 result::int, Always, Statement, Strict(timestampdiff), "Whole units from the second argument to the third.";
-    "TIMESTAMPADD" 3..3 timestampadd_type, Always, Statement, Strict(timestampadd), "The third argument later by so many units.";
-    "ADDDATE" 2..2 adddate_type, Always, Statement, Strict(adddate), "The date later by so many days.";
-    "SUBDATE" 2..2 adddate_type, Always, Statement, Strict(subdate), "The date earlier by so many days.";
-    "ADDTIME" 2..2 addtime_type, Always, Statement, Strict(addtime), "The first argument later by a time.";
-    "SUBTIME" 2..2 addtime_type, Always, Statement, Strict(subtime), "The first argument earlier by a time.";
-    "TIMESTAMP" 1..2 timestamp_type, Always, Statement, Strict(timestamp), "The date and time of the first argument, later by the second.";
-    "FROM_DAYS" 1..1 result::date, Always, Constant, Strict(from_days), "The date of a day's number.";
-    "MAKEDATE" 2..2 result::date, Always, Constant, Strict(makedate), "The date of a year and a day of the year.";
-    "MAKETIME" 3..3 maketime_type, Always, Constant, Strict(maketime), "The time of hours, minutes and seconds.";
-    "SEC_TO_TIME" 1..1 sec_to_time_type, AnyArgument, Constant, Strict(sec_to_time), "The time of a number of seconds.";
-    "PERIOD_ADD" 2..2 result::int, AnyArgument, Constant, Strict(period_add), "The month YYYYMM later by so many months.";
-    "PERIOD_DIFF" 2..2 result::int, AnyArgument, Constant, Strict(period_diff), "Months from the second YYYYMM to the first.";
+    TABLE of DateAndTime:
+    "DATEDIFF" 2..2 "a, b" result::int, Always, Statement, Strict(datediff), "Days from the second date to the first.";
+    "TIMEDIFF" 2..2 "a, b" time_of_two, Always, Statement, Strict(timediff), "The time from the second argument to the first.";
+    "TIMESTAMPDIFF" 3..3 "unit, a, b" result::int, Always, Statement, Strict(timestampdiff), "Whole units from the second argument to the third.";
+    "TIMESTAMPADD" 3..3 "unit, n, date" timestampadd_type, Always, Statement, Strict(timestampadd), "The third argument later by so many units.";
+    "ADDDATE" 2..2 "date, days" adddate_type, Always, Statement, Strict(adddate), "The date later by so many days.";
+    "SUBDATE" 2..2 "date, days" adddate_type, Always, Statement, Strict(subdate), "The date earlier by so many days.";
+    "ADDTIME" 2..2 "a, time" addtime_type, Always, Statement, Strict(addtime), "The first argument later by a time.";
+    "SUBTIME" 2..2 "a, time" addtime_type, Always, Statement, Strict(subtime), "The first argument earlier by a time.";
+    "TIMESTAMP" 1..2 "date [, time]" timestamp_type, Always, Statement, Strict(timestamp), "The date and time of the first argument, later by the second.";
+    "FROM_DAYS" 1..1 "n" result::date, Always, Constant, Strict(from_days), "The date of a day's number.";
+    "MAKEDATE" 2..2 "year, day" result::date, Always, Constant, Strict(makedate), "The date of a year and a day of the year.";
+    "MAKETIME" 3..3 "hour, minute, second" maketime_type, Always, Constant, Strict(maketime), "The time of hours, minutes and seconds.";
+    "SEC_TO_TIME" 1..1 "seconds" sec_to_time_type, AnyArgument, Constant, Strict(sec_to_time), "The time of a number of seconds.";
+    "PERIOD_ADD" 2..2 "period, n" result::int, AnyArgument, Constant, Strict(period_add), "The month YYYYMM later by so many months.";
+    "PERIOD_DIFF" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(period_diff), "Months from the second YYYYMM to the first.";
 }
 
 /// The dates and times of both arguments.

@@ -16,8 +16,8 @@ use crate::types::{ColumnType, Date, Datetime, Time, Value};
 
 functions! {
     /// Dates out of texts.
-    TABLE:
-    "STR_TO_DATE" 2..2 result_type, Always, Constant, Strict(str_to_date), "The date and time that a text of a format says.";
+    TABLE of DateAndTime:
+    "STR_TO_DATE" 2..2 "str, format" result_type, Always, Constant, Strict(str_to_date), "The date and time that a text of a format says.";
 }
 
 /// Which parts a format has.

@@ -1,32 +1,26 @@
-//! Functions that look for one string in another, or among several; and those of `REGEXP`.
+//! Functions that look for one string in another, or among several.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "the bodies of the registry share one signature"
 )]
 
-use std::borrow::Cow;
-
-use super::super::eval::{compare, convert, regexp};
+use super::super::eval::{compare, convert};
 use super::{Call, of_count, of_text, result};
 use crate::error::Result;
 use crate::types::Value;
 
 functions! {
     /// Search in strings.
-    TABLE:
-    "INSTR" 2..2 result::int, AnyArgument, Constant, Strict(instr), "The position of the second text in the first; 0 when it is not there.";
-    "LOCATE" 2..3 result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second, from a third on; 0 when it is not there.";
-    "POSITION" 2..2 result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second; 0 when it is not there.";
-    "STRCMP" 2..2 result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
-    "REPLACE" 3..3 result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
-    "SUBSTRING_INDEX" 3..3 result::text, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
-    "FIELD" 2..many result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
-    "ELT" 2..many result::common_tail, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
-    "FIND_IN_SET" 2..2 result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
-    "REGEXP_LIKE" 2..3 result::int, AnyArgument, Constant, Strict(regexp_like), "1 when the pattern is found in the text, else 0.";
-    "REGEXP_INSTR" 2..3 result::int, AnyArgument, Constant, Strict(regexp_instr), "The position at which the pattern is found; 0 when it is not.";
-    "REGEXP_SUBSTR" 2..3 result::text, Always, Constant, Strict(regexp_substr), "The first part of the text that matches the pattern.";
-    "REGEXP_REPLACE" 3..3 result::text, Always, Constant, Strict(regexp_replace), "The text with all that matches the pattern replaced.";
+    TABLE of Text:
+    "INSTR" 2..2 "str, part" result::int, AnyArgument, Constant, Strict(instr), "The position of the second text in the first; 0 when it is not there.";
+    "LOCATE" 2..3 "part, str [, pos]" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second, from a third on; 0 when it is not there.";
+    "POSITION" 2..2 "part IN str" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second; 0 when it is not there.";
+    "STRCMP" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
+    "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
+    "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::text, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
+    "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
+    "ELT" 2..many "n, a, ..." result::common_tail, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
+    "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
 }
 
 fn instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -165,77 +159,4 @@ fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     let found = list.split(',').position(|member| member == wanted);
     Ok(of_count(found.map_or(0, |idx| idx + 1)))
-}
-
-fn regexp_like<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let regex = regexp::compiled(&call.text(values, 1), &call.text(values, 2))?;
-    Ok(Value::boolean(regex.is_match(&call.text(values, 0))))
-}
-
-/// The text from the third argument's position on, and how many characters stand before it.
-fn searched<'v>(
-    text: &'v str,
-    values: &[Value<'_>],
-    call: &Call<'_>,
-) -> Result<Option<(&'v str, usize)>> {
-    let from = values
-        .get(2)
-        .map_or(Ok(1), |from| convert::count(from, call.ctx))?;
-    let Some(skipped) = usize::try_from(from)
-        .ok()
-        .and_then(|from| from.checked_sub(1))
-    else {
-        return Ok(None);
-    };
-    let start = text
-        .char_indices()
-        .map(|(start, _)| start)
-        .chain([text.len()])
-        .nth(skipped);
-    Ok(start
-        .and_then(|start| text.get(start..))
-        .map(|rest| (rest, skipped)))
-}
-
-fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
-    let regex = regexp::compiled(&call.text(values, 1), "")?;
-    let Some((rest, skipped)) = searched(&text, values, call)? else {
-        return Ok(Value::Int(0));
-    };
-    let before = regex.find(rest).and_then(|found| rest.get(..found.start()));
-    Ok(of_count(
-        before.map_or(0, |before| skipped + before.chars().count() + 1),
-    ))
-}
-
-fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
-    let regex = regexp::compiled(&call.text(values, 1), "")?;
-    let Some((rest, _)) = searched(&text, values, call)? else {
-        return Ok(Value::Null);
-    };
-    Ok(regex
-        .find(rest)
-        .map_or(Value::Null, |found| of_text(found.as_str())))
-}
-
-fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, new) = (call.text(values, 0), call.text(values, 2));
-    let regex = regexp::compiled(&call.text(values, 1), "")?;
-    let grown = regex.find_iter(&text).count().checked_mul(new.len());
-    // A group may stand for the whole text each time; without groups the bound is exact.
-    if !call.fits(grown.and_then(|grown| grown.checked_add(text.len()))) {
-        return Ok(Value::Null);
-    }
-    let replaced = if new.contains('$') && 1 < regex.captures_len() {
-        let groups = new.matches('$').count().checked_mul(text.len());
-        if !call.fits(groups.and_then(|n| n.checked_mul(regex.find_iter(&text).count()))) {
-            return Ok(Value::Null);
-        }
-        regex.replace_all(&text, &*new)
-    } else {
-        regex.replace_all(&text, regex::NoExpand(&new))
-    };
-    Ok(Value::Text(Cow::Owned(replaced.into_owned())))
 }

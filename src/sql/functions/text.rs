@@ -18,34 +18,34 @@ use crate::types::{ColumnType, Value};
 
 functions! {
     /// Strings.
-    TABLE:
-    "CONCAT" 1..many result::string, AnyArgument, Constant, Strict(concat), "All arguments, one after the other.";
-    "CONCAT_WS" 2..many result::string, AnyArgument, Constant, Eager(concat_ws), "All arguments but the first and NULL, with the first between them.";
-    "LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
-    "OCTET_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
-    "BIT_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(bit_length), "The number of bits.";
-    "CHAR_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
-    "CHARACTER_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
-    "LOWER" 1..1 result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
-    "LCASE" 1..1 result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
-    "UPPER" 1..1 result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
-    "UCASE" 1..1 result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
-    "LEFT" 2..2 result::first_string, AnyArgument, Constant, Strict(left), "The first characters.";
-    "RIGHT" 2..2 result::first_string, AnyArgument, Constant, Strict(right), "The last characters.";
-    "SUBSTRING" 2..3 result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "SUBSTR" 2..3 result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "MID" 2..3 result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "TRIM" 1..2 result::first_string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
-    "LTRIM" 1..2 result::first_string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
-    "RTRIM" 1..2 result::first_string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
-    "LPAD" 3..3 result::text, Always, Constant, Strict(lpad), "The text filled at its start to a length.";
-    "RPAD" 3..3 result::text, Always, Constant, Strict(rpad), "The text filled at its end to a length.";
-    "REPEAT" 2..2 result::text, Always, Constant, Strict(repeat), "The text, so many times.";
-    "SPACE" 1..1 result::text, Always, Constant, Strict(space), "So many blanks.";
-    "REVERSE" 1..1 result::first_string, AnyArgument, Constant, Strict(reverse), "The characters from last to first.";
-    "INSERT" 4..4 result::text, AnyArgument, Constant, Strict(insert), "The text with a part of it replaced.";
-    "QUOTE" 1..1 result::text, Never, Constant, Eager(quote), "The text as an SQL literal.";
-    "FORMAT" 2..3 result::text, AnyArgument, Constant, Strict(format), "The number with commas and so many digits after the point.";
+    TABLE of Text:
+    "CONCAT" 1..many "a, ..." result::string, AnyArgument, Constant, Strict(concat), "All arguments, one after the other.";
+    "CONCAT_WS" 2..many "separator, a, ..." result::string, AnyArgument, Constant, Eager(concat_ws), "All arguments but the first and NULL, with the first between them.";
+    "LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
+    "OCTET_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
+    "BIT_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(bit_length), "The number of bits.";
+    "CHAR_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
+    "CHARACTER_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
+    "LOWER" 1..1 "str" result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
+    "LCASE" 1..1 "str" result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
+    "UPPER" 1..1 "str" result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
+    "UCASE" 1..1 "str" result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
+    "LEFT" 2..2 "str, len" result::first_string, AnyArgument, Constant, Strict(left), "The first characters.";
+    "RIGHT" 2..2 "str, len" result::first_string, AnyArgument, Constant, Strict(right), "The last characters.";
+    "SUBSTRING" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "SUBSTR" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "MID" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "TRIM" 1..2 "[[BOTH | LEADING | TRAILING] [removed] FROM] str" result::first_string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
+    "LTRIM" 1..2 "str" result::first_string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
+    "RTRIM" 1..2 "str" result::first_string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
+    "LPAD" 3..3 "str, len, pad" result::text, Always, Constant, Strict(lpad), "The text filled at its start to a length.";
+    "RPAD" 3..3 "str, len, pad" result::text, Always, Constant, Strict(rpad), "The text filled at its end to a length.";
+    "REPEAT" 2..2 "str, n" result::text, Always, Constant, Strict(repeat), "The text, so many times.";
+    "SPACE" 1..1 "n" result::text, Always, Constant, Strict(space), "So many blanks.";
+    "REVERSE" 1..1 "str" result::first_string, AnyArgument, Constant, Strict(reverse), "The characters from last to first.";
+    "INSERT" 4..4 "str, pos, len, new" result::text, AnyArgument, Constant, Strict(insert), "The text with a part of it replaced.";
+    "QUOTE" 1..1 "str" result::text, Never, Constant, Eager(quote), "The text as an SQL literal.";
+    "FORMAT" 2..3 "x, digits [, locale]" result::text, AnyArgument, Constant, Strict(format), "The number with commas and so many digits after the point.";
 }
 
 fn concat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
