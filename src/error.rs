@@ -232,6 +232,7 @@ codes! {
     IncorrectArgumentType = 3064 "HY000" "A function argument of the wrong type.";
     RegexpOutOfBounds = 3686 "HY000" "A position outside the text that is searched.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
+    UnknownLocale = 1649 "HY000" "No locale of that name.";
     IndexCommentTooLong = 1688 "HY000" "A comment of an index longer than the limit.";
     WrongPrefixKey = 1089 "42000" "A prefix in a key that is longer than its column, or of no string.";
     PrefixKeyZero = 1391 "HY000" "A prefix in a key of no characters.";

@@ -13,6 +13,44 @@ use crate::sql::expr::{Expr, ExprKind};
 use crate::sql::functions::{self, catalogue, json};
 use crate::types::{ColumnType, Value};
 
+/// Functions of MySQL's grammar: another number of arguments is a syntax error.
+const OF_GRAMMAR: &[&str] = &[
+    "ASCII",
+    "CHAR",
+    "CHARSET",
+    "COLLATION",
+    "CURRENT_USER",
+    "DATABASE",
+    "DATE",
+    "DAY",
+    "FORMAT",
+    "HOUR",
+    "IF",
+    "INSERT",
+    "LEFT",
+    "MICROSECOND",
+    "MINUTE",
+    "MOD",
+    "MONTH",
+    "NOW",
+    "QUARTER",
+    "REPEAT",
+    "REPLACE",
+    "REVERSE",
+    "RIGHT",
+    "ROW_COUNT",
+    "SECOND",
+    "SUBSTRING",
+    "SUBSTR",
+    "SYSDATE",
+    "TIME",
+    "TIMESTAMP",
+    "TRUNCATE",
+    "USER",
+    "WEEK",
+    "YEAR",
+];
+
 impl Scope<'_> {
     pub(super) fn call(&mut self, call: &ast::Call) -> Result<Expr> {
         if call.over {
@@ -41,6 +79,15 @@ impl Scope<'_> {
             }
         }
         if !function.accepts(args.len()) {
+            if OF_GRAMMAR.contains(&function.name) {
+                return Err(Error::new(
+                    Code::Parse,
+                    format!(
+                        "You have an error in your SQL syntax; {} takes ({})",
+                        function.name, function.arguments
+                    ),
+                ));
+            }
             return Err(Error::new(
                 Code::WrongParameterCount,
                 format!(

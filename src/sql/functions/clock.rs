@@ -106,7 +106,7 @@ fn from_unix_type(args: &[Expr]) -> ColumnType {
         return result::text(args);
     }
     ColumnType::Datetime {
-        fsp: result::fsp_of_value(args.first()),
+        fsp: result::fsp_of_number(args.first()),
     }
 }
 

@@ -118,13 +118,35 @@ fn unhex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn bin<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let bits = convert::bits(Call::arg(values, 0), call.ctx)?.unwrap_or(0);
-    Ok(of_text(format!("{bits:b}")))
+    Ok(of_text(format!("{:b}", leading_bits(values, call))))
 }
 
 fn oct<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let bits = convert::bits(Call::arg(values, 0), call.ctx)?.unwrap_or(0);
-    Ok(of_text(format!("{bits:o}")))
+    Ok(of_text(format!("{:o}", leading_bits(values, call))))
+}
+
+/// The bits of the digits that the argument's text begins with: nothing is rounded.
+fn leading_bits(values: &[Value<'_>], call: &Call<'_>) -> u64 {
+    let text = call.text(values, 0);
+    convert::bits_of(digits_of(&text, 10))
+}
+
+/// The number whose digits in a base a text begins with.
+fn digits_of(text: &str, base: u32) -> i128 {
+    let body = text.trim_ascii();
+    let (is_negative, digits) = match body.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, body.strip_prefix('+').unwrap_or(body)),
+    };
+    let size = digits
+        .chars()
+        .map_while(|c| c.to_digit(base))
+        .fold(0i128, |number, digit| {
+            number
+                .saturating_mul(i128::from(base))
+                .saturating_add(i128::from(digit))
+        });
+    if is_negative { -size } else { size }
 }
 
 /// A negative base reads or shows the number with its sign, else as 64 bits.
@@ -138,22 +160,7 @@ fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (Some(from_base), Some(to_base)) = (base(from), base(to)) else {
         return Ok(Value::Null);
     };
-    let text = call.text(values, 0);
-    let body = text.trim_ascii();
-    let (is_negative, digits) = match body.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, body.strip_prefix('+').unwrap_or(body)),
-    };
-    let size = digits
-        .chars()
-        .map_while(|c| c.to_digit(from_base))
-        .fold(0i128, |number, digit| {
-            number
-                .saturating_mul(i128::from(from_base))
-                .saturating_add(i128::from(digit))
-        });
-    let number = if is_negative { -size } else { size };
-    let bits = convert::bits_of(number);
+    let bits = convert::bits_of(digits_of(&call.text(values, 0), from_base));
     let shown = if to < 0 {
         let signed = bits.cast_signed();
         let sign = if signed < 0 { "-" } else { "" };

@@ -13,7 +13,7 @@ use super::super::eval::typing::{date_shift_type, is_text};
 use super::super::eval::{moment, shift};
 use super::super::expr::{Expr, ExprKind, IntervalUnit};
 use super::{Call, of_text, result};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::types::temporal::{FSP_MAX, MICROS_PER_SECOND};
 use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Value};
 
@@ -85,7 +85,7 @@ fn of_micros<'a>(micros: i64, call: &Call<'a>) -> Value<'a> {
     };
     let (time, is_clipped) = Time::clipped(micros, fsp);
     if is_clipped {
-        convert::warn(call.ctx, crate::error::Code::IncorrectTypeValue, || {
+        convert::warn(call.ctx, Code::IncorrectTypeValue, || {
             format!("Truncated incorrect time value: '{micros} microseconds'")
         });
     }
@@ -285,7 +285,7 @@ fn makedate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn maketime_type(args: &[Expr]) -> ColumnType {
     ColumnType::Time {
-        fsp: result::fsp_of_value(args.get(2)),
+        fsp: result::fsp_of_number(args.get(2)),
     }
 }
 
@@ -316,7 +316,7 @@ fn maketime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn sec_to_time_type(args: &[Expr]) -> ColumnType {
     ColumnType::Time {
-        fsp: result::fsp_of_value(args.first()),
+        fsp: result::fsp_of_number(args.first()),
     }
 }
 
@@ -328,22 +328,27 @@ fn sec_to_time<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 /// `YYYYMM` or `YYMM` in months from year 0.
-fn months_of_period(period: i64) -> i64 {
-    if period == 0 {
-        return 0;
-    }
+///
+/// # Errors
+/// 1210 for what is no month.
+fn months_of_period(period: i64, call: &Call<'_>) -> Result<i64> {
     let (year, month) = (period / 100, period % 100);
+    if period <= 0 || !(1..=12).contains(&month) {
+        let name = call.function.name.to_ascii_lowercase();
+        let text = format!("Incorrect arguments to {name}");
+        return Err(Error::new(Code::WrongArguments, text));
+    }
     let year = match year {
         0..70 => year + 2000,
         70..100 => year + 1900,
         _ => year,
     };
-    year.saturating_mul(12).saturating_add(month - 1)
+    Ok(year.saturating_mul(12).saturating_add(month - 1))
 }
 
 fn period_add<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (period, months) = (call.count(values, 0)?, call.count(values, 1)?);
-    let sum = months_of_period(period).saturating_add(months);
+    let sum = months_of_period(period, call)?.saturating_add(months);
     let year = sum.div_euclid(12);
     Ok(Value::Int(
         year.saturating_mul(100)
@@ -354,6 +359,6 @@ fn period_add<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 fn period_diff<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (a, b) = (call.count(values, 0)?, call.count(values, 1)?);
     Ok(Value::Int(
-        months_of_period(a).saturating_sub(months_of_period(b)),
+        months_of_period(a, call)?.saturating_sub(months_of_period(b, call)?),
     ))
 }

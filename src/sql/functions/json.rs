@@ -18,7 +18,9 @@ use super::json_path::{Path, sorted};
 use super::{Call, code, of_count, of_text, result};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
-use crate::types::json::{DEPTH_MAX, depth, normalize, parse, write_normal, write_string};
+use crate::types::json::{
+    DEPTH_MAX, InvalidJson, depth, normalize, parse, write_normal, write_string,
+};
 use crate::types::temporal::FSP_MAX;
 
 functions! {
@@ -72,9 +74,8 @@ pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Res
     })
 }
 
-fn invalid(place: &str, bad: &crate::types::json::InvalidJson) -> Error {
-    let reason = bad.reason.split(" at line").next().unwrap_or_default();
-    let at = bad.at;
+fn invalid(place: &str, bad: &InvalidJson) -> Error {
+    let InvalidJson { reason, at } = bad;
     let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
     Error::new(Code::InvalidJsonArgument, text)
 }
@@ -200,11 +201,7 @@ fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let unquoted = serde_json::from_str::<String>(&text);
     unquoted.map(of_text).map_err(|error| {
         let place = "argument 1 to function json_unquote";
-        let bad = crate::types::json::InvalidJson {
-            reason: error.to_string(),
-            at: error.column(),
-        };
-        invalid(place, &bad)
+        invalid(place, &InvalidJson::of(&error, &text))
     })
 }
 

@@ -57,7 +57,9 @@ impl Path {
     /// 3143 for a text that is none.
     pub(super) fn parse(text: &str) -> Result<Path> {
         let invalid = |rest: &str| {
-            let at = text.chars().count().saturating_sub(rest.chars().count());
+            let passed = text.chars().count().saturating_sub(rest.chars().count());
+            let begins_step = rest.starts_with(['.', '[', '*']) || passed == 0;
+            let at = passed + usize::from(begins_step);
             let text = format!(
                 "Invalid JSON path expression. The error is around character position {at}."
             );

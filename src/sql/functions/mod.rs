@@ -74,6 +74,7 @@ mod json_change;
 mod json_contents;
 mod json_path;
 mod json_show;
+mod locale;
 mod math;
 mod network;
 mod numeric;
@@ -337,6 +338,7 @@ static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         soundex::TABLE,
         text::TABLE,
         units::TABLE,
+        units::NUMBERS,
         uuid::TABLE,
     ];
     let mut all: Vec<&'static Function> = tables.iter().flat_map(|table| table.iter()).collect();

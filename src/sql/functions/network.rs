@@ -38,25 +38,37 @@ pub(super) fn incorrect<'a>(shown: &str, call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::Null)
 }
 
-/// `a.b.c.d`; with fewer parts the last one before the end stands for the missing ones.
+/// `a.b.c.d`; with fewer parts the last one before the end stands for the missing ones. More parts
+/// make a larger number, as in MySQL.
 fn inet_aton<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = call.text(values, 0);
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let parts: Option<Vec<u8>> = text
-        .split('.')
-        .map(|part| part.parse().ok().filter(|_| digits(part)))
-        .collect();
-    let Some(parts) = parts.filter(|parts| (1..=4).contains(&parts.len())) else {
-        return incorrect(&text, call);
-    };
-    let (last, first) = parts
-        .split_last()
-        .map_or((0, [].as_slice()), |(last, first)| (*last, first));
-    let mut number = 0u64;
-    for idx in 0..3 {
-        number = number << 8 | u64::from(first.get(idx).copied().unwrap_or(0));
+    match address_number(&text) {
+        Some(number) => Ok(Value::UInt(number)),
+        None => incorrect(&text, call),
     }
-    Ok(Value::UInt(number << 8 | u64::from(last)))
+}
+
+fn address_number(text: &str) -> Option<u64> {
+    let (mut number, mut part, mut dots_count) = (0u64, 0u64, 0);
+    for c in text.chars() {
+        if let Some(digit) = c.to_digit(10) {
+            part = part * 10 + u64::from(digit);
+        } else if c == '.' {
+            dots_count += 1;
+            number = number.wrapping_shl(8).wrapping_add(part);
+            part = 0;
+        }
+        if u64::from(u8::MAX) < part || !(c.is_ascii_digit() || c == '.') {
+            return None;
+        }
+    }
+    let missing = match dots_count {
+        1 => 16,
+        2 => 8,
+        _ => 0,
+    };
+    let ends_well = text.ends_with(|c: char| c.is_ascii_digit());
+    ends_well.then(|| (number << missing).wrapping_shl(8).wrapping_add(part))
 }
 
 fn inet_ntoa<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

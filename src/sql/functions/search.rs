@@ -4,10 +4,13 @@
     reason = "the bodies of the registry share one signature"
 )]
 
-use super::super::eval::{compare, convert};
-use super::{Call, of_count, of_text, result};
+use super::super::eval::typing::is_binary;
+use super::super::eval::{compare, convert, fit};
+use super::super::expr::Expr;
+use super::text::of_bytes;
+use super::{Call, of_count, result};
 use crate::error::Result;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 functions! {
     /// Search in strings.
@@ -17,9 +20,9 @@ functions! {
     "POSITION" 2..2 "part IN str" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second; 0 when it is not there.";
     "STRCMP" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
     "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
-    "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::text, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
+    "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
     "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
-    "ELT" 2..many "n, a, ..." result::common_tail, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
+    "ELT" 2..many "n, a, ..." elt_type, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
     "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
 }
 
@@ -79,44 +82,79 @@ fn strcmp<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, from, to) = (
-        call.text(values, 0),
-        call.text(values, 1),
-        call.text(values, 2),
-    );
+    let [text, from, to] = [0, 1, 2].map(|idx| convert::bytes(Call::arg(values, idx), call.ctx));
     if from.is_empty() {
-        return Ok(of_text(text));
+        return Ok(of_bytes(text.into_owned(), call.ty));
     }
+    let starts = positions(&text, &from);
     let grows_by = to.len().saturating_sub(from.len());
-    let grown = text.matches(&*from).count().checked_mul(grows_by);
+    let grown = starts.len().checked_mul(grows_by);
     if !call.fits(grown.and_then(|grown| grown.checked_add(text.len()))) {
         return Ok(Value::Null);
     }
-    Ok(of_text(text.replace(&*from, &to)))
+    let mut out = Vec::with_capacity(text.len());
+    let mut copied = 0;
+    for start in starts {
+        out.extend_from_slice(text.get(copied..start).unwrap_or_default());
+        out.extend_from_slice(&to);
+        copied = start + from.len();
+    }
+    out.extend_from_slice(text.get(copied..).unwrap_or_default());
+    Ok(of_bytes(out, call.ty))
+}
+
+/// Where `wanted`, which is not empty, begins in the text, each time after the last one's end. Of
+/// texts in UTF-8 no match begins within a character.
+fn positions(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| wanted.len() <= rest.len()) {
+        let next = rest.windows(wanted.len()).position(|part| part == wanted);
+        let Some(next) = next else { break };
+        found.push(at + next);
+        at += next + wanted.len();
+    }
+    found
+}
+
+/// As [`positions`], from the end of the text to its beginning.
+fn positions_back(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while wanted.len() <= rest.len() {
+        let last = rest.windows(wanted.len()).rposition(|part| part == wanted);
+        let Some(last) = last else { break };
+        found.push(last);
+        rest = rest.get(..last).unwrap_or_default();
+    }
+    found
 }
 
 fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, delimiter) = (call.text(values, 0), call.text(values, 1));
+    let text = convert::bytes(Call::arg(values, 0), call.ctx);
+    let delimiter = convert::bytes(Call::arg(values, 1), call.ctx);
     let count = call.count(values, 2)?;
-    let Some(nth) = usize::try_from(count.unsigned_abs())
-        .ok()
-        .and_then(|n| n.checked_sub(1))
-    else {
-        return Ok(of_text(""));
-    };
-    if delimiter.is_empty() {
-        return Ok(of_text(""));
+    let nth = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if delimiter.is_empty() || nth == 0 {
+        return Ok(of_bytes(Vec::new(), call.ty));
     }
     let part = if 0 < count {
-        let end = text.match_indices(&*delimiter).nth(nth);
-        end.map_or(&*text, |(end, _)| text.get(..end).unwrap_or(""))
+        let starts = positions(&text, &delimiter);
+        let end = starts.get(nth - 1);
+        end.map_or(&*text, |end| text.get(..*end).unwrap_or_default())
     } else {
-        let start = text.rmatch_indices(&*delimiter).nth(nth);
-        start.map_or(&*text, |(start, _)| {
-            text.get(start + delimiter.len()..).unwrap_or("")
+        // Texts are always gone through from the beginning, as in MySQL.
+        let starts = if is_binary(call.ty) {
+            positions_back(&text, &delimiter)
+        } else {
+            positions(&text, &delimiter).into_iter().rev().collect()
+        };
+        let start = starts.get(nth - 1);
+        start.map_or(&*text, |start| {
+            text.get(start + delimiter.len()..).unwrap_or_default()
         })
     };
-    Ok(of_text(part))
+    Ok(of_bytes(part.to_vec(), call.ty))
 }
 
 fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -143,13 +181,17 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::Int(0))
 }
 
+fn elt_type(args: &[Expr]) -> ColumnType {
+    result::string(args.get(1..).unwrap_or_default())
+}
+
 fn elt<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if Call::arg(values, 0).is_null() {
         return Ok(Value::Null);
     }
     let nth = usize::try_from(call.count(values, 0)?).unwrap_or(0);
     let chosen = values.get(nth).filter(|_| nth != 0);
-    Ok(chosen.cloned().unwrap_or(Value::Null))
+    fit::fit(chosen.cloned().unwrap_or(Value::Null), call.ty, call.ctx)
 }
 
 fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

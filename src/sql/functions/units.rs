@@ -1,4 +1,4 @@
-//! Sizes and durations for people, and the formats of dates that countries use.
+//! Numbers, sizes and durations for people, and the formats of dates that countries use.
 //!
 //! Source: MySQL manual, "Performance Schema Functions", `GET_FORMAT`.
 #![expect(
@@ -6,8 +6,9 @@
     reason = "the bodies of the registry share one signature"
 )]
 
-use super::{Call, of_text, result};
-use crate::error::Result;
+use super::super::eval::convert;
+use super::{Call, locale, of_text, result};
+use crate::error::{Code, Result};
 use crate::types::Value;
 
 functions! {
@@ -16,6 +17,12 @@ functions! {
     "FORMAT_BYTES" 1..1 "n" result::text, AnyArgument, Constant, Strict(format_bytes), "A number of bytes in the unit that suits it.";
     "FORMAT_PICO_TIME" 1..1 "n" result::text, AnyArgument, Constant, Strict(format_pico_time), "A number of picoseconds in the unit that suits it.";
     "GET_FORMAT" 2..2 "{DATE | TIME | DATETIME}, name" result::text, Always, Constant, Strict(get_format), "The format for DATE_FORMAT that a country uses.";
+}
+
+functions! {
+    /// Numbers for people.
+    NUMBERS of Text:
+    "FORMAT" 2..3 "x, digits [, locale]" result::text, AnyArgument, Constant, Eager(format), "The number with commas and so many digits after the point.";
 }
 
 /// Units from the largest, each with its size in the smallest.
@@ -94,4 +101,40 @@ fn get_format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         .find(|(name, _)| name.eq_ignore_ascii_case(&country))
         .and_then(|(_, formats)| formats.get(kind));
     Ok(found.map_or(Value::Null, |format| Value::text(format)))
+}
+
+/// Digits after the point that `FORMAT` shows at most.
+const FORMAT_DIGITS_MAX: i64 = 30;
+
+fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    if values.iter().take(2).any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    let digits = call.count(values, 1)?.clamp(0, FORMAT_DIGITS_MAX);
+    let number =
+        convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
+    let width = usize::try_from(digits).unwrap_or(0);
+    let scale = u8::try_from(digits).unwrap_or(0);
+    let exact = number
+        .to_decimal()
+        .and_then(|number| number.rescale(38, scale));
+    let text = match exact {
+        Some(number) => number.to_string(),
+        None => format!("{:.width$}", number.to_f64()),
+    };
+    let marks = match values.get(2) {
+        None => locale::DEFAULT,
+        Some(_) => marks(&call.text(values, 2), call),
+    };
+    Ok(of_text(marks.write(&text)))
+}
+
+/// The marks of a locale; warning 1649 for an unknown one.
+fn marks(name: &str, call: &Call<'_>) -> locale::Marks {
+    locale::find(name).unwrap_or_else(|| {
+        convert::warn(call.ctx, Code::UnknownLocale, || {
+            format!("Unknown locale: '{}'", convert::shown(name))
+        });
+        locale::DEFAULT
+    })
 }
