@@ -1,7 +1,8 @@
 //! A SELECT of one table or of none: what it runs with, its plan, and the start of its stream.
 //!
-//! What happens to the rows is in `stream`.
+//! What happens to the rows is in `stream`, and in `collector` where all are taken in first.
 
+mod collector;
 mod stream;
 #[cfg(test)]
 mod tests;

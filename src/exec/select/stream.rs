@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::collector::Collector;
 use super::{Env, Program, RowLimits};
 use crate::codec::key::Direction;
 use crate::error::{Error, Result};
@@ -18,12 +19,12 @@ use crate::exec::group::{Groups, Seen};
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
-use crate::exec::row::{StoredRow, ValuesRow};
+use crate::exec::row::StoredRow;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
 use crate::plan::TablePlan;
-use crate::sql::bound::{Output, Select};
+use crate::sql::bound::Output;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval, eval_condition};
 use crate::sql::expr::{Expr, NoRow, Row};
@@ -35,17 +36,17 @@ const EMIT_PAGE_ROWS: usize = 1024;
 /// A running SELECT.
 pub struct SelectStream {
     program: Arc<Program>,
-    ctx: EvalContext,
-    cancel: Arc<CancelToken>,
-    residual: Option<Expr>,
+    pub(super) ctx: EvalContext,
+    pub(super) cancel: Arc<CancelToken>,
+    pub(super) residual: Option<Expr>,
     /// `None` for a table-less SELECT: one row without columns.
     reader: Option<Reader>,
     phase: Phase,
     window: Window,
-    seen: Option<Seen>,
-    bytes: Vec<u8>,
+    pub(super) seen: Option<Seen>,
+    pub(super) bytes: Vec<u8>,
     rows_read: u64,
-    pace: Pace,
+    pub(super) pace: Pace,
     /// How many rows of the reader's batch are streamed, when a turn ended within it.
     batch_rows_done: usize,
 }
@@ -69,12 +70,6 @@ enum Phase {
     Collecting(Box<Collector>),
     Emitting(Sorted),
     Done,
-}
-
-/// Takes in all rows: into groups, into the sort, or into one after the other.
-struct Collector {
-    groups: Option<Groups>,
-    sorter: Sorter,
 }
 
 impl SelectStream {
@@ -379,7 +374,7 @@ const STACK_OUTPUTS: usize = 16;
 const FEW_OUTPUTS: usize = 4;
 
 /// Evaluates the outputs over `row` and hands them on.
-fn with_outputs(
+pub(super) fn with_outputs(
     outputs: &[Output],
     row: &dyn Row,
     ctx: &EvalContext,
@@ -411,88 +406,13 @@ fn with_stack_outputs<const MOST: usize>(
     take(values.get(..outputs.len()).unwrap_or_default())
 }
 
-fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -> Result<()> {
+pub(super) fn encode_outputs(
+    out: &mut Vec<u8>,
+    outputs: &[Output],
+    values: &[Value<'_>],
+) -> Result<()> {
     for (value, output) in values.iter().zip(outputs) {
         tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
     }
     Ok(())
-}
-
-impl Collector {
-    /// Takes in the rows of a batch from `rows_done` on, or as many as a turn has time for. Returns
-    /// how many of the batch are done.
-    fn add_batch(
-        &mut self,
-        program: &Program,
-        reader: &Reader,
-        (stream, rows_done): (&mut SelectStream, usize),
-    ) -> Result<usize> {
-        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
-            return Err(Error::internal("a reader without table"));
-        };
-        let layout = reader.layout().unwrap_or(layout);
-        let batch = reader.batch();
-        for row_idx in rows_done..batch.len() {
-            let Some((key, value)) = batch.get(row_idx) else {
-                break;
-            };
-            stream.cancel.check_row(row_idx)?;
-            let row = StoredRow::parse(table, layout, key, value)?;
-            self.add(&program.select, &row, stream)?;
-            if stream.pace.is_over() {
-                return Ok(row_idx + 1);
-            }
-        }
-        Ok(batch.len())
-    }
-
-    fn add(&mut self, select: &Select, row: &dyn Row, stream: &mut SelectStream) -> Result<()> {
-        if let Some(residual) = &stream.residual
-            && eval_condition(residual, row, &stream.ctx)? != Some(true)
-        {
-            return Ok(());
-        }
-        match (&mut self.groups, &select.aggregation) {
-            (Some(groups), Some(aggregation)) => groups.add(aggregation, row, &stream.ctx),
-            (None, _) | (Some(_), None) => self.add_output(select, row, stream),
-        }
-    }
-
-    /// Puts one row, grouped or not, into the sort.
-    fn add_output(
-        &mut self,
-        select: &Select,
-        row: &dyn Row,
-        stream: &mut SelectStream,
-    ) -> Result<()> {
-        if let Some(having) = &select.having
-            && eval_condition(having, row, &stream.ctx)? != Some(true)
-        {
-            return Ok(());
-        }
-        let mut outputs = Vec::new();
-        with_outputs(&select.outputs, row, &stream.ctx, |values| {
-            encode_outputs(&mut outputs, &select.outputs, values)
-        })?;
-        if let Some(seen) = &mut stream.seen
-            && !seen.is_new(&outputs)?
-        {
-            return Ok(());
-        }
-        stream.bytes.clear();
-        tuple::push_order(&mut stream.bytes, &select.order_by, row, &stream.ctx)?;
-        self.sorter.push(&stream.bytes, &outputs)
-    }
-
-    async fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
-        if let Some(groups) = self.groups.take() {
-            for (group_idx, group) in groups.into_groups().enumerate() {
-                stream.cancel.check_row(group_idx)?;
-                stream.pace.keep().await;
-                let row = group.finish(&stream.ctx)?;
-                self.add_output(select, &ValuesRow(&row), stream)?;
-            }
-        }
-        self.sorter.finish()
-    }
 }
