@@ -15,6 +15,7 @@ use crate::exec::uses::Uses;
 use crate::kv::Engine;
 use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory::Memory;
+use crate::sql::functions::lock::NamedLocks;
 use crate::types::Value;
 
 /// How the server's data is opened; what [`Shared::open`] takes.
@@ -59,6 +60,8 @@ pub struct Shared {
     pub(super) ids: Arc<Ids>,
     pub(super) uses: Arc<Uses>,
     pub(super) globals: Arc<Globals>,
+    /// The locks of `GET_LOCK`.
+    pub(super) named_locks: Arc<NamedLocks>,
     pub(super) allow_full_scan: bool,
     /// Where sorts may spill; nowhere on the memory engine.
     pub(super) spill_dir: Option<PathBuf>,
@@ -104,6 +107,7 @@ impl Shared {
             ids: Arc::default(),
             uses: Arc::default(),
             globals,
+            named_locks: Arc::default(),
             allow_full_scan: options.allow_full_scan,
             spill_dir,
             processes,

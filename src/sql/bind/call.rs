@@ -10,7 +10,7 @@ use crate::sql::aggregate::{self, names};
 use crate::sql::ast;
 use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::functions::{self, catalogue, json};
+use crate::sql::functions::{self, Category, Function, catalogue, json};
 use crate::types::{ColumnType, Value};
 
 /// Functions of MySQL's grammar: another number of arguments is a syntax error.
@@ -73,6 +73,9 @@ impl Scope<'_> {
             return Err(self.unknown_function(&call.name));
         };
         let mut args = self.values(&call.args)?;
+        if takes_numbers(function) {
+            args = args.into_iter().map(literal::as_number).collect();
+        }
         for (idx, arg) in args.iter_mut().enumerate() {
             if json::takes_value(function.name, idx) {
                 keep_truth(arg, call.args.get(idx));
@@ -244,6 +247,24 @@ impl Scope<'_> {
     }
 }
 
+/// Whether a literal in hexadecimal is a number among the function's arguments, and not bytes.
+fn takes_numbers(function: &Function) -> bool {
+    match function.category {
+        Category::Numeric | Category::Bit => function.name != "CONV",
+        Category::Comparison
+        | Category::ControlFlow
+        | Category::Text
+        | Category::DateAndTime
+        | Category::Cast
+        | Category::Json
+        | Category::Digest
+        | Category::Information
+        | Category::Locking
+        | Category::Miscellaneous
+        | Category::Aggregate => ["CHAR", "SPACE", "INET_NTOA", "FORMAT"].contains(&function.name),
+    }
+}
+
 /// # Errors
 /// 1426 for `NOW(7)` and the like.
 fn check_fraction(name: &str, args: &[Expr]) -> Result<()> {
@@ -291,7 +312,7 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
 
 /// Where an argument becomes a part of a JSON document: a truth, which is a number else, as `true` or
 /// `false`.
-fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
+pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
     let json = |truth: bool| {
         let text = if truth { "true" } else { "false" };
         literal::value(Value::Json(text.into()), ColumnType::Json)
@@ -330,6 +351,7 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
         | ExprKind::Regexp { .. } => true,
+        ExprKind::Call(function, _) => OF_TRUTH.contains(&function.name),
         ExprKind::Literal(_)
         | ExprKind::Column(_)
         | ExprKind::Parameter(_)
@@ -340,10 +362,25 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::Case { .. }
         | ExprKind::Cast(..)
         | ExprKind::DateShift { .. }
-        | ExprKind::Call(..)
         | ExprKind::Row(_) => false,
     }
 }
+
+/// Functions that MySQL counts as comparisons.
+const OF_TRUTH: &[&str] = &[
+    "ISNULL",
+    "IS_IPV4",
+    "IS_IPV4_COMPAT",
+    "IS_IPV4_MAPPED",
+    "IS_IPV6",
+    "IS_UUID",
+    "JSON_CONTAINS",
+    "JSON_CONTAINS_PATH",
+    "JSON_OVERLAPS",
+    "JSON_VALID",
+    "MEMBER_OF",
+    "REGEXP_LIKE",
+];
 
 /// # Errors
 /// 1582 for a wrong number of arguments.

@@ -3,6 +3,7 @@
 use super::literal;
 use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
 use super::scope::{AggregateRule, Scope};
+use super::{call, operands};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, QueryBody, SelectItem};
 use crate::sql::eval::typing;
@@ -179,8 +180,8 @@ impl Scope<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
-        let mut a = literal::as_number(self.value(&both.0)?);
-        let mut b = literal::as_number(self.value(&both.1)?);
+        let (a, b) = (self.value(&both.0)?, self.value(&both.1)?);
+        let (mut a, mut b) = operands::of_operator(op, a, b);
         if self.names.parameters.is_empty() {
             take_type(&mut a, &b);
             take_type(&mut b, &a);
@@ -302,7 +303,11 @@ impl Scope<'_> {
     }
 
     fn cast(&mut self, a: &ast::Expr, target: &CastType) -> Result<Expr> {
-        let a = self.value(a)?;
+        let written = a;
+        let mut a = self.value(a)?;
+        if *target == CastType::Json {
+            call::keep_truth(&mut a, Some(written));
+        }
         let a = match target {
             CastType::Char(_) | CastType::Binary(_) | CastType::Json => a,
             CastType::Signed

@@ -51,7 +51,6 @@ impl Numeric {
     /// How `ty` takes part in arithmetic.
     pub fn of(ty: &ColumnType) -> Numeric {
         match ty {
-            ColumnType::Null => Numeric::int(1),
             ColumnType::Boolean => Numeric::int(3),
             ColumnType::Int { width, unsigned } => Numeric::Int {
                 unsigned: *unsigned,
@@ -76,7 +75,9 @@ impl Numeric {
                 unsigned: true,
                 digits: 4,
             },
-            ColumnType::Float
+            // `NULL` counts as a text, and a text as a double.
+            ColumnType::Null
+            | ColumnType::Float
             | ColumnType::Double
             | ColumnType::Char { .. }
             | ColumnType::Varchar { .. }
@@ -160,6 +161,7 @@ pub(crate) fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
 /// The type of `op a`.
 pub fn unary_type(op: UnaryOp, a: &Expr) -> ColumnType {
     match op {
+        UnaryOp::BitNot if is_bytes(a) => bytes_type(),
         UnaryOp::BitNot => ColumnType::BIGINT_UNSIGNED,
         UnaryOp::Negate => match (&a.kind, Numeric::of_expr(a)) {
             (ExprKind::Literal(Value::UInt(number)), _) if *number > i64::MIN.unsigned_abs() => {
@@ -178,6 +180,10 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
     let unsigned = left.is_unsigned() || right.is_unsigned();
     let ints = matches!((left, right), (Numeric::Int { .. }, Numeric::Int { .. }));
     match op {
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if are_bytes(a, b) => {
+            return bytes_type();
+        }
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight if is_bytes(a) => return bytes_type(),
         BinaryOp::BitAnd
         | BinaryOp::BitOr
         | BinaryOp::BitXor
@@ -211,6 +217,21 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => decimal(left_digits.max(right_digits) + 1, scale),
     }
+}
+
+/// Whether a bit operator takes the operand as bytes and not as a number: a binary string that is no
+/// literal.
+fn is_bytes(a: &Expr) -> bool {
+    is_binary(&a.ty) && !matches!(a.kind, ExprKind::Literal(_))
+}
+
+/// Whether a bit operator joins bytes with bytes: both are binary strings, and one is no literal.
+pub fn are_bytes(a: &Expr, b: &Expr) -> bool {
+    is_binary(&a.ty) && is_binary(&b.ty) && (is_bytes(a) || is_bytes(b))
+}
+
+fn bytes_type() -> ColumnType {
+    ColumnType::Varbinary { bytes_max: None }
 }
 
 /// The type of comparisons, logic and predicates.
