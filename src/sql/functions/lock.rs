@@ -234,3 +234,38 @@ fn is_used_lock<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
     let name = name_of(values, call)?;
     Ok(locks(call)?.owner(&name).map_or(Value::Null, Value::UInt))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_released_as_often_as_it_was_taken() {
+        let locks = NamedLocks::default();
+        assert!(locks.take("a", 1).unwrap());
+        assert!(locks.take("a", 1).unwrap());
+        assert!(!locks.take("a", 2).unwrap());
+        assert_eq!(locks.release("a", 2), Some(false));
+        assert_eq!(locks.release("a", 1), Some(true));
+        assert_eq!(locks.owner("a"), Some(1));
+        assert_eq!(locks.release("a", 1), Some(true));
+        assert_eq!(locks.release("a", 1), None);
+        assert!(locks.take("a", 2).unwrap() && locks.take("b", 2).unwrap());
+        assert_eq!(locks.release_all(2), 2);
+        assert_eq!(locks.owner("a"), None);
+    }
+
+    #[test]
+    fn who_would_close_a_circle_is_told() {
+        let locks = NamedLocks::default();
+        for (name, connection_id) in [("a", 1), ("b", 2), ("c", 3)] {
+            assert!(locks.take(name, connection_id).unwrap());
+        }
+        locks.wait_for("b", 1).unwrap();
+        locks.wait_for("c", 2).unwrap();
+        let error = locks.wait_for("a", 3).unwrap_err();
+        assert_eq!(error.code(), Code::NamedLockDeadlock);
+        locks.end_wait(2);
+        locks.wait_for("a", 3).unwrap();
+    }
+}
