@@ -192,7 +192,8 @@ fn is_string(value: &Value<'_>) -> bool {
     matches!(value, Value::Text(_) | Value::Bytes(_))
 }
 
-fn is_dated(value: &Value<'_>) -> bool {
+/// Whether the value has a date.
+pub(crate) fn is_dated(value: &Value<'_>) -> bool {
     matches!(
         value,
         Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_)

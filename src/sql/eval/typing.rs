@@ -450,6 +450,15 @@ fn common_temporal(a: &ColumnType, b: &ColumnType) -> ColumnType {
     }
 }
 
+/// Whether `a` is a FLOAT that takes the whole numbers of `b` in without loss.
+fn is_float_beside(a: &ColumnType, b: &ColumnType) -> bool {
+    let is_short = match b {
+        ColumnType::Int { width, .. } => *width <= IntWidth::Medium,
+        _ => matches!(b, ColumnType::Boolean | ColumnType::Year),
+    };
+    *a == ColumnType::Float && is_short
+}
+
 fn common_number(a: &ColumnType, b: &ColumnType) -> ColumnType {
     match (a, b) {
         (
@@ -465,6 +474,9 @@ fn common_number(a: &ColumnType, b: &ColumnType) -> ColumnType {
             };
         }
         _ => {}
+    }
+    if is_float_beside(a, b) || is_float_beside(b, a) {
+        return ColumnType::Float;
     }
     let (left, right) = (Numeric::of(a), Numeric::of(b));
     match (left, right) {
