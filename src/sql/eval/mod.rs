@@ -25,6 +25,7 @@
 pub(crate) mod arithmetic;
 mod bytes;
 mod cast;
+mod common;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod fit;
