@@ -22,7 +22,7 @@ functions! {
 functions! {
     /// Numbers for people.
     NUMBERS of Text:
-    "FORMAT" 2..3 "x, digits [, locale]" result::text, AnyArgument, Constant, Eager(format), "The number with commas and so many digits after the point.";
+    "FORMAT" 2..3 "x, digits [, locale]" result::text, AnyArgument, Constant, Eager(format), "The number as a country writes it, with so many digits after the point.";
 }
 
 /// Units from the largest, each with its size in the smallest.
