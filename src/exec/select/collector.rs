@@ -9,7 +9,7 @@ use crate::exec::read::Reader;
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
-use crate::sql::bound::Select;
+use crate::sql::bound::{Select, Stage};
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Row;
 
@@ -28,7 +28,7 @@ impl Collector {
         reader: &Reader,
         (stream, rows_done): (&mut SelectStream, usize),
     ) -> Result<usize> {
-        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
+        let (Some(table), Some(layout)) = (program.select.table(), &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
         let layout = reader.layout().unwrap_or(layout);
@@ -58,6 +58,16 @@ impl Collector {
         {
             return Ok(());
         }
+        self.add_filtered(select, row, stream)
+    }
+
+    /// As [`Collector::add`], of a row that has passed the filter.
+    pub(super) fn add_filtered(
+        &mut self,
+        select: &Select,
+        row: &dyn Row,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
         match (&mut self.groups, &select.aggregation) {
             (Some(groups), Some(aggregation)) => groups.add(aggregation, row, &stream.ctx),
             (None, _) | (Some(_), None) => self.add_output(select, row, stream),
@@ -100,6 +110,7 @@ impl Collector {
                 stream.cancel.check_row(group_idx)?;
                 stream.pace.keep().await;
                 let row = group.finish(&stream.ctx)?;
+                stream.ask(Stage::Group, &ValuesRow(&row)).await?;
                 self.add_output(select, &ValuesRow(&row), stream)?;
             }
         }

@@ -222,7 +222,7 @@ impl Scope<'_> {
 
     /// `VALUES(c)`: the proposed row's column; outside `ON DUPLICATE KEY UPDATE` it is `NULL`.
     pub(super) fn proposed_value(&mut self, name: &ast::ColumnName) -> Result<Expr> {
-        let source = self.source.as_ref();
+        let source = self.source();
         let idx = source.and_then(|source| source.column_idx(&name.column));
         let (Some(source), Some(idx)) = (source, idx) else {
             return Err(self.unknown(&name.to_string()));
@@ -230,15 +230,15 @@ impl Scope<'_> {
         if self.proposed.is_none() {
             return Ok(literal::null());
         }
-        let column = source.column(idx, source.table.columns.len());
+        let column = source.proposed_column(idx);
         column.ok_or_else(|| self.unknown(&name.to_string()))
     }
 
     /// `DEFAULT(c)`.
     pub(super) fn default_of(&mut self, name: &ast::ColumnName) -> Result<Expr> {
-        let column = self.source.as_ref().and_then(|source| {
+        let column = self.source().and_then(|source| {
             let idx = source.column_idx(&name.column)?;
-            source.table.columns.get(idx)
+            source.table()?.columns.get(idx)
         });
         match column {
             Some(column) => default_value(column),
@@ -310,6 +310,11 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
     }
 }
 
+/// Whether an aggregate has that name.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    names::find(name).is_some()
+}
+
 /// Where an argument becomes a part of a JSON document: a truth, which is a number else, as `true` or
 /// `false`.
 pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
@@ -348,12 +353,15 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. }
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
         | ExprKind::Regexp { .. } => true,
         ExprKind::Call(function, _) => OF_TRUTH.contains(&function.name),
         ExprKind::Literal(_)
         | ExprKind::Column(_)
+        | ExprKind::Slot(_)
         | ExprKind::Parameter(_)
         | ExprKind::UserVariable(_)
         | ExprKind::SystemVariable { .. }
