@@ -60,47 +60,14 @@ impl Scope<'_> {
             return self.aggregate(call, known.kind);
         }
         if call.star || call.distinct {
-            return Err(Error::new(
-                Code::Parse,
-                format!(
-                    "You have an error in your SQL syntax: {} is no aggregate, so '*' and DISTINCT \
-                     cannot be its arguments",
-                    call.name
-                ),
-            ));
+            return Err(not_an_aggregate(&call.name));
         }
         let Some(function) = functions::find(&call.name) else {
             return Err(self.unknown_function(&call.name));
         };
-        let mut args = self.values(&call.args)?;
-        if takes_numbers(function) {
-            args = args.into_iter().map(literal::as_number).collect();
-        }
-        for (idx, arg) in args.iter_mut().enumerate() {
-            if json::takes_value(function.name, idx) {
-                keep_truth(arg, call.args.get(idx));
-            }
-        }
-        if !function.accepts(args.len()) {
-            if OF_GRAMMAR.contains(&function.name) {
-                return Err(Error::new(
-                    Code::Parse,
-                    format!(
-                        "You have an error in your SQL syntax; {} takes ({})",
-                        function.name, function.arguments
-                    ),
-                ));
-            }
-            return Err(Error::new(
-                Code::WrongParameterCount,
-                format!(
-                    "Incorrect parameter count in the call to native function '{}'",
-                    call.name
-                ),
-            ));
-        }
-        check_fraction(function.name, &args)?;
-        known_call(function.name, args)
+        // Calls nest deeply: what is large stays out of this frame.
+        let args = self.values(&call.args)?;
+        of_function(call, function, args)
     }
 
     fn unknown_function(&self, name: &str) -> Error {
@@ -245,6 +212,43 @@ impl Scope<'_> {
             None => Err(self.unknown(&name.to_string())),
         }
     }
+}
+
+fn not_an_aggregate(name: &str) -> Error {
+    let text = format!(
+        "You have an error in your SQL syntax: {name} is no aggregate, so '*' and DISTINCT cannot be \
+         its arguments"
+    );
+    Error::new(Code::Parse, text)
+}
+
+/// The call of a function with bound arguments.
+///
+/// # Errors
+/// 1582 for a wrong number of them, of a function of MySQL's grammar 1064; 1426.
+fn of_function(call: &ast::Call, function: &'static Function, mut args: Vec<Expr>) -> Result<Expr> {
+    if takes_numbers(function) {
+        args = args.into_iter().map(literal::as_number).collect();
+    }
+    for (idx, arg) in args.iter_mut().enumerate() {
+        if json::takes_value(function.name, idx) {
+            keep_truth(arg, call.args.get(idx));
+        }
+    }
+    if !function.accepts(args.len()) {
+        let (name, arguments) = (function.name, function.arguments);
+        if OF_GRAMMAR.contains(&name) {
+            let text = format!("You have an error in your SQL syntax: {name} takes ({arguments})");
+            return Err(Error::new(Code::Parse, text));
+        }
+        let text = format!(
+            "Incorrect parameter count in the call to native function '{}'",
+            call.name
+        );
+        return Err(Error::new(Code::WrongParameterCount, text));
+    }
+    check_fraction(function.name, &args)?;
+    known_call(function.name, args)
 }
 
 /// Whether a literal in hexadecimal is a number among the function's arguments, and not bytes.

@@ -189,7 +189,13 @@ impl Scope<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
-        let (a, b) = (self.value(&both.0)?, self.value(&both.1)?);
+        // Operators nest deeply: what is large stays out of this frame.
+        let a = self.value(&both.0)?;
+        let b = self.value(&both.1)?;
+        Ok(self.of_operator(op, a, b))
+    }
+
+    fn of_operator(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
         let (mut a, mut b) = operands::of_operator(op, a, b);
         if self.names.parameters.is_empty() {
             take_type(&mut a, &b);
@@ -199,11 +205,11 @@ impl Scope<'_> {
             op,
             BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo
         );
-        Ok(Expr {
+        Expr {
             ty: typing::binary_type(op, &a, &b),
             nullable: divides || a.nullable || b.nullable,
             kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
-        })
+        }
     }
 
     fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
