@@ -112,7 +112,12 @@ impl SelectStream {
                     memory: env.memory.clone(),
                     cancel: &env.cancel,
                 };
-                Some(Reader::new(view, table, plan, &means)?)
+                let mut reader = Reader::new(view, table, plan, &means)?;
+                let aggregation = select.aggregation.as_ref();
+                if plan.residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
+                    reader.leave_values_out();
+                }
+                Some(reader)
             }
             (None, _) | (Some(_), None) => None,
         };
@@ -267,6 +272,9 @@ impl SelectStream {
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
         let mut rows_done = 0;
+        if work.counts_batch(batch.len()) {
+            work.rows_done = batch.len();
+        }
         for row_idx in work.rows_done..batch.len() {
             work.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
@@ -423,6 +431,19 @@ impl<'s> RowWork<'s> {
             bytes: &mut stream.bytes,
             pace: &mut stream.pace,
             rows_done: stream.batch_rows_done,
+        }
+    }
+
+    /// Counts a batch at once where the statement does nothing else with it.
+    fn counts_batch(&mut self, rows_count: usize) -> bool {
+        match &mut self.in_order {
+            Some((groups, aggregation))
+                if self.residual.is_none() && InOrder::only_counts(aggregation) =>
+            {
+                groups.add_counted(u64::try_from(rows_count).unwrap_or(u64::MAX));
+                true
+            }
+            Some(_) | None => false,
         }
     }
 
