@@ -32,7 +32,7 @@ use crate::plan::skip::VALUES_MAX;
 use crate::plan::soundness::case::{Case, condition};
 use crate::plan::{Access, Entries, Policy, testing, text};
 use crate::sql::bound::{
-    Aggregate, AggregateKind, Aggregation, Hints, KeyRef, OrderBy, Output, Select,
+    Aggregate, AggregateKind, Aggregation, From, Hints, KeyRef, OrderBy, Output, Select,
 };
 use crate::sql::computed::CONTEXT;
 use crate::sql::eval::{eval, eval_condition};
@@ -180,6 +180,7 @@ impl World {
             cancel: Arc::new(CancelToken::default()),
             memory: budget::Memory::alone(64 << 20),
             select_limit: None,
+            rounds: Vec::new(),
         }
     }
 }
@@ -236,7 +237,8 @@ fn output(expr: Expr) -> Output {
 fn select(table: &Arc<Table>, filter: Option<Expr>, outputs: &[usize]) -> Select {
     let outputs = outputs.iter().map(|idx| output(column(table, *idx)));
     Select {
-        table: Some(Arc::clone(table)),
+        from: From::Table(Arc::clone(table)),
+        subqueries: Vec::new(),
         alias: table.name.clone(),
         hints: Hints::default(),
         filter,

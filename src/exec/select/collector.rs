@@ -12,8 +12,7 @@ use crate::exec::read::Reader;
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
-use crate::plan::TablePlan;
-use crate::sql::bound::Select;
+use crate::sql::bound::{Select, Stage};
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Row;
 
@@ -28,14 +27,12 @@ pub(super) enum Grouping {
 }
 
 impl Grouping {
-    /// The grouping that a statement wants and its plan allows.
-    pub(super) fn new(select: &Select, plan: Option<&TablePlan>, env: &Env) -> Grouping {
+    /// The grouping that a statement wants. `in_order` says that rows come group by group.
+    pub(super) fn new(select: &Select, in_order: bool, env: &Env) -> Grouping {
         let Some(aggregation) = &select.aggregation else {
             return Grouping::None;
         };
-        let is_in_order =
-            aggregation.keys.is_empty() || plan.is_some_and(|plan| plan.grouped_in_order);
-        if is_in_order {
+        if in_order || aggregation.keys.is_empty() {
             let groups = InOrder::new(aggregation, &env.memory, &env.ctx);
             return Grouping::InOrder(Box::new(groups));
         }
@@ -62,13 +59,13 @@ impl Collector {
         }
     }
 
-    /// The groups, when they can be handed out as they come.
-    pub(super) fn into_unsorted_groups(
+    /// The groups, when they are hashed and can be handed out as they come.
+    pub(super) fn into_groups_if(
         self,
-        select: &Select,
+        unsorted: bool,
     ) -> std::result::Result<Groups, Box<Collector>> {
         match self.grouping {
-            Grouping::Hash(groups) if select.order_by.is_empty() => Ok(*groups),
+            Grouping::Hash(groups) if unsorted => Ok(*groups),
             grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
                 Err(Box::new(Collector { grouping, ..self }))
             }
@@ -83,7 +80,7 @@ impl Collector {
         reader: &Reader,
         (stream, rows_done): (&mut SelectStream, usize),
     ) -> Result<usize> {
-        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
+        let (Some(table), Some(layout)) = (program.select.table(), &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
         let layout = reader.layout().unwrap_or(layout);
@@ -113,6 +110,16 @@ impl Collector {
         {
             return Ok(());
         }
+        self.add_filtered(select, row, stream)
+    }
+
+    /// As [`Collector::add`], of a row that has passed the filter.
+    pub(super) fn add_filtered(
+        &mut self,
+        select: &Select,
+        row: &dyn Row,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
         let ended = match (&mut self.grouping, &select.aggregation) {
             (Grouping::Hash(groups), Some(aggregation)) => {
                 return groups.add(aggregation, row, &stream.ctx);
@@ -171,6 +178,7 @@ impl Collector {
             }
             (Grouping::InOrder(mut groups), Some(aggregation)) => {
                 if let Some(row) = groups.end(aggregation, &stream.ctx)? {
+                    stream.ask(Stage::Group, &ValuesRow(&row)).await?;
                     self.add_output(select, &ValuesRow(&row), stream)?;
                 }
             }
@@ -202,7 +210,10 @@ impl Collector {
             stream.cancel.check_row(step_idx)?;
             stream.pace.keep().await;
             match rows.step(aggregation, &stream.ctx)? {
-                Step::Row(row) => self.add_output(select, &ValuesRow(&row), stream)?,
+                Step::Row(row) => {
+                    stream.ask(Stage::Group, &ValuesRow(&row)).await?;
+                    self.add_output(select, &ValuesRow(&row), stream)?;
+                }
                 Step::Part if self.memory.is_half_full() => self.sorter.spill()?,
                 Step::Part | Step::Working => {}
                 Step::End => break,

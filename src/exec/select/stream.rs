@@ -10,48 +10,50 @@
 
 use std::sync::Arc;
 
-use super::collector::{self, Collector, Grouping};
+use super::collector::{Collector, Grouping};
+use super::joined::Feed;
 use super::output::{encode_outputs, with_outputs};
+use super::window::Window;
 use super::{Env, Program, RowLimits};
 use crate::error::{Error, Result};
+use crate::exec::ask::Asker;
 use crate::exec::budget::Memory;
 use crate::exec::cancel::CancelToken;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::elsewhere;
-use crate::exec::group::{GroupRows, InOrder, Step};
+use crate::exec::group::{GroupRows, InOrder};
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
-use crate::exec::tuple;
 use crate::plan::TablePlan;
 use crate::sql::bound::{Aggregation, Output};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, NoRow, Row};
-use crate::types::Value;
-
-/// Rows handed out per page once they were collected.
-const EMIT_PAGE_ROWS: usize = 1024;
 
 /// A running SELECT.
 pub struct SelectStream {
-    program: Arc<Program>,
+    pub(super) program: Arc<Program>,
     pub(super) ctx: EvalContext,
     pub(super) cancel: Arc<CancelToken>,
     pub(super) residual: Option<Expr>,
     /// `None` for a table-less SELECT: one row without columns.
     reader: Option<Reader>,
-    phase: Phase,
+    /// Instead of the reader: the rows of a join.
+    pub(super) feed: Option<Box<Feed>>,
+    /// Who answers subqueries row by row.
+    pub(super) asker: Option<Box<Asker>>,
+    pub(super) phase: Phase,
     /// Groups that come one after the other, while rows are streamed into them.
-    in_order: Option<Box<InOrder>>,
-    window: Window,
-    memory: Memory,
+    pub(super) in_order: Option<Box<InOrder>>,
+    pub(super) window: Window,
+    pub(super) memory: Memory,
     pub(super) seen: Option<Seen>,
     pub(super) bytes: Vec<u8>,
-    rows_read: u64,
+    pub(super) rows_read: u64,
     pub(super) pace: Pace,
     /// How many rows of the reader's batch are streamed, when a turn ended within it.
     batch_rows_done: usize,
@@ -59,19 +61,13 @@ pub struct SelectStream {
 
 /// Whether more rows may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     More,
     Enough,
 }
 
-/// LIMIT and OFFSET while they are counted down.
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    skip_rows: u64,
-    left_rows: Option<u64>,
-}
-
-enum Phase {
+/// What a stream is doing.
+pub(super) enum Phase {
     Streaming,
     Collecting(Box<Collector>),
     /// Groups go out as they come from their hash table.
@@ -90,21 +86,11 @@ impl SelectStream {
         limits: RowLimits,
     ) -> Result<SelectStream> {
         let select = &program.select;
-        let grouping = Grouping::new(select, plan.as_ref(), &env);
+        let in_order = plan.as_ref().is_some_and(|plan| plan.grouped_in_order);
+        let grouping = Grouping::new(select, in_order, &env);
         let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
-        let (phase, in_order) = match grouping {
-            Grouping::None if ordered => (Phase::Streaming, None),
-            Grouping::InOrder(groups) if ordered => (Phase::Streaming, Some(groups)),
-            grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
-                let rows_wanted = limits
-                    .limit
-                    .and_then(|limit| limit.checked_add(limits.offset));
-                let sorter = Sorter::new(rows_wanted, "sort", &env.memory, &env.cancel);
-                let collector = Collector::new(grouping, sorter, &env.memory);
-                (Phase::Collecting(Box::new(collector)), None)
-            }
-        };
-        let reader = match (&select.table, &mut plan) {
+        let (phase, in_order) = Phase::first(grouping, &env, (ordered, limits));
+        let reader = match (select.table(), &mut plan) {
             (Some(table), Some(plan)) => {
                 env.uses.note(table, plan, env.ctx.now);
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
@@ -131,13 +117,12 @@ impl SelectStream {
             cancel: env.cancel,
             residual,
             reader,
+            feed: None,
+            asker: None,
             phase,
             in_order,
             memory: env.memory,
-            window: Window {
-                skip_rows: limits.offset,
-                left_rows: limits.limit,
-            },
+            window: Window::new(limits),
             seen,
             bytes: Vec::new(),
             rows_read: 0,
@@ -147,9 +132,37 @@ impl SelectStream {
         })
     }
 
-    /// Gives the parameters back: the statement is to be bound again.
-    pub fn take_parameters(&mut self) -> Vec<Value<'static>> {
-        std::mem::take(&mut self.ctx.parameters)
+    /// A stream of the rows of a join. `late` is what they must still meet.
+    pub(super) fn joined(
+        program: Arc<Program>,
+        env: Env,
+        (feed, late, ordered): (Box<Feed>, Option<Expr>, bool),
+        (asker, limits): (Option<Box<Asker>>, RowLimits),
+    ) -> SelectStream {
+        let select = &program.select;
+        // Subqueries are answered for each group, which the collector sees to.
+        let grouping = Grouping::new(select, false, &env);
+        let ordered = (ordered || select.order_by.is_empty()) && select.aggregation.is_none();
+        let (phase, in_order) = Phase::first(grouping, &env, (ordered, limits));
+        let seen = select.distinct.then(|| Seen::new(&env.memory));
+        SelectStream {
+            ctx: env.ctx,
+            cancel: env.cancel,
+            residual: late,
+            reader: None,
+            feed: Some(feed),
+            asker,
+            phase,
+            in_order,
+            memory: env.memory,
+            window: Window::new(limits),
+            seen,
+            bytes: Vec::new(),
+            rows_read: 0,
+            pace: Pace::default(),
+            batch_rows_done: 0,
+            program,
+        }
     }
 
     /// Rows fetched from the engine so far.
@@ -183,70 +196,11 @@ impl SelectStream {
         })
     }
 
-    /// What follows when a phase has no more rows.
-    fn end_phase(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        let program = Arc::clone(&self.program);
-        if let (Some(mut groups), Some(aggregation)) =
-            (self.in_order.take(), &program.select.aggregation)
-            && let Some(row) = groups.end(aggregation, &self.ctx)?
-        {
-            let flow = RowWork::of(self).emit(&ValuesRow(&row), sink)?;
-            if flow == Flow::Enough {
-                return Ok(flow);
-            }
-        }
-        let late = self.seen.take().map(Seen::into_late).transpose()?;
-        let Some(late) = late.flatten() else {
-            return Ok(Flow::Enough);
-        };
-        let sorter = Sorter::new(None, "distinct", &self.memory, &self.cancel);
-        self.phase = Phase::Late(Box::new((late, sorter)));
-        Ok(Flow::More)
-    }
-
-    /// Looks through rows that DISTINCT had put off, for a turn.
-    fn late_page(&mut self) -> Result<Flow> {
-        self.cancel.check()?;
-        let Phase::Late(mut late) = std::mem::replace(&mut self.phase, Phase::Done) else {
-            return Ok(Flow::Enough);
-        };
-        while collector::late_step(&mut late, &self.memory)? {
-            if self.pace.is_over() {
-                self.phase = Phase::Late(late);
-                return Ok(Flow::More);
-            }
-        }
-        self.phase = Phase::Emitting(late.1.finish()?);
-        Ok(Flow::More)
-    }
-
-    /// Hands out groups.
-    fn grouped_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        self.cancel.check()?;
-        let program = Arc::clone(&self.program);
-        let phase = std::mem::replace(&mut self.phase, Phase::Done);
-        let (Phase::Grouped(mut groups), Some(aggregation)) = (phase, &program.select.aggregation)
-        else {
-            return Ok(Flow::Enough);
-        };
-        let mut work = RowWork::of(self);
-        let mut flow = Flow::More;
-        for _ in 0..EMIT_PAGE_ROWS {
-            flow = match groups.step(aggregation, work.ctx)? {
-                Step::Row(row) => work.emit(&ValuesRow(&row), sink)?,
-                Step::Working | Step::Part => Flow::More,
-                Step::End => Flow::Enough,
-            };
-            if flow == Flow::Enough || sink.is_full() || work.pace.is_over() {
-                break;
-            }
-        }
-        self.phase = Phase::Grouped(groups);
-        Ok(flow)
-    }
-
     async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         self.cancel.check()?;
+        if self.feed.is_some() {
+            return self.stream_joined(sink).await;
+        }
         let Some(reader) = &mut self.reader else {
             let mut row = RowWork::of(self);
             row.stream(&NoRow, sink)?;
@@ -261,7 +215,7 @@ impl SelectStream {
     /// Streams the rows of a batch, or as many as a turn has time for and the sink has room for.
     fn stream_batch(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         let program = Arc::clone(&self.program);
-        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
+        let (Some(table), Some(layout)) = (program.select.table(), &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
         let Some(reader) = self.reader.take() else {
@@ -311,7 +265,8 @@ impl SelectStream {
             self.phase = Phase::Collecting(collector);
             return Err(error);
         }
-        self.phase = match collector.into_unsorted_groups(&program.select) {
+        let unsorted = program.select.order_by.is_empty() && self.asker.is_none();
+        self.phase = match collector.into_groups_if(unsorted) {
             Ok(groups) => Phase::Grouped(Box::new(groups.finish()?)),
             Err(collector) => Phase::Emitting(collector.finish(&program.select, self).await?),
         };
@@ -319,6 +274,9 @@ impl SelectStream {
     }
 
     async fn take_all(&mut self, collector: &mut Collector, program: &Program) -> Result<()> {
+        if let Some(feed) = self.feed.take() {
+            return self.collect_joined(feed, collector).await;
+        }
         let Some(mut reader) = self.reader.take() else {
             return collector.add(&program.select, &NoRow, self);
         };
@@ -334,34 +292,6 @@ impl SelectStream {
             }
             self.rows_read = reader.rows_read();
         }
-    }
-
-    fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        self.cancel.check()?;
-        let Phase::Emitting(sorted) = &mut self.phase else {
-            return Ok(Flow::Enough);
-        };
-        for _ in 0..EMIT_PAGE_ROWS {
-            if self.window.left_rows == Some(0) {
-                return Ok(Flow::Enough);
-            }
-            let Some(outputs) = sorted.next_outputs()? else {
-                return Ok(Flow::Enough);
-            };
-            if self.window.admits() {
-                let exprs = self
-                    .program
-                    .select
-                    .outputs
-                    .iter()
-                    .map(|output| &output.expr);
-                sink.row(&tuple::decode(outputs, exprs)?)?;
-                if sink.is_full() {
-                    break;
-                }
-            }
-        }
-        Ok(Flow::More)
     }
 }
 
@@ -384,38 +314,45 @@ impl RowStream for SelectStream {
     }
 }
 
-impl Window {
-    /// Whether the next row is returned; counts it either way.
-    fn admits(&mut self) -> bool {
-        if let Some(skip) = self.skip_rows.checked_sub(1) {
-            self.skip_rows = skip;
-            return false;
+impl Phase {
+    /// Rows are streamed if they come in the order that is asked for, group by group if there are
+    /// groups: then they are streamed into what is returned beside the phase.
+    fn first(
+        grouping: Grouping,
+        env: &Env,
+        (ordered, limits): (bool, RowLimits),
+    ) -> (Phase, Option<Box<InOrder>>) {
+        match grouping {
+            Grouping::None if ordered => (Phase::Streaming, None),
+            Grouping::InOrder(groups) if ordered => (Phase::Streaming, Some(groups)),
+            grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
+                let rows_wanted = Window::new(limits).rows_wanted();
+                let sorter = Sorter::new(rows_wanted, "sort", &env.memory, &env.cancel);
+                let collector = Collector::new(grouping, sorter, &env.memory);
+                (Phase::Collecting(Box::new(collector)), None)
+            }
         }
-        if let Some(left) = &mut self.left_rows {
-            *left = left.saturating_sub(1);
-        }
-        true
     }
 }
 
 /// What the streaming phase needs of a [`SelectStream`] for one row after the other.
-struct RowWork<'s> {
+pub(super) struct RowWork<'s> {
     outputs: &'s [Output],
     having: Option<&'s Expr>,
     residual: Option<&'s Expr>,
     /// The groups that rows are taken into.
     in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
-    ctx: &'s EvalContext,
+    pub(super) ctx: &'s EvalContext,
     cancel: &'s CancelToken,
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
     bytes: &'s mut Vec<u8>,
-    pace: &'s mut Pace,
+    pub(super) pace: &'s mut Pace,
     rows_done: usize,
 }
 
 impl<'s> RowWork<'s> {
-    fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
+    pub(super) fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
         RowWork {
             outputs: &stream.program.select.outputs,
             having: stream.program.select.having.as_ref(),
@@ -455,6 +392,16 @@ impl<'s> RowWork<'s> {
         {
             return Ok(Flow::More);
         }
+        self.stream_filtered(row, sink)
+    }
+
+    /// As [`RowWork::stream`], of a row that has passed the filter.
+    #[inline]
+    pub(super) fn stream_filtered(
+        &mut self,
+        row: &dyn Row,
+        sink: &mut (dyn RowSink + Send),
+    ) -> Result<Flow> {
         let Some((groups, aggregation)) = &mut self.in_order else {
             return self.emit(row, sink);
         };
@@ -465,7 +412,7 @@ impl<'s> RowWork<'s> {
     }
 
     /// Projects and returns one row, grouped or not.
-    fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+    pub(super) fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         if let Some(having) = self.having
             && eval_condition(having, row, self.ctx)? != Some(true)
         {

@@ -178,7 +178,7 @@ impl Scope<'_> {
 
     /// `VALUES(c)`: the proposed row's column; outside `ON DUPLICATE KEY UPDATE` it is `NULL`.
     pub(super) fn proposed_value(&mut self, name: &ast::ColumnName) -> Result<Expr> {
-        let source = self.source.as_ref();
+        let source = self.source();
         let idx = source.and_then(|source| source.column_idx(&name.column));
         let (Some(source), Some(idx)) = (source, idx) else {
             return Err(self.unknown(&name.to_string()));
@@ -186,15 +186,15 @@ impl Scope<'_> {
         if self.proposed.is_none() {
             return Ok(literal::null());
         }
-        let column = source.column(idx, source.table.columns.len());
+        let column = source.proposed_column(idx);
         column.ok_or_else(|| self.unknown(&name.to_string()))
     }
 
     /// `DEFAULT(c)`.
     pub(super) fn default_of(&mut self, name: &ast::ColumnName) -> Result<Expr> {
-        let column = self.source.as_ref().and_then(|source| {
+        let column = self.source().and_then(|source| {
             let idx = source.column_idx(&name.column)?;
-            source.table.columns.get(idx)
+            source.table()?.columns.get(idx)
         });
         match column {
             Some(column) => default_value(column),
@@ -246,6 +246,11 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
             format!("Field '{}' doesn't have a default value", column.name),
         )),
     }
+}
+
+/// Whether an aggregate has that name.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    aggregate_kind(name).is_some()
 }
 
 fn aggregate_kind(name: &str) -> Option<AggregateKind> {
