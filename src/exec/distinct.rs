@@ -21,7 +21,6 @@ const STEP_ROWS: usize = 256;
 
 /// Rows met so far.
 pub struct Seen {
-    operator: &'static str,
     table: KeyTable,
     budget: Budget,
     disk: Option<Arc<Disk>>,
@@ -48,25 +47,8 @@ impl Seen {
         Seen::of_part((memory.budget(OPERATOR), memory.disk().cloned(), 0))
     }
 
-    /// Nothing met yet, and no row is put off: for an operator of that name which has to know at
-    /// once.
-    pub fn in_memory(operator: &'static str, memory: &Memory) -> Seen {
-        let mut seen = Seen::of_part((memory.budget(operator), None, 0));
-        seen.operator = operator;
-        seen
-    }
-
-    /// Whether these bytes were not met, of one that is [`Seen::in_memory`].
-    ///
-    /// # Errors
-    /// 1038 when there is no room.
-    pub fn is_new(&mut self, row: &[u8]) -> Result<bool> {
-        Ok(self.meet(row)? == Met::New)
-    }
-
     fn of_part((budget, disk, depth): (Budget, Option<Arc<Disk>>, u32)) -> Seen {
         Seen {
-            operator: OPERATOR,
             table: KeyTable::default(),
             budget,
             disk,
@@ -94,7 +76,7 @@ impl Seen {
             if self.disk.is_some() && self.depth < DEPTH_MAX {
                 return Ok(Met::Unknown);
             }
-            return Err(self.budget.refusal(self.operator, bytes));
+            return Err(self.budget.refusal(OPERATOR, bytes));
         }
         Ok(match self.table.insert(hash, row) {
             Some(_) => Met::New,
@@ -109,7 +91,7 @@ impl Seen {
     /// 1114 past the disk's quota; those of the disk.
     pub fn put_off(&mut self, row: &[u8], sort_key: &[u8]) -> Result<()> {
         let Some(disk) = &self.disk else {
-            return Err(self.budget.refusal(self.operator, row.len()));
+            return Err(self.budget.refusal(OPERATOR, row.len()));
         };
         let spilled = self
             .spilled

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{Program, QueryStream, SetProgram, open};
 use crate::error::Result;
 use crate::exec::budget::Budget;
-use crate::exec::distinct::Seen;
+use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::nest::Nest;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
@@ -28,9 +28,6 @@ const EMIT_PAGE_ROWS: usize = 1024;
 
 /// What a row of the right side costs beyond its bytes.
 const ROW_OVERHEAD_BYTES: usize = 64;
-
-/// What the errors call it.
-const OPERATOR: &str = "set operation";
 
 /// A running set operation.
 pub struct SetStream {
@@ -88,9 +85,9 @@ impl SetStream {
         let mut stream = SetStream {
             exprs: exprs.collect(),
             source: Source::Left(left),
-            seen: (!query.all).then(|| Seen::in_memory(OPERATOR, &nest.memory)),
+            seen: (!query.all).then(|| Seen::new(&nest.memory)),
             counts: None,
-            counts_bytes: nest.memory.budget(OPERATOR),
+            counts_bytes: nest.memory.budget("set operation"),
             sorted: None,
             window: Window::new(limits),
             rows_read: 0,
@@ -207,9 +204,43 @@ impl SetStream {
                 return Ok(false);
             }
         }
-        match &mut self.seen {
-            Some(seen) => seen.is_new(&bytes),
-            None => Ok(true),
+        let Some(seen) = &mut self.seen else {
+            return Ok(true);
+        };
+        match seen.meet(&bytes)? {
+            Met::New => Ok(true),
+            Met::Before => Ok(false),
+            Met::Unknown => {
+                let order_by = &self.program.query.order_by;
+                if order_by.is_empty() {
+                    seen.put_off_in_order(&bytes)?;
+                } else {
+                    let mut key = Vec::new();
+                    tuple::push_order(&mut key, order_by, &ValuesRow(row), &self.ctx)?;
+                    seen.put_off(&bytes, &key)?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Rows of which it was not known whether they were met before.
+    fn late(&mut self) -> Result<Option<LateRows>> {
+        let seen = self.seen.take();
+        Ok(seen.map(Seen::into_late).transpose()?.flatten())
+    }
+
+    /// Gives late rows to a sorter.
+    async fn add_late(&self, mut late: LateRows, sorter: &mut Sorter) -> Result<()> {
+        loop {
+            self.nest.cancel.check()?;
+            if late.begins_part() && self.nest.memory.is_half_full() {
+                sorter.spill()?;
+            }
+            if !late.step(sorter)? {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
         }
     }
 
@@ -217,11 +248,17 @@ impl SetStream {
         if self.window.is_over() {
             return Ok(self.last());
         }
-        if !self.program.query.order_by.is_empty() {
+        if self.sorted.is_some() || !self.program.query.order_by.is_empty() {
             return self.sorted_page(sink).await;
         }
         let Some(rows) = self.next_rows().await? else {
-            return Ok(self.last());
+            let Some(late) = self.late()? else {
+                return Ok(self.last());
+            };
+            let mut sorter = self.sorter(None, "set operation");
+            self.add_late(late, &mut sorter).await?;
+            self.sorted = Some(sorter.finish()?);
+            return Ok(PageEnd::More);
         };
         for row in rows {
             if self.window.is_over() {
@@ -260,8 +297,7 @@ impl SetStream {
     }
 
     async fn sort(&mut self) -> Result<Sorted> {
-        let wanted = self.window.rows_wanted();
-        let mut sorter = Sorter::new(wanted, "sort", &self.nest.memory, &self.nest.cancel);
+        let mut sorter = self.sorter(self.window.rows_wanted(), "sort");
         while let Some(rows) = self.next_rows().await? {
             for row in rows {
                 let mut key = Vec::new();
@@ -270,7 +306,14 @@ impl SetStream {
                 sorter.push(&key, &self.encoded(&row)?)?;
             }
         }
+        if let Some(late) = self.late()? {
+            self.add_late(late, &mut sorter).await?;
+        }
         sorter.finish()
+    }
+
+    fn sorter(&self, rows_wanted: Option<u64>, operator: &'static str) -> Sorter {
+        Sorter::new(rows_wanted, operator, &self.nest.memory, &self.nest.cancel)
     }
 
     fn last(&self) -> PageEnd {

@@ -27,17 +27,24 @@ pub(super) enum Grouping {
 }
 
 impl Grouping {
-    /// The grouping that a statement wants. `in_order` says that rows come group by group.
+    /// The grouping that a statement wants and its plan allows.
     pub(super) fn new(select: &Select, in_order: bool, env: &Env) -> Grouping {
         let Some(aggregation) = &select.aggregation else {
             return Grouping::None;
         };
-        if in_order || aggregation.keys.is_empty() {
+        let is_in_order = in_order && !asks_of_groups(select);
+        if is_in_order || aggregation.keys.is_empty() {
             let groups = InOrder::new(aggregation, &env.memory, &env.ctx);
             return Grouping::InOrder(Box::new(groups));
         }
         Grouping::Hash(Box::new(Groups::new(aggregation, &env.memory)))
     }
+}
+
+/// Whether subqueries are to be answered for each group: then a group waits for its turn.
+pub(super) fn asks_of_groups(select: &Select) -> bool {
+    let mut subqueries = select.subqueries.iter();
+    subqueries.any(|one| one.stage == Stage::Group && !one.captures.is_empty())
 }
 
 /// Takes in all rows: into groups, into the sort, or into one after the other.
@@ -59,13 +66,15 @@ impl Collector {
         }
     }
 
-    /// The groups, when they are hashed and can be handed out as they come.
-    pub(super) fn into_groups_if(
+    /// The groups, when they can be handed out as they come.
+    pub(super) fn into_unsorted_groups(
         self,
-        unsorted: bool,
+        select: &Select,
     ) -> std::result::Result<Groups, Box<Collector>> {
         match self.grouping {
-            Grouping::Hash(groups) if unsorted => Ok(*groups),
+            Grouping::Hash(groups) if select.order_by.is_empty() && !asks_of_groups(select) => {
+                Ok(*groups)
+            }
             grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
                 Err(Box::new(Collector { grouping, ..self }))
             }

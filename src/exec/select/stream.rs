@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::collector::{Collector, Grouping};
+use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
 use super::output::{encode_outputs, with_outputs};
 use super::window::Window;
@@ -29,7 +29,7 @@ use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::plan::TablePlan;
-use crate::sql::bound::{Aggregation, Output};
+use crate::sql::bound::{Aggregation, Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, NoRow, Row};
@@ -87,9 +87,8 @@ impl SelectStream {
     ) -> Result<SelectStream> {
         let select = &program.select;
         let in_order = plan.as_ref().is_some_and(|plan| plan.grouped_in_order);
-        let grouping = Grouping::new(select, in_order, &env);
-        let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
-        let (phase, in_order) = Phase::first(grouping, &env, (ordered, limits));
+        let ordered = plan.as_ref().is_some_and(|plan| plan.ordered);
+        let (phase, in_order) = Phase::first(select, &env, (in_order, ordered, limits));
         let reader = match (select.table(), &mut plan) {
             (Some(table), Some(plan)) => {
                 env.uses.note(table, plan, env.ctx.now);
@@ -140,10 +139,7 @@ impl SelectStream {
         (asker, limits): (Option<Box<Asker>>, RowLimits),
     ) -> SelectStream {
         let select = &program.select;
-        // Subqueries are answered for each group, which the collector sees to.
-        let grouping = Grouping::new(select, false, &env);
-        let ordered = (ordered || select.order_by.is_empty()) && select.aggregation.is_none();
-        let (phase, in_order) = Phase::first(grouping, &env, (ordered, limits));
+        let (phase, in_order) = Phase::first(select, &env, (false, ordered, limits));
         let seen = select.distinct.then(|| Seen::new(&env.memory));
         SelectStream {
             ctx: env.ctx,
@@ -265,8 +261,7 @@ impl SelectStream {
             self.phase = Phase::Collecting(collector);
             return Err(error);
         }
-        let unsorted = program.select.order_by.is_empty() && self.asker.is_none();
-        self.phase = match collector.into_groups_if(unsorted) {
+        self.phase = match collector.into_unsorted_groups(&program.select) {
             Ok(groups) => Phase::Grouped(Box::new(groups.finish()?)),
             Err(collector) => Phase::Emitting(collector.finish(&program.select, self).await?),
         };
@@ -315,16 +310,19 @@ impl RowStream for SelectStream {
 }
 
 impl Phase {
-    /// Rows are streamed if they come in the order that is asked for, group by group if there are
-    /// groups: then they are streamed into what is returned beside the phase.
+    /// Rows are streamed if they come in the order that is asked for, and groups if theirs come so:
+    /// then rows are streamed into what is returned beside the phase.
     fn first(
-        grouping: Grouping,
+        select: &Select,
         env: &Env,
-        (ordered, limits): (bool, RowLimits),
+        (in_order, ordered, limits): (bool, bool, RowLimits),
     ) -> (Phase, Option<Box<InOrder>>) {
-        match grouping {
+        let ordered = ordered || select.order_by.is_empty();
+        match Grouping::new(select, in_order, env) {
             Grouping::None if ordered => (Phase::Streaming, None),
-            Grouping::InOrder(groups) if ordered => (Phase::Streaming, Some(groups)),
+            Grouping::InOrder(groups) if ordered && !collector::asks_of_groups(select) => {
+                (Phase::Streaming, Some(groups))
+            }
             grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
                 let rows_wanted = Window::new(limits).rows_wanted();
                 let sorter = Sorter::new(rows_wanted, "sort", &env.memory, &env.cancel);
