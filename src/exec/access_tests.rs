@@ -182,6 +182,7 @@ impl World {
             spill_dir: None,
             select_limit: None,
             rounds: Vec::new(),
+            meter: None,
         }
     }
 }

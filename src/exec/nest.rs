@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::cancel::CancelToken;
+use super::meter::Meter;
 use super::select::Env;
 use super::uses::Uses;
 use super::view::View;
@@ -34,6 +35,8 @@ pub struct Nest {
     pub spill_dir: Option<PathBuf>,
     /// By the numbers of recursive queries: the rows of their last rounds.
     pub rounds: Vec<(usize, RoundRows)>,
+    /// Where it is taken down what parts take.
+    pub meter: Option<Arc<Meter>>,
 }
 
 impl Nest {
@@ -49,6 +52,7 @@ impl Nest {
             memory_bytes_max: env.memory_bytes_max,
             spill_dir: env.spill_dir,
             rounds: env.rounds,
+            meter: env.meter,
         };
         (nest, env.ctx, env.select_limit)
     }
@@ -66,6 +70,7 @@ impl Nest {
             spill_dir: self.spill_dir.clone(),
             select_limit: rows_max,
             rounds: self.rounds.clone(),
+            meter: self.meter.clone(),
         }
     }
 

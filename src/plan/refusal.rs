@@ -8,6 +8,7 @@ use std::fmt;
 use super::access::{Purpose, Request};
 use super::advice;
 use super::derive::Derived;
+use super::stand_in::StandIns;
 use super::verdict::{Obstacle, Path, Reason, Verdict};
 use super::{paths, text};
 use crate::error::{Code, Error};
@@ -203,14 +204,13 @@ pub(super) fn first_column(
     derived: &Derived<'_>,
     first: Option<(usize, String)>,
 ) -> Reason {
-    let table = request.table;
     let Some((column_idx, column)) = first else {
         return Reason::NotNeeded;
     };
     match obstacle_on(column_idx, derived) {
         Some((condition, obstacle)) => Reason::Blocked {
             column,
-            condition: shortened(text::over_table(condition, table, &request.ctx.zone)),
+            condition: shortened(condition_text(condition, request)),
             obstacle,
         },
         None => Reason::NoCondition { column },
@@ -237,6 +237,12 @@ fn obstacle_on<'e>(column_idx: usize, derived: &Derived<'e>) -> Option<(&'e Expr
         }
     }
     None
+}
+
+/// A condition as SQL, with the names of what values stand for.
+fn condition_text(condition: &Expr, request: &Request<'_>) -> String {
+    let named = StandIns::of(None, request.ctx).named(condition);
+    text::over_table(&named, request.table, &request.ctx.zone)
 }
 
 fn shortened(text: String) -> String {

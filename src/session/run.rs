@@ -239,6 +239,7 @@ impl Session {
             spill_dir: self.shared.spill_dir.clone(),
             select_limit: self.settings.select_limit,
             rounds: Vec::new(),
+            meter: None,
         }
     }
 

@@ -12,10 +12,11 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use self::deep::Deep;
+pub use self::deep::{Deep, wanted};
 pub use self::stream::{SelectStream, Window};
 use super::cancel::CancelToken;
 use super::join::{Kind, Shape};
+use super::meter::Meter;
 use super::nest::RoundRows;
 use super::query;
 use super::row::Layout;
@@ -121,6 +122,8 @@ pub struct Env {
     pub select_limit: Option<u64>,
     /// Within a recursive query: the rows of the last round, by the query's number.
     pub rounds: Vec<(usize, RoundRows)>,
+    /// Where it is taken down what its parts take; `None` but for EXPLAIN ANALYZE.
+    pub meter: Option<Arc<Meter>>,
 }
 
 /// The values of LIMIT and OFFSET.

@@ -213,6 +213,7 @@ fn render(
             alias: &table.name,
             plan,
             rows_estimate: Some(1000),
+            names: None,
         }),
         write: (wanted.statement != Statement::Select).then_some(Write {
             table,

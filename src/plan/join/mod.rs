@@ -11,10 +11,10 @@ mod refs;
 mod strict;
 mod units;
 
-pub use lookup::{Lookup, Trial};
+pub use lookup::{Lookup, Trial, column_name, shown as shown_lookup};
 pub use order::{Facts, local_filter, order};
 pub use refs::{Sources, shifted};
-pub use units::{Conjunct, Pool, Unit, UnitRows, pool};
+pub use units::{Conjunct, Pool, Unit, UnitRows, pool, sources_of};
 
 use super::request::{Policy, Purpose, Request};
 use super::{Estimates, TablePlan, explain_table, plan_table};
