@@ -150,6 +150,7 @@ codes! {
     InvalidGroupFunction = 1111 "HY000" "An aggregate where none can be.";
     TooManyColumns = 1117 "HY000" "More columns than the limit.";
     RowTooBig = 1118 "42000" "A row larger than the limit.";
+    TableFull = 1114 "HY000" "Temporary files past their quota.";
     UnknownCharset = 1115 "42000" "A character set that is not utf8mb4.";
     WrongFieldSpecifier = 1166 "42000" "A column name that is not allowed.";
     PrimaryKeyNull = 1171 "42000" "A key column declared NULL.";

@@ -1,8 +1,8 @@
 //! What a query within a query runs with: all of its [`Env`] but the clock and the slots.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::meter::Meter;
 use super::select::Env;
@@ -29,10 +29,8 @@ pub struct Nest {
     pub uses: Arc<Uses>,
     /// What may end the statement early.
     pub cancel: Arc<CancelToken>,
-    /// `query_memory_bytes`.
-    pub memory_bytes_max: usize,
-    /// Where operators may spill.
-    pub spill_dir: Option<PathBuf>,
+    /// What its operators may hold, and where they may spill.
+    pub memory: Memory,
     /// By the numbers of recursive queries: the rows of their last rounds.
     pub rounds: Vec<(usize, RoundRows)>,
     /// Where it is taken down what parts take.
@@ -49,8 +47,7 @@ impl Nest {
             policy: env.policy,
             uses: env.uses,
             cancel: env.cancel,
-            memory_bytes_max: env.memory_bytes_max,
-            spill_dir: env.spill_dir,
+            memory: env.memory,
             rounds: env.rounds,
             meter: env.meter,
         };
@@ -66,8 +63,7 @@ impl Nest {
             policy: self.policy,
             uses: Arc::clone(&self.uses),
             cancel: Arc::clone(&self.cancel),
-            memory_bytes_max: self.memory_bytes_max,
-            spill_dir: self.spill_dir.clone(),
+            memory: self.memory.clone(),
             select_limit: rows_max,
             rounds: self.rounds.clone(),
             meter: self.meter.clone(),

@@ -13,7 +13,6 @@
 
 mod joined;
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -31,8 +30,7 @@ use joined::Joined;
 pub struct Accumulator {
     state: State,
     /// The argument values met, when only distinct ones count.
-    seen: Option<Seen>,
-    ty: ColumnType,
+    seen: Option<Box<Seen>>,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +53,8 @@ enum State {
         wanted: Ordering,
     },
     First(Option<Value<'static>>),
-    Joined(Joined),
+    /// Boxed, as `seen` is: there may be a million states, and few are of this kind.
+    Joined(Box<Joined>),
 }
 
 /// A sum of the kind that its type asks for.
@@ -96,14 +95,13 @@ impl Accumulator {
                 false,
             ),
             AggregateKind::AnyValue => (State::First(None), false),
-            AggregateKind::GroupConcat => (State::Joined(Joined::new(aggregate, ctx)), true),
+            AggregateKind::GroupConcat => {
+                let joined = Joined::new(aggregate, ctx);
+                (State::Joined(Box::new(joined)), true)
+            }
         };
-        let seen = (aggregate.distinct && may_repeat).then(Seen::default);
-        Accumulator {
-            state,
-            seen,
-            ty: aggregate.ty.clone(),
-        }
+        let seen = (aggregate.distinct && may_repeat).then(Box::default);
+        Accumulator { state, seen }
     }
 
     /// Takes in the values of the aggregate's arguments for one row, then those of its `ORDER BY`;
@@ -150,6 +148,13 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Takes in so many rows, of a `COUNT(*)`; nothing else is changed by it.
+    pub fn count_rows(&mut self, rows_count: u64) {
+        if let State::Count(count) = &mut self.state {
+            *count = count.saturating_add_unsigned(rows_count);
+        }
+    }
+
     /// The aggregate of all rows taken in.
     ///
     /// # Errors
@@ -162,26 +167,21 @@ impl Accumulator {
             State::Extreme { best: value, .. } | State::First(value) => {
                 value.unwrap_or(Value::Null)
             }
-            State::Joined(joined) => match (joined.finish(ctx), &self.ty) {
-                (None, _) => Value::Null,
-                (Some(bytes), ColumnType::Blob(_)) => Value::Bytes(Cow::Owned(bytes)),
-                (Some(bytes), _) => {
-                    Value::Text(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
-                }
-            },
+            State::Joined(joined) => joined.finish(ctx),
         })
     }
 
-    /// About how many bytes the state holds.
+    /// Bytes that the state holds beside itself: they grow with the rows.
     pub fn bytes(&self) -> usize {
         let held = match &self.state {
             State::Count(_) | State::Sum(_) | State::Average { .. } => 0,
             State::Extreme { best: value, .. } | State::First(value) => {
-                value.as_ref().map_or(0, Value::memory_bytes)
+                let bytes = value.as_ref().and_then(Value::as_bytes);
+                bytes.map_or(0, <[u8]>::len)
             }
             State::Joined(joined) => joined.bytes(),
         };
-        size_of::<Accumulator>() + held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
+        held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
     }
 }
 
