@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::compile::Compiled;
 use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
-use crate::exec::explain as shown;
+use crate::exec::explain::{self as shown, Order};
 use crate::exec::meter::Meter;
 use crate::exec::probe;
 use crate::exec::query::{self, Body};
@@ -110,7 +110,7 @@ impl Session {
             statement: Kind::Select,
             source,
             write: None,
-            steps: shown::steps(select, plan.is_some_and(|plan| plan.ordered), limits),
+            steps: shown::steps(select, plan.map_or_else(Order::default, Order::of), limits),
             zone: &env.ctx.zone,
             measured,
         };

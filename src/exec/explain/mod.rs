@@ -6,6 +6,8 @@
 //! they took.
 
 mod join;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use super::query::{Body, Program, SetProgram};
 use super::rows::BoxFuture;
 use super::select::{self, Env, RowLimits, row_limits};
 use crate::error::{Code, Error, Result};
+use crate::plan::TablePlan;
 use crate::plan::explain::Step;
 use crate::plan::explain::whole::{
     BlockShown, QueryShown, RecursiveShown, RowsShown, SetShown, SubqueryShown, TableShown, Took,
@@ -122,7 +125,7 @@ impl Walk {
             ..shown_limits
         };
         let mut late = None;
-        let (rows, ordered) = if let Some(shape) = program.shape() {
+        let (rows, order) = if let Some(shape) = program.shape() {
             let wanted = select::wanted(select, limits);
             let planned = (select.filter.as_ref(), wanted);
             let place = join::Place {
@@ -133,13 +136,18 @@ impl Walk {
             };
             let joined = self.joined(place, planned).await?;
             late = joined.late;
-            (joined.rows, joined.ordered)
+            let of_rows = joined.ordered;
+            let order = Order {
+                of_rows,
+                ..Order::default()
+            };
+            (joined.rows, order)
         } else if let Some(table) = select.table() {
             let env = nest.env(ctx.nested(), select_limit);
             let plan = select::explain(program, table, &env).await?;
             let counted = (table.as_ref(), &plan, probe::TO_SHOW);
             let rows = probe::rows(&nest.engine, Some(nest.view.clone()), counted).await?;
-            let ordered = plan.ordered;
+            let order = Order::of(&plan);
             self.note(plan.refusal.as_ref().map(crate::plan::refusal::Refusal::error));
             let table = TableShown {
                 table,
@@ -148,15 +156,15 @@ impl Walk {
                 names: StandIns::of(select.filter.as_ref(), &ctx),
                 rows_estimate: rows,
             };
-            (RowsShown::Table(Box::new(table)), ordered)
+            (RowsShown::Table(Box::new(table)), order)
         } else {
             late.clone_from(&select.filter);
-            (RowsShown::Nothing, false)
+            (RowsShown::Nothing, Order::default())
         };
         let took = |part| self.took(program, part);
         Ok(BlockShown {
             rows,
-            steps: steps(select, ordered, shown_limits),
+            steps: steps(select, order, shown_limits),
             subqueries,
             took: took(Part::Query),
             took_late: took(Part::Late).filter(|_| late.is_some()),
@@ -273,21 +281,40 @@ fn is_refusal(error: &Error) -> bool {
     error.code() == Code::TooBigSelect
 }
 
+/// The order in which rows come.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Order {
+    /// Whether it is that of `ORDER BY`.
+    pub of_rows: bool,
+    /// Whether those of each group come one after the other.
+    pub of_groups: bool,
+}
+
+impl Order {
+    /// That of a table's plan.
+    pub fn of(plan: &TablePlan) -> Order {
+        Order {
+            of_rows: plan.ordered,
+            of_groups: plan.grouped_in_order,
+        }
+    }
+}
+
 /// What happens to the rows of a SELECT after the residual filter.
-pub fn steps(select: &Select, ordered: bool, limits: RowLimits) -> Vec<Step<'_>> {
+pub fn steps(select: &Select, order: Order, limits: RowLimits) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     if let Some(aggregation) = &select.aggregation {
         steps.push(Step::Aggregate {
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
-            in_order: false,
+            in_order: order.of_groups && !select::asks_of_groups(select),
         });
     }
     steps.extend(select.having.as_ref().map(Step::Having));
     if select.distinct {
         steps.push(Step::Distinct);
     }
-    if !select.order_by.is_empty() && !ordered {
+    if !select.order_by.is_empty() && !order.of_rows {
         let rows_kept = limits
             .limit
             .map(|limit| limit.saturating_add(limits.offset));

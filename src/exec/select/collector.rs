@@ -42,7 +42,7 @@ impl Grouping {
 }
 
 /// Whether subqueries are to be answered for each group: then a group waits for its turn.
-pub(super) fn asks_of_groups(select: &Select) -> bool {
+pub fn asks_of_groups(select: &Select) -> bool {
     let mut subqueries = select.subqueries.iter();
     subqueries.any(|one| one.stage == Stage::Group && !one.captures.is_empty())
 }

@@ -12,6 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use self::collector::asks_of_groups;
 pub use self::deep::{Deep, wanted};
 pub use self::stream::{SelectStream, Window};
 use super::budget::Memory;
