@@ -24,6 +24,8 @@ const CONDITION_CHARS_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     purpose: Purpose,
+    /// The alias of the table, where it is one of several.
+    joined_as: Option<String>,
     /// The columns of the primary key; empty when the table has a hidden one.
     key_columns: Vec<String>,
     reason: Reason,
@@ -61,9 +63,11 @@ impl Refusal {
             && request.grouping.is_none()
             && request.order_by.is_empty()
             && !request.wants_all
+            && request.joined_as.is_none()
             && request.purpose == Purpose::Select;
         Refusal {
             purpose: request.purpose,
+            joined_as: request.joined_as.map(str::to_owned),
             key_columns: if table.has_hidden_key() {
                 Vec::new()
             } else {
@@ -92,7 +96,11 @@ impl Refusal {
 
     fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.key_columns.is_empty() {
-            return f.write_str("the table has no primary key, so no condition can bound the rows");
+            let table = self.joined_as.as_deref().unwrap_or("the table");
+            return write!(
+                f,
+                "{table} has no primary key, so no condition can bound the rows"
+            );
         }
         let key = self.key_columns.join(", ");
         if let Reason::Blocked {
@@ -101,18 +109,28 @@ impl Refusal {
             obstacle,
         } = &self.reason
         {
+            let column = self.named(column);
             write!(
                 f,
                 "the condition on \"{column}\", the first column of the primary key ({key}), \
                  cannot use the key: {condition} {obstacle}"
             )
         } else if let Reason::NoCondition { column } = &self.reason {
+            let column = self.named(column);
             write!(
                 f,
                 "no condition on \"{column}\", the first column of the primary key ({key})"
             )
         } else {
             write!(f, "primary key ({key}): {}", self.reason)
+        }
+    }
+
+    /// A column's name, with the alias where there are several tables.
+    fn named(&self, column: &str) -> String {
+        match &self.joined_as {
+            Some(alias) => format!("{alias}.{column}"),
+            None => column.to_owned(),
         }
     }
 
@@ -162,6 +180,7 @@ impl Refusal {
     }
 
     fn condition_advice(&self, first: &str) -> String {
+        let first = self.named(first);
         if let Reason::Blocked {
             obstacle: Obstacle::ComparesAsNumbers,
             ..

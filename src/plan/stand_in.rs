@@ -21,7 +21,10 @@ use crate::types::temporal::Zone;
 use crate::types::{ColumnType, Date, Decimal, Time, Timestamp, Value};
 
 /// Values of a type that are tried until one is found that is nothing else.
-const TRIES_MAX: u8 = 20;
+const TRIES_MAX: u8 = 12;
+
+/// From one whole number to the next, so that bounds of ranges are not taken for another.
+const STEP: u8 = 10;
 
 /// How a value is chosen.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +52,9 @@ pub fn fill(
         Choice::Distinct(expr) => {
             let mut tried = (0..TRIES_MAX).map(|n| nth(ty, n));
             let free = |value: &Value<'static>| {
-                !expr.is_some_and(|expr| has_literal(expr, value)) && !has_stand_in(ctx, value)
+                let mut near = neighbours(value).into_iter().flatten();
+                !expr.is_some_and(|expr| has_literal(expr, value) || near.any(|(value, _)| has_literal(expr, &value)))
+                    && !has_stand_in(ctx, value)
             };
             tried.find(free).unwrap_or_else(|| nth(ty, 0))
         }
@@ -81,14 +86,44 @@ fn is_same(a: &Value<'static>, b: &Value<'static>) -> bool {
     values::compare(a, b) == Ordering::Equal || a.to_text() == b.to_text()
 }
 
+/// The values next to one where they can be counted, and how they are written: bounds of ranges are
+/// moved to them.
+fn neighbours(value: &Value<'static>) -> [Option<(Value<'static>, &'static str)>; 2] {
+    let day = |date: &Date, days: i8| {
+        let day = date.day().checked_add_signed(days)?;
+        Date::new(date.year(), date.month(), day).map(Value::Date)
+    };
+    let (before, after) = match value {
+        Value::Int(number) => (
+            number.checked_sub(1).map(Value::Int),
+            number.checked_add(1).map(Value::Int),
+        ),
+        Value::UInt(number) => (
+            number.checked_sub(1).map(Value::UInt),
+            number.checked_add(1).map(Value::UInt),
+        ),
+        Value::Date(date) => {
+            let texts = [" - INTERVAL 1 DAY", " + INTERVAL 1 DAY"];
+            let days = [day(date, -1), day(date, 1)].into_iter().zip(texts);
+            let mut days = days.map(|(value, text)| value.map(|value| (value, text)));
+            return [days.next().flatten(), days.next().flatten()];
+        }
+        _ => (None, None),
+    };
+    [
+        before.map(|value| (value, " - 1")),
+        after.map(|value| (value, " + 1")),
+    ]
+}
+
 /// Some values of a type, apart from each other where there are many.
 fn nth(ty: &ColumnType, n: u8) -> Value<'static> {
-    let number = i64::from(n) + 1;
+    let number = i64::from(n) * i64::from(STEP) + 1;
     let letter = b'a'.saturating_add(n);
     match ty {
         ColumnType::Int { unsigned: true, .. } => Value::UInt(number.unsigned_abs()),
         ColumnType::Boolean | ColumnType::Int { .. } | ColumnType::Year => Value::Int(number),
-        ColumnType::Float | ColumnType::Double => Value::Double(f64::from(n) + 1.0),
+        ColumnType::Float | ColumnType::Double => Value::Double(f64::from(n) * f64::from(STEP) + 1.0),
         ColumnType::Decimal { .. } => Value::Decimal(Decimal::from_i64(number)),
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_) => {
             Value::Bytes(vec![letter].into())
@@ -109,7 +144,7 @@ fn nth(ty: &ColumnType, n: u8) -> Value<'static> {
 }
 
 fn date(n: u8) -> Date {
-    Date::new(Date::MAX.year(), 12, 31_u8.saturating_sub(n)).unwrap_or(Date::MAX)
+    Date::new(Date::MAX.year(), 12, 30_u8.saturating_sub(n.saturating_mul(2))).unwrap_or(Date::MAX)
 }
 
 fn timestamp(number: i64) -> Timestamp {
@@ -129,6 +164,11 @@ impl StandIns {
         let mut all = StandIns { known };
         if let Some(filter) = filter.filter(|_| !all.known.is_empty()) {
             all.add_computed(filter, ctx);
+        }
+        for (value, name) in all.known.clone() {
+            for (value, more) in neighbours(&value).into_iter().flatten() {
+                all.known.push((value, format!("{name}{more}").into()));
+            }
         }
         all
     }

@@ -176,6 +176,7 @@ impl Session {
         let mut run = self.select_env(Arc::clone(&env.ctx.parameters), &program.tables());
         run.view.clone_from(&env.view);
         run.meter = Some(Arc::clone(meter));
+        run.memory = run.memory.counted();
         let began = Instant::now();
         let mut stream = query::open(program, run)?.stream().await?;
         let mut counted = Counted(0);

@@ -98,6 +98,7 @@ impl Walk {
                 joined: &place.shape.joined,
                 steps,
                 is_possible: true,
+                open: Vec::new(),
             })
         })
     }
@@ -204,7 +205,9 @@ impl Walk {
     ) -> BoxFuture<'w, Result<JoinShown<'p>>> {
         Box::pin(async move {
             let mut steps = Vec::with_capacity(pool.units.len());
+            let mut open: Vec<Expr> = between(&pool.conjuncts, pool).collect();
             for unit in &pool.units {
+                open.extend(between(unit.on.as_deref().unwrap_or_default(), pool));
                 let conjuncts: &[Conjunct] = unit.on.as_ref().unwrap_or(&pool.conjuncts);
                 let filter = join::local_filter(conjuncts.iter(), unit.sources);
                 let shown = match &unit.rows {
@@ -230,9 +233,20 @@ impl Walk {
                 joined: &place.shape.joined,
                 steps,
                 is_possible: false,
+                open,
             })
         })
     }
+}
+
+/// The conditions that read more than one unit.
+fn between<'c>(conjuncts: &'c [Conjunct], pool: &'c Pool) -> impl Iterator<Item = Expr> + 'c {
+    let is_local = |one: &Conjunct| {
+        let mut units = pool.units.iter();
+        units.any(|unit| one.sources.are_in(unit.sources))
+    };
+    let open = conjuncts.iter().filter(move |one| !is_local(one));
+    open.map(|one| one.expr.clone())
 }
 
 /// How a table is read for each of the rows so far.

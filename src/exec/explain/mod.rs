@@ -169,7 +169,10 @@ impl Walk {
             took: took(Part::Query),
             took_late: took(Part::Late).filter(|_| late.is_some()),
             took_groups: took(Part::Groups),
-            took_sort: took(Part::Sort),
+            took_sort: took(Part::Sort).map(|sort| Took {
+                rows_out: took(Part::Query).map_or(0, |all| all.rows_out),
+                ..sort
+            }),
             late,
         })
     }

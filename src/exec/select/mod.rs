@@ -4,9 +4,11 @@
 
 mod collector;
 mod deep;
+mod emit;
 mod joined;
 mod output;
 mod stream;
+mod tally;
 #[cfg(test)]
 mod tests;
 
@@ -229,6 +231,7 @@ fn with_request(
     planner(&plan::Request {
         table,
         purpose: Purpose::Select,
+        joined_as: None,
         filter: select.filter.as_ref(),
         grouping,
         aggregates: aggregates.unwrap_or_default(),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
 use super::output::{encode_outputs, with_outputs};
+use super::tally::Tally;
 use super::{Env, Program, RowLimits};
 use crate::error::{Error, Result};
 use crate::exec::ask::Asker;
@@ -34,9 +35,6 @@ use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, NoRow, Row};
 
-/// Rows handed out per page once they were collected.
-const EMIT_PAGE_ROWS: usize = 1024;
-
 /// A running SELECT.
 pub struct SelectStream {
     pub(super) program: Arc<Program>,
@@ -49,17 +47,19 @@ pub struct SelectStream {
     pub(super) feed: Option<Box<Feed>>,
     /// Who answers subqueries row by row.
     pub(super) asker: Option<Box<Asker>>,
-    phase: Phase,
+    pub(super) phase: Phase,
     /// Groups that come one after the other, while rows are streamed into them.
-    in_order: Option<Box<InOrder>>,
-    window: Window,
-    memory: Memory,
+    pub(super) in_order: Option<Box<InOrder>>,
+    pub(super) window: Window,
+    pub(super) memory: Memory,
     pub(super) seen: Option<Seen>,
     pub(super) bytes: Vec<u8>,
     pub(super) rows_read: u64,
     pub(super) pace: Pace,
     /// How many rows of the reader's batch are streamed, when a turn ended within it.
     batch_rows_done: usize,
+    /// For EXPLAIN ANALYZE.
+    pub(super) tally: Option<Box<Tally>>,
 }
 
 /// Whether more rows may follow.
@@ -73,10 +73,10 @@ pub(super) enum Flow {
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     skip_rows: u64,
-    left_rows: Option<u64>,
+    pub(super) left_rows: Option<u64>,
 }
 
-enum Phase {
+pub(super) enum Phase {
     Streaming,
     Collecting(Box<Collector>),
     /// Groups go out as they come from their hash table.
@@ -131,6 +131,7 @@ impl SelectStream {
             rows_read: 0,
             pace: Pace::default(),
             batch_rows_done: 0,
+            tally: Tally::of(env.meter.as_ref()),
             program,
         })
     }
@@ -161,6 +162,7 @@ impl SelectStream {
             rows_read: 0,
             pace: Pace::default(),
             batch_rows_done: 0,
+            tally: Tally::of(env.meter.as_ref()),
             program,
         }
     }
@@ -170,7 +172,7 @@ impl SelectStream {
         self.rows_read
     }
 
-    async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
+    pub(super) async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
         if self.window.left_rows == Some(0) {
             self.phase = Phase::Done;
         }
@@ -194,68 +196,6 @@ impl SelectStream {
                 warnings_count: self.ctx.warnings.count(),
             },
         })
-    }
-
-    /// What follows when a phase has no more rows.
-    fn end_phase(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        let program = Arc::clone(&self.program);
-        if let (Some(mut groups), Some(aggregation)) =
-            (self.in_order.take(), &program.select.aggregation)
-            && let Some(row) = groups.end(aggregation, &self.ctx)?
-        {
-            let flow = RowWork::of(self).emit(&ValuesRow(&row), sink)?;
-            if flow == Flow::Enough {
-                return Ok(flow);
-            }
-        }
-        let late = self.seen.take().map(Seen::into_late).transpose()?;
-        let Some(late) = late.flatten() else {
-            return Ok(Flow::Enough);
-        };
-        let sorter = Sorter::new(None, "distinct", &self.memory, &self.cancel);
-        self.phase = Phase::Late(Box::new((late, sorter)));
-        Ok(Flow::More)
-    }
-
-    /// Looks through rows that DISTINCT had put off, for a turn.
-    fn late_page(&mut self) -> Result<Flow> {
-        self.cancel.check()?;
-        let Phase::Late(mut late) = std::mem::replace(&mut self.phase, Phase::Done) else {
-            return Ok(Flow::Enough);
-        };
-        while collector::late_step(&mut late, &self.memory)? {
-            if self.pace.is_over() {
-                self.phase = Phase::Late(late);
-                return Ok(Flow::More);
-            }
-        }
-        self.phase = Phase::Emitting(late.1.finish()?);
-        Ok(Flow::More)
-    }
-
-    /// Hands out groups.
-    fn grouped_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        self.cancel.check()?;
-        let program = Arc::clone(&self.program);
-        let phase = std::mem::replace(&mut self.phase, Phase::Done);
-        let (Phase::Grouped(mut groups), Some(aggregation)) = (phase, &program.select.aggregation)
-        else {
-            return Ok(Flow::Enough);
-        };
-        let mut work = RowWork::of(self);
-        let mut flow = Flow::More;
-        for _ in 0..EMIT_PAGE_ROWS {
-            flow = match groups.step(aggregation, work.ctx)? {
-                Step::Row(row) => work.emit(&ValuesRow(&row), sink)?,
-                Step::Working | Step::Part => Flow::More,
-                Step::End => Flow::Enough,
-            };
-            if flow == Flow::Enough || sink.is_full() || work.pace.is_over() {
-                break;
-            }
-        }
-        self.phase = Phase::Grouped(groups);
-        Ok(flow)
     }
 
     async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
@@ -319,15 +259,19 @@ impl SelectStream {
             return Ok(());
         };
         let program = Arc::clone(&self.program);
+        let (all, taking) = (self.lap(), self.lap());
         if let Err(error) = self.take_all(&mut collector, &program).await {
             // Freed with the stream.
             self.phase = Phase::Collecting(collector);
             return Err(error);
         }
+        let is_grouped = program.select.aggregation.is_some();
+        self.note_lap(taking, |tally| is_grouped.then_some(&mut tally.groups));
         self.phase = match collector.into_unsorted_groups(&program.select) {
             Ok(groups) => Phase::Grouped(Box::new(groups.finish()?)),
             Err(collector) => Phase::Emitting(collector.finish(&program.select, self).await?),
         };
+        self.note_lap(all, |tally| Some(&mut tally.sort));
         Ok(())
     }
 
@@ -351,34 +295,6 @@ impl SelectStream {
             self.rows_read = reader.rows_read();
         }
     }
-
-    fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        self.cancel.check()?;
-        let Phase::Emitting(sorted) = &mut self.phase else {
-            return Ok(Flow::Enough);
-        };
-        for _ in 0..EMIT_PAGE_ROWS {
-            if self.window.left_rows == Some(0) {
-                return Ok(Flow::Enough);
-            }
-            let Some(outputs) = sorted.next_outputs()? else {
-                return Ok(Flow::Enough);
-            };
-            if self.window.admits() {
-                let exprs = self
-                    .program
-                    .select
-                    .outputs
-                    .iter()
-                    .map(|output| &output.expr);
-                sink.row(&tuple::decode(outputs, exprs)?)?;
-                if sink.is_full() {
-                    break;
-                }
-            }
-        }
-        Ok(Flow::More)
-    }
 }
 
 impl Drop for SelectStream {
@@ -396,6 +312,9 @@ impl RowStream for SelectStream {
         &'a mut self,
         sink: &'a mut (dyn RowSink + Send),
     ) -> BoxFuture<'a, Result<PageEnd>> {
+        if self.tally.is_some() {
+            return Box::pin(self.tallied_page(sink));
+        }
         Box::pin(self.page(sink))
     }
 }
@@ -463,13 +382,14 @@ pub(super) struct RowWork<'s> {
     residual: Option<&'s Expr>,
     /// The groups that rows are taken into.
     in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
-    ctx: &'s EvalContext,
+    pub(super) ctx: &'s EvalContext,
     cancel: &'s CancelToken,
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
     bytes: &'s mut Vec<u8>,
-    pace: &'s mut Pace,
+    pub(super) pace: &'s mut Pace,
     rows_done: usize,
+    pub(super) tally: Option<&'s mut Tally>,
 }
 
 impl<'s> RowWork<'s> {
@@ -489,6 +409,7 @@ impl<'s> RowWork<'s> {
             bytes: &mut stream.bytes,
             pace: &mut stream.pace,
             rows_done: stream.batch_rows_done,
+            tally: stream.tally.as_deref_mut(),
         }
     }
 
@@ -513,14 +434,19 @@ impl<'s> RowWork<'s> {
         let Some((groups, aggregation)) = &mut self.in_order else {
             return self.emit(row, sink);
         };
-        match groups.add(aggregation, row, self.ctx)? {
+        let ended = groups.add(aggregation, row, self.ctx)?;
+        if let Some(tally) = &mut self.tally {
+            tally.groups.rows_in += 1;
+            tally.groups.rows_out += u64::from(ended.is_some());
+        }
+        match ended {
             Some(ended) => self.emit(&ValuesRow(&ended), sink),
             None => Ok(Flow::More),
         }
     }
 
     /// Projects and returns one row, grouped or not.
-    fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+    pub(super) fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         if let Some(having) = self.having
             && eval_condition(having, row, self.ctx)? != Some(true)
         {

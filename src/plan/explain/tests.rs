@@ -84,6 +84,7 @@ fn request<'a>(
             Statement::Delete => Purpose::Delete,
             _ => Purpose::Select,
         },
+        joined_as: None,
         filter: wanted.filter.as_ref(),
         grouping: wanted.aggregation.as_ref().map(|one| one.keys.as_slice()),
         aggregates: wanted

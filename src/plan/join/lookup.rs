@@ -5,7 +5,7 @@
 //! for those to come.
 #![expect(
     clippy::wildcard_enum_match_arm,
-    reason = "asks for a few shapes of expression and access; all others are one case"
+    reason = "asks for a few shapes of expression; all others are one case"
 )]
 
 use super::refs::{Sources, source_idx};
@@ -198,9 +198,9 @@ pub fn shown(
         Ok((plan, StandIns::of(filter, &ctx)))
     };
     let (plan, names) = plan_with(Choice::Distinct(filter))?;
-    match plan.access {
-        // Two that are equal in what is found are not so here.
-        Access::Nothing => plan_with(Choice::Same),
-        _ => Ok((plan, names)),
+    // Two that are equal in what is found are not so here.
+    if matches!(plan.access, Access::Nothing) {
+        return plan_with(Choice::Same);
     }
+    Ok((plan, names))
 }

@@ -122,6 +122,7 @@ pub fn table_plan(
     let request = Request {
         table,
         purpose: Purpose::Select,
+        joined_as: (!is_alone).then_some(source.alias.as_str()),
         filter: filter.as_ref(),
         grouping: None,
         aggregates: &[],

@@ -45,7 +45,7 @@ pub fn order(pool: &Pool, facts: &[Facts], setting: &Setting<'_>) -> Result<Join
     let rows_of = |idx: usize| facts.get(idx).map_or(u64::MAX, |facts| facts.rows);
     let mut firsts: Vec<usize> = (0..pool.units.len()).filter(can_begin).collect();
     if setting.joined.keeps_order {
-        firsts.truncate(1);
+        firsts.retain(|idx| *idx == 0);
     } else if FIRSTS_MAX < pool.units.len() {
         firsts.sort_by_key(|idx| rows_of(*idx));
         firsts.truncate(1);
@@ -206,6 +206,7 @@ impl<'p, 's> Line<'p, 's> {
                         break;
                     }
                 }
+                Err(error) if self.setting.joined.keeps_order => return Err(error),
                 Err(error) => {
                     refusal.get_or_insert(error);
                 }

@@ -130,6 +130,8 @@ pub struct JoinShown<'a> {
     pub steps: Vec<JoinStepShown<'a>>,
     /// Whether the steps are in an order that can be run.
     pub is_possible: bool,
+    /// If not: the conditions between the sources.
+    pub open: Vec<Expr>,
 }
 
 /// One unit joined to the rows so far.
@@ -233,6 +235,14 @@ impl QueryShown<'_> {
         }
     }
 
+    /// What all of it took, if it is one block.
+    fn took(&self) -> Option<&Took> {
+        match self {
+            QueryShown::Block(block) => block.took.as_ref(),
+            QueryShown::Set(_) | QueryShown::Recursive(_) => None,
+        }
+    }
+
     /// All tables that are read, in the order in which they are shown.
     fn tables(&self) -> Vec<&TableShown<'_>> {
         match self {
@@ -246,6 +256,19 @@ impl QueryShown<'_> {
 }
 
 impl BlockShown<'_> {
+    /// What reading its only table took: time is that of all of it.
+    fn took_reading(&self) -> Option<Took> {
+        let all = self.took?;
+        let is_in = |took: &Option<Took>| took.filter(|took| 0 < took.rows_in);
+        let further = is_in(&self.took_groups).or_else(|| is_in(&self.took_sort));
+        Some(Took {
+            runs: 0,
+            rows_out: further.map_or(all.rows_out, |took| took.rows_in),
+            nanos: 0,
+            ..all
+        })
+    }
+
     fn is_refused(&self) -> bool {
         let mut subqueries = self.subqueries.iter();
         let is_join_refused = match &self.rows {

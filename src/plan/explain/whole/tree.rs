@@ -156,11 +156,13 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
         QueryShown::Set(set) => vec![self::set(set, zone)],
         QueryShown::Recursive(recursive) => {
             let kept = if recursive.all { "" } else { ", duplicates removed" };
-            let first = Node::new("First round", self::query(&recursive.first, zone));
-            let next = Node::new(
+            let mut first = Node::new("First round", self::query(&recursive.first, zone));
+            first.note(&took(recursive.first.took()));
+            let mut next = Node::new(
                 "Each later round, until it finds no row",
                 self::query(&recursive.next, zone),
             );
+            next.note(&took(recursive.next.took()));
             vec![Node::new(format!("Recursive query{kept}"), vec![first, next])]
         }
     }
@@ -178,7 +180,11 @@ fn set(set: &SetShown<'_>, zone: &Zone) -> Node {
         SetOperator::Intersect | SetOperator::Except => ", right side kept in memory",
     };
     let sides = [&set.sides.0, &set.sides.1].into_iter();
-    let sides = sides.map(|side| Node::new("Side", query(side, zone)));
+    let sides = sides.map(|side| {
+        let mut node = Node::new("Side", query(side, zone));
+        node.note(&took(side.took()));
+        node
+    });
     let mut node = Node::new(format!("{word}{all}{kept}"), sides.collect());
     let scope = Scope::over(zone, |idx| match set.columns.get(idx) {
         Some(column) => column.name.clone(),
@@ -201,7 +207,11 @@ fn set(set: &SetShown<'_>, zone: &Zone) -> Node {
 fn block(block: &BlockShown<'_>, zone: &Zone) -> Vec<Node> {
     let mut node = match &block.rows {
         RowsShown::Nothing => Node::new("One row", Vec::new()),
-        RowsShown::Table(table) => self::table(table, zone),
+        RowsShown::Table(table) => {
+            let mut node = self::table(table, zone);
+            node.note(&took(block.took_reading().as_ref()));
+            node
+        }
         RowsShown::Join(join) => self::join(join, zone),
     };
     let mut scope = names::of_block(block, zone);
@@ -253,7 +263,14 @@ fn join(join: &JoinShown<'_>, zone: &Zone) -> Node {
     if !join.is_possible {
         let units = join.steps.iter();
         let units = units.map(|step| unit(&step.unit, join, zone)).collect();
-        return Node::new("Join in no order that is permitted", units);
+        let mut node = Node::new("Join in no order that is permitted", units);
+        let scope = names::of_join(join, zone);
+        let on = join.open.iter().map(|expr| scope.text(expr));
+        let on: Vec<String> = on.collect();
+        if !on.is_empty() {
+            node.lines.push(format!("on {}", on.join(" AND ")));
+        }
+        return node;
     }
     let mut so_far: Option<Node> = None;
     for step in &join.steps {
@@ -281,17 +298,26 @@ fn step_node(step: &JoinStepShown<'_>, (join, zone): (&JoinShown<'_>, &Zone), fe
     let name = unit_name(&step.unit);
     let scope = names::of_join(join, zone);
     let keys = equations(&step.method, &scope);
-    let mut line = match &step.method {
-        MethodShown::Scan => format!("Scan of {name}"),
-        MethodShown::Lookup => format!("Lookup join with {name}, for each row"),
-        MethodShown::Hash(_) if keys.is_empty() => {
-            format!("Nested loop join with {name}, kept in memory")
-        }
-        MethodShown::Hash(_) => format!("Hash join with {name}: {}", keys.join(" AND ")),
+    let (inner, outer, rest) = match &step.method {
+        MethodShown::Scan => ("Scan of", "Scan of", String::new()),
+        MethodShown::Lookup => (
+            "Lookup join with",
+            "Outer lookup join with",
+            ", for each row".to_owned(),
+        ),
+        MethodShown::Hash(_) if keys.is_empty() => (
+            "Nested loop join with",
+            "Outer nested loop join with",
+            ", kept in memory".to_owned(),
+        ),
+        MethodShown::Hash(_) => (
+            "Hash join with",
+            "Outer hash join with",
+            format!(": {}", keys.join(" AND ")),
+        ),
     };
-    if step.is_outer {
-        line.insert_str(0, "Outer ");
-    }
+    let word = if step.is_outer { outer } else { inner };
+    let line = format!("{word} {name}{rest}");
     let mut node = Node::new(line, feeds);
     let rest = conditions(step, &scope);
     if !rest.is_empty() {
@@ -370,6 +396,8 @@ fn took(took: Option<&Took>) -> String {
     if 0 < took.spilled_bytes {
         parts.push(format!("{} bytes spilled", took.spilled_bytes));
     }
-    parts.push(format!("{} ms", millis(took.nanos / NANOS_PER_MICRO)));
+    if 0 < took.nanos {
+        parts.push(format!("{} ms", millis(took.nanos / NANOS_PER_MICRO)));
+    }
     format!(" ({})", parts.join(", "))
 }
