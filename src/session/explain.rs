@@ -24,7 +24,7 @@ use crate::plan::explain::{
 };
 use crate::plan;
 use crate::sql::ast::{Explain, ExplainFormat};
-use crate::sql::bound::{Insert, InsertKind};
+use crate::sql::bound::{Insert, InsertKind, InsertSource};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -56,6 +56,9 @@ impl Session {
                         explain_whole(&program, env, (format, measured, meter)).await
                     }
                 }
+            }
+            Compiled::Change(_) => {
+                Err(Error::unsupported("EXPLAIN of UPDATE or DELETE by a query"))
             }
             Compiled::Write(_) if explain.analyze => Err(Error::unsupported(
                 "EXPLAIN ANALYZE of a statement that writes",
@@ -228,7 +231,10 @@ fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format
         write: Some(Written {
             table: &insert.table,
             reads_old: !insert::is_blind(insert, env),
-            rows_count: u64::try_from(insert.rows.len()).ok(),
+            rows_count: match &insert.source {
+                InsertSource::Values(rows) => u64::try_from(rows.len()).ok(),
+                InsertSource::Query(_) => None,
+            },
         }),
         steps: Vec::new(),
         zone: &env.ctx.zone,
