@@ -11,6 +11,9 @@ mod refs;
 mod strict;
 mod units;
 
+#[cfg(test)]
+mod tests;
+
 pub use lookup::{Lookup, Trial, column_name, shown as shown_lookup};
 pub use order::{Facts, local_filter, order};
 pub use refs::{Sources, shifted};
