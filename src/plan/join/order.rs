@@ -20,6 +20,10 @@ const FIRSTS_MAX: usize = 6;
 /// What a lookup costs beside a row that is read in passing.
 const LOOKUP_ROWS: u64 = 4;
 
+/// What a row that is kept in memory costs beside a row that is read in passing: the smaller side is
+/// kept.
+const KEPT_ROWS: u64 = 3;
+
 /// What is known about a unit.
 #[derive(Debug)]
 pub struct Facts {
@@ -162,7 +166,8 @@ impl<'p, 's> Line<'p, 's> {
             method: Method::Scan { filter },
             conditions: Vec::new(),
             rows: facts.rows,
-            cost: facts.rows,
+            // Counted with the rows that it gives.
+            cost: 0,
         });
         Ok(())
     }
@@ -307,9 +312,8 @@ impl<'p, 's> Line<'p, 's> {
         } else {
             all / self.rows.max(facts.rows).max(1)
         };
-        let cost = facts
-            .rows
-            .saturating_add(if keys.is_empty() { all } else { self.rows });
+        let kept = facts.rows.saturating_mul(KEPT_ROWS);
+        let cost = kept.saturating_add(if keys.is_empty() { all } else { self.rows });
         Next {
             unit_idx,
             method: Method::Hash { filter, keys },
