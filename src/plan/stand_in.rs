@@ -53,8 +53,9 @@ pub fn fill(
             let mut tried = (0..TRIES_MAX).map(|n| nth(ty, n));
             let free = |value: &Value<'static>| {
                 let mut near = neighbours(value).into_iter().flatten();
-                !expr.is_some_and(|expr| has_literal(expr, value) || near.any(|(value, _)| has_literal(expr, &value)))
-                    && !has_stand_in(ctx, value)
+                !expr.is_some_and(|expr| {
+                    has_literal(expr, value) || near.any(|(value, _)| has_literal(expr, &value))
+                }) && !has_stand_in(ctx, value)
             };
             tried.find(free).unwrap_or_else(|| nth(ty, 0))
         }
@@ -123,7 +124,9 @@ fn nth(ty: &ColumnType, n: u8) -> Value<'static> {
     match ty {
         ColumnType::Int { unsigned: true, .. } => Value::UInt(number.unsigned_abs()),
         ColumnType::Boolean | ColumnType::Int { .. } | ColumnType::Year => Value::Int(number),
-        ColumnType::Float | ColumnType::Double => Value::Double(f64::from(n) * f64::from(STEP) + 1.0),
+        ColumnType::Float | ColumnType::Double => {
+            Value::Double(f64::from(n) * f64::from(STEP) + 1.0)
+        }
         ColumnType::Decimal { .. } => Value::Decimal(Decimal::from_i64(number)),
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_) => {
             Value::Bytes(vec![letter].into())
@@ -144,7 +147,12 @@ fn nth(ty: &ColumnType, n: u8) -> Value<'static> {
 }
 
 fn date(n: u8) -> Date {
-    Date::new(Date::MAX.year(), 12, 30_u8.saturating_sub(n.saturating_mul(2))).unwrap_or(Date::MAX)
+    Date::new(
+        Date::MAX.year(),
+        12,
+        30_u8.saturating_sub(n.saturating_mul(2)),
+    )
+    .unwrap_or(Date::MAX)
 }
 
 fn timestamp(number: i64) -> Timestamp {
@@ -240,4 +248,3 @@ fn reads_stand_in(expr: &Expr, ctx: &EvalContext) -> bool {
     fold::each_child(expr, &mut |child| found |= reads_stand_in(child, ctx));
     found
 }
-

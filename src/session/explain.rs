@@ -19,10 +19,11 @@ use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::{self, Env};
 use crate::exec::write::change::Target;
 use crate::exec::write::{Write, insert};
-use crate::plan::explain::{
-    Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written, whole,
-};
 use crate::plan;
+use crate::plan::explain::{
+    Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written,
+    whole,
+};
 use crate::sql::ast::{Explain, ExplainFormat};
 use crate::sql::bound::{Insert, InsertKind, InsertSource};
 use crate::types::temporal::zone::Zone;

@@ -80,7 +80,12 @@ impl Session {
             Statement::DropDatabase { name, if_exists } => {
                 return self.drop_database(name, *if_exists).await;
             }
-            Statement::CreateTable(create) => self.create_table(create).await?,
+            Statement::CreateTable(create) if create.query.is_some() => {
+                return self.create_table_of(create).await;
+            }
+            Statement::CreateTable(create) => {
+                self.create_table(create).await?;
+            }
             Statement::DropTable(drop) => self.drop_tables(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
@@ -331,11 +336,15 @@ impl Session {
     fn wrote(&mut self, outcome: write::Outcome) -> Ran {
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
+        let last_insert_id = match outcome.last_insert_id {
+            0 => self.state.take_told_insert_id(),
+            generated => generated,
+        };
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
         Ran::Done(Reply::Done(Done {
             affected_rows: outcome.affected_rows,
-            last_insert_id: outcome.last_insert_id,
+            last_insert_id,
             warnings_count,
             info: outcome.info,
         }))

@@ -13,6 +13,7 @@ use crate::plan::explain::whole::{
 use crate::plan::join::{
     self, Conjunct, JoinPlan, Lookup, Method, Pool, Setting, Step, UnitRows, Wanted,
 };
+use crate::plan::refusal::Refusal;
 use crate::plan::stand_in::StandIns;
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
@@ -122,7 +123,10 @@ impl Walk {
             }
             Method::Lookup(lookup) => {
                 let rows = (step.rows_estimate / rows_before).max(1);
-                (looked_up(place, &step.unit, (&lookup, rows))?, MethodShown::Lookup)
+                (
+                    looked_up(place, &step.unit, (&lookup, rows))?,
+                    MethodShown::Lookup,
+                )
             }
         };
         Ok(JoinStepShown {
@@ -183,7 +187,7 @@ impl Walk {
     ) -> Result<TableShown<'p>> {
         let setting = place.setting(wanted);
         let plan = join::table_plan(&setting, source_idx, (filter, place.ctx), true)?;
-        self.note(plan.refusal.as_ref().map(crate::plan::refusal::Refusal::error));
+        self.note(plan.refusal.as_ref().map(Refusal::error));
         let (source, table) = table_of(place, source_idx)?;
         let counted = (table, &plan, probe::TO_SHOW);
         let view = Some(place.nest.view.clone());
@@ -256,7 +260,9 @@ fn looked_up<'p>(
     (lookup, rows): (&Lookup, u64),
 ) -> Result<UnitShown<'p>> {
     let UnitRows::Source(source_idx) = unit else {
-        return Err(crate::error::Error::internal("a lookup in what is no table"));
+        return Err(crate::error::Error::internal(
+            "a lookup in what is no table",
+        ));
     };
     let setting = place.setting(Wanted::default());
     let (plan, names) = join::shown_lookup(&setting, *source_idx, lookup)?;

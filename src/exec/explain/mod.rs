@@ -18,12 +18,14 @@ use super::probe;
 use super::query::{Body, Program, SetProgram};
 use super::rows::BoxFuture;
 use super::select::{self, Env, RowLimits, row_limits};
+use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::plan::TablePlan;
 use crate::plan::explain::Step;
 use crate::plan::explain::whole::{
     BlockShown, QueryShown, RecursiveShown, RowsShown, SetShown, SubqueryShown, TableShown, Took,
 };
+use crate::plan::refusal::Refusal;
 use crate::plan::stand_in::{self, Choice, StandIns};
 use crate::plan::text::{self, Names};
 use crate::sql::bound::{Answer, From, Select, Subquery};
@@ -76,11 +78,11 @@ impl Walk {
                 Body::Set(set) => QueryShown::Set(Box::new(self.set(set, (env, mode)).await?)),
                 Body::Recursive(recursive) => {
                     let (nest, ctx, _) = Nest::of(env);
-                    let first = (nest.env(ctx.nested(), None), mode);
-                    let next = (nest.env(ctx, None), mode);
+                    let begin = (nest.env(ctx.nested(), None), mode);
+                    let go_on = (nest.env(ctx, None), mode);
                     QueryShown::Recursive(Box::new(RecursiveShown {
-                        first: self.query(&recursive.first, first).await?,
-                        next: self.query(&recursive.next, next).await?,
+                        first: self.query(&recursive.first, begin).await?,
+                        next: self.query(&recursive.next, go_on).await?,
                         all: recursive.query.all,
                     }))
                 }
@@ -144,18 +146,8 @@ impl Walk {
             (joined.rows, order)
         } else if let Some(table) = select.table() {
             let env = nest.env(ctx.nested(), select_limit);
-            let plan = select::explain(program, table, &env).await?;
-            let counted = (table.as_ref(), &plan, probe::TO_SHOW);
-            let rows = probe::rows(&nest.engine, Some(nest.view.clone()), counted).await?;
-            let order = Order::of(&plan);
-            self.note(plan.refusal.as_ref().map(crate::plan::refusal::Refusal::error));
-            let table = TableShown {
-                table,
-                alias: &select.alias,
-                plan,
-                names: StandIns::of(select.filter.as_ref(), &ctx),
-                rows_estimate: rows,
-            };
+            let table = self.only_table((program, table), &nest, env).await?;
+            let order = Order::of(&table.plan);
             (RowsShown::Table(Box::new(table)), order)
         } else {
             late.clone_from(&select.filter);
@@ -174,6 +166,27 @@ impl Walk {
                 ..sort
             }),
             late,
+        })
+    }
+
+    /// How the only table of a block is read.
+    async fn only_table<'p>(
+        &self,
+        (program, table): (&'p select::Program, &'p Table),
+        nest: &Nest,
+        env: Env,
+    ) -> Result<TableShown<'p>> {
+        let select = &program.select;
+        let plan = select::explain(program, table, &env).await?;
+        let counted = (table, &plan, probe::TO_SHOW);
+        let rows = probe::rows(&nest.engine, Some(nest.view.clone()), counted).await?;
+        self.note(plan.refusal.as_ref().map(Refusal::error));
+        Ok(TableShown {
+            table,
+            alias: &select.alias,
+            plan,
+            names: StandIns::of(select.filter.as_ref(), &env.ctx),
+            rows_estimate: rows,
         })
     }
 

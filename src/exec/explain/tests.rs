@@ -17,7 +17,8 @@ fn goldens_of_explain() {
     assert!(25 <= cases);
 }
 
-async fn answer(directives: &[String], input: &str) -> String {
+/// A server with the tables and rows of the directives.
+async fn filled(directives: &[String]) -> Server {
     let server = Server::refusing().await;
     for line in directives.iter().flat_map(|block| block.lines()) {
         let statement = match line.split_once(' ') {
@@ -27,19 +28,36 @@ async fn answer(directives: &[String], input: &str) -> String {
         };
         server.run(&statement).await.unwrap();
     }
+    server
+}
+
+async fn answer(directives: &[String], input: &str) -> String {
+    let server = filled(directives).await;
     let formats = directive(directives, "formats").unwrap_or("traditional tree");
     let mut told = Vec::new();
     for format in formats.split(' ') {
-        match server.run(&format!("EXPLAIN FORMAT={format} {input}")).await {
+        match server
+            .run(&format!("EXPLAIN FORMAT={format} {input}"))
+            .await
+        {
             Ok(rows) => told.extend(rows.iter().map(|row| row.join(" | "))),
             Err(error) => told.push(error.to_string()),
         }
     }
-    let is_refused = told.iter().any(|text| text.contains("Refused with error 1104: "));
+    let is_refused = told
+        .iter()
+        .any(|text| text.contains("Refused with error 1104: "));
     let run = server.run(input).await;
     if formats.contains("tree") {
-        let was_refused = run.as_ref().is_err_and(|error| error.code().errno() == 1104);
-        assert_eq!(is_refused, was_refused, "{input}: {run:?}\n{}", told.join("\n"));
+        let was_refused = run
+            .as_ref()
+            .is_err_and(|error| error.code().errno() == 1104);
+        assert_eq!(
+            is_refused,
+            was_refused,
+            "{input}: {run:?}\n{}",
+            told.join("\n")
+        );
     }
     told.join("\n")
 }
@@ -66,17 +84,13 @@ fn goldens_of_explain_analyze() {
 }
 
 async fn answer_analyzed(directives: &[String], input: &str) -> String {
-    let server = Server::refusing().await;
-    for line in directives.iter().flat_map(|block| block.lines()) {
-        let statement = match line.split_once(' ') {
-            Some(("table", rest)) => format!("CREATE TABLE {rest}"),
-            Some(("rows", rest)) => format!("INSERT INTO {rest}"),
-            Some(_) | None => continue,
-        };
-        server.run(&statement).await.unwrap();
-    }
+    let server = filled(directives).await;
     match server.run(&format!("EXPLAIN ANALYZE {input}")).await {
-        Ok(rows) => rows.iter().map(|row| row.join(" | ")).collect::<Vec<_>>().join("\n"),
+        Ok(rows) => rows
+            .iter()
+            .map(|row| row.join(" | "))
+            .collect::<Vec<_>>()
+            .join("\n"),
         Err(error) => error.to_string(),
     }
 }

@@ -1,4 +1,5 @@
-//! The pages of a SELECT that has taken in all of its rows: groups, and sorted rows.
+//! The rows of a SELECT that were collected, on their way out: groups, rows in order, and what
+//! DISTINCT had put off.
 
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ impl SelectStream {
         Ok(flow)
     }
 
-    /// Hands out rows that were sorted.
+    /// Hands out what was sorted.
     pub(super) fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         self.cancel.check()?;
         let Phase::Emitting(sorted) = &mut self.phase else {

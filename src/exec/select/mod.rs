@@ -11,12 +11,14 @@ mod stream;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::sync::Arc;
 
 pub use self::collector::asks_of_groups;
 pub use self::deep::{Deep, wanted};
-pub use self::stream::{SelectStream, Window};
+pub use self::stream::SelectStream;
+pub use self::window::Window;
 use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::join::{Kind, Shape};

@@ -14,6 +14,7 @@ use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
 use super::output::{encode_outputs, with_outputs};
 use super::tally::Tally;
+use super::window::Window;
 use super::{Env, Program, RowLimits};
 use crate::error::{Error, Result};
 use crate::exec::ask::Asker;
@@ -68,13 +69,7 @@ pub(super) enum Flow {
     Enough,
 }
 
-/// LIMIT and OFFSET while they are counted down.
-#[derive(Debug, Clone, Copy)]
-pub struct Window {
-    skip_rows: u64,
-    pub(super) left_rows: Option<u64>,
-}
-
+/// What a stream is doing.
 pub(super) enum Phase {
     Streaming,
     Collecting(Box<Collector>),
@@ -105,7 +100,12 @@ impl SelectStream {
                     memory: env.memory.clone(),
                     cancel: &env.cancel,
                 };
-                Some(Reader::new(view, table, plan, &means)?)
+                let mut reader = Reader::new(view, table, plan, &means)?;
+                let aggregation = select.aggregation.as_ref();
+                if plan.residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
+                    reader.leave_values_out();
+                }
+                Some(reader)
             }
             (None, _) | (Some(_), None) => None,
         };
@@ -227,6 +227,9 @@ impl SelectStream {
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
         let mut rows_done = 0;
+        if work.counts_batch(batch.len()) {
+            work.rows_done = batch.len();
+        }
         for row_idx in work.rows_done..batch.len() {
             work.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
@@ -319,7 +322,8 @@ impl RowStream for SelectStream {
 }
 
 impl Phase {
-    /// Rows are streamed if they come in the order that is asked for, and groups if theirs come so.
+    /// Rows are streamed if they come in the order that is asked for, and groups if theirs come so:
+    /// then rows are streamed into what is returned beside the phase.
     fn first(
         select: &Select,
         env: &Env,
@@ -338,39 +342,6 @@ impl Phase {
                 (Phase::Collecting(Box::new(collector)), None)
             }
         }
-    }
-}
-
-impl Window {
-    /// Of these limits, before the first row.
-    pub fn new(limits: RowLimits) -> Window {
-        Window {
-            skip_rows: limits.offset,
-            left_rows: limits.limit,
-        }
-    }
-
-    /// Whether no more rows are returned.
-    pub fn is_over(&self) -> bool {
-        self.left_rows == Some(0)
-    }
-
-    /// How many rows are wanted in all, those that are skipped included.
-    pub fn rows_wanted(&self) -> Option<u64> {
-        let left = self.left_rows?;
-        left.checked_add(self.skip_rows)
-    }
-
-    /// Whether the next row is returned; counts it either way.
-    pub fn admits(&mut self) -> bool {
-        if let Some(skip) = self.skip_rows.checked_sub(1) {
-            self.skip_rows = skip;
-            return false;
-        }
-        if let Some(left) = &mut self.left_rows {
-            *left = left.saturating_sub(1);
-        }
-        true
     }
 }
 
@@ -409,6 +380,19 @@ impl<'s> RowWork<'s> {
             pace: &mut stream.pace,
             rows_done: stream.batch_rows_done,
             tally: stream.tally.as_deref_mut(),
+        }
+    }
+
+    /// Counts a batch at once where the statement does nothing else with it.
+    fn counts_batch(&mut self, rows_count: usize) -> bool {
+        match &mut self.in_order {
+            Some((groups, aggregation))
+                if self.residual.is_none() && InOrder::only_counts(aggregation) =>
+            {
+                groups.add_counted(u64::try_from(rows_count).unwrap_or(u64::MAX));
+                true
+            }
+            Some(_) | None => false,
         }
     }
 

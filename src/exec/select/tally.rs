@@ -87,7 +87,9 @@ impl SelectStream {
                 (Part::Sort, &mut tally.sort),
             ];
             for (part, took) in parts {
-                tally.meter.add((program.as_ref(), part), std::mem::take(took));
+                tally
+                    .meter
+                    .add((program.as_ref(), part), std::mem::take(took));
             }
         }
         end

@@ -34,7 +34,9 @@ struct Tables(Vec<Arc<Table>>);
 impl bind::FindTable for Tables {
     fn find_table(&self, _: &str, name: &str) -> Result<Arc<Table>> {
         let found = self.0.iter().find(|table| table.name == name);
-        found.cloned().ok_or_else(|| Error::new(Code::UnknownTable, name))
+        found
+            .cloned()
+            .ok_or_else(|| Error::new(Code::UnknownTable, name))
     }
 }
 
@@ -43,9 +45,10 @@ fn answer(directives: &[String], input: &str) -> String {
     let created = lines().filter_map(|line| line.strip_prefix("table "));
     let tables = created.map(|rest| Arc::new(table(&format!("CREATE TABLE {rest}"))));
     let tables = Tables(tables.collect());
-    let counts = lines().filter_map(|line| line.strip_prefix("counted "));
+    let all: Vec<&str> = lines().collect();
+    let mut counts = all.iter().filter_map(|line| line.strip_prefix("counted "));
     let counts: Vec<(String, u64)> = counts
-        .last()
+        .next_back()
         .into_iter()
         .flat_map(|line| line.split(' '))
         .filter_map(|one| one.split_once('='))
@@ -178,7 +181,10 @@ impl Case<'_> {
                     format!("{} = {}", self.text(far), self.text(near))
                 };
                 let keys: Vec<String> = keys.iter().map(pair).collect();
-                (format!("hash {name} by [{}]", keys.join(", ")), filter.as_ref())
+                (
+                    format!("hash {name} by [{}]", keys.join(", ")),
+                    filter.as_ref(),
+                )
             }
             Method::Lookup(lookup) => {
                 let UnitRows::Source(idx) = step.unit else {
@@ -193,18 +199,36 @@ impl Case<'_> {
                 let residual = plan.residual.map(|residual| {
                     let first = self.joined.sources[idx].first_column;
                     let name = |column| column_name(self.joined, first + column);
-                    let names_in = Names { column: &name, zone };
-                    format!(" filter {}", text::expression(&names.named(&residual), names_in))
+                    let names_in = Names {
+                        column: &name,
+                        zone,
+                    };
+                    format!(
+                        " filter {}",
+                        text::expression(&names.named(&residual), names_in)
+                    )
                 });
                 let texts: Vec<String> = texts.collect();
-                let text = format!("lookup {name} {}{}", texts.join(" "), residual.unwrap_or_default());
+                let text = format!(
+                    "lookup {name} {}{}",
+                    texts.join(" "),
+                    residual.unwrap_or_default()
+                );
                 (text, None)
             }
         };
         let mut parts = vec![format!("{outer}{method}")];
         parts.extend(filter.map(|one| format!("filter {}", self.text(one))));
-        parts.extend(step.conditions.iter().map(|one| format!("on {}", self.text(one))));
-        parts.extend(step.filter.iter().map(|one| format!("then {}", self.text(one))));
+        parts.extend(
+            step.conditions
+                .iter()
+                .map(|one| format!("on {}", self.text(one))),
+        );
+        parts.extend(
+            step.filter
+                .iter()
+                .map(|one| format!("then {}", self.text(one))),
+        );
         format!("{}: {} rows", parts.join("; "), step.rows_estimate)
     }
 
@@ -212,7 +236,8 @@ impl Case<'_> {
         match unit {
             UnitRows::Source(idx) => self.joined.sources[*idx].alias.clone(),
             UnitRows::Join(pool) => {
-                let units: Vec<String> = pool.units.iter().map(|one| self.unit(&one.rows)).collect();
+                let units: Vec<String> =
+                    pool.units.iter().map(|one| self.unit(&one.rows)).collect();
                 format!("({})", units.join(", "))
             }
         }

@@ -4,8 +4,8 @@
 use super::names;
 use super::tree::conditions;
 use super::{
-    BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RowsShown, SetShown,
-    TableShown, Took, UnitShown, Whole,
+    BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RowsShown, SetShown, TableShown,
+    Took, UnitShown, Whole,
 };
 use crate::plan::explain::json::{Members, access, reasons, wrapped};
 use crate::plan::explain::json_text::Json;
@@ -198,10 +198,7 @@ impl Writer<'_> {
         if let Some(filter) = &step.filter {
             members.push(("having_joined", Json::text(scope.text(filter))));
         }
-        members.push((
-            "rows_produced_per_join",
-            Json::Number(step.rows_estimate),
-        ));
+        members.push(("rows_produced_per_join", Json::Number(step.rows_estimate)));
         members.extend(took("measured", step.took.as_ref()));
         Json::Object(vec![("table", Json::Object(members))])
     }

@@ -1,7 +1,5 @@
 //! FORMAT=TRADITIONAL: a row per table as MySQL has them, those of a block with its number.
 
-
-
 use super::{
     BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RecursiveShown, RowsShown,
     SetShown, UnitShown, Whole,
@@ -24,24 +22,33 @@ const EXTRA: usize = 11;
 pub(super) fn rows(whole: &Whole<'_>) -> Vec<Row> {
     let mut table = Rows::default();
     let is_simple = match &whole.query {
-        QueryShown::Block(block) => {
-            block.subqueries.is_empty() && !reads_query(&block.rows)
-        }
+        QueryShown::Block(block) => block.subqueries.is_empty() && !reads_query(&block.rows),
         QueryShown::Set(_) | QueryShown::Recursive(_) => false,
     };
-    table.query(&whole.query, if is_simple { Place::Simple } else { Place::Primary });
+    table.query(
+        &whole.query,
+        if is_simple {
+            Place::Simple
+        } else {
+            Place::Primary
+        },
+    );
     table.rows
 }
 
 fn reads_query(rows: &RowsShown<'_>) -> bool {
     match rows {
         RowsShown::Nothing | RowsShown::Table(_) => false,
-        RowsShown::Join(join) => join.steps.iter().any(|step| match &step.unit {
-            UnitShown::Table(_) | UnitShown::Round(..) => false,
-            UnitShown::Query(..) => true,
-            UnitShown::Join(..) => false,
-        }),
+        RowsShown::Join(join) => joins_query(join),
     }
+}
+
+fn joins_query(join: &JoinShown<'_>) -> bool {
+    join.steps.iter().any(|step| match &step.unit {
+        UnitShown::Table(_) | UnitShown::Round(..) => false,
+        UnitShown::Query(..) => true,
+        UnitShown::Join(inside, _) => joins_query(inside),
+    })
 }
 
 /// What a block is in its statement.
@@ -122,7 +129,7 @@ impl Rows {
             if !set.order_by.is_empty() {
                 extra.push("Using filesort");
             }
-            let mut row = self.row(None, word);
+            let mut row = new_row(None, word);
             put(&mut row, TABLE, format!("<{name}{}>", ids.join(",")));
             put(&mut row, TYPE, "ALL");
             put(&mut row, EXTRA, extra.join("; "));
@@ -149,12 +156,12 @@ impl Rows {
         let mut within = Within::new();
         match &block.rows {
             RowsShown::Nothing => {
-                let mut row = self.row(Some(id), place.word());
+                let mut row = new_row(Some(id), place.word());
                 put(&mut row, EXTRA, "No tables used");
                 self.rows.push(row);
             }
             RowsShown::Table(table) => {
-                let row = self.row(Some(id), place.word());
+                let row = new_row(Some(id), place.word());
                 self.rows.push(table_row(row, &table.source(), None));
             }
             RowsShown::Join(join) => self.join(join, (id, place), &mut within),
@@ -197,7 +204,7 @@ impl Rows {
         within: &mut Within<'q, 'a>,
     ) {
         for step in &join.steps {
-            let row = self.row(Some(id), place.word());
+            let row = new_row(Some(id), place.word());
             match &step.unit {
                 UnitShown::Table(table) => {
                     let row = table_row(row, &table.source(), Some(step));
@@ -205,24 +212,26 @@ impl Rows {
                 }
                 UnitShown::Query(_, query, filter) => {
                     within.push((self.rows.len(), query));
-                    self.rows.push(kept_row(row, "<derived>", (step, filter.is_some())));
+                    self.rows
+                        .push(kept_row(row, "<derived>", (step, filter.is_some())));
                 }
                 UnitShown::Round(alias, filter) => {
-                    self.rows.push(kept_row(row, alias, (step, filter.is_some())));
+                    self.rows
+                        .push(kept_row(row, alias, (step, filter.is_some())));
                 }
                 UnitShown::Join(inside, _) => self.join(inside, (id, place), within),
             }
         }
     }
+}
 
-    fn row(&self, id: Option<usize>, select_type: &str) -> Row {
-        let mut row = vec![None; columns().len()];
-        if let (Some(cell), Some(id)) = (row.get_mut(ID), id) {
-            *cell = Some(id.to_string());
-        }
-        put(&mut row, SELECT_TYPE, select_type);
-        row
+fn new_row(id: Option<usize>, select_type: &str) -> Row {
+    let mut row = vec![None; columns().len()];
+    if let (Some(cell), Some(id)) = (row.get_mut(ID), id) {
+        *cell = Some(id.to_string());
     }
+    put(&mut row, SELECT_TYPE, select_type);
+    row
 }
 
 /// The row of a table, and of the step that joins it if there is one.
@@ -259,8 +268,7 @@ fn kept_row(mut row: Row, name: &str, (step, is_filtered): (&JoinStepShown<'_>, 
 fn step_extra(step: &JoinStepShown<'_>, row: &mut Row) {
     let is_checked = match &step.method {
         MethodShown::Scan => false,
-        MethodShown::Lookup => step.conditions.is_some(),
-        MethodShown::Hash(_) => step.conditions.is_some(),
+        MethodShown::Lookup | MethodShown::Hash(_) => step.conditions.is_some(),
     };
     if is_checked || step.filter.is_some() {
         add_where(row);
@@ -278,7 +286,10 @@ fn put(row: &mut Row, at: usize, text: impl Into<String>) {
 }
 
 fn add_where(row: &mut Row) {
-    let extra = row.get(EXTRA).and_then(Option::as_deref).unwrap_or_default();
+    let extra = row
+        .get(EXTRA)
+        .and_then(Option::as_deref)
+        .unwrap_or_default();
     if !extra.split("; ").any(|part| part == "Using where") {
         add_extra(row, "Using where");
     }

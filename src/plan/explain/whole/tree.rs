@@ -84,7 +84,11 @@ fn block_sentence(block: &BlockShown<'_>, zone: &Zone, parts: &mut Vec<String>) 
     match &block.rows {
         RowsShown::Nothing => parts.push("Reads no table; computes one row".to_owned()),
         RowsShown::Table(table) => {
-            parts.push(format!("Reads {} of {}", amount(&table.source()), table.alias));
+            parts.push(format!(
+                "Reads {} of {}",
+                amount(&table.source()),
+                table.alias
+            ));
         }
         RowsShown::Join(join) => join_sentence(join, parts),
     }
@@ -131,7 +135,9 @@ fn join_sentence(join: &JoinShown<'_>, parts: &mut Vec<String>) {
             }
             (MethodShown::Scan, _) => format!("Reads {name}"),
             (MethodShown::Lookup, _) => format!("looks up {name} for each row"),
-            (MethodShown::Hash(keys), _) if keys.is_empty() => format!("combines with all of {name}"),
+            (MethodShown::Hash(keys), _) if keys.is_empty() => {
+                format!("combines with all of {name}")
+            }
             (MethodShown::Hash(_), _) => format!("joins {name} by hash"),
         });
     }
@@ -143,7 +149,11 @@ fn unit_name(unit: &UnitShown<'_>) -> String {
         UnitShown::Table(table) => table.alias.to_owned(),
         UnitShown::Query(alias, ..) | UnitShown::Round(alias, _) => (*alias).to_owned(),
         UnitShown::Join(join, _) => {
-            let names: Vec<String> = join.steps.iter().map(|step| unit_name(&step.unit)).collect();
+            let names: Vec<String> = join
+                .steps
+                .iter()
+                .map(|step| unit_name(&step.unit))
+                .collect();
             format!("({})", names.join(", "))
         }
     }
@@ -155,7 +165,11 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
         QueryShown::Block(block) => self::block(block, zone),
         QueryShown::Set(set) => vec![self::set(set, zone)],
         QueryShown::Recursive(recursive) => {
-            let kept = if recursive.all { "" } else { ", duplicates removed" };
+            let kept = if recursive.all {
+                ""
+            } else {
+                ", duplicates removed"
+            };
             let mut first = Node::new("First round", self::query(&recursive.first, zone));
             first.note(&took(recursive.first.took()));
             let mut next = Node::new(
@@ -163,7 +177,10 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
                 self::query(&recursive.next, zone),
             );
             next.note(&took(recursive.next.took()));
-            vec![Node::new(format!("Recursive query{kept}"), vec![first, next])]
+            vec![Node::new(
+                format!("Recursive query{kept}"),
+                vec![first, next],
+            )]
         }
     }
 }
@@ -174,7 +191,11 @@ fn set(set: &SetShown<'_>, zone: &Zone) -> Node {
         SetOperator::Intersect => "Intersect",
         SetOperator::Except => "Except",
     };
-    let all = if set.all { " all" } else { ", duplicates removed" };
+    let all = if set.all {
+        " all"
+    } else {
+        ", duplicates removed"
+    };
     let kept = match set.operator {
         SetOperator::Union => "",
         SetOperator::Intersect | SetOperator::Except => ", right side kept in memory",
@@ -294,7 +315,11 @@ fn join(join: &JoinShown<'_>, zone: &Zone) -> Node {
 }
 
 /// How a unit is joined to the rows so far.
-fn step_node(step: &JoinStepShown<'_>, (join, zone): (&JoinShown<'_>, &Zone), feeds: Vec<Node>) -> Node {
+fn step_node(
+    step: &JoinStepShown<'_>,
+    (join, zone): (&JoinShown<'_>, &Zone),
+    feeds: Vec<Node>,
+) -> Node {
     let name = unit_name(&step.unit);
     let scope = names::of_join(join, zone);
     let keys = equations(&step.method, &scope);
@@ -341,9 +366,8 @@ fn equations(method: &MethodShown, scope: &Scope<'_>) -> Vec<String> {
 pub(super) fn conditions(step: &JoinStepShown<'_>, scope: &Scope<'_>) -> Vec<String> {
     let mut keys = equations(&step.method, scope);
     if let MethodShown::Hash(pairs) = &step.method {
-        let turned = |(far, near): &(Expr, Expr)| {
-            format!("{} = {}", scope.text(near), scope.text(far))
-        };
+        let turned =
+            |(far, near): &(Expr, Expr)| format!("{} = {}", scope.text(near), scope.text(far));
         keys.extend(pairs.iter().map(turned));
     }
     let all = names::conjuncts(step.conditions.as_ref());
