@@ -16,7 +16,11 @@ impl Talk {
     pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<(), Gone> {
         let mut rest = text;
         loop {
-            let answered = self.session.query(rest).await;
+            let answer = self.session.query(rest);
+            let answered = match &mut self.reports {
+                None => answer.await,
+                Some(reports) => reports.send_until(&mut self.wire, answer).await,
+            };
             self.refresh();
             let Answer { reply, rest: next } = match answered {
                 Ok(answer) => answer,

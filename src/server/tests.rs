@@ -1,6 +1,7 @@
 //! Connections over loopback sockets, to a server on the memory engine.
 
 mod cancel;
+mod reports;
 mod unfriendly;
 
 use std::sync::Arc;
@@ -54,7 +55,7 @@ impl Running {
         let options = Options {
             connections_max,
             connect_timeout,
-            shutdown_grace: Duration::from_secs(60),
+            shutdown_grace: Duration::from_mins(1),
             accounts: Accounts::new(Password::of(password)),
         };
         let server = Server::new(listener, options, Arc::clone(&shared));
@@ -107,6 +108,9 @@ impl Client {
         hello.extend_from_slice(&response);
         hello.extend_from_slice(plugin.name().as_bytes());
         hello.push(0);
+        if flags & Capabilities::CONNECT_ATTRS.bits() != 0 {
+            hello.extend_from_slice(b"\x18\x0c_client_name\x0alibmariadb");
+        }
         client.send(&hello).await;
         client
     }
