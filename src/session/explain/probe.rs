@@ -38,8 +38,8 @@ pub(super) async fn rows(
         Access::Ends(ends) => return Ok(u64::try_from(ends.seeks.len()).ok()),
         Access::Merge(merge) => {
             let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
-            let scans = (table, merge.branches.as_slice());
-            return Ok(Some(sample::union(engine, &view, scans, EFFORT).await?));
+            let rows = sample::merged(engine, &view, (table, merge), EFFORT);
+            return Ok(Some(rows.await?));
         }
         Access::FullScan => (KeyRef::Primary, all.as_slice()),
     };
