@@ -9,8 +9,8 @@ use std::fmt;
 use crate::query::Query;
 use crate::wire::{Answer, Answers, Column, Row};
 
-/// Up to which part of a number doubles may differ.
-const DOUBLE_TOLERANCE: f64 = 1e-9;
+/// Digits after the first in which doubles must agree.
+const DOUBLE_DIGITS: usize = 9;
 
 /// What differs in two answers.
 #[derive(Debug, Clone)]
@@ -162,33 +162,47 @@ fn different_rows(
         let count = |rows: &[Row]| format!("{} rows, first {}", rows.len(), first(rows));
         return Some((count(theirs), count(ours)));
     }
-    let (mut theirs, mut ours): (Vec<&Row>, Vec<&Row>) =
-        (theirs.iter().collect(), ours.iter().collect());
-    if !is_ordered {
-        theirs.sort();
-        ours.sort();
-    }
-    let pairs = theirs.into_iter().zip(ours);
-    let mut different = pairs.filter(|(a, b)| !are_same(columns, a, b));
-    different.next().map(|(a, b)| (shown(a), shown(b)))
-}
-
-fn are_same(columns: &[Column], theirs: &Row, ours: &Row) -> bool {
-    columns
-        .iter()
-        .zip(theirs.iter().zip(ours))
-        .all(|(column, (a, b))| match (a, b) {
-            (Some(a), Some(b)) if a != b && matches!(column.type_code, 4 | 5) => are_close(a, b),
-            (a, b) => a == b,
-        })
-}
-
-fn are_close(a: &[u8], b: &[u8]) -> bool {
-    let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<f64>().ok();
-    let (Some(a), Some(b)) = (number(a), number(b)) else {
-        return false;
+    let keyed = |rows: &'_ [Row]| -> Vec<(Vec<String>, usize)> {
+        let keys = rows.iter().enumerate();
+        let mut keys: Vec<_> = keys.map(|(at, row)| (key(columns, row), at)).collect();
+        if !is_ordered {
+            keys.sort();
+        }
+        keys
     };
-    (a - b).abs() <= DOUBLE_TOLERANCE * a.abs().max(b.abs()).max(1e-6)
+    let pairs = keyed(theirs).into_iter().zip(keyed(ours));
+    let mut different = pairs.filter(|(a, b)| a.0 != b.0);
+    let ((_, a), (_, b)) = different.next()?;
+    Some((shown(&theirs[a]), shown(&ours[b])))
+}
+
+/// What of a row must be the same.
+fn key(columns: &[Column], row: &Row) -> Vec<String> {
+    let cells = columns.iter().zip(row);
+    let cells = cells.map(|(column, cell)| match cell {
+        None => "NULL".to_owned(),
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            match text.parse::<f64>() {
+                Ok(number) if matches!(column.type_code, 4 | 5) => rounded(number, &text),
+                Ok(number) if number == 0.0 => format!("{:?}", text.trim_start_matches('-')),
+                Ok(_) | Err(_) => format!("{text:?}"),
+            }
+        }
+    });
+    cells.collect()
+}
+
+/// A double without its last digits, and how many digits it shows after the point where that is
+/// fixed.
+fn rounded(number: f64, text: &str) -> String {
+    // Neither has a sign on zero in common with the other.
+    let number = if number == 0.0 { 0.0 } else { number };
+    let digits = match text.split_once('.') {
+        Some((_, fraction)) if fraction.ends_with('0') => fraction.len(),
+        Some(_) | None => 0,
+    };
+    format!("{number:.*e} {digits}", DOUBLE_DIGITS)
 }
 
 fn shown(row: &[Option<Vec<u8>>]) -> String {

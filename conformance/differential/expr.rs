@@ -160,8 +160,20 @@ impl Expr {
     /// Expressions that are smaller by one step, the smallest first.
     pub(crate) fn smaller(&self) -> Vec<Expr> {
         let mut all: Vec<Expr> = self.parts.clone();
+        all.extend(self.smaller_within());
+        all
+    }
+
+    /// With a part replaced by one of its own kind, as the text around it expects.
+    fn smaller_within(&self) -> Vec<Expr> {
+        let mut all = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
-            for smaller in part.smaller() {
+            let same = part
+                .parts
+                .iter()
+                .filter(|one| one.kind == part.kind)
+                .cloned();
+            for smaller in same.chain(part.smaller_within()) {
                 let mut copy = self.clone();
                 copy.parts[at] = smaller;
                 all.push(copy);

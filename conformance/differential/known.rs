@@ -24,8 +24,15 @@ impl Known {
     }
 
     /// The reason why a difference is none of ours, if it is known.
-    pub(crate) fn name_of(&self, query: &Query, difference: &Difference) -> Option<String> {
-        let text = format!("{query} {} / {}", difference.reference, difference.ours);
+    pub(crate) fn name_of(
+        &self,
+        (query, columns): (&Query, &str),
+        difference: &Difference,
+    ) -> Option<String> {
+        let Difference {
+            reference, ours, ..
+        } = difference;
+        let text = format!("{query} {columns} {reference} / {ours}");
         let text = text.to_lowercase();
         let is_met = |line: &&Line| {
             let is_kind = line.kind == "any" || line.kind == difference.kind.word();

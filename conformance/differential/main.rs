@@ -176,12 +176,12 @@ fn ask_about_schema(
         let (query, difference) = shrink::smallest(query, difference, |query| {
             compare::differ(&pair.ask(&query.to_string()).ok()?, query)
         });
-        if let Some(name) = known.name_of(&query, &difference) {
+        let sql = query.to_string();
+        let columns = schema.columns_in(&sql);
+        if let Some(name) = known.name_of((&query, &columns), &difference) {
             *findings.known.entry(name).or_default() += 1;
             continue;
         }
-        let sql = query.to_string();
-        let columns = schema.columns_in(&sql);
         let text = format!("{sql}\n  seed {seed}: {columns}\n{difference}");
         let entry = findings.new.entry(shrink::shape(&query, &difference));
         let found = entry.or_insert_with(|| {

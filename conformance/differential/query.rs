@@ -192,8 +192,9 @@ impl Query {
         if self.distinct {
             with(&|query| query.distinct = false);
         }
-        if self.group.is_some() {
-            with(&|query| (query.group, query.having) = (None, None));
+        let are_free = |keys: &Vec<Expr>| self.free_keys().len() == keys.len();
+        if self.group.as_ref().is_some_and(are_free) {
+            with(&|query| query.group = None);
         }
         if 1 < self.items.len() {
             for (at, item) in self.items.iter().enumerate() {
@@ -205,9 +206,18 @@ impl Query {
         all
     }
 
+    /// The grouping keys that no output and no condition on groups may need.
+    fn free_keys(&self) -> Vec<usize> {
+        let mut used: Vec<String> = self.items.iter().map(Expr::to_string).collect();
+        used.extend(self.having.as_ref().map(Expr::to_string));
+        let keys = self.group.iter().flatten().map(Expr::to_string).enumerate();
+        let free = keys.filter(|(_, key)| used.iter().all(|text| !text.contains(key)));
+        free.map(|(at, _)| at).collect()
+    }
+
     /// With a part replaced by one that is smaller.
     fn smaller_parts(&self, with: &mut dyn FnMut(&dyn Fn(&mut Query))) {
-        for at in 0..self.group.as_ref().map_or(0, Vec::len) {
+        for at in self.free_keys() {
             with(&|query| {
                 if let Some(keys) = &mut query.group {
                     keys.remove(at);
@@ -241,9 +251,13 @@ impl Query {
     }
 }
 
-/// An expression that is no number: `ORDER BY 3` means the third output.
+/// An expression that is no number: `ORDER BY 3` means the third output, and in MariaDB TRUE is 1.
 fn not_a_place(expr: Expr) -> Option<Expr> {
-    Some(expr).filter(|expr| expr.to_string().parse::<f64>().is_err())
+    Some(expr).filter(|expr| {
+        let text = expr.to_string();
+        let text = text.trim_matches(['(', ')']);
+        text.parse::<f64>().is_err() && !["TRUE", "FALSE"].contains(&text)
+    })
 }
 
 fn list(exprs: &[Expr]) -> String {

@@ -197,17 +197,12 @@ const TYPES: &[Type] = &[
     Type {
         sql: "DECIMAL(20,0)",
         kind: Kind::Decimal,
-        values: &["0", "1", "-5", "12345678901234567890", "7"],
+        values: &["0", "1", "-5", "12345678901", "7"],
     },
     Type {
-        sql: "DECIMAL(30,10)",
+        sql: "DECIMAL(18,6)",
         kind: Kind::Decimal,
-        values: &[
-            "0",
-            "1.0000000001",
-            "-3.3333333333",
-            "12345678901234567890.5",
-        ],
+        values: &["0", "1.000001", "-3.333333", "123456789.5"],
     },
     Type {
         sql: "DOUBLE",

@@ -75,6 +75,9 @@ impl Pair {
         ] {
             pair.execute(sql)?;
         }
+        // What MySQL always does.
+        let rounds = "SET sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')";
+        pair.reference.execute(rounds).map_err(|e| e.to_string())?;
         Ok(pair)
     }
 
