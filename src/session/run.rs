@@ -316,11 +316,15 @@ impl Session {
         };
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
+        let last_insert_id = match outcome.last_insert_id {
+            0 => self.state.take_told_insert_id(),
+            generated => generated,
+        };
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
         Ok(Ran::Done(Reply::Done(Done {
             affected_rows: outcome.affected_rows,
-            last_insert_id: outcome.last_insert_id,
+            last_insert_id,
             warnings_count,
             info: outcome.info,
         })))

@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
+use crate::sql::functions::random::Sequences;
 use crate::types::Value;
 
 /// User variables one session may have.
@@ -24,6 +25,7 @@ pub struct State {
     connection_id: u32,
     cancel: Arc<CancelToken>,
     kept: Mutex<Kept>,
+    sequences: Mutex<Sequences>,
 }
 
 #[derive(Debug)]
@@ -32,6 +34,8 @@ struct Kept {
     locals: Locals,
     user_variables: HashMap<String, Value<'static>>,
     last_insert_id: u64,
+    /// What `LAST_INSERT_ID(n)` was told in the running statement.
+    told_insert_id: Option<u64>,
     row_count: i64,
     found_rows: u64,
     warnings_count: u16,
@@ -55,11 +59,13 @@ impl State {
                 locals: Locals::new(Arc::clone(globals)),
                 user_variables: HashMap::new(),
                 last_insert_id: 0,
+                told_insert_id: None,
                 row_count: -1,
                 found_rows: 0,
                 warnings_count: 0,
                 errors_count: 0,
             }),
+            sequences: Mutex::default(),
         }
     }
 
@@ -103,6 +109,11 @@ impl State {
         if last_insert_id != 0 {
             kept.last_insert_id = last_insert_id;
         }
+    }
+
+    /// What `LAST_INSERT_ID(n)` was told since this was last asked; 0 when nothing was.
+    pub fn take_told_insert_id(&self) -> u64 {
+        self.kept.lock().told_insert_id.take().unwrap_or(0)
     }
 
     /// A statement returned rows: what `FOUND_ROWS()` gives next.
@@ -173,6 +184,16 @@ impl SessionFacts for State {
 
     fn last_insert_id(&self) -> u64 {
         self.kept.lock().last_insert_id
+    }
+
+    fn set_last_insert_id(&self, id: u64) {
+        let mut kept = self.kept.lock();
+        kept.last_insert_id = id;
+        kept.told_insert_id = Some(id);
+    }
+
+    fn sequences(&self) -> Option<&Mutex<Sequences>> {
+        Some(&self.sequences)
     }
 
     fn row_count(&self) -> i64 {

@@ -2,7 +2,8 @@
 //!
 //! `SUM` and `AVG` of whole numbers and DECIMAL are exact, of anything else doubles. An average
 //! keeps more digits than its type shows, as a quotient does (see [`super::eval`]). `NULL` is
-//! passed over; without any other value the answer is `NULL`, of `COUNT` 0.
+//! passed over, but for `ANY_VALUE` and JSON; without any other value the answer is `NULL`, of `COUNT`
+//! 0, of `BIT_AND` all bits.
 //!
 //! Hot: [`Accumulator::update`] runs once per row and aggregate. Source: MySQL manual, "Aggregate
 //! Function Descriptions".
@@ -11,7 +12,11 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
+mod document;
 mod joined;
+pub mod names;
+mod result;
+mod spread;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -24,7 +29,10 @@ use super::eval::{arithmetic, compare};
 use crate::error::{Code, Error, Result};
 use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Decimal, Value};
+use document::Document;
 use joined::Joined;
+pub use result::aggregate_type;
+use spread::{Spread, Wanted};
 
 /// The state of one aggregate over one group.
 #[derive(Debug)]
@@ -56,6 +64,19 @@ enum State {
     },
     First(Option<Value<'static>>),
     Joined(Joined),
+    Bits {
+        bits: u64,
+        join: fn(u64, u64) -> u64,
+    },
+    Spread {
+        spread: Spread,
+        wanted: Wanted,
+    },
+    Document {
+        document: Document,
+        /// The type of the values in it.
+        value_ty: ColumnType,
+    },
 }
 
 /// A sum of the kind that its type asks for.
@@ -74,30 +95,8 @@ enum Sum {
 impl Accumulator {
     /// The state before the first row.
     pub fn new(aggregate: &Aggregate, ctx: &EvalContext) -> Accumulator {
-        let sum = Sum::Empty {
-            exact: aggregate.ty != ColumnType::Double,
-        };
-        let (state, may_repeat) = match aggregate.kind {
-            AggregateKind::Count => (State::Count(0), true),
-            AggregateKind::Sum => (State::Sum(sum), true),
-            AggregateKind::Avg => (State::Average { sum, count: 0 }, true),
-            AggregateKind::Min => (
-                State::Extreme {
-                    best: None,
-                    wanted: Ordering::Less,
-                },
-                false,
-            ),
-            AggregateKind::Max => (
-                State::Extreme {
-                    best: None,
-                    wanted: Ordering::Greater,
-                },
-                false,
-            ),
-            AggregateKind::AnyValue => (State::First(None), false),
-            AggregateKind::GroupConcat => (State::Joined(Joined::new(aggregate, ctx)), true),
-        };
+        let state = State::new(aggregate, ctx);
+        let may_repeat = !matches!(state, State::Extreme { .. } | State::First(_));
         let seen = (aggregate.distinct && may_repeat).then(Seen::default);
         Accumulator {
             state,
@@ -112,7 +111,7 @@ impl Accumulator {
     /// # Errors
     /// 1690 when a sum overflows; 1292 for a bad text in a strict write.
     pub fn update(&mut self, values: &[Value<'_>], ctx: &EvalContext) -> Result<()> {
-        let takes_null = matches!(self.state, State::First(_));
+        let takes_null = matches!(self.state, State::First(_) | State::Document { .. });
         let (values, keys) = match &self.state {
             State::Joined(joined) => joined.split(values),
             _ => (values, &[][..]),
@@ -146,6 +145,16 @@ impl Accumulator {
                 }
             }
             State::Joined(joined) => joined.add(values, keys, ctx),
+            State::Bits { bits, join } => {
+                let more = convert::bits(first(values), ctx)?;
+                *bits = more.map_or(*bits, |more| join(*bits, more));
+            }
+            State::Spread { spread, .. } => {
+                if let Some(number) = convert::double(first(values), ctx)? {
+                    spread.add(number);
+                }
+            }
+            State::Document { document, value_ty } => document.add(values, (value_ty, ctx))?,
         }
         Ok(())
     }
@@ -169,19 +178,71 @@ impl Accumulator {
                     Value::Text(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
                 }
             },
+            State::Bits { bits, .. } => Value::UInt(bits),
+            State::Spread { spread, wanted } => {
+                spread.finish(wanted).map_or(Value::Null, Value::Double)
+            }
+            State::Document { document, .. } => document
+                .finish()
+                .map_or(Value::Null, |text| Value::Json(Cow::Owned(text))),
         })
     }
 
     /// About how many bytes the state holds.
     pub fn bytes(&self) -> usize {
         let held = match &self.state {
-            State::Count(_) | State::Sum(_) | State::Average { .. } => 0,
+            State::Count(_)
+            | State::Sum(_)
+            | State::Average { .. }
+            | State::Bits { .. }
+            | State::Spread { .. } => 0,
+            State::Document { document, .. } => document.bytes(),
             State::Extreme { best: value, .. } | State::First(value) => {
                 value.as_ref().map_or(0, Value::memory_bytes)
             }
             State::Joined(joined) => joined.bytes(),
         };
         size_of::<Accumulator>() + held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
+    }
+}
+
+impl State {
+    /// The state before the first row.
+    fn new(aggregate: &Aggregate, ctx: &EvalContext) -> State {
+        let sum = Sum::Empty {
+            exact: aggregate.ty != ColumnType::Double,
+        };
+        let extreme = |wanted| State::Extreme { best: None, wanted };
+        let bits = |bits, join| State::Bits { bits, join };
+        let spread = |sample, root| State::Spread {
+            spread: Spread::default(),
+            wanted: Wanted { sample, root },
+        };
+        let document = |document| State::Document {
+            document,
+            value_ty: aggregate
+                .args
+                .last()
+                .map_or(ColumnType::Null, |arg| arg.ty.clone()),
+        };
+        match aggregate.kind {
+            AggregateKind::Count => State::Count(0),
+            AggregateKind::Sum => State::Sum(sum),
+            AggregateKind::Avg => State::Average { sum, count: 0 },
+            AggregateKind::Min => extreme(Ordering::Less),
+            AggregateKind::Max => extreme(Ordering::Greater),
+            AggregateKind::AnyValue => State::First(None),
+            AggregateKind::GroupConcat => State::Joined(Joined::new(aggregate, ctx)),
+            AggregateKind::BitAnd => bits(u64::MAX, |a, b| a & b),
+            AggregateKind::BitOr => bits(0, |a, b| a | b),
+            AggregateKind::BitXor => bits(0, |a, b| a ^ b),
+            AggregateKind::StddevPop => spread(false, true),
+            AggregateKind::StddevSamp => spread(true, true),
+            AggregateKind::VarPop => spread(false, false),
+            AggregateKind::VarSamp => spread(true, false),
+            AggregateKind::JsonArray => document(Document::Array(None)),
+            AggregateKind::JsonObject => document(Document::object()),
+        }
     }
 }
 

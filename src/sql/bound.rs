@@ -99,6 +99,24 @@ pub enum AggregateKind {
     Avg,
     /// `GROUP_CONCAT(a)`.
     GroupConcat,
+    /// `BIT_AND(a)`.
+    BitAnd,
+    /// `BIT_OR(a)`.
+    BitOr,
+    /// `BIT_XOR(a)`.
+    BitXor,
+    /// `STDDEV_POP(a)`, `STDDEV(a)`, `STD(a)`.
+    StddevPop,
+    /// `STDDEV_SAMP(a)`.
+    StddevSamp,
+    /// `VAR_POP(a)`, `VARIANCE(a)`.
+    VarPop,
+    /// `VAR_SAMP(a)`.
+    VarSamp,
+    /// `JSON_ARRAYAGG(a)`.
+    JsonArray,
+    /// `JSON_OBJECTAGG(name, a)`.
+    JsonObject,
     /// `ANY_VALUE(a)`, and a column that the grouped primary key determines.
     AnyValue,
 }

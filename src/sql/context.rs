@@ -6,6 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::expr::VariableScope;
+use super::functions::random::Sequences;
 use crate::error::{Code, Result};
 use crate::types::{Timestamp, Value};
 
@@ -36,6 +37,12 @@ pub trait SessionFacts: Send + Sync {
     /// the statement is to stop. Without a session nothing is waited for.
     fn pause(&self, _duration: Duration) -> bool {
         false
+    }
+    /// `LAST_INSERT_ID(n)`: what `LAST_INSERT_ID()` gives from now on.
+    fn set_last_insert_id(&self, _id: u64) {}
+    /// The sequences of `RAND(seed)`, where they are kept from row to row.
+    fn sequences(&self) -> Option<&Mutex<Sequences>> {
+        None
     }
     /// For an evaluation that takes long: whether to go on with it.
     ///

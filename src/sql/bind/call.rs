@@ -6,27 +6,49 @@ use super::same::same;
 use super::scope::{AggregateRule, Scope};
 use crate::catalog::{Column, ColumnDefault};
 use crate::error::{Code, Error, Result};
+use crate::sql::aggregate::{self, names};
 use crate::sql::ast;
 use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
-use crate::sql::eval::typing;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::functions;
+use crate::sql::functions::{self, catalogue, json};
 use crate::types::{ColumnType, Value};
 
-/// Names of aggregates that MySQL has and this server does not.
-const AGGREGATES_UNSUPPORTED: &[&str] = &[
-    "BIT_AND",
-    "BIT_OR",
-    "BIT_XOR",
-    "JSON_ARRAYAGG",
-    "JSON_OBJECTAGG",
-    "STD",
-    "STDDEV",
-    "STDDEV_POP",
-    "STDDEV_SAMP",
-    "VARIANCE",
-    "VAR_POP",
-    "VAR_SAMP",
+/// Functions of MySQL's grammar: another number of arguments is a syntax error.
+const OF_GRAMMAR: &[&str] = &[
+    "ASCII",
+    "CHAR",
+    "CHARSET",
+    "COLLATION",
+    "CURRENT_USER",
+    "DATABASE",
+    "DATE",
+    "DAY",
+    "FORMAT",
+    "HOUR",
+    "IF",
+    "INSERT",
+    "LEFT",
+    "MICROSECOND",
+    "MINUTE",
+    "MOD",
+    "MONTH",
+    "NOW",
+    "QUARTER",
+    "REPEAT",
+    "REPLACE",
+    "REVERSE",
+    "RIGHT",
+    "ROW_COUNT",
+    "SECOND",
+    "SUBSTRING",
+    "SUBSTR",
+    "SYSDATE",
+    "TIME",
+    "TIMESTAMP",
+    "TRUNCATE",
+    "USER",
+    "WEEK",
+    "YEAR",
 ];
 
 impl Scope<'_> {
@@ -34,14 +56,8 @@ impl Scope<'_> {
         if call.over {
             return Err(Error::unsupported("window functions"));
         }
-        if let Some(kind) = aggregate_kind(&call.name) {
-            return self.aggregate(call, kind);
-        }
-        if AGGREGATES_UNSUPPORTED
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(&call.name))
-        {
-            return Err(Error::unsupported(call.name.to_ascii_uppercase()));
+        if let Some(known) = names::find(&call.name) {
+            return self.aggregate(call, known.kind);
         }
         if call.star || call.distinct {
             return Err(Error::new(
@@ -53,11 +69,25 @@ impl Scope<'_> {
                 ),
             ));
         }
-        let args = self.values(&call.args)?;
         let Some(function) = functions::find(&call.name) else {
             return Err(self.unknown_function(&call.name));
         };
+        let mut args = self.values(&call.args)?;
+        for (idx, arg) in args.iter_mut().enumerate() {
+            if json::takes_value(function.name, idx) {
+                keep_truth(arg, call.args.get(idx));
+            }
+        }
         if !function.accepts(args.len()) {
+            if OF_GRAMMAR.contains(&function.name) {
+                return Err(Error::new(
+                    Code::Parse,
+                    format!(
+                        "You have an error in your SQL syntax; {} takes ({})",
+                        function.name, function.arguments
+                    ),
+                ));
+            }
             return Err(Error::new(
                 Code::WrongParameterCount,
                 format!(
@@ -75,11 +105,11 @@ impl Scope<'_> {
             Some(database) if !name.contains('.') => format!("{database}."),
             Some(_) | None => String::new(),
         };
-        let nearest = functions::nearest(name);
+        let nearest = catalogue::nearest(name);
         let help = if nearest.is_empty() {
             String::new()
         } else {
-            format!("; the nearest name is {nearest}")
+            format!("; did you mean {nearest}?")
         };
         Error::new(
             Code::FunctionMissing,
@@ -106,12 +136,23 @@ impl Scope<'_> {
         self.aggregate_rule = AggregateRule::Allowed;
         let order_by = order_by.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut args = args?;
+        if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject)
+            && let Some(value) = args.last_mut()
+        {
+            keep_truth(value, call.args.last());
+        }
         if kind == AggregateKind::GroupConcat && 1 < args.len() {
             args = vec![known_call("CONCAT", args)?];
         }
         let distinct = call.distinct && !matches!(kind, AggregateKind::Min | AggregateKind::Max);
-        let ty = typing::aggregate_type(kind, &args);
-        let nullable = kind != AggregateKind::Count;
+        let ty = aggregate::aggregate_type(kind, &args);
+        let nullable = !matches!(
+            kind,
+            AggregateKind::Count
+                | AggregateKind::BitAnd
+                | AggregateKind::BitOr
+                | AggregateKind::BitXor
+        );
         let aggregate = Aggregate {
             kind,
             args,
@@ -248,20 +289,60 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
     }
 }
 
-fn aggregate_kind(name: &str) -> Option<AggregateKind> {
-    const KINDS: &[(&str, AggregateKind)] = &[
-        ("COUNT", AggregateKind::Count),
-        ("SUM", AggregateKind::Sum),
-        ("MIN", AggregateKind::Min),
-        ("MAX", AggregateKind::Max),
-        ("AVG", AggregateKind::Avg),
-        ("GROUP_CONCAT", AggregateKind::GroupConcat),
-        ("ANY_VALUE", AggregateKind::AnyValue),
-    ];
-    let found = KINDS
-        .iter()
-        .find(|(other, _)| other.eq_ignore_ascii_case(name));
-    found.map(|(_, kind)| *kind)
+/// Where an argument becomes a part of a JSON document: a truth, which is a number else, as `true` or
+/// `false`.
+fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
+    let json = |truth: bool| {
+        let text = if truth { "true" } else { "false" };
+        literal::value(Value::Json(text.into()), ColumnType::Json)
+    };
+    if let Some(ast::Expr::Literal(ast::Literal::Bool(truth))) = written {
+        *arg = json(*truth);
+        return;
+    }
+    if !is_truth(&arg.kind) {
+        return;
+    }
+    let number = |truth| literal::value(Value::Int(truth), ColumnType::BIGINT);
+    let operand = std::mem::replace(arg, literal::null());
+    *arg = Expr {
+        nullable: operand.nullable,
+        ty: ColumnType::Json,
+        kind: ExprKind::Case {
+            operand: Some(Box::new(operand)),
+            branches: vec![(number(1), json(true)), (number(0), json(false))],
+            otherwise: None,
+        },
+    };
+}
+
+/// Whether an expression is a comparison or what joins them.
+fn is_truth(kind: &ExprKind) -> bool {
+    match kind {
+        ExprKind::Compare(..)
+        | ExprKind::And(_)
+        | ExprKind::Or(_)
+        | ExprKind::Xor(..)
+        | ExprKind::Not(_)
+        | ExprKind::IsNull { .. }
+        | ExprKind::IsTruth { .. }
+        | ExprKind::InList { .. }
+        | ExprKind::Between { .. }
+        | ExprKind::Like { .. }
+        | ExprKind::Regexp { .. } => true,
+        ExprKind::Literal(_)
+        | ExprKind::Column(_)
+        | ExprKind::Parameter(_)
+        | ExprKind::UserVariable(_)
+        | ExprKind::SystemVariable { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Case { .. }
+        | ExprKind::Cast(..)
+        | ExprKind::DateShift { .. }
+        | ExprKind::Call(..)
+        | ExprKind::Row(_) => false,
+    }
 }
 
 /// # Errors
@@ -276,7 +357,16 @@ fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
         | AggregateKind::Min
         | AggregateKind::Max
         | AggregateKind::Avg
+        | AggregateKind::BitAnd
+        | AggregateKind::BitOr
+        | AggregateKind::BitXor
+        | AggregateKind::StddevPop
+        | AggregateKind::StddevSamp
+        | AggregateKind::VarPop
+        | AggregateKind::VarSamp
+        | AggregateKind::JsonArray
         | AggregateKind::AnyValue => call.args.len() == 1,
+        AggregateKind::JsonObject => call.args.len() == 2,
     };
     if fits {
         return Ok(());

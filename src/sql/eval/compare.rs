@@ -21,7 +21,7 @@ use super::convert::{self, Number};
 use super::{Scope, fold, moment};
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
-use crate::types::{Datetime, Decimal, Timestamp, Value};
+use crate::types::{Datetime, Decimal, Timestamp, Value, json};
 
 /// `a op b`, for values and for rows.
 pub(crate) fn compare<'a>(
@@ -355,12 +355,10 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
         return Ok(None);
     };
     match other {
-        Value::Json(other) => {
-            let numbers = (text.parse::<f64>(), other.parse::<f64>());
-            if let (Ok(a), Ok(b)) = numbers {
-                return Ok(Some(order_doubles(a, b)));
-            }
-            Ok(Some(text.as_bytes().cmp(other.as_bytes())))
+        Value::Json(other) => Ok(Some(json::compare(text, other))),
+        _ if other.is_number() && text.starts_with('"') => {
+            let other = super::super::functions::json::text_of(other, ctx);
+            Ok(Some(json::compare(text, &other)))
         }
         _ if other.is_number() => order_as_numbers(json, other, ctx),
         _ => {

@@ -1,4 +1,4 @@
-//! The types of operators, CASE and aggregates, from the types of their operands.
+//! The types of operators and CASE, from the types of their operands.
 //!
 //! `bind` calls these; the evaluator relies on them: it computes in the type written at the node.
 //!
@@ -14,7 +14,6 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
-use super::super::bound::AggregateKind;
 use super::super::expr::ExprKind;
 use super::super::expr::{BinaryOp, CastType, Expr, IntervalUnit, UnaryOp};
 use crate::types::column_type::{IntWidth, LobSize};
@@ -26,8 +25,6 @@ pub const DECIMAL_DIGITS_MAX: u8 = 38;
 pub const DECIMAL_SCALE_MAX: u8 = 30;
 /// Digits that `/` adds after the point: MySQL's `div_precision_increment`.
 pub const DIVIDE_SCALE: u8 = 4;
-/// Digits that `SUM` adds before the point.
-const SUM_DIGITS: u8 = 22;
 
 /// How a type takes part in arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +126,7 @@ impl Numeric {
     }
 
     /// Digits before and after the point; `None` for a double.
-    fn digits(self) -> Option<(u8, u8)> {
+    pub(crate) fn digits(self) -> Option<(u8, u8)> {
         match self {
             Numeric::Int { digits, .. } => Some((digits, 0)),
             Numeric::Decimal { precision, scale } => Some((precision.saturating_sub(scale), scale)),
@@ -151,7 +148,7 @@ fn bigint(unsigned: bool) -> ColumnType {
 }
 
 /// A DECIMAL of these digits before and after the point, cut to what there is.
-fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
+pub(crate) fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
     let scale = scale.min(DECIMAL_SCALE_MAX);
     let precision = integer_digits.saturating_add(scale).min(DECIMAL_DIGITS_MAX);
     ColumnType::Decimal {
@@ -304,24 +301,6 @@ pub fn date_shift_type(date: &Expr, amount: &Expr, unit: IntervalUnit) -> Column
         _ => ColumnType::Varchar {
             chars_max: Some(29),
         },
-    }
-}
-
-/// The type of an aggregate.
-pub fn aggregate_type(kind: AggregateKind, args: &[Expr]) -> ColumnType {
-    let first = args.first();
-    let first_ty = first.map_or(ColumnType::Null, |arg| arg.ty.clone());
-    let digits = first.and_then(|arg| Numeric::of_expr(arg).digits());
-    match (kind, digits) {
-        (AggregateKind::Count, _) => ColumnType::BIGINT,
-        (AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue, _) => first_ty,
-        (AggregateKind::GroupConcat, _) if is_binary(&first_ty) => ColumnType::Blob(LobSize::Long),
-        (AggregateKind::GroupConcat, _) => ColumnType::Text(LobSize::Long),
-        (AggregateKind::Sum | AggregateKind::Avg, None) => ColumnType::Double,
-        (AggregateKind::Sum, Some((integer, scale))) => {
-            decimal(integer.saturating_add(SUM_DIGITS), scale)
-        }
-        (AggregateKind::Avg, Some((integer, scale))) => decimal(integer, scale + DIVIDE_SCALE),
     }
 }
 
