@@ -74,6 +74,8 @@ pub(crate) struct Expr {
     /// What stands around the parts: one more than there are parts.
     texts: Vec<String>,
     parts: Vec<Expr>,
+    /// Whether it is over a group and its parts are over the rows.
+    is_aggregate: bool,
 }
 
 impl fmt::Display for Expr {
@@ -106,6 +108,15 @@ impl Expr {
             kind,
             texts: vec![text],
             parts: Vec::new(),
+            is_aggregate: false,
+        }
+    }
+
+    /// The same, whose parts do not stand for it.
+    pub(crate) fn aggregate(self) -> Expr {
+        Expr {
+            is_aggregate: true,
+            ..self
         }
     }
 
@@ -154,12 +165,21 @@ impl Expr {
             texts.push(String::new());
         }
         texts.last_mut().expect("there is one").push_str(rest);
-        Expr { kind, texts, parts }
+        Expr {
+            kind,
+            texts,
+            parts,
+            is_aggregate: false,
+        }
     }
 
     /// Expressions that are smaller by one step, the smallest first.
     pub(crate) fn smaller(&self) -> Vec<Expr> {
-        let mut all: Vec<Expr> = self.parts.clone();
+        let mut all = if self.is_aggregate {
+            Vec::new()
+        } else {
+            self.parts.clone()
+        };
         all.extend(self.smaller_within());
         all
     }
@@ -168,10 +188,11 @@ impl Expr {
     fn smaller_within(&self) -> Vec<Expr> {
         let mut all = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
+            let is_open = !part.is_aggregate;
             let same = part
                 .parts
                 .iter()
-                .filter(|one| one.kind == part.kind)
+                .filter(|one| is_open && one.kind == part.kind)
                 .cloned();
             for smaller in same.chain(part.smaller_within()) {
                 let mut copy = self.clone();

@@ -1,7 +1,8 @@
 //! The list of what MariaDB answers in another way than MySQL.
 //!
 //! A line of `known.txt` is `kind | what is in the small query | reason`; the kind is `type`, `value`,
-//! `error` or `any`, and all of the texts between `&` must be there, in any case.
+//! `error` or `any`, and all of the texts between `&` must be there, in any case. `column:year` is a
+//! column of a type that begins so.
 
 use crate::compare::Difference;
 use crate::query::Query;
@@ -32,11 +33,15 @@ impl Known {
         let Difference {
             reference, ours, ..
         } = difference;
-        let text = format!("{query} {columns} {reference} / {ours}");
+        let text = format!("{query} / {reference} / {ours}");
         let text = text.to_lowercase();
         let is_met = |line: &&Line| {
             let is_kind = line.kind == "any" || line.kind == difference.kind.word();
-            is_kind && line.needles.iter().all(|needle| text.contains(needle))
+            let is_there = |needle: &String| match needle.strip_prefix("column:") {
+                Some(ty) => columns.to_lowercase().contains(&format!(" {ty}")),
+                None => text.contains(needle),
+            };
+            is_kind && line.needles.iter().all(is_there)
         };
         Some(self.0.iter().find(is_met)?.reason.clone())
     }

@@ -8,6 +8,7 @@
 //! ```text
 //!   cargo test --test differential                                   some seconds
 //!   cargo test --test differential -- --queries 200000 --seed 7      the whole
+//!   cargo test --test differential -- --queries 0 --seed 7           the tables of that seed, as SQL
 //! ```
 //!
 //! | environment | meaning |
@@ -126,6 +127,11 @@ struct Findings {
 }
 
 fn run(settings: &Settings) -> Result<(), String> {
+    if settings.queries == 0 {
+        let schema = Schema::random(&mut StdRng::seed_from_u64(settings.seed));
+        println!("{};", schema.statements().join(";\n"));
+        return Ok(());
+    }
     let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
     let Some(reference) = mariadb::MariaDb::start(&scratch.path().join("mariadb"))? else {
         println!("differential: skipped: mariadbd is not installed");

@@ -75,7 +75,7 @@ impl Source for Groups<'_> {
             Some(key) if rng.random_bool(0.4) => (*key).clone(),
             _ => {
                 let template = grammar::aggregate(kind).choose(rng).expect("there is one");
-                Expr::of_template(self.rows, (kind, template), (rng, GROUP_DEPTH))
+                Expr::of_template(self.rows, (kind, template), (rng, GROUP_DEPTH)).aggregate()
             }
         }
     }

@@ -232,6 +232,7 @@ fn output(expr: Expr) -> Output {
         primary_key: false,
         auto_increment: false,
         display_chars: 0,
+        decimals: None,
     };
     Output { expr, column }
 }

@@ -71,7 +71,7 @@ impl Talk {
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         let status = self.state.status.with_if(Status::MORE_RESULTS, more);
         self.wire.end_of_columns(status);
-        let encoder = RowEncoder::text(columns.len());
+        let encoder = RowEncoder::text_of(&columns);
         let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await?;
         drop(rows);
         Ok(self.end_rows(streamed, more))

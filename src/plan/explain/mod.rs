@@ -180,6 +180,7 @@ fn column(name: &str, ty: ColumnType, nullable: bool) -> ResultColumn {
         primary_key: false,
         auto_increment: false,
         display_chars: 0,
+        decimals: None,
     }
 }
 

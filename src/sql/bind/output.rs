@@ -4,6 +4,7 @@ use super::scope::{Item, Scope, Source};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
+use crate::sql::eval::digits;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::{ColumnType, ResultColumn, Value};
 
@@ -77,6 +78,10 @@ impl Scope<'_> {
             primary_key: false,
             auto_increment: false,
             display_chars: display_chars(expr),
+            decimals: digits::of_double(expr, &|idx| {
+                let idx = idx.checked_sub(self.columns_count())?;
+                self.aggregates.get(idx)
+            }),
         })
     }
 
@@ -115,6 +120,7 @@ fn table_column(source: &Source, idx: usize) -> Option<ResultColumn> {
         primary_key: source.table.key_position(idx).is_some(),
         auto_increment: column.auto_increment,
         display_chars: 0,
+        decimals: None,
     })
 }
 
