@@ -179,6 +179,9 @@ codes! {
     AccessNeeded = 1227 "42000" "A privilege that the user lacks.";
     TableDefinitionChanged = 1412 "HY000" "A table that was altered since the transaction began.";
     NotSupportedYet = 1235 "42000" "Something MySQL has and this server does not.";
+    TooManyTables = 1116 "HY000" "More tables in one query than the limit.";
+    SetColumnsCount = 1222 "21000" "Queries of a UNION with different numbers of columns.";
+    RecursionTooDeep = 3636 "HY000" "A recursive common table expression of too many rounds.";
     WrongUsage = 1221 "HY000" "Two clauses that do not go together.";
     VariableReadOnly = 1238 "HY000" "A variable that cannot be set.";
     DerivedAlias = 1248 "42000" "A derived table without alias.";

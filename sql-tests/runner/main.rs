@@ -53,9 +53,13 @@ const QUICK_QUERIES_MAX: usize = 1500;
 const QUICK_INDEX_PART: Part = Part::Some { run: 5, skip: 295 };
 const ENGINES: [&str; 2] = ["memory", "lsm"];
 /// Directories of the corpus, and whether their files also run where full scans are refused.
-const CORPUS_FAMILIES: [(&str, bool); 5] = [
+const CORPUS_FAMILIES: [(&str, bool); 9] = [
     ("evidence", false),
     ("random/expr", false),
+    ("random/select", false),
+    ("random/groupby", false),
+    ("random/aggregates", false),
+    (".", false),
     ("index/orderby/10", true),
     ("index/orderby_nosort/10", true),
     ("index/commute/10", true),

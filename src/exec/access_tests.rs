@@ -33,7 +33,7 @@ use crate::plan::skip::VALUES_MAX;
 use crate::plan::soundness::case::{Case, condition};
 use crate::plan::{Access, Entries, MergeKind, Policy, testing, text};
 use crate::sql::bound::{
-    Aggregate, AggregateKind, Aggregation, Hints, KeyRef, OrderBy, Output, Select,
+    Aggregate, AggregateKind, Aggregation, From, Hints, KeyRef, OrderBy, Output, Select,
 };
 use crate::sql::computed::CONTEXT;
 use crate::sql::eval::{eval, eval_condition};
@@ -183,6 +183,7 @@ impl World {
             memory_bytes_max: 64 << 20,
             spill_dir: None,
             select_limit: None,
+            rounds: Vec::new(),
         }
     }
 }
@@ -240,7 +241,8 @@ fn output(expr: Expr) -> Output {
 fn select(table: &Arc<Table>, filter: Option<Expr>, outputs: &[usize]) -> Select {
     let outputs = outputs.iter().map(|idx| output(column(table, *idx)));
     Select {
-        table: Some(Arc::clone(table)),
+        from: From::Table(Arc::clone(table)),
+        subqueries: Vec::new(),
         alias: table.name.clone(),
         hints: Hints::default(),
         filter,

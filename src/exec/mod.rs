@@ -1,9 +1,11 @@
 //! Running bound statements: reads as streams of pages, writes as one atomic write set.
 //!
 //! `exec` never chooses an access path; it asks `plan` and does what it says. `read` fetches rows,
-//! `select` makes a result of them, `write` changes them, `locks` and `view` are what a
+//! `select` makes a result of them, `join` and `query` put those of several tables and queries
+//! together, `ask` answers subqueries, `write` changes them, `locks` and `view` are what a
 //! transaction is made of.
 
+pub mod ask;
 pub mod backfill;
 pub mod budget;
 pub mod cancel;
@@ -13,10 +15,14 @@ pub mod elsewhere;
 mod ends;
 pub mod group;
 pub mod ids;
+pub mod join;
 pub mod locks;
 mod lookup;
 pub mod merge;
+pub mod nest;
 pub mod pace;
+pub mod probe;
+pub mod query;
 pub mod read;
 pub mod ready;
 pub mod row;

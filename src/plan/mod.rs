@@ -19,6 +19,7 @@ pub mod domain;
 pub mod doubt;
 mod ends;
 pub mod explain;
+pub mod join;
 mod merge;
 mod merit;
 mod order;

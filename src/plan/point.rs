@@ -71,6 +71,7 @@ fn equal_to<'a>(
     match &constant.kind {
         ExprKind::Literal(value) => Some(value),
         ExprKind::Parameter(position) => ctx.parameters.get(*position),
+        ExprKind::Slot(slot) => ctx.known(slot),
         _ => None,
     }
 }

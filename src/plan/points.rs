@@ -149,6 +149,7 @@ fn constant_value<'a>(expr: &'a Expr, ctx: &'a EvalContext) -> Option<&'a Value<
     match &expr.kind {
         ExprKind::Literal(value) => Some(value),
         ExprKind::Parameter(position) => ctx.parameters.get(*position),
+        ExprKind::Slot(slot) => ctx.known(slot),
         _ => None,
     }
 }

@@ -55,7 +55,8 @@ pub(crate) fn context(zone: &str, parameters: Vec<Value<'static>>) -> EvalContex
         now: Timestamp::from_clock(1_705_752_000_000_000, 6),
         zone: Zone::parse(zone).unwrap(),
         mode: DEFAULT_MODE,
-        parameters,
+        parameters: Arc::new(parameters),
+        slots: Vec::new(),
         facts: Arc::new(Facts),
         warnings: Arc::new(Warnings::default()),
         strict_write: false,
@@ -169,6 +170,8 @@ pub(crate) fn with_names<T>(table: &Table, bound: impl Fn(&bind::Names<'_>) -> R
         definitions: &OneTable(Arc::new(table.clone())),
         database: Some("shop"),
         parameters: &[],
+        ctes: None,
+        numbering: &bind::Numbering::new(),
         mode: DEFAULT_MODE,
         facts: &Facts,
     };

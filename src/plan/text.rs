@@ -104,6 +104,7 @@ impl Writer<'_> {
                 self.text.push_str(&name);
             }
             ExprKind::Parameter(_) => self.text.push('?'),
+            ExprKind::Slot(slot) => self.text.push_str(&slot.text),
             ExprKind::UserVariable(name) => self.put(format_args!("@{}", quote_name(name))),
             ExprKind::SystemVariable { scope, name } => self.system_variable(*scope, name),
             ExprKind::Unary(op, a) => {
@@ -129,6 +130,8 @@ impl Writer<'_> {
             ExprKind::IsNull { .. }
             | ExprKind::IsTruth { .. }
             | ExprKind::InList { .. }
+            | ExprKind::InSet { .. }
+            | ExprKind::Quantified { .. }
             | ExprKind::Between { .. }
             | ExprKind::Like { .. }
             | ExprKind::Regexp { .. } => self.predicate(kind),
@@ -166,6 +169,7 @@ impl Writer<'_> {
                 self.joined(list, ", ", Level::Or);
                 self.text.push(')');
             }
+            ExprKind::InSet { .. } | ExprKind::Quantified { .. } => self.of_set(kind),
             ExprKind::Between {
                 expr,
                 low,
@@ -193,6 +197,23 @@ impl Writer<'_> {
                 pattern,
                 negated,
             } => self.matched((expr, pattern), pick(*negated, " NOT REGEXP ", " REGEXP ")),
+            other => self.operand(other),
+        }
+    }
+
+    /// Predicates on the rows of a subquery.
+    fn of_set(&mut self, kind: &ExprKind) {
+        match kind {
+            ExprKind::InSet { expr, set, negated } => {
+                self.expr(expr, Level::BitOr);
+                self.text.push_str(pick(*negated, " NOT IN ", " IN "));
+                self.text.push_str(&set.text);
+            }
+            ExprKind::Quantified { expr, op, all, set } => {
+                self.expr(expr, Level::BitOr);
+                let word = if *all { "ALL" } else { "ANY" };
+                self.put(format_args!(" {} {word} {}", op.symbol(), set.text));
+            }
             other => self.operand(other),
         }
     }
@@ -347,6 +368,8 @@ fn level_of(kind: &ExprKind) -> Level {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. }
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
         | ExprKind::Regexp { .. } => Level::Predicate,
@@ -356,6 +379,7 @@ fn level_of(kind: &ExprKind) -> Level {
         ExprKind::Literal(_)
         | ExprKind::Column(_)
         | ExprKind::Parameter(_)
+        | ExprKind::Slot(_)
         | ExprKind::UserVariable(_)
         | ExprKind::SystemVariable { .. }
         | ExprKind::Case { .. }

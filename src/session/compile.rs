@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Session;
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
-use crate::exec::{select, write};
+use crate::exec::{query, write};
 use crate::sql::ast::{Expr as AstExpr, Statement, TableName};
-use crate::sql::bind::{self, Names};
+use crate::sql::bind::{self, Names, Numbering};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::Expr;
 use crate::types::{ColumnType, ResultColumn, Value};
@@ -15,8 +15,8 @@ use crate::types::{ColumnType, ResultColumn, Value};
 /// A statement on rows, ready to run.
 #[derive(Clone)]
 pub(super) enum Compiled {
-    /// A SELECT and its columns.
-    Select(Arc<select::Program>, Arc<[ResultColumn]>),
+    /// A query, and whether its types depend on those of its parameters.
+    Query(Arc<query::Program>, bool),
     /// A write.
     Write(Arc<write::Program>),
 }
@@ -26,7 +26,7 @@ impl Compiled {
     /// are known.
     pub(super) fn depends_on_parameters(&self) -> bool {
         match self {
-            Compiled::Select(program, _) => bind::select_depends_on_parameters(&program.select),
+            Compiled::Query(_, depends) => *depends,
             Compiled::Write(program) => match &program.write {
                 write::Write::Insert(insert) => bind::insert_depends_on_parameters(insert),
                 write::Write::Update(update) => bind::update_depends_on_parameters(update),
@@ -38,7 +38,7 @@ impl Compiled {
     /// The columns of its result.
     pub(super) fn columns(&self) -> Arc<[ResultColumn]> {
         match self {
-            Compiled::Select(_, columns) => Arc::clone(columns),
+            Compiled::Query(program, _) => program.columns(),
             Compiled::Write(_) => Arc::new([]),
         }
     }
@@ -69,11 +69,10 @@ impl Session {
         self.bound_at = catalog_version;
         let write = match statement {
             Statement::Select(select) => {
-                let bound = self.with_names(parameters, |names| bind::select(select, names))?;
-                let columns = bound.outputs.iter().map(|output| output.column.clone());
-                let columns: Arc<[ResultColumn]> = columns.collect();
-                let program = Arc::new(select::Program::new(bound));
-                return Ok(Some(Compiled::Select(program, columns)));
+                let bound = self.with_names(parameters, |names| bind::query(select, names))?;
+                let depends = bind::query_depends_on_parameters(&bound);
+                let program = Arc::new(query::Program::new(bound));
+                return Ok(Some(Compiled::Query(program, depends)));
             }
             Statement::Insert(insert) => write::Write::Insert(
                 self.with_names(parameters, |names| bind::insert(insert, names))?,
@@ -109,6 +108,8 @@ impl Session {
             mode: self.settings.mode,
             facts: self.state.as_ref(),
             parameters,
+            ctes: None,
+            numbering: &Numbering::default(),
         })
     }
 

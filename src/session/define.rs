@@ -2,6 +2,8 @@
 
 mod index;
 
+use std::sync::Arc;
+
 use super::{Done, Reply, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -18,7 +20,7 @@ impl Session {
         check_not_system(&create.name)?;
         ddl::check_identifier(&create.name, Code::WrongDatabaseName)?;
         let options = &create.options;
-        let ctx = self.context(Vec::new());
+        let ctx = self.context(Arc::default());
         ddl::check_charset(
             options.charset.as_deref(),
             options.collation.as_deref(),
@@ -96,7 +98,7 @@ impl Session {
     }
 
     fn new_definition(&mut self, create: &ast::CreateTable, database: &str) -> Result<Table> {
-        let ctx = self.context(Vec::new());
+        let ctx = self.context(Arc::default());
         let ast::TableSource::Like(model) = &create.source else {
             return ddl::define(create, database, &ctx);
         };

@@ -3,8 +3,6 @@
 //! EXPLAIN ANALYZE of a SELECT goes on, throws its rows away and tells what it took; writes are
 //! not run.
 
-mod probe;
-
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +10,8 @@ use std::time::Instant;
 use super::compile::Compiled;
 use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
+use crate::exec::probe;
+use crate::exec::query::{self, Body};
 use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::{self, Env, RowLimits};
@@ -39,21 +39,27 @@ impl Session {
             ExplainFormat::Json => Format::Json,
         };
         match self.compile(&explain.statement, &[])? {
-            Compiled::Select(program, _) => {
-                let env = self.select_env(parameters, program.select.table.as_ref());
+            Compiled::Query(program, _) => {
+                let env = self.select_env(Arc::new(parameters), &program.tables());
                 let measured = if explain.analyze {
                     Some(self.measure(&program, &env).await?)
                 } else {
                     None
                 };
-                self.explain_select(&program, &env, (format, measured))
-                    .await
+                match &program.body {
+                    Body::Select(select) if !select.is_deep() => {
+                        self.explain_select(select, &env, (format, measured)).await
+                    }
+                    Body::Select(_) | Body::Set(_) | Body::Recursive(_) => {
+                        Err(Error::unsupported("EXPLAIN of joins and subqueries"))
+                    }
+                }
             }
             Compiled::Write(_) if explain.analyze => Err(Error::unsupported(
                 "EXPLAIN ANALYZE of a statement that writes",
             )),
             Compiled::Write(program) => {
-                let env = self.write_env(parameters, program.write.table());
+                let env = self.write_env(Arc::new(parameters), program.write.table());
                 match &program.write {
                     Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
                     Write::Update(update) => {
@@ -79,13 +85,14 @@ impl Session {
     ) -> Result<Reply> {
         let select = &program.select;
         let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
-        let planned = match &select.table {
+        let planned = match select.table() {
             Some(table) => Some((table, select::explain(program, table, env).await?)),
             None => None,
         };
         let rows_estimate = match &planned {
             Some((table, plan)) => {
-                probe::rows(&self.shared.engine, env.view.clone(), (table, plan)).await?
+                let counted = (table.as_ref(), plan, probe::TO_SHOW);
+                probe::rows(&self.shared.engine, env.view.clone(), counted).await?
             }
             None => None,
         };
@@ -117,7 +124,10 @@ impl Session {
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
         let plan = target.explain(env, view.clone()).await?;
-        let rows_estimate = probe::rows(&self.shared.engine, view, (target.table, &plan)).await?;
+        let rows_estimate = {
+            let counted = (target.table.as_ref(), &plan, probe::TO_SHOW);
+            probe::rows(&self.shared.engine, view, counted).await?
+        };
         let limits = select::row_limits(target.limit, None, &env.ctx)?;
         let mut steps = Vec::new();
         if !target.order_by.is_empty() && !plan.ordered {
@@ -153,11 +163,11 @@ impl Session {
     }
 
     /// Runs a SELECT and throws its rows away.
-    async fn measure(&mut self, program: &Arc<select::Program>, env: &Env) -> Result<Measured> {
-        let mut run = self.select_env(env.ctx.parameters.clone(), program.select.table.as_ref());
+    async fn measure(&mut self, program: &Arc<query::Program>, env: &Env) -> Result<Measured> {
+        let mut run = self.select_env(Arc::clone(&env.ctx.parameters), &program.tables());
         run.view.clone_from(&env.view);
         let began = Instant::now();
-        let mut stream = select::open(Arc::clone(program), run)?.stream().await?;
+        let mut stream = query::open(program, run)?.stream().await?;
         let mut counted = Counted(0);
         while stream.next_page(&mut counted).await? == PageEnd::More {}
         Ok(Measured {

@@ -150,7 +150,7 @@ impl Session {
         };
         let table = Arc::new(listing.as_table());
         let bound = self.with_names(&[], |names| bind::condition(&condition, &table, names))?;
-        let ctx = self.context(Vec::new());
+        let ctx = self.context(Arc::default());
         let mut kept = Vec::new();
         for row in std::mem::take(&mut listing.rows) {
             if eval_condition(&bound, &ValuesRow(&row), &ctx)? == Some(true) {

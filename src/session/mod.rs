@@ -37,9 +37,10 @@ use crate::exec::cancel::CancelToken;
 use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
 use crate::sql::parse;
-use crate::types::{ResultColumn, Timestamp, Value};
+use crate::types::{ResultColumn, Timestamp};
 use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, WireState};
 use settings::Settings;
@@ -220,12 +221,13 @@ impl Session {
     }
 
     /// What a statement that begins now may look at.
-    fn context(&self, parameters: Vec<Value<'static>>) -> EvalContext {
+    fn context(&self, parameters: Parameters) -> EvalContext {
         EvalContext {
             now: now(),
             zone: self.settings.zone.clone(),
             mode: self.settings.mode,
             parameters,
+            slots: Vec::new(),
             facts: Arc::clone(&self.state) as Arc<dyn SessionFacts>,
             warnings: Arc::clone(&self.warnings),
             strict_write: false,

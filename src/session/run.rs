@@ -7,7 +7,7 @@ use super::compile::Compiled;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::exec::select::Opened;
+use crate::exec::query::{self, Opened};
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
@@ -15,8 +15,9 @@ use crate::plan::{Policy, Purpose};
 use crate::sql::ast::{Kill, Statement};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
+use crate::sql::context::Parameters;
 use crate::sql::context::{WarningLevel, Warnings};
-use crate::types::{ResultColumn, Value};
+use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
 /// whole DDL statement of somebody else.
@@ -26,8 +27,8 @@ const BINDS_MAX: usize = 8;
 enum Ran {
     /// It is done.
     Done(Reply),
-    /// Nothing was done: the table has another definition now. With the parameters.
-    Outdated(Vec<Value<'static>>),
+    /// Nothing was done: a table has another definition now.
+    Outdated,
 }
 
 impl Session {
@@ -151,19 +152,21 @@ impl Session {
     pub(super) async fn run_compiled(
         &mut self,
         (statement, mut compiled): (&Statement, Compiled),
-        mut parameters: Vec<Value<'static>>,
+        parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
+        let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
             let ran = match &compiled {
-                Compiled::Select(program, columns) => {
-                    let columns = Arc::clone(columns);
-                    self.run_select(program, columns, parameters).await?
+                Compiled::Query(program, _) => {
+                    self.run_query(program, Arc::clone(&parameters)).await?
                 }
-                Compiled::Write(program) => self.run_write(program, parameters).await?,
+                Compiled::Write(program) => {
+                    self.run_write(program, Arc::clone(&parameters)).await?
+                }
             };
             match ran {
                 Ran::Done(reply) => return Ok(reply),
-                Ran::Outdated(back) => parameters = back,
+                Ran::Outdated => {}
             }
             self.warnings.take();
             let types: Vec<_> = if compiled.depends_on_parameters() {
@@ -176,46 +179,46 @@ impl Session {
         Err(definition_changed())
     }
 
-    async fn run_select(
+    async fn run_query(
         &mut self,
-        program: &Arc<select::Program>,
-        columns: Arc<[ResultColumn]>,
-        parameters: Vec<Value<'static>>,
+        program: &Arc<query::Program>,
+        parameters: Parameters,
     ) -> Result<Ran> {
-        if program.select.for_update {
-            self.lock_selected(&program.select, &parameters).await?;
+        if program.select().is_some_and(|select| select.for_update) {
+            self.lock_selected(program, &parameters).await?;
         }
-        let env = self.select_env(parameters, program.select.table.as_ref());
-        self.heed(&program.select.hints);
+        let env = self.select_env(parameters, &program.tables());
+        self.heed(program.hints());
         let is_autocommit = env.view.is_none();
-        let mut stream = match select::open(Arc::clone(program), env)? {
+        let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
-            doubtful @ Opened::InDoubt(_) => doubtful.stream().await?,
+            later @ Opened::Later(_) => later.stream().await?,
         };
-        // Only now there is a snapshot: it has what the table had when it was bound, or it has not.
-        let table = program.select.table.as_ref();
-        let is_current = |table| self.shared.catalog.is_current(table);
+        // Only now there is a snapshot: it has what the tables had when they were bound, or it has
+        // not.
+        let is_current = |table: &&Arc<Table>| self.shared.catalog.is_current(table);
         if is_autocommit
             && self.shared.catalog.version() != self.bound_at
-            && !table.is_none_or(is_current)
+            && !program.tables().iter().all(is_current)
         {
-            return Ok(Ran::Outdated(stream.take_parameters()));
+            return Ok(Ran::Outdated);
         }
         let zone = self.settings.zone.clone();
         Ok(Ran::Done(Reply::Rows(ResultSet {
-            columns,
+            columns: program.columns(),
             zone,
-            rows: stream,
+            rows: stream.into_rows(),
         })))
     }
 
     /// What a SELECT that begins now runs with.
     pub(super) fn select_env(
         &mut self,
-        parameters: Vec<Value<'static>>,
-        table: Option<&Arc<Table>>,
+        parameters: Parameters,
+        tables: &[&Arc<Table>],
     ) -> select::Env {
-        let use_indexes = self.may_use_indexes(table);
+        let mut tables = tables.iter();
+        let use_indexes = tables.all(|table| self.may_use_indexes(Some(table)));
         let view = self
             .current_transaction()
             .map(crate::exec::transaction::Transaction::view);
@@ -235,19 +238,31 @@ impl Session {
             memory_bytes_max: self.settings.memory_bytes_max,
             spill_dir: self.shared.spill_dir.clone(),
             select_limit: self.settings.select_limit,
+            rounds: Vec::new(),
         }
     }
 
     /// `FOR UPDATE`: in autocommit there is nothing to hold the locks, as in MySQL.
     async fn lock_selected(
         &mut self,
-        select: &crate::sql::bound::Select,
-        parameters: &[Value<'static>],
+        program: &query::Program,
+        parameters: &Parameters,
     ) -> Result<()> {
-        let Some(table) = &select.table else {
+        let Some(select) = program.select() else {
             return Ok(());
         };
-        let env = self.write_env(parameters.to_vec(), table);
+        let Some(table) = select.table() else {
+            if program.tables().is_empty() {
+                return Ok(());
+            }
+            return Err(Error::unsupported(
+                "FOR UPDATE of a join or a derived table",
+            ));
+        };
+        if !select.subqueries.is_empty() {
+            return Err(Error::unsupported("FOR UPDATE with subqueries"));
+        }
+        let env = self.write_env(Arc::clone(parameters), table);
         let Some(transaction) = self.current_transaction() else {
             return Ok(());
         };
@@ -267,11 +282,7 @@ impl Session {
     }
 
     /// What a write that begins now runs with.
-    pub(super) fn write_env(
-        &mut self,
-        parameters: Vec<Value<'static>>,
-        table: &Arc<Table>,
-    ) -> write::Env {
+    pub(super) fn write_env(&mut self, parameters: Parameters, table: &Arc<Table>) -> write::Env {
         let use_indexes = self.may_use_indexes(Some(table));
         let mut ctx = self.context(parameters);
         ctx.strict_write = self.settings.mode.strict;
@@ -294,7 +305,7 @@ impl Session {
     async fn run_write(
         &mut self,
         program: &Arc<write::Program>,
-        parameters: Vec<Value<'static>>,
+        parameters: Parameters,
     ) -> Result<Ran> {
         let env = self.write_env(parameters, program.write.table());
         match &program.write {
@@ -309,7 +320,7 @@ impl Session {
             transaction.read_only = self.settings.read_only;
             match write::run(program, &env, &mut transaction).await {
                 Err(error) if self.is_outdated(program, &error) => {
-                    return Ok(Ran::Outdated(env.ctx.parameters));
+                    return Ok(Ran::Outdated);
                 }
                 outcome => outcome?,
             }

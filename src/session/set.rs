@@ -4,6 +4,8 @@
 //! changes nothing. A word that would change an answer and that nothing here acts on is refused by
 //! the registry ([`super::variables`]).
 
+use std::sync::Arc;
+
 use std::borrow::Cow;
 
 use super::Session;
@@ -80,7 +82,7 @@ impl Session {
     /// The value of an expression without columns.
     pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
         let bound = self.bind_constant(expr)?;
-        let ctx = self.context(Vec::new());
+        let ctx = self.context(Arc::default());
         let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
         Ok(value.into_owned())
     }

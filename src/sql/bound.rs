@@ -5,20 +5,96 @@
 
 use std::sync::Arc;
 
+pub use super::ast::SetOperator;
 use super::expr::Expr;
 use crate::catalog::Table;
 use crate::types::ResultColumn;
 
-/// A bound SELECT of one table or of none.
+mod from;
+
+pub use from::{Answer, Capture, From, JoinTree, Joined, Relation, Round, Source, Stage, Subquery};
+
+/// A bound query.
+#[derive(Debug, Clone)]
+pub enum Query {
+    /// One block.
+    Select(Box<Select>),
+    /// `UNION`, `INTERSECT`, `EXCEPT`.
+    Set(Box<SetQuery>),
+    /// A recursive common table expression.
+    Recursive(Box<Recursive>),
+}
+
+/// Two queries whose rows are united, intersected or subtracted.
+#[derive(Debug, Clone)]
+pub struct SetQuery {
+    /// Which.
+    pub operator: SetOperator,
+    /// Whether duplicates are kept.
+    pub all: bool,
+    /// Both sides.
+    pub sides: (Query, Query),
+    /// How a client sees the columns; values of both sides are converted to their types.
+    pub columns: Vec<ResultColumn>,
+    /// `ORDER BY`, over the columns.
+    pub order_by: Vec<OrderBy>,
+    /// `LIMIT`: a literal or a parameter.
+    pub limit: Option<Expr>,
+    /// `OFFSET`: a literal or a parameter.
+    pub offset: Option<Expr>,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}
+
+/// `WITH RECURSIVE c AS (first UNION [ALL] next)`.
+#[derive(Debug, Clone)]
+pub struct Recursive {
+    /// Its number in the statement, by which `next` finds the rows of the last round.
+    pub number: usize,
+    /// The rows of the first round.
+    pub first: Query,
+    /// The rows of each later round.
+    pub next: Query,
+    /// Whether duplicates are kept.
+    pub all: bool,
+    /// How a client sees the columns.
+    pub columns: Vec<ResultColumn>,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}
+
+impl Query {
+    /// How a client sees the columns.
+    pub fn columns(&self) -> Vec<&ResultColumn> {
+        match self {
+            Query::Select(select) => select.outputs.iter().map(|output| &output.column).collect(),
+            Query::Set(set) => set.columns.iter().collect(),
+            Query::Recursive(recursive) => recursive.columns.iter().collect(),
+        }
+    }
+
+    /// How many `?` the statement has.
+    pub fn parameters_count(&self) -> usize {
+        match self {
+            Query::Select(select) => select.parameters_count,
+            Query::Set(set) => set.parameters_count,
+            Query::Recursive(recursive) => recursive.parameters_count,
+        }
+    }
+}
+
+/// A bound query block: `SELECT … FROM … WHERE …`.
 #[derive(Debug, Clone)]
 pub struct Select {
-    /// The table; `None` for a table-less SELECT.
-    pub table: Option<Arc<Table>>,
-    /// The alias the table goes by; its name when none was given.
+    /// What is read.
+    pub from: From,
+    /// The alias the table goes by, if there is one table; its name when none was given.
     pub alias: String,
     /// The hints that were understood.
     pub hints: Hints,
-    /// `WHERE`, over the table's row.
+    /// The subqueries in the expressions of this block.
+    pub subqueries: Vec<Subquery>,
+    /// `WHERE`, over the row of what is read.
     pub filter: Option<Expr>,
     /// Grouping and aggregates; `None` when there are neither.
     pub aggregation: Option<Aggregation>,
@@ -38,6 +114,16 @@ pub struct Select {
     pub for_update: bool,
     /// How many `?` the statement has.
     pub parameters_count: usize,
+}
+
+impl Select {
+    /// The table, when one table is all that is read.
+    pub fn table(&self) -> Option<&Arc<Table>> {
+        match &self.from {
+            From::Table(table) => Some(table),
+            From::Nothing | From::Joined(_) => None,
+        }
+    }
 }
 
 /// One output of a SELECT.

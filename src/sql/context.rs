@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::expr::VariableScope;
+use super::expr::{Slot, VariableScope};
 use super::functions::random::Sequences;
-use crate::error::{Code, Result};
+use super::members::Members;
+use crate::error::{Code, Error, Result};
 use crate::types::{Timestamp, Value};
 
 /// Facts and variables of the session that runs a statement. Implemented by `session`.
@@ -147,6 +148,9 @@ impl Warnings {
     }
 }
 
+/// The values of `?`, shared by all queries of a statement.
+pub type Parameters = Arc<Vec<Value<'static>>>;
+
 /// Everything an evaluation may look at besides its row. Lives as long as the statement.
 pub struct EvalContext {
     /// When the statement began: the value of `NOW()` throughout.
@@ -156,11 +160,98 @@ pub struct EvalContext {
     /// The session's `sql_mode`.
     pub mode: Mode,
     /// The values of `?`.
-    pub parameters: Vec<Value<'static>>,
+    pub parameters: Parameters,
+    /// What was worked out before the row is looked at, by [`Slot::idx`].
+    pub slots: Vec<SlotValue>,
     /// The session.
     pub facts: Arc<dyn SessionFacts>,
     /// Where warnings go.
     pub warnings: Arc<Warnings>,
     /// Whether division by zero and truncation are errors: in a strict INSERT or UPDATE.
     pub strict_write: bool,
+}
+
+/// The content of a [`Slot`].
+#[derive(Debug, Clone, Default)]
+pub enum SlotValue {
+    /// Nothing yet.
+    #[default]
+    Unset,
+    /// A column of an enclosing query, or the answer of a subquery.
+    Value(Value<'static>),
+    /// The rows of a subquery behind `IN`, `ANY` or `ALL`.
+    Set(Arc<Members>),
+    /// The subquery failed, which matters only if its answer is asked for.
+    Failed(Error),
+}
+
+impl EvalContext {
+    /// The value in a slot.
+    ///
+    /// # Errors
+    /// What the subquery failed with.
+    pub fn slot(&self, slot: &Slot) -> Result<Value<'_>> {
+        match self.slots.get(slot.idx) {
+            Some(SlotValue::Value(value)) => Ok(value.borrow()),
+            Some(SlotValue::Failed(error)) => Err(error.clone()),
+            Some(SlotValue::Unset | SlotValue::Set(_)) | None => Err(empty(slot)),
+        }
+    }
+
+    /// The rows in a slot.
+    ///
+    /// # Errors
+    /// What the subquery failed with.
+    pub fn set(&self, slot: &Slot) -> Result<&Members> {
+        match self.slots.get(slot.idx) {
+            Some(SlotValue::Set(members)) => Ok(members),
+            Some(SlotValue::Failed(error)) => Err(error.clone()),
+            Some(SlotValue::Unset | SlotValue::Value(_)) | None => Err(empty(slot)),
+        }
+    }
+
+    /// The value in a slot that is the same for all rows.
+    pub fn known(&self, slot: &Slot) -> Option<&Value<'static>> {
+        match self.slots.get(slot.idx).filter(|_| !slot.per_row) {
+            Some(SlotValue::Value(value)) => Some(value),
+            Some(SlotValue::Unset | SlotValue::Set(_) | SlotValue::Failed(_)) | None => None,
+        }
+    }
+
+    /// The rows in a slot that are the same for all rows of the query.
+    pub fn known_set(&self, slot: &Slot) -> Option<&Members> {
+        match self.slots.get(slot.idx).filter(|_| !slot.per_row) {
+            Some(SlotValue::Set(members)) => Some(members),
+            Some(SlotValue::Unset | SlotValue::Value(_) | SlotValue::Failed(_)) | None => None,
+        }
+    }
+
+    /// Fills a slot.
+    pub fn fill(&mut self, idx: usize, value: SlotValue) {
+        if self.slots.len() <= idx {
+            self.slots.resize(idx + 1, SlotValue::Unset);
+        }
+        if let Some(slot) = self.slots.get_mut(idx) {
+            *slot = value;
+        }
+    }
+
+    /// The same session, clock and slots, for a query within this one.
+    #[must_use]
+    pub fn nested(&self) -> EvalContext {
+        EvalContext {
+            now: self.now,
+            zone: self.zone.clone(),
+            mode: self.mode,
+            parameters: Arc::clone(&self.parameters),
+            slots: self.slots.clone(),
+            facts: Arc::clone(&self.facts),
+            warnings: Arc::clone(&self.warnings),
+            strict_write: self.strict_write,
+        }
+    }
+}
+
+fn empty(slot: &Slot) -> Error {
+    Error::internal(format!("slot {} ({}) is empty", slot.idx, slot.text))
 }

@@ -1,5 +1,7 @@
 //! Bound expressions: names are positions, functions are entries of the registry, types are known.
 
+use std::sync::Arc;
+
 use crate::types::{ColumnType, Value};
 
 /// An expression with its type.
@@ -24,6 +26,9 @@ pub enum ExprKind {
     Column(usize),
     /// The n-th `?` of a prepared statement, from 0.
     Parameter(usize),
+    /// A value that is worked out before the row is looked at: a column of an enclosing query, or the
+    /// answer of a subquery.
+    Slot(Slot),
     /// `@name`.
     UserVariable(String),
     /// `@@name`, `@@session.name`, `@@global.name`.
@@ -71,6 +76,26 @@ pub enum ExprKind {
         list: Vec<Expr>,
         /// Whether `NOT` was written.
         negated: bool,
+    },
+    /// `a [NOT] IN (SELECT …)`; `a` may be a row.
+    InSet {
+        /// The operand.
+        expr: Box<Expr>,
+        /// Where the subquery's rows are.
+        set: Slot,
+        /// Whether `NOT` was written.
+        negated: bool,
+    },
+    /// `a op ANY (SELECT …)`, `a op ALL (SELECT …)`.
+    Quantified {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The comparison.
+        op: CompareOp,
+        /// Whether it must hold for all rows, not for any.
+        all: bool,
+        /// Where the subquery's rows are.
+        set: Slot,
     },
     /// `a [NOT] BETWEEN low AND high`.
     Between {
@@ -129,6 +154,18 @@ pub enum ExprKind {
     Call(&'static super::functions::Function, Vec<Expr>),
     /// `(a, b, …)`: only as an operand of [`ExprKind::Compare`] and [`ExprKind::InList`].
     Row(Vec<Expr>),
+}
+
+/// A place among the slots of a statement (see [`crate::sql::context::SlotValue`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// Its number in the statement.
+    pub idx: usize,
+    /// Whether its value may change from one row of the query to the next; if not, it is known before
+    /// the query is planned.
+    pub per_row: bool,
+    /// What stands for it in EXPLAIN: the outer column's name, or which subquery it is.
+    pub text: Arc<str>,
 }
 
 /// Which value of a system variable is meant.

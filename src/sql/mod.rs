@@ -13,5 +13,6 @@ pub mod context;
 pub mod eval;
 pub mod expr;
 pub mod functions;
+pub mod members;
 pub mod parse;
 pub mod used;

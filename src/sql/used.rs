@@ -1,16 +1,27 @@
-//! The columns of its table that a SELECT uses: an index that has them all covers it.
+//! The columns that a SELECT uses of what it reads: an index that has them all covers it, and rows of
+//! joins hold no others.
 
 use std::collections::BTreeSet;
 
-use super::bound::{OrderBy, Select};
+use super::bound::{From, JoinTree, OrderBy, Select, Stage};
 use super::eval::fold;
 use super::expr::{Expr, ExprKind};
 
-/// The columns, as positions in the table.
+/// The columns, as positions in the row that is read.
 pub fn columns(select: &Select) -> Vec<usize> {
     let mut used = BTreeSet::new();
     let mut take = |expr: &Expr| gather(expr, &mut used);
     select.filter.iter().for_each(&mut take);
+    if let From::Joined(joined) = &select.from {
+        tree(&joined.tree, &mut take);
+    }
+    for subquery in &select.subqueries {
+        // What is asked of groups is over the grouped row.
+        if subquery.stage != Stage::Group {
+            let captures = subquery.captures.iter();
+            captures.for_each(|capture| take(&capture.expr));
+        }
+    }
     let order_by = select.order_by.iter().map(|key| &key.expr);
     let Some(aggregation) = &select.aggregation else {
         let outputs = select.outputs.iter().map(|output| &output.expr);
@@ -25,6 +36,27 @@ pub fn columns(select: &Select) -> Vec<usize> {
         aggregate.args.iter().chain(order_by).for_each(&mut take);
     }
     used.into_iter().collect()
+}
+
+/// The conditions of a tree of joins.
+fn tree(joined: &JoinTree, take: &mut dyn FnMut(&Expr)) {
+    match joined {
+        JoinTree::Source(_) => {}
+        JoinTree::Inner {
+            members,
+            conditions,
+        } => {
+            conditions.iter().for_each(&mut *take);
+            for member in members {
+                tree(member, take);
+            }
+        }
+        JoinTree::Left { left, right, on } => {
+            on.iter().for_each(&mut *take);
+            tree(left, take);
+            tree(right, take);
+        }
+    }
 }
 
 fn gather(expr: &Expr, used: &mut BTreeSet<usize>) {

@@ -1,7 +1,10 @@
-//! A SELECT of one table or of none: what it runs with, its plan, and the start of its stream.
+//! One query block: what it runs with, its plan, and the start of its stream.
 //!
-//! What happens to the rows is in `stream`.
+//! What happens to the rows is in `stream`, and in `collector` where all are taken in first.
 
+mod collector;
+mod deep;
+mod joined;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -9,8 +12,12 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use self::stream::SelectStream;
+pub use self::deep::Deep;
+pub use self::stream::{SelectStream, Window};
 use super::cancel::CancelToken;
+use super::join::{Kind, Shape};
+use super::nest::RoundRows;
+use super::query;
 use super::row::Layout;
 use super::sample;
 use super::uses::Uses;
@@ -19,7 +26,7 @@ use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::kv::Engine;
 use crate::plan::{self, Doubt, Estimates, Policy, Purpose, TablePlan};
-use crate::sql::bound::Select;
+use crate::sql::bound::{Select, Subquery};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
 use crate::sql::expr::{Expr, NoRow};
@@ -32,20 +39,63 @@ pub struct Program {
     /// The statement.
     pub select: Select,
     layout: Option<Layout>,
-    /// The columns of the table that it uses, each once.
+    /// The columns of the row that is read that the statement uses, each once.
     used_columns: Vec<usize>,
+    /// What the subqueries of the statement run, in their order.
+    subqueries: Vec<Arc<query::Program>>,
+    /// What joined rows look like, where rows are not those of one table alone.
+    shape: Option<Arc<Shape>>,
 }
 
 impl Program {
     /// Prepares a bound SELECT for execution.
     pub fn new(select: Select) -> Program {
-        let layout = select.table.as_deref().map(Layout::of);
+        let layout = select.table().map(|table| Layout::of(table));
         let used_columns = used::columns(&select);
+        let subqueries = select.subqueries.iter();
+        let subqueries =
+            subqueries.map(|one| Arc::new(query::Program::new(one.query.as_ref().clone())));
         Program {
-            select,
             layout,
+            subqueries: subqueries.collect(),
+            shape: deep::shape(&select, &used_columns),
             used_columns,
+            select,
         }
+    }
+
+    /// The subqueries and what each runs.
+    pub fn subqueries(&self) -> impl Iterator<Item = (&Subquery, &Arc<query::Program>)> {
+        self.select.subqueries.iter().zip(&self.subqueries)
+    }
+
+    /// What joined rows look like, where rows are not those of one table alone.
+    pub fn shape(&self) -> Option<&Arc<Shape>> {
+        self.shape.as_ref()
+    }
+
+    /// Whether it has joins or subqueries.
+    pub fn is_deep(&self) -> bool {
+        self.shape.is_some() || !self.subqueries.is_empty()
+    }
+
+    /// All tables that are read, some of them more than once.
+    pub fn tables(&self) -> Vec<&Arc<Table>> {
+        let mut tables: Vec<&Arc<Table>> = match &self.shape {
+            None => self.select.table().into_iter().collect(),
+            Some(shape) => {
+                let kinds = shape.kinds.iter();
+                let tables = kinds.flat_map(|kind| match kind {
+                    Kind::Table(table, _) => vec![table],
+                    Kind::Query(program) => program.tables(),
+                    Kind::Round(_) => Vec::new(),
+                });
+                tables.collect()
+            }
+        };
+        let within = self.subqueries.iter();
+        tables.extend(within.flat_map(|program| program.tables()));
+        tables
     }
 }
 
@@ -69,6 +119,8 @@ pub struct Env {
     pub spill_dir: Option<PathBuf>,
     /// `sql_select_limit`, when the statement has no LIMIT.
     pub select_limit: Option<u64>,
+    /// Within a recursive query: the rows of the last round, by the query's number.
+    pub rounds: Vec<(usize, RoundRows)>,
 }
 
 /// The values of LIMIT and OFFSET.
@@ -150,7 +202,7 @@ pub async fn explain(program: &Program, table: &Table, env: &Env) -> Result<Tabl
 }
 
 /// What a statement that needs a snapshot reads.
-fn view_of(env: &Env) -> View {
+pub(super) fn view_of(env: &Env) -> View {
     let view = env.view.clone();
     view.unwrap_or_else(|| View::At(env.engine.snapshot(), None))
 }
@@ -195,6 +247,8 @@ pub enum Opened {
     Ready(Box<SelectStream>),
     /// Something is to be counted first. Only statements that go on pay for waiting.
     InDoubt(Box<InDoubt>),
+    /// Subqueries are to be answered first, or a join to be planned.
+    Deep(Box<Deep>),
 }
 
 /// A SELECT whose plan is in doubt.
@@ -210,10 +264,18 @@ pub struct InDoubt {
 /// # Errors
 /// Refusals, and errors of constants.
 pub fn open(program: Arc<Program>, env: Env) -> Result<Opened> {
+    if program.is_deep() {
+        return Ok(Opened::Deep(Box::new(Deep { program, env })));
+    }
+    open_flat(program, env)
+}
+
+/// Starts a SELECT of one table or none, its subqueries answered.
+fn open_flat(program: Arc<Program>, env: Env) -> Result<Opened> {
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
-    let mut planned = match &select.table {
+    let mut planned = match select.table() {
         Some(table) => Some(plan(&program, table, &env)?),
         None => None,
     };
@@ -239,13 +301,14 @@ impl Opened {
         match self {
             Opened::Ready(stream) => Ok(stream),
             Opened::InDoubt(doubt) => Box::pin(doubt.settle()).await,
+            Opened::Deep(deep) => Box::pin(deep.stream()).await,
         }
     }
 }
 
 impl InDoubt {
     async fn settle(mut self: Box<InDoubt>) -> Result<Box<SelectStream>> {
-        let Some(table) = &self.program.select.table else {
+        let Some(table) = self.program.select.table() else {
             return Err(Error::internal("a plan in doubt without a table"));
         };
         let view = view_of(&self.env);

@@ -8,9 +8,12 @@
 
 use std::sync::Arc;
 
+use super::collector::Collector;
+use super::joined::Feed;
 use super::{Env, Program, RowLimits};
 use crate::codec::key::Direction;
 use crate::error::{Error, Result};
+use crate::exec::ask::Asker;
 use crate::exec::budget::Budget;
 use crate::exec::cancel::CancelToken;
 use crate::exec::elsewhere;
@@ -18,7 +21,7 @@ use crate::exec::group::{Groups, Seen};
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
-use crate::exec::row::{StoredRow, ValuesRow};
+use crate::exec::row::StoredRow;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
@@ -34,32 +37,36 @@ const EMIT_PAGE_ROWS: usize = 1024;
 
 /// A running SELECT.
 pub struct SelectStream {
-    program: Arc<Program>,
-    ctx: EvalContext,
-    cancel: Arc<CancelToken>,
-    residual: Option<Expr>,
+    pub(super) program: Arc<Program>,
+    pub(super) ctx: EvalContext,
+    pub(super) cancel: Arc<CancelToken>,
+    pub(super) residual: Option<Expr>,
     /// `None` for a table-less SELECT: one row without columns.
     reader: Option<Reader>,
+    /// Instead of the reader: the rows of a join.
+    pub(super) feed: Option<Box<Feed>>,
+    /// Who answers subqueries row by row.
+    pub(super) asker: Option<Box<Asker>>,
     phase: Phase,
     window: Window,
-    seen: Option<Seen>,
-    bytes: Vec<u8>,
-    rows_read: u64,
-    pace: Pace,
+    pub(super) seen: Option<Seen>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) rows_read: u64,
+    pub(super) pace: Pace,
     /// How many rows of the reader's batch are streamed, when a turn ended within it.
     batch_rows_done: usize,
 }
 
 /// Whether more rows may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     More,
     Enough,
 }
 
 /// LIMIT and OFFSET while they are counted down.
 #[derive(Debug, Clone, Copy)]
-struct Window {
+pub struct Window {
     skip_rows: u64,
     left_rows: Option<u64>,
 }
@@ -71,12 +78,6 @@ enum Phase {
     Done,
 }
 
-/// Takes in all rows: into groups, into the sort, or into one after the other.
-struct Collector {
-    groups: Option<Groups>,
-    sorter: Sorter,
-}
-
 impl SelectStream {
     pub(super) fn new(
         program: Arc<Program>,
@@ -85,22 +86,9 @@ impl SelectStream {
         limits: RowLimits,
     ) -> Result<SelectStream> {
         let select = &program.select;
-        let ordered = select.order_by.is_empty() || plan.as_ref().is_some_and(|plan| plan.ordered);
-        let budget = |operator| Budget::new(operator, env.memory_bytes_max);
-        let phase = if ordered && select.aggregation.is_none() {
-            Phase::Streaming
-        } else {
-            let rows_wanted = limits
-                .limit
-                .and_then(|limit| limit.checked_add(limits.offset));
-            let spill_dir = env.spill_dir.clone();
-            let sorter = Sorter::new(rows_wanted, budget("sort"), spill_dir, &env.cancel);
-            let groups = select.aggregation.as_ref();
-            let groups =
-                groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
-            Phase::Collecting(Box::new(Collector { groups, sorter }))
-        };
-        let reader = match (&select.table, &mut plan) {
+        let ordered = plan.as_ref().is_some_and(|plan| plan.ordered);
+        let phase = Phase::first(select, &env, (ordered, limits));
+        let reader = match (select.table(), &mut plan) {
             (Some(table), Some(plan)) => {
                 env.uses.note(table, plan, env.ctx.now);
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
@@ -117,17 +105,17 @@ impl SelectStream {
             Some(plan) => plan.residual,
             None => select.filter.clone(),
         };
-        let seen = select.distinct.then(|| Seen::new(budget("distinct")));
+        let budget = Budget::new("distinct", env.memory_bytes_max);
+        let seen = select.distinct.then(|| Seen::new(budget));
         Ok(SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
             residual,
             reader,
+            feed: None,
+            asker: None,
             phase,
-            window: Window {
-                skip_rows: limits.offset,
-                left_rows: limits.limit,
-            },
+            window: Window::new(limits),
             seen,
             bytes: Vec::new(),
             rows_read: 0,
@@ -137,9 +125,33 @@ impl SelectStream {
         })
     }
 
-    /// Gives the parameters back: the statement is to be bound again.
-    pub fn take_parameters(&mut self) -> Vec<Value<'static>> {
-        std::mem::take(&mut self.ctx.parameters)
+    /// A stream of the rows of a join. `late` is what they must still meet.
+    pub(super) fn joined(
+        program: Arc<Program>,
+        env: Env,
+        (feed, late, ordered): (Box<Feed>, Option<Expr>, bool),
+        (asker, limits): (Option<Box<Asker>>, RowLimits),
+    ) -> SelectStream {
+        let select = &program.select;
+        let phase = Phase::first(select, &env, (ordered, limits));
+        let budget = Budget::new("distinct", env.memory_bytes_max);
+        let seen = select.distinct.then(|| Seen::new(budget));
+        SelectStream {
+            ctx: env.ctx,
+            cancel: env.cancel,
+            residual: late,
+            reader: None,
+            feed: Some(feed),
+            asker,
+            phase,
+            window: Window::new(limits),
+            seen,
+            bytes: Vec::new(),
+            rows_read: 0,
+            pace: Pace::default(),
+            batch_rows_done: 0,
+            program,
+        }
     }
 
     /// Rows fetched from the engine so far.
@@ -169,6 +181,9 @@ impl SelectStream {
 
     async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         self.cancel.check()?;
+        if self.feed.is_some() {
+            return self.stream_joined(sink).await;
+        }
         let Some(reader) = &mut self.reader else {
             let mut row = RowWork::of(self);
             row.stream(&NoRow, sink)?;
@@ -183,7 +198,7 @@ impl SelectStream {
     /// Streams the rows of a batch, or as many as a turn has time for and the sink has room for.
     fn stream_batch(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         let program = Arc::clone(&self.program);
-        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
+        let (Some(table), Some(layout)) = (program.select.table(), &program.layout) else {
             return Err(Error::internal("a reader without table"));
         };
         let Some(reader) = self.reader.take() else {
@@ -235,6 +250,9 @@ impl SelectStream {
     }
 
     async fn take_all(&mut self, collector: &mut Collector, program: &Program) -> Result<()> {
+        if let Some(feed) = self.feed.take() {
+            return self.collect_joined(feed, collector).await;
+        }
         let Some(mut reader) = self.reader.take() else {
             return collector.add(&program.select, &NoRow, self);
         };
@@ -300,9 +318,45 @@ impl RowStream for SelectStream {
     }
 }
 
+impl Phase {
+    /// Rows are streamed if they come in the order that is asked for.
+    fn first(select: &Select, env: &Env, (ordered, limits): (bool, RowLimits)) -> Phase {
+        if (ordered || select.order_by.is_empty()) && select.aggregation.is_none() {
+            return Phase::Streaming;
+        }
+        let budget = |operator| Budget::new(operator, env.memory_bytes_max);
+        let rows_wanted = Window::new(limits).rows_wanted();
+        let spill_dir = env.spill_dir.clone();
+        let sorter = Sorter::new(rows_wanted, budget("sort"), spill_dir, &env.cancel);
+        let groups = select.aggregation.as_ref();
+        let groups =
+            groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
+        Phase::Collecting(Box::new(Collector { groups, sorter }))
+    }
+}
+
 impl Window {
+    /// Of these limits, before the first row.
+    pub fn new(limits: RowLimits) -> Window {
+        Window {
+            skip_rows: limits.offset,
+            left_rows: limits.limit,
+        }
+    }
+
+    /// Whether no more rows are returned.
+    pub fn is_over(&self) -> bool {
+        self.left_rows == Some(0)
+    }
+
+    /// How many rows are wanted in all, those that are skipped included.
+    pub fn rows_wanted(&self) -> Option<u64> {
+        let left = self.left_rows?;
+        left.checked_add(self.skip_rows)
+    }
+
     /// Whether the next row is returned; counts it either way.
-    fn admits(&mut self) -> bool {
+    pub fn admits(&mut self) -> bool {
         if let Some(skip) = self.skip_rows.checked_sub(1) {
             self.skip_rows = skip;
             return false;
@@ -315,7 +369,7 @@ impl Window {
 }
 
 /// What the streaming phase needs of a [`SelectStream`] for one row after the other.
-struct RowWork<'s> {
+pub(super) struct RowWork<'s> {
     outputs: &'s [Output],
     having: Option<&'s Expr>,
     residual: Option<&'s Expr>,
@@ -329,7 +383,7 @@ struct RowWork<'s> {
 }
 
 impl<'s> RowWork<'s> {
-    fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
+    pub(super) fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
         RowWork {
             outputs: &stream.program.select.outputs,
             having: stream.program.select.having.as_ref(),
@@ -346,10 +400,25 @@ impl<'s> RowWork<'s> {
 
     /// Filters, projects and returns one row; [`Flow::Enough`] when LIMIT is reached.
     fn stream(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        for condition in [self.residual, self.having].into_iter().flatten() {
-            if eval_condition(condition, row, self.ctx)? != Some(true) {
-                return Ok(Flow::More);
-            }
+        if let Some(residual) = self.residual
+            && eval_condition(residual, row, self.ctx)? != Some(true)
+        {
+            return Ok(Flow::More);
+        }
+        self.stream_filtered(row, sink)
+    }
+
+    /// As [`RowWork::stream`], of a row that has passed the filter.
+    #[inline]
+    pub(super) fn stream_filtered(
+        &mut self,
+        row: &dyn Row,
+        sink: &mut (dyn RowSink + Send),
+    ) -> Result<Flow> {
+        if let Some(having) = self.having
+            && eval_condition(having, row, self.ctx)? != Some(true)
+        {
+            return Ok(Flow::More);
         }
         if self.seen.is_none() && !self.window.admits() {
             return Ok(Flow::More);
@@ -379,7 +448,7 @@ const STACK_OUTPUTS: usize = 16;
 const FEW_OUTPUTS: usize = 4;
 
 /// Evaluates the outputs over `row` and hands them on.
-fn with_outputs(
+pub(super) fn with_outputs(
     outputs: &[Output],
     row: &dyn Row,
     ctx: &EvalContext,
@@ -411,88 +480,13 @@ fn with_stack_outputs<const MOST: usize>(
     take(values.get(..outputs.len()).unwrap_or_default())
 }
 
-fn encode_outputs(out: &mut Vec<u8>, outputs: &[Output], values: &[Value<'_>]) -> Result<()> {
+pub(super) fn encode_outputs(
+    out: &mut Vec<u8>,
+    outputs: &[Output],
+    values: &[Value<'_>],
+) -> Result<()> {
     for (value, output) in values.iter().zip(outputs) {
         tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
     }
     Ok(())
-}
-
-impl Collector {
-    /// Takes in the rows of a batch from `rows_done` on, or as many as a turn has time for. Returns
-    /// how many of the batch are done.
-    fn add_batch(
-        &mut self,
-        program: &Program,
-        reader: &Reader,
-        (stream, rows_done): (&mut SelectStream, usize),
-    ) -> Result<usize> {
-        let (Some(table), Some(layout)) = (&program.select.table, &program.layout) else {
-            return Err(Error::internal("a reader without table"));
-        };
-        let layout = reader.layout().unwrap_or(layout);
-        let batch = reader.batch();
-        for row_idx in rows_done..batch.len() {
-            let Some((key, value)) = batch.get(row_idx) else {
-                break;
-            };
-            stream.cancel.check_row(row_idx)?;
-            let row = StoredRow::parse(table, layout, key, value)?;
-            self.add(&program.select, &row, stream)?;
-            if stream.pace.is_over() {
-                return Ok(row_idx + 1);
-            }
-        }
-        Ok(batch.len())
-    }
-
-    fn add(&mut self, select: &Select, row: &dyn Row, stream: &mut SelectStream) -> Result<()> {
-        if let Some(residual) = &stream.residual
-            && eval_condition(residual, row, &stream.ctx)? != Some(true)
-        {
-            return Ok(());
-        }
-        match (&mut self.groups, &select.aggregation) {
-            (Some(groups), Some(aggregation)) => groups.add(aggregation, row, &stream.ctx),
-            (None, _) | (Some(_), None) => self.add_output(select, row, stream),
-        }
-    }
-
-    /// Puts one row, grouped or not, into the sort.
-    fn add_output(
-        &mut self,
-        select: &Select,
-        row: &dyn Row,
-        stream: &mut SelectStream,
-    ) -> Result<()> {
-        if let Some(having) = &select.having
-            && eval_condition(having, row, &stream.ctx)? != Some(true)
-        {
-            return Ok(());
-        }
-        let mut outputs = Vec::new();
-        with_outputs(&select.outputs, row, &stream.ctx, |values| {
-            encode_outputs(&mut outputs, &select.outputs, values)
-        })?;
-        if let Some(seen) = &mut stream.seen
-            && !seen.is_new(&outputs)?
-        {
-            return Ok(());
-        }
-        stream.bytes.clear();
-        tuple::push_order(&mut stream.bytes, &select.order_by, row, &stream.ctx)?;
-        self.sorter.push(&stream.bytes, &outputs)
-    }
-
-    async fn finish(mut self, select: &Select, stream: &mut SelectStream) -> Result<Sorted> {
-        if let Some(groups) = self.groups.take() {
-            for (group_idx, group) in groups.into_groups().enumerate() {
-                stream.cancel.check_row(group_idx)?;
-                stream.pace.keep().await;
-                let row = group.finish(&stream.ctx)?;
-                self.add_output(select, &ValuesRow(&row), stream)?;
-            }
-        }
-        self.sorter.finish()
-    }
 }

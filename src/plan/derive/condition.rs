@@ -76,6 +76,9 @@ impl Scope<'_> {
                 _ => Alternatives::unknown(condition, &Obstacle::Operator),
             },
             ExprKind::Parameter(_)
+            | ExprKind::Slot(_)
+            | ExprKind::InSet { .. }
+            | ExprKind::Quantified { .. }
             | ExprKind::UserVariable(_)
             | ExprKind::SystemVariable { .. }
             | ExprKind::Unary(..)

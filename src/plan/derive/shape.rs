@@ -13,6 +13,9 @@ use crate::sql::eval;
 use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow};
 use crate::types::Value;
 
+/// Rows of a subquery of which keys are made; more are looked up one by one in each row that is read.
+const SET_KEYS_MAX: usize = 2000;
+
 /// The conjuncts of a filter, for one execution: parameters and the clock count as constants.
 ///
 /// # Errors
@@ -36,7 +39,40 @@ fn put_parameters(expr: &mut Expr, ctx: &EvalContext) {
         }
         return;
     }
+    if let ExprKind::Slot(slot) = &expr.kind {
+        if let Some(value) = ctx.known(slot) {
+            expr.nullable = value.is_null();
+            expr.kind = ExprKind::Literal(value.clone());
+        }
+        return;
+    }
+    list_members(expr, ctx);
     eval::fold::each_child_mut(expr, &mut |child| put_parameters(child, ctx));
+}
+
+/// Turns `a IN (SELECT …)` into a list when its rows are known and few, so that keys can be made of
+/// them.
+fn list_members(expr: &mut Expr, ctx: &EvalContext) {
+    let ExprKind::InSet {
+        expr: operand,
+        set,
+        negated: false,
+    } = &mut expr.kind
+    else {
+        return;
+    };
+    let Some(members) = ctx.known_set(set) else {
+        return;
+    };
+    if members.is_empty() || SET_KEYS_MAX < members.len() {
+        return;
+    }
+    let operand = operand.as_ref().clone();
+    expr.kind = ExprKind::InList {
+        expr: Box::new(operand),
+        list: members.literals(),
+        negated: false,
+    };
 }
 
 /// Computes the constants that folding leaves because they warn (`1/0`): the key can use them, and

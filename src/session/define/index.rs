@@ -90,7 +90,7 @@ impl Session {
     ) -> Result<Plan> {
         let ctx = EvalContext {
             warnings: Arc::default(),
-            ..self.context(Vec::new())
+            ..self.context(Arc::default())
         };
         let table = self.table(Some(database), name)?;
         let mut changed = Table::clone(&table);
@@ -151,7 +151,7 @@ impl Session {
         name: &(String, String),
         declared: &[&ast::IndexDef],
     ) -> Result<Added> {
-        let ctx = self.context(Vec::new());
+        let ctx = self.context(Arc::default());
         let mut names = Vec::new();
         let table = self
             .shared

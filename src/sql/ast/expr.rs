@@ -66,6 +66,17 @@ pub enum Expr {
         /// Whether `NOT` was written.
         negated: bool,
     },
+    /// `a op ANY (SELECT …)`, `a op ALL (SELECT …)`.
+    Quantified {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The comparison.
+        op: CompareOp,
+        /// Whether `ALL` was written.
+        all: bool,
+        /// The subquery.
+        select: Box<Select>,
+    },
     /// `a [NOT] BETWEEN low AND high`.
     Between {
         /// The operand.

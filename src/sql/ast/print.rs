@@ -43,6 +43,15 @@ impl fmt::Debug for Expr {
             } => {
                 write!(f, "({}In {expr:?} {select:?})", not(*negated))
             }
+            Expr::Quantified {
+                expr,
+                op,
+                all,
+                select,
+            } => {
+                let word = if *all { "All" } else { "Any" };
+                write!(f, "({op:?}{word} {expr:?} {select:?})")
+            }
             Expr::Between {
                 expr,
                 bounds,

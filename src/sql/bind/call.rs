@@ -219,7 +219,7 @@ impl Scope<'_> {
 
     /// `VALUES(c)`: the proposed row's column; outside `ON DUPLICATE KEY UPDATE` it is `NULL`.
     pub(super) fn proposed_value(&mut self, name: &ast::ColumnName) -> Result<Expr> {
-        let source = self.source.as_ref();
+        let source = self.source();
         let idx = source.and_then(|source| source.column_idx(&name.column));
         let (Some(source), Some(idx)) = (source, idx) else {
             return Err(self.unknown(&name.to_string()));
@@ -227,15 +227,15 @@ impl Scope<'_> {
         if self.proposed.is_none() {
             return Ok(literal::null());
         }
-        let column = source.column(idx, source.table.columns.len());
+        let column = source.proposed_column(idx);
         column.ok_or_else(|| self.unknown(&name.to_string()))
     }
 
     /// `DEFAULT(c)`.
     pub(super) fn default_of(&mut self, name: &ast::ColumnName) -> Result<Expr> {
-        let column = self.source.as_ref().and_then(|source| {
+        let column = self.source().and_then(|source| {
             let idx = source.column_idx(&name.column)?;
-            source.table.columns.get(idx)
+            source.table()?.columns.get(idx)
         });
         match column {
             Some(column) => default_value(column),
@@ -329,8 +329,11 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::InList { .. }
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
-        | ExprKind::Regexp { .. } => true,
+        | ExprKind::Regexp { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. } => true,
         ExprKind::Literal(_)
+        | ExprKind::Slot(_)
         | ExprKind::Column(_)
         | ExprKind::Parameter(_)
         | ExprKind::UserVariable(_)
@@ -343,6 +346,11 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::Call(..)
         | ExprKind::Row(_) => false,
     }
+}
+
+/// Whether an aggregate has that name.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    names::find(name).is_some()
 }
 
 /// # Errors

@@ -2,9 +2,9 @@
 
 use super::literal;
 use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
-use super::scope::{AggregateRule, Scope};
+use super::scope::Scope;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{self, QueryBody, SelectItem};
+use crate::sql::ast;
 use crate::sql::eval::typing;
 use crate::sql::expr::{
     BinaryOp, CastType, CompareOp, Expr, ExprKind, IntervalUnit, UnaryOp, VariableScope,
@@ -25,7 +25,7 @@ impl Scope<'_> {
     }
 
     /// An expression that may be a row.
-    fn operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
+    pub(super) fn operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
         match expr {
             ast::Expr::Literal(constant) => literal::literal(constant, self.names.mode),
             ast::Expr::Column(name) => self.column(name),
@@ -37,10 +37,19 @@ impl Scope<'_> {
             )),
             ast::Expr::Call(call) => self.call(call),
             ast::Expr::Row(members) => self.row(members),
-            ast::Expr::Subquery(select) => self.subquery(select),
-            ast::Expr::Exists(_) | ast::Expr::InSelect { .. } => {
-                Err(Error::unsupported("subqueries"))
-            }
+            ast::Expr::Subquery(select) => self.scalar_subquery(select),
+            ast::Expr::Exists(select) => self.exists(select),
+            ast::Expr::InSelect {
+                expr,
+                select,
+                negated,
+            } => self.in_select(expr, select, *negated),
+            ast::Expr::Quantified {
+                expr,
+                op,
+                all,
+                select,
+            } => self.quantified((expr, *op), *all, select),
             ast::Expr::Values(name) => self.proposed_value(name),
             ast::Expr::DefaultOf(name) => self.default_of(name),
             ast::Expr::Unsupported(what) => Err(Error::unsupported(what)),
@@ -361,36 +370,6 @@ impl Scope<'_> {
             },
         })
     }
-
-    // Subqueries.
-
-    /// `(SELECT expression)` without a table is the expression.
-    fn subquery(&mut self, select: &ast::Select) -> Result<Expr> {
-        let QueryBody::Block(block) = &select.body else {
-            return Err(Error::unsupported("subqueries"));
-        };
-        let plain = block.from.is_empty()
-            && block.filter.is_none()
-            && block.group_by.is_empty()
-            && block.having.is_none()
-            && select.limit.is_none()
-            && select.ctes.is_empty()
-            && !select.into;
-        let [SelectItem::Expr { expr, .. }] = block.items.as_slice() else {
-            return Err(if plain {
-                operand_columns(1)
-            } else {
-                Error::unsupported("subqueries")
-            });
-        };
-        if !plain {
-            return Err(Error::unsupported("subqueries"));
-        }
-        let outer = std::mem::replace(&mut self.aggregate_rule, AggregateRule::Forbidden);
-        let value = self.value(expr);
-        self.aggregate_rule = outer;
-        value
-    }
 }
 
 /// A condition: 1, 0 or `NULL`.
@@ -400,6 +379,16 @@ pub(super) fn truth(kind: ExprKind, nullable: bool) -> Expr {
         ty: typing::condition_type(),
         nullable,
     }
+}
+
+/// `a = b`.
+pub(super) fn equality(a: Expr, b: Expr) -> Expr {
+    let (a, b) = comparable(a, b);
+    let nullable = a.nullable || b.nullable;
+    truth(
+        ExprKind::Compare(CompareOp::Equal, Box::new(a), Box::new(b)),
+        nullable,
+    )
 }
 
 /// `CAST(a AS target)`.

@@ -1,51 +1,290 @@
-//! The table of a statement.
+//! The tables of a statement: what names mean in it, and what is read and how it is joined.
+//!
+//! Queries in `FROM` are bound in `derived`.
 
 use std::sync::Arc;
 
-use super::Names;
-use super::scope::Source;
+use super::cte;
+use super::expr::equality;
+use super::scope::{Clause, Scope};
+use super::source::{Place, Source};
+use super::{Names, hints};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{IndexHint, TableFactor, TableName, TableRef};
+use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
+use crate::sql::bound::{self, JoinTree, Relation};
+use crate::sql::expr::{Expr, ExprKind};
 
-/// The table that `FROM` or `UPDATE` names, with the index hints beside it.
-#[derive(Debug)]
-pub(super) struct From<'a> {
-    pub(super) source: Source,
-    pub(super) index_hints: &'a [IndexHint],
-}
+/// Sources that one query may join, as in MySQL 61 tables and as many again for what is merged.
+const SOURCES_MAX: usize = 128;
 
 /// Databases that MySQL has and this server knows by name only.
 const SYSTEM_DATABASES: [&str; 3] = ["mysql", "performance_schema", "sys"];
 
-/// The only table of a list; `None` for an empty list.
-///
-/// # Errors
-/// 1046, 1049, 1146; 1248 for a derived table without alias; 1235 for more than one table.
-pub(super) fn table<'a>(tables: &'a [TableRef], names: &Names<'_>) -> Result<Option<From<'a>>> {
-    tables.iter().try_for_each(check_aliases)?;
-    let (first, more) = match tables {
-        [] => return Ok(None),
-        [first, more @ ..] => (first, more),
-    };
-    if !more.is_empty() || !first.joins.is_empty() {
-        return Err(Error::unsupported("joins"));
-    }
-    match &first.factor {
-        TableFactor::Table {
-            name,
-            alias,
-            index_hints,
-        } => {
-            let source = Source::new(find(name, names)?, alias.as_deref());
-            Ok(Some(From {
-                source,
-                index_hints,
-            }))
+/// One side of a join while it is bound.
+pub(super) struct Side {
+    pub(super) tree: JoinTree,
+    /// The columns that `*` stands for.
+    pub(super) shown: Vec<Place>,
+}
+
+impl Scope<'_> {
+    /// Binds `FROM`; `None` when there is nothing in it.
+    ///
+    /// # Errors
+    /// 1046, 1049, 1146 for tables; 1248 for a derived table without alias; 1066 for two of one
+    /// name; those of `ON` and `USING`.
+    pub(super) fn bind_from(&mut self, tables: &[TableRef]) -> Result<Option<JoinTree>> {
+        tables.iter().try_for_each(check_aliases)?;
+        let side = match tables {
+            [] => return Ok(None),
+            [only] => self.table_ref(only, false)?,
+            several => self.list(several, false)?,
+        };
+        self.from.first_seen = 0;
+        if !self.from.merged.is_empty() {
+            self.from.star = Some(side.shown);
         }
-        TableFactor::Derived { .. } => Err(Error::unsupported("derived tables")),
-        TableFactor::Nested(tables) => table(tables, names),
+        check_names(&self.from.sources)?;
+        Ok(Some(side.tree))
     }
+
+    /// Tables between commas.
+    fn list(&mut self, tables: &[TableRef], is_optional: bool) -> Result<Side> {
+        let mut members = Vec::with_capacity(tables.len());
+        let mut shown = Vec::new();
+        for table in tables {
+            let side = self.table_ref(table, is_optional)?;
+            members.push(side.tree);
+            shown.extend(side.shown);
+        }
+        let conditions = Vec::new();
+        let tree = JoinTree::Inner {
+            members,
+            conditions,
+        };
+        Ok(Side { tree, shown })
+    }
+
+    fn table_ref(&mut self, table: &TableRef, is_optional: bool) -> Result<Side> {
+        let first = self.from.sources.len();
+        let is_outer = |join: &Join| join.kind != JoinKind::Inner;
+        let is_optional = is_optional || table.joins.iter().any(is_outer);
+        let mut left = self.factor(&table.factor, is_optional)?;
+        for join in &table.joins {
+            left = self.join(first, left, (join, is_optional))?;
+        }
+        Ok(left)
+    }
+
+    fn join(
+        &mut self,
+        first: usize,
+        left: Side,
+        (join, is_optional): (&Join, bool),
+    ) -> Result<Side> {
+        let middle = self.from.sources.len();
+        let right = self.factor(&join.right, is_optional)?;
+        let asked_before = self.subqueries.len();
+        let mut conditions = Vec::new();
+        if let Some(on) = &join.on {
+            self.from.first_seen = first;
+            self.clause = Clause::On;
+            conditions.push(self.value(on)?);
+        }
+        let shown = self.merge_columns((&left, &right), join, &mut conditions)?;
+        let mut asked = self.subqueries.iter().skip(asked_before);
+        if join.kind != JoinKind::Inner && asked.any(|one| !one.captures.is_empty()) {
+            return Err(Error::unsupported(
+                "a subquery in ON of an outer join that refers to the joined tables",
+            ));
+        }
+        let optional = match join.kind {
+            JoinKind::Inner => 0..0,
+            JoinKind::Left => middle..self.from.sources.len(),
+            JoinKind::Right => first..middle,
+        };
+        for source in self.from.sources.get_mut(optional).unwrap_or_default() {
+            source.is_optional = true;
+        }
+        let tree = joined(join.kind, (left.tree, right.tree), conditions);
+        Ok(Side { tree, shown })
+    }
+
+    /// `USING`, `NATURAL`: one column of each name stands for both. Returns what `*` stands for.
+    fn merge_columns(
+        &mut self,
+        (left, right): (&Side, &Side),
+        join: &Join,
+        conditions: &mut Vec<Expr>,
+    ) -> Result<Vec<Place>> {
+        let names = if join.natural {
+            self.common_names(left, right)
+        } else {
+            join.using.clone()
+        };
+        let mut common = Vec::with_capacity(names.len());
+        for name in &names {
+            let (a, b) = (self.named(left, name)?, self.named(right, name)?);
+            let (Some(x), Some(y)) = (self.from.column(a), self.from.column(b)) else {
+                return Err(Error::internal("a shown column that is not there"));
+            };
+            conditions.push(equality(x, y));
+            let (kept, dropped) = match join.kind {
+                JoinKind::Inner | JoinKind::Left => (a, b),
+                JoinKind::Right => (b, a),
+            };
+            self.from.merged.insert(dropped);
+            common.push((kept, dropped));
+        }
+        let is_common = |place: &Place| common.iter().any(|(a, b)| a == place || b == place);
+        let rest = left.shown.iter().chain(&right.shown);
+        let rest = rest.filter(|place| !is_common(place)).copied();
+        let shown = common.iter().map(|(kept, _)| *kept).chain(rest);
+        Ok(shown.collect())
+    }
+
+    fn common_names(&self, left: &Side, right: &Side) -> Vec<String> {
+        let names = |side: &Side| -> Vec<String> {
+            let columns = side.shown.iter();
+            let columns = columns.filter_map(|place| self.from.result_column(*place));
+            columns.map(|column| column.name).collect()
+        };
+        let right = names(right);
+        let is_common = |name: &String| right.iter().any(|other| other.eq_ignore_ascii_case(name));
+        names(left).into_iter().filter(is_common).collect()
+    }
+
+    /// # Errors
+    /// 1054 and 1052.
+    fn named(&self, side: &Side, name: &str) -> Result<Place> {
+        let is_named = |place: &&Place| {
+            let column = self.from.result_column(**place);
+            column.is_some_and(|column| column.name.eq_ignore_ascii_case(name))
+        };
+        let mut found = side.shown.iter().filter(is_named);
+        let error = |code, text: String| Err(Error::new(code, text));
+        match (found.next(), found.next()) {
+            (Some(place), None) => Ok(*place),
+            (None, _) => error(
+                Code::UnknownColumn,
+                format!("Unknown column '{name}' in 'from clause'"),
+            ),
+            (Some(_), Some(_)) => error(
+                Code::AmbiguousColumn,
+                format!("Column '{name}' in from clause is ambiguous"),
+            ),
+        }
+    }
+
+    fn factor(&mut self, factor: &TableFactor, is_optional: bool) -> Result<Side> {
+        if SOURCES_MAX <= self.from.sources.len() {
+            let text =
+                format!("Too many tables; the most that one query can join is {SOURCES_MAX}");
+            return Err(Error::new(Code::TooManyTables, text));
+        }
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                index_hints,
+            } => {
+                if let Some(cte) = cte::find(name, self.names.ctes) {
+                    return self.cte(cte, alias.as_deref(), is_optional);
+                }
+                let table = find(name, &self.names)?;
+                self.table(table, alias.as_deref(), index_hints)
+            }
+            TableFactor::Derived {
+                select,
+                alias,
+                columns,
+            } => {
+                let alias = alias.as_deref().unwrap_or_default();
+                let ctes = self.names.ctes;
+                self.derived(select, (alias, columns), (ctes, is_optional))
+            }
+            TableFactor::Nested(tables) => self.list(tables, is_optional),
+        }
+    }
+
+    fn table(
+        &mut self,
+        table: Arc<Table>,
+        alias: Option<&str>,
+        index_hints: &[IndexHint],
+    ) -> Result<Side> {
+        let source = Source::table_at(Arc::clone(&table), alias, self.from.columns_count);
+        let hints = hints::hints(&[], index_hints, Some(&source))?;
+        let relation = Relation::Table(table);
+        let alias = source.alias.clone();
+        self.from.only_hints = Some(hints.clone());
+        Ok(self.side(source, (relation, alias, hints)))
+    }
+
+    /// A source that is read as it is.
+    pub(super) fn side(
+        &mut self,
+        source: Source,
+        (relation, alias, hints): (Relation, String, bound::Hints),
+    ) -> Side {
+        let relation = bound::Source {
+            relation,
+            alias,
+            hints,
+            first_column: self.from.columns_count,
+        };
+        let position = self.from.first_relation + self.from.relations.len();
+        self.from.columns_count += relation.columns_count();
+        self.from.relations.push(relation);
+        self.from.sources.push(source);
+        Side {
+            tree: JoinTree::Source(position),
+            shown: self.from.shown(self.from.sources.len() - 1),
+        }
+    }
+}
+
+/// Two sides joined.
+fn joined(
+    kind: JoinKind,
+    (left, right): (JoinTree, JoinTree),
+    mut conditions: Vec<Expr>,
+) -> JoinTree {
+    let (left, right) = match kind {
+        JoinKind::Inner => {
+            let members = vec![left, right];
+            return JoinTree::Inner {
+                members,
+                conditions,
+            };
+        }
+        JoinKind::Left => (left, right),
+        JoinKind::Right => (right, left),
+    };
+    let on = match conditions.len() {
+        0 | 1 => conditions.pop(),
+        _ => Some(super::expr::truth(ExprKind::And(conditions), true)),
+    };
+    JoinTree::Left {
+        left: Box::new(left),
+        right: Box::new(right),
+        on,
+    }
+}
+
+/// # Errors
+/// 1066: two sources of one name.
+fn check_names(sources: &[Source]) -> Result<()> {
+    for (position, source) in sources.iter().enumerate() {
+        let is_same =
+            |other: &Source| other.alias == source.alias && other.database() == source.database();
+        if sources.iter().take(position).any(is_same) {
+            let text = format!("Not unique table/alias: '{}'", source.alias);
+            return Err(Error::new(Code::NonUniqueTable, text));
+        }
+    }
+    Ok(())
 }
 
 /// # Errors
@@ -65,6 +304,31 @@ fn check_aliases(table: &TableRef) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The only table of an UPDATE, with the index hints beside it.
+///
+/// # Errors
+/// 1046, 1049, 1146; 1235 for more than one table.
+pub(super) fn only_table<'a>(
+    tables: &'a [TableRef],
+    names: &Names<'_>,
+) -> Result<(Source, &'a [IndexHint])> {
+    match tables {
+        [TableRef { factor, joins }] if joins.is_empty() => match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                index_hints,
+            } => {
+                let source = Source::new(find(name, names)?, alias.as_deref());
+                Ok((source, index_hints))
+            }
+            TableFactor::Nested(tables) => only_table(tables, names),
+            TableFactor::Derived { .. } => Err(Error::unsupported("UPDATE of a derived table")),
+        },
+        _ => Err(Error::unsupported("UPDATE of several tables")),
+    }
 }
 
 /// The table of that name in the named or the current database.

@@ -4,14 +4,15 @@
 //! turns out to be aggregated, each expression is rewritten: what is a key becomes that key, an
 //! aggregate its place, and any other column must be determined by the keys.
 
+use super::determined;
 use super::same::same;
 use super::scope::{Clause, Scope};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
-use crate::sql::bound::{Aggregate, AggregateKind, Aggregation};
+use crate::sql::bound::{Aggregate, AggregateKind, Aggregation, From, Relation};
 use crate::sql::eval::fold;
-use crate::sql::expr::{CompareOp, Expr, ExprKind};
+use crate::sql::expr::{Expr, ExprKind};
 
 /// Rewrites expressions for an aggregated query.
 pub(super) struct Grouping {
@@ -21,8 +22,7 @@ pub(super) struct Grouping {
     columns_count: usize,
     /// Positions of columns that have one value per group, or all of them when grouping is loose.
     determined: Determined,
-    /// How the table is called in errors.
-    qualifier: String,
+    /// How errors call the columns.
     column_names: Vec<String>,
 }
 
@@ -62,22 +62,15 @@ fn has_column_from(expr: &Expr, first: usize) -> bool {
 
 impl Grouping {
     /// The grouping of the query bound in `scope`, which is done with.
-    pub(super) fn new(scope: Scope<'_>, filter: Option<&Expr>) -> Grouping {
-        let table = scope.source.as_ref().map(|source| source.table.as_ref());
+    pub(super) fn new(scope: Scope<'_>, filter: Option<&Expr>, from: &From) -> Grouping {
         let determined = if scope.names.mode.only_full_group_by {
-            Determined::Some(determined_columns(&scope.keys, table, filter))
+            Determined::Some(determined::columns(&scope.keys, from, filter))
         } else {
             Determined::All
         };
-        let columns = table.map_or(&[][..], |table| table.columns.as_slice());
-        let qualifier = scope
-            .source
-            .as_ref()
-            .map(|source| format!("{}.{}", source.table.database, source.alias));
         Grouping {
             determined,
-            qualifier: qualifier.unwrap_or_default(),
-            column_names: columns.iter().map(|column| column.name.clone()).collect(),
+            column_names: names_of(from, scope.source().map(|source| source.alias.as_str())),
             columns_count: scope.columns_count(),
             keys: scope.keys,
             aggregates: scope.aggregates,
@@ -157,11 +150,8 @@ impl Grouping {
     }
 
     fn refusal(&self, column_idx: usize, list: &str, position: usize) -> Error {
-        let name = self
-            .column_names
-            .get(column_idx)
-            .map_or("?", String::as_str);
-        let column = format!("{}.{name}", self.qualifier);
+        let names = &self.column_names;
+        let column = names.get(column_idx).map_or("?", String::as_str);
         if self.is_implicit() {
             return Error::new(
                 Code::MixedGroup,
@@ -183,43 +173,30 @@ impl Grouping {
     }
 }
 
-/// The columns that have one value per group: all of them when the primary key is grouped, else
-/// those that the filter sets equal to a constant.
-fn determined_columns(keys: &[Expr], table: Option<&Table>, filter: Option<&Expr>) -> Vec<usize> {
-    let Some(table) = table else {
-        return Vec::new();
+/// How errors call the columns of the row.
+fn names_of(from: &From, alias: Option<&str>) -> Vec<String> {
+    let of_table = |table: &Table, alias: &str| -> Vec<String> {
+        let columns = table.columns.iter();
+        let named = columns.map(|column| format!("{}.{alias}.{}", table.database, column.name));
+        named.collect()
     };
-    let mut fixed = Vec::new();
-    if let Some(filter) = filter {
-        fixed_columns(filter, &mut fixed);
-    }
-    let grouped = |column_idx: usize| {
-        fixed.contains(&column_idx)
-            || keys
-                .iter()
-                .any(|key| matches!(key.kind, ExprKind::Column(idx) if idx == column_idx))
-    };
-    if table.key.iter().all(|part| grouped(part.column_idx)) {
-        return (0..table.columns.len()).collect();
-    }
-    fixed
-}
-
-/// Columns set equal to a literal or parameter by a condition that every row meets.
-fn fixed_columns(filter: &Expr, fixed: &mut Vec<usize>) {
-    match &filter.kind {
-        ExprKind::And(members) => members
-            .iter()
-            .for_each(|member| fixed_columns(member, fixed)),
-        ExprKind::Compare(CompareOp::Equal, a, b) => {
-            for (column, constant) in [(a, b), (b, a)] {
-                if let (ExprKind::Column(idx), ExprKind::Literal(_) | ExprKind::Parameter(_)) =
-                    (&column.kind, &constant.kind)
-                {
-                    fixed.push(*idx);
+    match from {
+        From::Nothing => Vec::new(),
+        From::Table(table) => of_table(table, alias.unwrap_or(&table.name)),
+        From::Joined(joined) => {
+            let sources = joined.sources.iter();
+            let names = sources.flat_map(|source| match &source.relation {
+                Relation::Table(table) => of_table(table, &source.alias),
+                Relation::Query(query) => {
+                    let columns = query.columns().into_iter();
+                    let named = columns.map(|column| format!("{}.{}", source.alias, column.name));
+                    named.collect()
                 }
-            }
+                Relation::Round(round) => {
+                    vec![source.alias.clone(); round.types.len()]
+                }
+            });
+            names.collect()
         }
-        _ => {}
     }
 }

@@ -1,6 +1,6 @@
 //! Hints: those of Lindorm and MySQL that mean something here, and the lists of indexes.
 
-use super::scope::Source;
+use super::source::Source;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Hint, IndexHint, IndexHintKind};
 use crate::sql::bound::{Hints, KeyRef};
@@ -65,7 +65,8 @@ fn ignore_indexes(hints: &mut Hints, names: &[String], source: Option<&Source>) 
 }
 
 fn ignore_all(hints: &mut Hints, source: Option<&Source>) {
-    let count = source.map_or(0, |source| source.table.indexes.len());
+    let table = source.and_then(Source::table);
+    let count = table.map_or(0, |table| table.indexes.len());
     hints.indexes_ignored.extend((0..count).map(KeyRef::Index));
 }
 
@@ -77,7 +78,8 @@ fn key_ref(name: &str, source: Option<&Source>) -> Result<KeyRef> {
     if name.eq_ignore_ascii_case("PRIMARY") {
         return Ok(KeyRef::Primary);
     }
-    let position = source.and_then(|source| source.table.index_position(name));
+    let table = source.and_then(Source::table);
+    let position = table.and_then(|table| table.index_position(name));
     position.map(KeyRef::Index).ok_or_else(|| {
         let alias = source.map_or("", |source| source.alias.as_str());
         let text = format!("Key '{name}' doesn't exist in table '{alias}'");

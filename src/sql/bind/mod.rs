@@ -10,6 +10,9 @@
 )]
 
 mod call;
+mod cte;
+mod derived;
+mod determined;
 mod expr;
 mod from;
 mod group;
@@ -19,14 +22,18 @@ mod operands;
 mod order;
 mod output;
 mod parameters;
+mod query;
 pub(crate) mod same;
 mod scope;
 mod select;
+mod source;
+mod subquery;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ast;
 use super::bound;
@@ -35,7 +42,9 @@ use super::expr::Expr;
 use crate::catalog::{Definitions, Table};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
-use scope::{Clause, Scope, Source};
+pub use cte::CteScope;
+use scope::{Clause, Scope};
+use source::Source;
 
 /// Finds definitions by name.
 pub trait FindTable {
@@ -66,6 +75,37 @@ pub struct Names<'a> {
     /// The types of the values of `?`, see [`parameter_type`]; empty while they are not known.
     /// Bound without them, a parameter takes the type of what it meets, else `VARCHAR`.
     pub parameters: &'a [ColumnType],
+    /// The names that `WITH` gave; `None` outside of a query.
+    pub ctes: Option<&'a CteScope<'a>>,
+    /// Numbers of slots: begins anew with each statement.
+    pub numbering: &'a Numbering,
+}
+
+/// Gives out the numbers of a statement: of slots, of subqueries, of recursive queries.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    next: AtomicUsize,
+    subqueries: AtomicUsize,
+}
+
+impl Numbering {
+    /// A numbering that has given out nothing.
+    pub const fn new() -> Numbering {
+        Numbering {
+            next: AtomicUsize::new(0),
+            subqueries: AtomicUsize::new(0),
+        }
+    }
+
+    /// A number that was not given out before.
+    fn next(&self) -> usize {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The number of the next subquery, from 2: the statement itself is the first query.
+    fn next_subquery(&self) -> usize {
+        self.subqueries.fetch_add(1, Ordering::Relaxed) + 2
+    }
 }
 
 /// The type of a parameter with this value.
@@ -76,7 +116,23 @@ pub fn parameter_type(value: &Value<'_>) -> ColumnType {
 /// Whether the types of what a query computes depend on those of its parameters: then it is worth
 /// binding it again once their values are known. Comparisons, lists and `LIMIT` do not: a point read
 /// by a parameter never is bound twice.
-pub fn select_depends_on_parameters(select: &bound::Select) -> bool {
+pub fn query_depends_on_parameters(query: &bound::Query) -> bool {
+    match query {
+        bound::Query::Select(select) => select_depends_on_parameters(select),
+        bound::Query::Set(set) => {
+            query_depends_on_parameters(&set.sides.0) || query_depends_on_parameters(&set.sides.1)
+        }
+        bound::Query::Recursive(recursive) => {
+            query_depends_on_parameters(&recursive.first)
+                || query_depends_on_parameters(&recursive.next)
+        }
+    }
+}
+
+fn select_depends_on_parameters(select: &bound::Select) -> bool {
+    if 0 < select.parameters_count && !is_simple(select) {
+        return true;
+    }
     let aggregation = select.aggregation.as_ref();
     let keys = aggregation
         .into_iter()
@@ -95,14 +151,20 @@ pub fn select_depends_on_parameters(select: &bound::Select) -> bool {
         || conditions.into_iter().any(parameters::has_typed_operand)
 }
 
-/// As [`select_depends_on_parameters`], of an INSERT.
+/// Whether nothing but the block itself can have parameters.
+fn is_simple(select: &bound::Select) -> bool {
+    let is_joined = matches!(select.from, bound::From::Joined(_));
+    !is_joined && select.subqueries.is_empty()
+}
+
+/// As [`query_depends_on_parameters`], of an INSERT.
 pub fn insert_depends_on_parameters(insert: &bound::Insert) -> bool {
     let values = insert.rows.iter().flatten().filter_map(parameters::expr_of);
     let updated = insert.on_duplicate.iter().map(|(_, value)| value);
     values.chain(updated).any(parameters::has_typed_operand)
 }
 
-/// As [`select_depends_on_parameters`], of an UPDATE.
+/// As [`query_depends_on_parameters`], of an UPDATE.
 pub fn update_depends_on_parameters(update: &bound::Update) -> bool {
     let assigned = update
         .assignments
@@ -115,7 +177,7 @@ pub fn update_depends_on_parameters(update: &bound::Update) -> bool {
         .any(parameters::has_typed_operand)
 }
 
-/// As [`select_depends_on_parameters`], of a DELETE.
+/// As [`query_depends_on_parameters`], of a DELETE.
 pub fn delete_depends_on_parameters(delete: &bound::Delete) -> bool {
     let sorted = delete.order_by.iter().map(|key| &key.expr);
     sorted
@@ -127,8 +189,19 @@ pub fn delete_depends_on_parameters(delete: &bound::Delete) -> bool {
 ///
 /// # Errors
 /// Unknown names, wrong grouping, what is not offered yet.
-pub fn select(select: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
-    select::select(select, names)
+pub fn query(query: &ast::Select, names: &Names<'_>) -> Result<bound::Query> {
+    query::query(query, names, None)
+}
+
+/// Binds a query of one block.
+#[cfg(test)]
+pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
+    match self::query(query, names)? {
+        bound::Query::Select(select) => Ok(*select),
+        bound::Query::Set(_) | bound::Query::Recursive(_) => Err(crate::error::Error::internal(
+            "a query of one block was expected",
+        )),
+    }
 }
 
 /// Binds an INSERT, REPLACE or UPSERT.

@@ -91,6 +91,23 @@ impl Scope<'_> {
     }
 }
 
+/// `LIMIT` and `OFFSET`.
+///
+/// # Errors
+/// As [`limit`].
+pub(super) fn limits(
+    limits: Option<&ast::Limit>,
+    scope: &mut Scope<'_>,
+) -> Result<(Option<Expr>, Option<Expr>)> {
+    let Some(limits) = limits else {
+        return Ok((None, None));
+    };
+    let count = limit(&limits.count, scope)?;
+    let offset = limits.offset.as_ref();
+    let offset = offset.map(|offset| limit(offset, scope)).transpose()?;
+    Ok((Some(count), offset))
+}
+
 /// A count of rows: a literal or a parameter.
 ///
 /// # Errors

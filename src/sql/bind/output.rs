@@ -1,6 +1,6 @@
 //! The select list: what is computed, and how a client sees it.
 
-use super::scope::{Item, Scope, Source};
+use super::scope::{Item, Scope};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
@@ -30,59 +30,38 @@ impl Scope<'_> {
     }
 
     fn output(&mut self, expr: &ast::Expr, name: &str) -> Result<Output> {
+        let own = match expr {
+            ast::Expr::Column(column) => self.from.find(column).ok().flatten(),
+            _ => None,
+        };
+        let own = own.and_then(|place| self.from.result_column(place));
         let expr = self.value(expr)?;
-        let mut column = self.result_column(&expr);
+        let mut column = own.unwrap_or_else(|| result_column(&expr, self));
         name.clone_into(&mut column.name);
         Ok(Output { expr, column })
     }
 
     /// `*`, `t.*`.
     fn star(&mut self, table: Option<&TableName>, outputs: &mut Vec<Output>) -> Result<()> {
-        let Some(source) = &self.source else {
-            return Err(match table {
-                Some(table) => unknown_table(table),
-                None => Error::new(Code::NoTablesUsed, "No tables used"),
-            });
+        let places = match table {
+            None if self.from.sources.is_empty() => {
+                return Err(Error::new(Code::NoTablesUsed, "No tables used"));
+            }
+            None => self.from.all_shown(),
+            Some(table) => {
+                let (database, name) = (table.database.as_deref(), Some(table.name.as_str()));
+                let mut sources = self.from.sources.iter();
+                let source = sources.position(|source| source.is_named(database, name));
+                self.from.shown(source.ok_or_else(|| unknown_table(table))?)
+            }
         };
-        let named =
-            |table: &&TableName| !source.is_named(table.database.as_deref(), Some(&table.name));
-        if let Some(table) = table.filter(named) {
-            return Err(unknown_table(table));
-        }
-        for (idx, column) in source.table.columns.iter().enumerate() {
-            if let Some(expr) = source.column(idx, 0).filter(|_| !column.hidden) {
-                let column = self.result_column(&expr);
+        for place in places {
+            let shown = (self.from.column(place), self.from.result_column(place));
+            if let (Some(expr), Some(column)) = shown {
                 outputs.push(Output { expr, column });
             }
         }
         Ok(())
-    }
-
-    /// How a client sees an expression; a column of the table is described as that.
-    fn result_column(&self, expr: &Expr) -> ResultColumn {
-        let own = match &expr.kind {
-            ExprKind::Column(idx) => self
-                .source
-                .as_ref()
-                .and_then(|source| table_column(source, *idx)),
-            _ => None,
-        };
-        own.unwrap_or_else(|| ResultColumn {
-            database: String::new(),
-            table: String::new(),
-            org_table: String::new(),
-            name: String::new(),
-            org_name: String::new(),
-            ty: expr.ty.clone(),
-            nullable: expr.nullable,
-            primary_key: false,
-            auto_increment: false,
-            display_chars: display_chars(expr),
-            decimals: digits::of_double(expr, &|idx| {
-                let idx = idx.checked_sub(self.columns_count())?;
-                self.aggregates.get(idx)
-            }),
-        })
     }
 
     /// The outputs as what HAVING and ORDER BY may refer to.
@@ -107,21 +86,24 @@ fn unknown_table(table: &TableName) -> Error {
     )
 }
 
-fn table_column(source: &Source, idx: usize) -> Option<ResultColumn> {
-    let column = source.table.columns.get(idx)?;
-    Some(ResultColumn {
-        database: source.table.database.clone(),
-        table: source.alias.clone(),
-        org_table: source.table.name.clone(),
-        name: column.name.clone(),
-        org_name: column.name.clone(),
-        ty: column.ty.clone(),
-        nullable: column.nullable,
-        primary_key: source.table.key_position(idx).is_some(),
-        auto_increment: column.auto_increment,
-        display_chars: 0,
-        decimals: None,
-    })
+/// How a client sees an expression.
+fn result_column(expr: &Expr, scope: &Scope<'_>) -> ResultColumn {
+    ResultColumn {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: String::new(),
+        org_name: String::new(),
+        ty: expr.ty.clone(),
+        nullable: expr.nullable,
+        primary_key: false,
+        auto_increment: false,
+        display_chars: display_chars(expr),
+        decimals: digits::of_double(expr, &|idx| {
+            let idx = idx.checked_sub(scope.columns_count())?;
+            scope.aggregates.get(idx)
+        }),
+    }
 }
 
 /// The most characters of a value where the type says too much: conditions are `0` or `1`.
@@ -135,6 +117,8 @@ fn display_chars(expr: &Expr) -> u32 {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. }
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
         | ExprKind::Regexp { .. } => 1,

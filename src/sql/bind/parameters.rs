@@ -42,6 +42,7 @@ fn takes_types(expr: &Expr) -> bool {
         ExprKind::Literal(_)
         | ExprKind::Column(_)
         | ExprKind::Parameter(_)
+        | ExprKind::Slot(_)
         | ExprKind::UserVariable(_)
         | ExprKind::SystemVariable { .. }
         | ExprKind::Compare(..)
@@ -52,6 +53,8 @@ fn takes_types(expr: &Expr) -> bool {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. }
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
         | ExprKind::Regexp { .. }

@@ -21,6 +21,7 @@ fn simple(a: &ExprKind, b: &ExprKind) -> Option<bool> {
     Some(match (a, b) {
         (Literal(a), Literal(b)) => same_value(a, b),
         (Column(a), Column(b)) | (Parameter(a), Parameter(b)) => a == b,
+        (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
         (UserVariable(a), UserVariable(b)) => a == b,
         (SystemVariable { scope: a, name: x }, SystemVariable { scope: b, name: y }) => {
             a == b && x == y
@@ -63,6 +64,12 @@ fn predicate(kind: &ExprKind) -> Option<(String, Vec<&Expr>)> {
         } => {
             let operands = std::iter::once(expr.as_ref()).chain(list);
             (format!("in {negated}"), operands.collect())
+        }
+        ExprKind::InSet { expr, set, negated } => {
+            (format!("set {} {negated}", set.idx), vec![expr])
+        }
+        ExprKind::Quantified { expr, op, all, set } => {
+            (format!("{op:?} {all} {}", set.idx), vec![expr])
         }
         ExprKind::Between {
             expr,

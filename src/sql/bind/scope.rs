@@ -1,14 +1,13 @@
-//! Where names are looked up: the table, the select list's aliases, the proposed row of an INSERT.
-
-use std::sync::Arc;
+//! Where names are looked up: the sources, the select list's aliases, the proposed row of an INSERT,
+//! the enclosing queries.
 
 use super::Names;
 use super::same::same;
-use crate::catalog::Table;
+use super::source::{Ambiguous, Bound, Source};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{ColumnName, RowAlias};
-use crate::sql::bound::Aggregate;
-use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::bound::{Aggregate, Capture, Subquery};
+use crate::sql::expr::{Expr, ExprKind, Slot};
 use crate::types::ColumnType;
 
 /// A clause, as error texts name it.
@@ -24,6 +23,8 @@ pub(super) enum Clause {
     Having,
     /// `ORDER BY`.
     OrderBy,
+    /// `ON`.
+    On,
 }
 
 impl Clause {
@@ -34,52 +35,8 @@ impl Clause {
             Clause::GroupBy => "group statement",
             Clause::Having => "having clause",
             Clause::OrderBy => "order clause",
+            Clause::On => "on clause",
         }
-    }
-}
-
-/// A table of the statement and the name it goes by.
-#[derive(Debug, Clone)]
-pub(super) struct Source {
-    pub(super) table: Arc<Table>,
-    pub(super) alias: String,
-    /// Whether `database.table.column` may name its columns.
-    has_own_name: bool,
-}
-
-impl Source {
-    pub(super) fn new(table: Arc<Table>, alias: Option<&str>) -> Source {
-        Source {
-            alias: alias.unwrap_or(&table.name).to_owned(),
-            has_own_name: alias.is_none(),
-            table,
-        }
-    }
-
-    /// Whether a qualifier means this table.
-    pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
-        table.is_none_or(|table| table == self.alias)
-            && database.is_none_or(|database| self.has_own_name && database == self.table.database)
-    }
-
-    /// The position of a column that statements may name.
-    pub(super) fn column_idx(&self, name: &str) -> Option<usize> {
-        let idx = self.table.column_idx(name)?;
-        self.table
-            .columns
-            .get(idx)
-            .filter(|column| !column.hidden)
-            .map(|_| idx)
-    }
-
-    /// The column at a position, as an expression over the row that begins at `offset`.
-    pub(super) fn column(&self, idx: usize, offset: usize) -> Option<Expr> {
-        let column = self.table.columns.get(idx)?;
-        Some(Expr {
-            kind: ExprKind::Column(offset + idx),
-            ty: column.ty.clone(),
-            nullable: column.nullable,
-        })
     }
 }
 
@@ -135,11 +92,14 @@ impl Proposed {
 
 /// Everything a name may mean in one place of a statement.
 ///
-/// Expressions are bound over one row: the table's columns, behind them the proposed row's, or,
-/// while a query is bound, the values of the aggregates collected so far.
+/// Expressions are bound over one row: the columns of all sources, one behind the other; behind them
+/// the proposed row's, or, while a query is bound, the values of the aggregates collected so far.
 pub(super) struct Scope<'a> {
     pub(super) names: Names<'a>,
-    pub(super) source: Option<Source>,
+    /// Where names are looked up that are not found here.
+    pub(super) outer: Option<&'a mut (dyn Outer + 'a)>,
+    /// What `FROM` has bound so far.
+    pub(super) from: Bound,
     pub(super) clause: Clause,
     pub(super) aggregate_rule: AggregateRule,
     /// The aggregates met so far.
@@ -150,23 +110,76 @@ pub(super) struct Scope<'a> {
     pub(super) keys: Vec<Expr>,
     /// The proposed row, in `ON DUPLICATE KEY UPDATE`.
     pub(super) proposed: Option<Proposed>,
+    /// The subqueries met so far.
+    pub(super) subqueries: Vec<Subquery>,
+    /// What the subquery that is being bound reads of this row.
+    pub(super) captures: Vec<Capture>,
     /// How many parameters there are, as far as they were met.
     pub(super) parameters_count: usize,
+}
+
+/// An enclosing query, in which a subquery's names may be found.
+pub(super) trait Outer {
+    /// The column of that name, as a slot that is filled before the subquery runs.
+    ///
+    /// # Errors
+    /// 1052.
+    fn capture(&mut self, name: &ColumnName) -> Result<Option<Expr>>;
+}
+
+impl Outer for Scope<'_> {
+    fn capture(&mut self, name: &ColumnName) -> Result<Option<Expr>> {
+        let Some(column) = self.table_column(name)? else {
+            return match &mut self.outer {
+                Some(outer) => outer.capture(name),
+                None => Ok(None),
+            };
+        };
+        if let ExprKind::Slot(_) = column.kind {
+            return Ok(Some(column));
+        }
+        let known = self
+            .captures
+            .iter()
+            .find(|capture| same(&capture.expr, &column));
+        let idx = if let Some(capture) = known {
+            capture.slot
+        } else {
+            let slot = self.names.numbering.next();
+            let expr = column.clone();
+            self.captures.push(Capture { slot, expr });
+            slot
+        };
+        let text = name.to_string().into();
+        let per_row = false;
+        Ok(Some(Expr {
+            kind: ExprKind::Slot(Slot { idx, per_row, text }),
+            ..column
+        }))
+    }
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn new(names: Names<'a>, source: Option<Source>, clause: Clause) -> Scope<'a> {
         Scope {
             names,
-            source,
+            outer: None,
+            from: Bound::of(source),
             clause,
             aggregate_rule: AggregateRule::Forbidden,
             aggregates: Vec::new(),
             items: Vec::new(),
             keys: Vec::new(),
             proposed: None,
+            subqueries: Vec::new(),
+            captures: Vec::new(),
             parameters_count: 0,
         }
+    }
+
+    /// The only table of a statement that has one.
+    pub(super) fn source(&self) -> Option<&Source> {
+        self.from.sources.first()
     }
 
     /// The n-th parameter, of the given type while its value's is not known.
@@ -179,18 +192,16 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// How many columns the table's row has; aggregates come after them.
+    /// How many columns the row of all sources has; aggregates come after them.
     pub(super) fn columns_count(&self) -> usize {
-        self.source
-            .as_ref()
-            .map_or(0, |source| source.table.columns.len())
+        self.from.columns_count
     }
 
     /// What a name means here.
     ///
     /// # Errors
     /// 1054, 1052.
-    pub(super) fn column(&self, name: &ColumnName) -> Result<Expr> {
+    pub(super) fn column(&mut self, name: &ColumnName) -> Result<Expr> {
         let inside = self.aggregate_rule == AggregateRule::Inside;
         let found = match self.clause {
             Clause::Having if !inside => match self.grouped_column(name) {
@@ -201,9 +212,16 @@ impl<'a> Scope<'a> {
                 Some(expr) => Some(expr),
                 None => self.item_named(name)?,
             },
-            Clause::FieldList | Clause::Where | Clause::Having => self.table_column(name)?,
+            Clause::FieldList | Clause::Where | Clause::Having | Clause::On => {
+                self.table_column(name)?
+            }
         };
-        found.ok_or_else(|| self.unknown(&name.to_string()))
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let outer = self.outer.as_mut();
+        let outer = outer.map_or(Ok(None), |outer| outer.capture(name))?;
+        outer.ok_or_else(|| self.unknown(&name.to_string()))
     }
 
     /// Error 1054 in this clause.
@@ -215,19 +233,16 @@ impl<'a> Scope<'a> {
         )
     }
 
-    /// The table's, or the proposed row's, column of that name.
-    fn table_column(&self, name: &ColumnName) -> Result<Option<Expr>> {
-        let (database, table) = (name.database.as_deref(), name.table.as_deref());
-        let own = self.source.as_ref().and_then(|source| {
-            let idx = source.column_idx(&name.column)?;
-            source
-                .is_named(database, table)
-                .then(|| source.column(idx, 0))
-                .flatten()
-        });
+    /// The column of that name of a source, or of the proposed row.
+    pub(super) fn table_column(&self, name: &ColumnName) -> Result<Option<Expr>> {
+        let own = self
+            .from
+            .find(name)
+            .map_err(|Ambiguous| self.ambiguous(name))?;
+        let own = own.and_then(|place| self.from.column(place));
         let proposed = self.proposed_column(name);
         match (own, proposed) {
-            (Some(_), Some(_)) if table.is_none() => Err(self.ambiguous(name)),
+            (Some(_), Some(_)) if name.table.is_none() => Err(self.ambiguous(name)),
             (Some(column), _) | (None, Some(column)) => Ok(Some(column)),
             (None, None) => Ok(None),
         }
@@ -243,7 +258,7 @@ impl<'a> Scope<'a> {
 
     /// A column of the proposed row by its row alias, or by the name that the alias gave it.
     fn proposed_column(&self, name: &ColumnName) -> Option<Expr> {
-        let (source, proposed) = (self.source.as_ref()?, self.proposed.as_ref()?);
+        let (source, proposed) = (self.source()?, self.proposed.as_ref()?);
         let alias = proposed.alias.as_deref()?;
         if name.database.is_some() || name.table.as_deref().is_some_and(|table| table != alias) {
             return None;
@@ -258,7 +273,7 @@ impl<'a> Scope<'a> {
             }
             None => return None,
         };
-        source.column(idx, source.table.columns.len())
+        source.proposed_column(idx)
     }
 
     /// The grouped column of that name.

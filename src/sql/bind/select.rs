@@ -1,12 +1,16 @@
-//! Queries of one table or none.
+//! Query blocks: `SELECT … FROM … WHERE … GROUP BY … HAVING …`, with the ORDER BY and LIMIT behind
+//! them.
 
 use super::group::Grouping;
+use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
-use super::{Names, from, hints, order};
+use super::{hints, order};
 use crate::error::{Error, Result};
-use crate::sql::ast::{self, Block, QueryBody, SelectItem, TableFactor, TableRef};
-use crate::sql::bound::{Aggregation, OrderBy, Output, Select};
-use crate::sql::expr::Expr;
+use crate::sql::ast::{self, Block};
+use crate::sql::bound::{
+    Aggregation, From, Hints, JoinTree, Joined, OrderBy, Output, Select, Stage, Subquery,
+};
+use crate::sql::expr::{Expr, ExprKind};
 
 /// What the clauses of a query compute, all over one row.
 struct Clauses {
@@ -15,119 +19,153 @@ struct Clauses {
     order_by: Vec<OrderBy>,
 }
 
-pub(super) fn select(select: &ast::Select, names: &Names<'_>) -> Result<Select> {
-    check_offered(select)?;
-    match &select.body {
-        QueryBody::Block(block) => block_of(select, block, names),
-        QueryBody::Table(table) => {
-            let factor = TableFactor::Table {
-                name: table.clone(),
-                alias: None,
-                index_hints: Vec::new(),
-            };
-            let from = TableRef {
-                factor,
-                joins: Vec::new(),
-            };
-            block_of(select, &whole_table(from), names)
-        }
-        QueryBody::SetOperation { operator, .. } => Err(Error::unsupported(
-            format!("{operator:?}").to_ascii_uppercase(),
-        )),
-        QueryBody::Values(_) => Err(Error::unsupported("VALUES ROW as a query")),
-    }
-}
-
-/// `SELECT * FROM t`.
-fn whole_table(from: TableRef) -> Block {
-    Block {
-        hints: Vec::new(),
-        distinct: false,
-        counts_rows: false,
-        items: vec![SelectItem::Star],
-        from: vec![from],
-        filter: None,
-        group_by: Vec::new(),
-        rollup: false,
-        having: None,
-        window: false,
-    }
-}
-
 /// # Errors
 /// 1235 for what the grammar has and this server does not.
-fn check_offered(select: &ast::Select) -> Result<()> {
-    let mut refused = vec![
-        (!select.ctes.is_empty(), "WITH before SELECT"),
-        (select.into, "SELECT INTO"),
+fn check_offered(block: &Block) -> Result<()> {
+    let refused = [
+        (block.counts_rows, "SQL_CALC_FOUND_ROWS"),
+        (block.rollup, "WITH ROLLUP"),
+        (block.window, "window functions"),
     ];
-    if let QueryBody::Block(block) = &select.body {
-        refused.push((block.counts_rows, "SQL_CALC_FOUND_ROWS"));
-        refused.push((block.rollup, "WITH ROLLUP"));
-        refused.push((block.window, "window functions"));
-    }
     match refused.iter().find(|(found, _)| *found) {
         Some((_, what)) => Err(Error::unsupported(what)),
         None => Ok(()),
     }
 }
 
-fn block_of(select: &ast::Select, block: &Block, names: &Names<'_>) -> Result<Select> {
-    let from = from::table(&block.from, names)?;
-    let (source, index_hints) = match from {
-        Some(from) => (Some(from.source), from.index_hints),
-        None => (None, &[][..]),
-    };
-    let table = source.as_ref().map(|source| source.table.clone());
-    let alias = source
-        .as_ref()
-        .map(|source| source.alias.clone())
-        .unwrap_or_default();
-    let hints = hints::hints(&block.hints, index_hints, source.as_ref())?;
-    let mut scope = Scope::new(*names, source, Clause::Where);
-    let filter = block
-        .filter
-        .as_ref()
-        .map(|filter| scope.value(filter))
-        .transpose()?;
-    let limit = select.limit.as_ref();
-    let count = limit
-        .map(|limit| order::limit(&limit.count, &mut scope))
-        .transpose()?;
-    let offset = limit.and_then(|limit| limit.offset.as_ref());
-    let offset = offset
-        .map(|offset| order::limit(offset, &mut scope))
-        .transpose()?;
+/// Binds a block.
+///
+/// # Errors
+/// Unknown names, wrong grouping, what is not offered yet.
+pub(super) fn block(
+    select: &ast::Select,
+    block: &Block,
+    (names, outer): Around<'_, '_>,
+) -> Result<Select> {
+    check_offered(block)?;
+    let mut scope = Scope::new(*names, None, Clause::Where);
+    scope.outer = outer;
+    let tree = scope.bind_from(&block.from)?;
+    scope.clause = Clause::Where;
+    let filter = block.filter.as_ref();
+    let filter = filter.map(|filter| scope.value(filter)).transpose()?;
+    let mut pooled = Vec::new();
+    let from = from_of(tree, &mut scope, &mut pooled);
+    let filter = all_of(pooled, filter);
+    let hints = block_hints(block, &from, &mut scope)?;
+    let (limit, offset) = order::limits(select.limit.as_ref(), &mut scope)?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
     if block.distinct {
         scope.check_distinct_order(&clauses.order_by)?;
     }
     let parameters_count = scope.parameters_count;
     let is_grouped = !scope.keys.is_empty() || !scope.aggregates.is_empty();
+    let mut subqueries = std::mem::take(&mut scope.subqueries);
+    let alias = scope.source().map(|source| source.alias.clone());
     let aggregation = if is_grouped {
-        Some(aggregate(
-            &mut clauses,
-            Grouping::new(scope, filter.as_ref()),
-        )?)
+        let grouping = Grouping::new(scope, filter.as_ref(), &from);
+        Some(aggregate(&mut clauses, grouping, &mut subqueries)?)
     } else {
+        let later = subqueries.iter_mut();
+        let later = later.filter(|one| one.stage == Stage::Group);
+        later.for_each(|one| one.stage = Stage::Row);
         None
     };
     Ok(Select {
-        table,
-        alias,
+        from,
+        alias: alias.unwrap_or_default(),
         hints,
+        subqueries,
         filter,
         aggregation,
         having: clauses.having,
         outputs: clauses.outputs,
         distinct: block.distinct,
         order_by: clauses.order_by,
-        limit: count,
+        limit,
         offset,
         // A row that is only to be shared is locked all the same: nobody may change it meanwhile.
         for_update: select.lock.is_some(),
         parameters_count,
     })
+}
+
+/// What is read. The conditions of inner joins at the top go to `pooled`: they are as good as
+/// `WHERE`.
+fn from_of(tree: Option<JoinTree>, scope: &mut Scope<'_>, pooled: &mut Vec<Expr>) -> From {
+    let Some(tree) = tree else {
+        return From::Nothing;
+    };
+    let mut members = Vec::new();
+    pool(tree, &mut members, pooled);
+    let sources = std::mem::take(&mut scope.from.relations);
+    if let ([JoinTree::Source(0)], [only]) = (members.as_slice(), sources.as_slice())
+        && let Some(table) = only.table()
+    {
+        return From::Table(std::sync::Arc::clone(table));
+    }
+    let conditions = Vec::new();
+    let tree = match members.len() {
+        1 => members.pop(),
+        _ => None,
+    };
+    let tree = tree.unwrap_or(JoinTree::Inner {
+        members,
+        conditions,
+    });
+    From::Joined(Box::new(Joined {
+        sources,
+        tree,
+        keeps_order: scope.from.keeps_order,
+    }))
+}
+
+/// Takes inner joins apart.
+fn pool(tree: JoinTree, members: &mut Vec<JoinTree>, conditions: &mut Vec<Expr>) {
+    match tree {
+        JoinTree::Inner {
+            members: inner,
+            conditions: own,
+        } => {
+            conditions.extend(own);
+            for member in inner {
+                pool(member, members, conditions);
+            }
+        }
+        JoinTree::Source(_) | JoinTree::Left { .. } => members.push(tree),
+    }
+}
+
+/// Conditions as one.
+fn all_of(mut conditions: Vec<Expr>, last: Option<Expr>) -> Option<Expr> {
+    match last.map(|last| (last.kind, last.ty, last.nullable)) {
+        None => {}
+        Some((ExprKind::And(members), ..)) if !conditions.is_empty() => conditions.extend(members),
+        Some((kind, ty, nullable)) => conditions.push(Expr { kind, ty, nullable }),
+    }
+    match conditions.len() {
+        0 | 1 => conditions.pop(),
+        _ => {
+            let nullable = conditions.iter().any(|condition| condition.nullable);
+            Some(super::expr::truth(ExprKind::And(conditions), nullable))
+        }
+    }
+}
+
+/// The hints of the block; those that name keys are about the only table.
+fn block_hints(block: &Block, from: &From, scope: &mut Scope<'_>) -> Result<Hints> {
+    let source = match from {
+        From::Table(_) => scope.source(),
+        From::Nothing | From::Joined(_) => None,
+    };
+    let mut hints = hints::hints(&block.hints, &[], source)?;
+    if let Some(beside) = scope.from.only_hints.take() {
+        hints.indexes_ignored.extend(beside.indexes_ignored);
+        if let Some(named) = beside.indexes_named {
+            hints.indexes_named.get_or_insert_default().extend(named);
+        }
+    }
+    Ok(hints)
 }
 
 /// Select list, GROUP BY, HAVING and ORDER BY, in the order in which they see each other's names.
@@ -154,7 +192,11 @@ fn bind_clauses(select: &ast::Select, block: &Block, scope: &mut Scope<'_>) -> R
 }
 
 /// Rewrites all clauses over the aggregated row.
-fn aggregate(clauses: &mut Clauses, mut grouping: Grouping) -> Result<Aggregation> {
+fn aggregate(
+    clauses: &mut Clauses,
+    mut grouping: Grouping,
+    subqueries: &mut [Subquery],
+) -> Result<Aggregation> {
     for (idx, output) in clauses.outputs.iter_mut().enumerate() {
         grouping.rewrite(&mut output.expr, "SELECT list", idx + 1)?;
         output.column.nullable |= output.expr.nullable;
@@ -168,6 +210,12 @@ fn aggregate(clauses: &mut Clauses, mut grouping: Grouping) -> Result<Aggregatio
     }
     for (idx, key) in clauses.order_by.iter_mut().enumerate() {
         grouping.rewrite(&mut key.expr, "ORDER BY clause", idx + 1)?;
+    }
+    let later = subqueries.iter_mut();
+    for subquery in later.filter(|one| one.stage == Stage::Group) {
+        for capture in &mut subquery.captures {
+            grouping.rewrite(&mut capture.expr, "subquery", 1)?;
+        }
     }
     Ok(grouping.into_aggregation())
 }

@@ -9,14 +9,17 @@ use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::Statement;
-use crate::sql::bound::{Hints, Insert, InsertValue, OrderBy, Select, Update};
+use crate::sql::bound::{
+    From, Hints, Insert, InsertValue, JoinTree, Joined, OrderBy, Query, Relation, Select, Subquery,
+    Update,
+};
 use crate::sql::context::SessionFacts;
 use crate::sql::eval::print;
 use crate::sql::expr::{Expr, VariableScope};
 use crate::sql::parse::parse_first;
 use crate::sql::parse::tests::{DEFAULT_MODE, goldens};
 use crate::types::column_type::IntWidth;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, ResultColumn, Value};
 
 struct Facts;
 
@@ -191,6 +194,8 @@ fn names(file: &str) -> Names<'static> {
         mode,
         facts: &Facts,
         parameters: &[],
+        ctes: None,
+        numbering: Box::leak(Box::default()),
     }
 }
 
@@ -206,9 +211,9 @@ fn bound(sql: &str, names: Names<'_>) -> Result<String> {
     let mut text = String::new();
     let parameters_count = match &parsed.statement {
         Statement::Select(select) => {
-            let select = super::select(select, &names)?;
-            show_select(&select, &mut text);
-            select.parameters_count
+            let query = super::query(select, &names)?;
+            show_query(&query, &mut text);
+            query.parameters_count()
         }
         Statement::Insert(insert) => {
             let insert = super::insert(insert, &names)?;
@@ -275,11 +280,118 @@ fn show_hints(hints: &Hints, text: &mut String) {
     }
 }
 
+fn show_query(query: &Query, text: &mut String) {
+    match query {
+        Query::Select(select) => show_select(select, text),
+        Query::Set(set) => {
+            let all = if set.all { " all" } else { "" };
+            writeln!(text, "{:?}{all}", set.operator).unwrap();
+            show_within("left", &set.sides.0, text);
+            show_within("right", &set.sides.1, text);
+            for column in &set.columns {
+                show_column(column, text);
+            }
+            show_order(&set.order_by, text);
+            line("limit", set.limit.as_ref(), text);
+        }
+        Query::Recursive(recursive) => {
+            let all = if recursive.all { " all" } else { "" };
+            writeln!(text, "recursive {}{all}", recursive.number).unwrap();
+            show_within("first", &recursive.first, text);
+            show_within("next", &recursive.next, text);
+            for column in &recursive.columns {
+                show_column(column, text);
+            }
+        }
+    }
+}
+
+/// A query within another, further to the right.
+fn show_within(what: &str, query: &Query, text: &mut String) {
+    let mut inner = String::new();
+    show_query(query, &mut inner);
+    writeln!(text, "{what}").unwrap();
+    for line in inner.lines() {
+        writeln!(text, "  {line}").unwrap();
+    }
+}
+
+fn show_column(column: &ResultColumn, text: &mut String) {
+    let null = if column.nullable { "" } else { " not null" };
+    writeln!(text, "column `{}`: {:?}{null}", column.name, column.ty).unwrap();
+}
+
+fn show_from(joined: &Joined, text: &mut String) {
+    for (position, source) in joined.sources.iter().enumerate() {
+        let (alias, first) = (&source.alias, source.first_column);
+        match &source.relation {
+            Relation::Table(table) => {
+                writeln!(
+                    text,
+                    "source {position} at ${first}: {} as {alias}",
+                    table.name
+                )
+                .unwrap();
+                show_hints(&source.hints, text);
+            }
+            Relation::Query(query) => {
+                show_within(
+                    &format!("source {position} at ${first}: {alias}"),
+                    query,
+                    text,
+                );
+            }
+            Relation::Round(round) => {
+                let number = round.number;
+                writeln!(text, "source {position} at ${first}: round of {number}").unwrap();
+            }
+        }
+    }
+    writeln!(text, "joined {}", tree(&joined.tree)).unwrap();
+}
+
+fn tree(joined: &JoinTree) -> String {
+    let all = |exprs: &[Expr]| -> String {
+        let texts: Vec<String> = exprs
+            .iter()
+            .map(|expr| format!(" if {}", typed(expr)))
+            .collect();
+        texts.concat()
+    };
+    match joined {
+        JoinTree::Source(position) => position.to_string(),
+        JoinTree::Inner {
+            members,
+            conditions,
+        } => {
+            let members: Vec<String> = members.iter().map(tree).collect();
+            format!("({}{})", members.join(" x "), all(conditions))
+        }
+        JoinTree::Left { left, right, on } => {
+            let on = on.iter().cloned().collect::<Vec<_>>();
+            format!("({} left {}{})", tree(left), tree(right), all(&on))
+        }
+    }
+}
+
+fn show_subqueries(subqueries: &[Subquery], text: &mut String) {
+    for subquery in subqueries {
+        let (slot, answer, stage) = (subquery.slot, subquery.answer, subquery.stage);
+        let mut captures = String::new();
+        for capture in &subquery.captures {
+            write!(captures, " [{}] = {}", capture.slot, typed(&capture.expr)).unwrap();
+        }
+        let what = format!("subquery to [{slot}], {answer:?}, {stage:?}{captures}");
+        show_within(&what, &subquery.query, text);
+    }
+}
+
 fn show_select(select: &Select, text: &mut String) {
-    let table = select
-        .table
-        .as_ref()
-        .map_or("nothing", |table| table.name.as_str());
+    let table = match &select.from {
+        From::Nothing => "nothing",
+        From::Table(table) => table.name.as_str(),
+        From::Joined(_) => "a join",
+    };
     let distinct = if select.distinct { " distinct" } else { "" };
     let locks = if select.for_update { " for update" } else { "" };
     writeln!(
@@ -289,6 +401,14 @@ fn show_select(select: &Select, text: &mut String) {
     )
     .unwrap();
     show_hints(&select.hints, text);
+    if let From::Joined(joined) = &select.from {
+        show_from(joined, text);
+    }
+    show_clauses(select, text);
+}
+
+fn show_clauses(select: &Select, text: &mut String) {
+    show_subqueries(&select.subqueries, text);
     line("filter", select.filter.as_ref(), text);
     if let Some(aggregation) = &select.aggregation {
         for key in &aggregation.keys {
@@ -416,7 +536,7 @@ fn only_computed_types_depend_on_parameters() {
         let statement = parse_first(sql.as_bytes(), names.mode).unwrap().statement;
         match statement {
             Statement::Select(select) => {
-                super::select_depends_on_parameters(&super::select(&select, &names).unwrap())
+                super::query_depends_on_parameters(&super::query(&select, &names).unwrap())
             }
             Statement::Insert(insert) => {
                 super::insert_depends_on_parameters(&super::insert(&insert, &names).unwrap())

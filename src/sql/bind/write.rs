@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::call::default_value;
 use super::literal;
-use super::same::same;
-use super::scope::{Clause, Proposed, Scope, Source};
+use super::scope::{Clause, Proposed, Scope};
+use super::source::Source;
 use super::{Names, from, hints, order};
 use crate::catalog::{ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
@@ -74,11 +74,7 @@ fn insert_columns(insert: &ast::Insert, source: &Source, names: &Names<'_>) -> R
             // `VALUES ()`: every column gets its default.
             return Ok(Vec::new());
         }
-        let all = source.table.columns.iter().enumerate();
-        return Ok(all
-            .filter(|(_, column)| !column.hidden)
-            .map(|(idx, _)| idx)
-            .collect());
+        return Ok(source.shown());
     };
     let mut columns = Vec::with_capacity(given.len());
     for name in given {
@@ -216,15 +212,15 @@ fn on_duplicate(assignments: &[Assignment], scope: &mut Scope<'_>) -> Result<Vec
             InsertValue::Expr(value) => value,
             InsertValue::Default => column_default(idx, scope)?,
         };
-        let Some(source) = &scope.source else {
+        let Some(table) = scope.source().and_then(Source::table) else {
             return Err(Error::internal("ON DUPLICATE KEY UPDATE without a table"));
         };
-        if source.table.key_position(idx).is_some() {
-            let count = source.table.columns.len();
+        if table.key_position(idx).is_some() {
+            let count = table.columns.len();
             if matches!(value.kind, ExprKind::Column(other) if other % count == idx) {
                 continue;
             }
-            return Err(key_assigned(source, idx));
+            return Err(key_assigned(table, idx));
         }
         bound.push((idx, value));
     }
@@ -232,10 +228,8 @@ fn on_duplicate(assignments: &[Assignment], scope: &mut Scope<'_>) -> Result<Vec
 }
 
 fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
-    let column = scope
-        .source
-        .as_ref()
-        .and_then(|source| source.table.columns.get(idx));
+    let table = scope.source().and_then(Source::table);
+    let column = table.and_then(|table| table.columns.get(idx));
     column.map_or_else(|| Ok(literal::null()), default_value)
 }
 
@@ -243,7 +237,7 @@ fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
 
 /// The position of an assigned column.
 fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
-    let found = scope.source.as_ref().and_then(|source| {
+    let found = scope.source().and_then(|source| {
         let idx = source.column_idx(&name.column)?;
         source
             .is_named(name.database.as_deref(), name.table.as_deref())
@@ -261,9 +255,9 @@ fn assigned_value(
         ast::InsertValue::Default => return Ok(InsertValue::Default),
         ast::InsertValue::Expr(value) => scope.value(value)?,
     };
-    let columns = scope.source.as_ref().map(|source| &source.table.columns);
-    let numeric = columns
-        .and_then(|columns| columns.get(idx))
+    let table = scope.source().and_then(Source::table);
+    let numeric = table
+        .and_then(|table| table.columns.get(idx))
         .is_some_and(|column| column.ty.is_numeric());
     Ok(InsertValue::Expr(if numeric {
         literal::as_number(value)
@@ -272,9 +266,8 @@ fn assigned_value(
     }))
 }
 
-fn key_assigned(source: &Source, idx: usize) -> Error {
-    let name = source
-        .table
+fn key_assigned(table: &Table, idx: usize) -> Error {
+    let name = table
         .columns
         .get(idx)
         .map_or("?", |column| column.name.as_str());
@@ -286,26 +279,21 @@ fn key_assigned(source: &Source, idx: usize) -> Error {
 // UPDATE and DELETE.
 
 pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> {
-    let from = match from::table(&update.tables, names) {
-        Ok(Some(from)) => from,
-        Ok(None) => return Err(Error::internal("UPDATE without a table")),
-        Err(error) if error.code() == Code::NotSupportedYet => {
-            return Err(Error::unsupported("UPDATE of several tables"));
-        }
-        Err(error) => return Err(error),
-    };
-    let hints = hints::hints(&update.hints, from.index_hints, Some(&from.source))?;
-    let mut scope = Scope::new(*names, Some(from.source.clone()), Clause::FieldList);
+    let (source, index_hints) = from::only_table(&update.tables, names)?;
+    let hints = hints::hints(&update.hints, index_hints, Some(&source))?;
+    let table = table_of(&source)?;
+    let alias = source.alias.clone();
+    let mut scope = Scope::new(*names, Some(source), Clause::FieldList);
     let mut assignments = Vec::with_capacity(update.assignments.len());
     for assignment in &update.assignments {
         let idx = assigned_column(&assignment.column, &scope)?;
         let value = assigned_value(assignment, idx, &mut scope)?;
-        if from.source.table.key_position(idx).is_some() && !is_itself(&value, idx, &from.source) {
-            return Err(key_assigned(&from.source, idx));
+        if table.key_position(idx).is_some() && !is_itself(&value, idx) {
+            return Err(key_assigned(&table, idx));
         }
         assignments.push((idx, value));
     }
-    assignments.retain(|(idx, _)| from.source.table.key_position(*idx).is_none());
+    assignments.retain(|(idx, _)| table.key_position(*idx).is_none());
     scope.clause = Clause::Where;
     let filter = update
         .filter
@@ -318,8 +306,8 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
         .map(|limit| order::limit(limit, &mut scope))
         .transpose()?;
     Ok(Update {
-        table: from.source.table,
-        alias: from.source.alias,
+        table,
+        alias,
         hints,
         ignore: update.ignore,
         assignments,
@@ -331,17 +319,22 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
 }
 
 /// Whether the value is the column it is assigned to.
-fn is_itself(value: &InsertValue, idx: usize, source: &Source) -> bool {
-    match (value, source.column(idx, 0)) {
-        (InsertValue::Expr(value), Some(column)) => same(value, &column),
-        (InsertValue::Expr(_) | InsertValue::Default, _) => false,
+fn is_itself(value: &InsertValue, idx: usize) -> bool {
+    match value {
+        InsertValue::Expr(value) => matches!(value.kind, ExprKind::Column(other) if other == idx),
+        InsertValue::Default => false,
     }
+}
+
+fn table_of(source: &Source) -> Result<Arc<Table>> {
+    let table = source.table().map(Arc::clone);
+    table.ok_or_else(|| Error::internal("a write to what is no table"))
 }
 
 pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> {
     let source = Source::new(from::find(&delete.table, names)?, delete.alias.as_deref());
     let hints = hints::hints(&delete.hints, &[], Some(&source))?;
-    let (table, alias) = (Arc::clone(&source.table), source.alias.clone());
+    let (table, alias) = (table_of(&source)?, source.alias.clone());
     let mut scope = Scope::new(*names, Some(source), Clause::Where);
     let filter = delete
         .filter

@@ -279,7 +279,8 @@ pub static CONTEXT: LazyLock<EvalContext> = LazyLock::new(|| EvalContext {
     now: Timestamp::ZERO,
     zone: Zone::UTC,
     mode: MODE,
-    parameters: Vec::new(),
+    parameters: Arc::default(),
+    slots: Vec::new(),
     facts: Arc::new(Nobody),
     warnings: Arc::new(Warnings::default()),
     strict_write: false,
@@ -292,8 +293,13 @@ fn names() -> bind::Names<'static> {
         mode: MODE,
         facts: &Nobody,
         parameters: &[],
+        ctes: None,
+        numbering: &NUMBERING,
     }
 }
+
+/// There are no subqueries to number.
+static NUMBERING: bind::Numbering = bind::Numbering::new();
 
 /// The session of an index: none.
 struct Nobody;

@@ -50,7 +50,8 @@ pub(crate) fn compare<'a>(
     compare_values(op, (&left, &right), scope.ctx)
 }
 
-fn compare_values(
+/// `a op b` of two values.
+pub(super) fn compare_values(
     op: CompareOp,
     values: (&Value<'_>, &Value<'_>),
     ctx: &EvalContext,

@@ -4,9 +4,9 @@
 //! it takes to read the same number again; some expressions fix how many:
 //!
 //! ```text
-//!   PI()                 6                  a + b, a - b, a % b    the larger one
-//!   FLOOR, CEIL          0                  a * b                  both together
-//!   ROUND, TRUNCATE      as they are told   a / b, AVG(a)          4 more
+//!   PI()                 6                  a + b, a * b, a % b    the larger one
+//!   FLOOR, CEIL          0                  a / b                  the larger one and 4 more
+//!   ROUND, TRUNCATE      as they are told   AVG(a)                 4 more
 //! ```
 //! Source: `Item::decimals` in MySQL 8.0 (`resolve_type` of the items).
 #![expect(
@@ -69,7 +69,6 @@ fn of(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
         ExprKind::Binary(op, a, b) => {
             let (a, b) = (of(a, at)?, of(b, at)?);
             match op {
-                BinaryOp::Multiply => Some(a.saturating_add(b)),
                 BinaryOp::Divide => Some(a.max(b).saturating_add(typing::DIVIDE_SCALE)),
                 _ => Some(a.max(b)),
             }

@@ -26,6 +26,15 @@ pub fn stability(expr: &Expr) -> Stability {
         ExprKind::Parameter(_) | ExprKind::UserVariable(_) | ExprKind::SystemVariable { .. } => {
             Stability::Statement
         }
+        ExprKind::Slot(slot)
+        | ExprKind::InSet { set: slot, .. }
+        | ExprKind::Quantified { set: slot, .. } => {
+            if slot.per_row {
+                Stability::Row
+            } else {
+                Stability::Statement
+            }
+        }
         ExprKind::Call(function, _) => function.stability,
         ExprKind::Literal(_)
         | ExprKind::Unary(..)
@@ -69,12 +78,15 @@ macro_rules! visit_children {
             ExprKind::Literal(_)
             | ExprKind::Column(_)
             | ExprKind::Parameter(_)
+            | ExprKind::Slot(_)
             | ExprKind::UserVariable(_)
             | ExprKind::SystemVariable { .. } => {}
             ExprKind::Unary(_, a)
             | ExprKind::Not(a)
             | ExprKind::IsNull { expr: a, .. }
             | ExprKind::IsTruth { expr: a, .. }
+            | ExprKind::InSet { expr: a, .. }
+            | ExprKind::Quantified { expr: a, .. }
             | ExprKind::Cast(a, _) => $visit(a),
             ExprKind::Binary(_, a, b)
             | ExprKind::Compare(_, a, b)
@@ -199,7 +211,8 @@ impl Folder<'_> {
             now: self.ctx.now,
             zone: self.ctx.zone.clone(),
             mode: self.ctx.mode,
-            parameters: self.ctx.parameters.clone(),
+            parameters: Arc::clone(&self.ctx.parameters),
+            slots: self.ctx.slots.clone(),
             facts: Arc::clone(&self.ctx.facts),
             warnings: Arc::new(Warnings::default()),
             strict_write: self.ctx.strict_write,

@@ -33,6 +33,7 @@ pub(crate) mod like;
 pub(crate) mod moment;
 pub mod print;
 pub(crate) mod regexp;
+mod set;
 pub(crate) mod shift;
 pub mod typing;
 
@@ -61,7 +62,7 @@ pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Resul
         (_, Value::Decimal(number), ColumnType::Decimal { scale, .. }) => {
             Ok(Value::Decimal(fit::scaled(*number, *scale)))
         }
-        (ExprKind::Literal(_) | ExprKind::Column(_), _, _) => Ok(value),
+        (ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Slot(_), _, _) => Ok(value),
         _ => fit::shown(value, &expr.ty, ctx),
     }
 }
@@ -74,7 +75,9 @@ pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Resul
 pub fn eval_exact<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
     let value = Scope { row, ctx }.value(expr)?;
     match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) => Ok(value),
+        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Slot(_) => {
+            Ok(value)
+        }
         _ => fit::fit(value, &expr.ty, ctx),
     }
 }
@@ -107,6 +110,7 @@ impl<'a> Scope<'a> {
             ExprKind::Column(column_idx) => self.row.column(*column_idx),
             ExprKind::Literal(value) => Ok(value.borrow()),
             ExprKind::Parameter(idx) => self.parameter(*idx),
+            ExprKind::Slot(slot) => self.ctx.slot(slot),
             ExprKind::UserVariable(name) => Ok(self.ctx.facts.user_variable(name)),
             ExprKind::SystemVariable { scope, name } => {
                 self.ctx.facts.system_variable(*scope, name)
@@ -142,6 +146,8 @@ impl<'a> Scope<'a> {
             | ExprKind::IsNull { .. }
             | ExprKind::IsTruth { .. }
             | ExprKind::InList { .. }
+            | ExprKind::InSet { .. }
+            | ExprKind::Quantified { .. }
             | ExprKind::Between { .. }
             | ExprKind::Like { .. }
             | ExprKind::Regexp { .. } => self.condition(expr).map(convert::of_truth),
@@ -177,6 +183,7 @@ impl<'a> Scope<'a> {
                 list,
                 negated,
             } => Ok(negate(compare::is_in(self, expr, list)?, *negated)),
+            ExprKind::InSet { .. } | ExprKind::Quantified { .. } => set::condition(self, expr),
             ExprKind::Between {
                 expr,
                 low,
@@ -200,6 +207,7 @@ impl<'a> Scope<'a> {
             ExprKind::Literal(_)
             | ExprKind::Column(_)
             | ExprKind::Parameter(_)
+            | ExprKind::Slot(_)
             | ExprKind::UserVariable(_)
             | ExprKind::SystemVariable { .. }
             | ExprKind::Unary(..)

@@ -73,6 +73,7 @@ impl Printer<'_> {
                 self.word(&name);
             }
             ExprKind::Parameter(_) => self.word("?"),
+            ExprKind::Slot(slot) => self.word(&slot.text),
             ExprKind::UserVariable(name) => self.words(&["@", name]),
             ExprKind::SystemVariable { scope, name } => self.words(&[scope_prefix(*scope), name]),
             ExprKind::Unary(UnaryOp::Negate, a) => self.wrapped("-(", a, ")"),
@@ -88,6 +89,8 @@ impl Printer<'_> {
             ExprKind::IsNull { .. }
             | ExprKind::IsTruth { .. }
             | ExprKind::InList { .. }
+            | ExprKind::InSet { .. }
+            | ExprKind::Quantified { .. }
             | ExprKind::Between { .. }
             | ExprKind::Like { .. }
             | ExprKind::Regexp { .. } => self.predicate(expr),
@@ -168,6 +171,15 @@ impl Printer<'_> {
                 self.word(" in ");
                 self.list(list);
                 self.word(")");
+            }
+            ExprKind::InSet { expr, set, negated } => {
+                self.wrapped("(", expr, not(*negated));
+                self.words(&[" in ", &set.text, ")"]);
+            }
+            ExprKind::Quantified { expr, op, all, set } => {
+                let word = if *all { " all " } else { " any " };
+                self.wrapped("(", expr, " ");
+                self.words(&[op.symbol(), word, &set.text, ")"]);
             }
             ExprKind::Between {
                 expr,

@@ -81,7 +81,8 @@ fn context() -> EvalContext {
         now: Timestamp::from_clock(NOW, 6),
         zone: Zone::UTC,
         mode: DEFAULT_MODE,
-        parameters: Vec::new(),
+        parameters: Arc::default(),
+        slots: Vec::new(),
         facts: Arc::new(Nobody),
         warnings: Arc::new(Warnings::default()),
         strict_write: false,
@@ -108,6 +109,8 @@ fn bound(text: &str) -> Result<bound::Select> {
         mode: DEFAULT_MODE,
         facts: &Nobody,
         parameters: &[],
+        ctes: None,
+        numbering: &bind::Numbering::new(),
     };
     bind::select(&select, &names)
 }

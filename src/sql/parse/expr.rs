@@ -209,10 +209,17 @@ impl Parser<'_> {
         let quantifier = matches!(self.word_ahead(1), Some(Word::ALL | Word::ANY | Word::SOME));
         if quantifier && self.kind_ahead(2) == Kind::OpenParen {
             self.bump();
+            let all = self.is_word(Word::ALL);
             self.bump();
             self.expect(Kind::OpenParen)?;
-            self.subquery_rest()?;
-            return Ok(Expr::Unsupported("ALL, ANY and SOME subqueries".into()));
+            let select = Box::new(self.subquery_rest()?);
+            self.set_height(self.height() + 1)?;
+            return Ok(Expr::Quantified {
+                expr: Box::new(left),
+                op,
+                all,
+                select,
+            });
         }
         let both = self.right_operand(left, COMPARE + 1)?;
         Ok(Expr::Compare(op, both))

@@ -1,29 +1,35 @@
-//! How many rows an access path reads, for EXPLAIN.
+//! How many rows an access path reads: for EXPLAIN, and for the order of joins.
 
 use std::sync::Arc;
 
+use super::sample::{self, Effort};
+use super::view::View;
 use crate::catalog::Table;
 use crate::error::Result;
-use crate::exec::sample::{self, Effort};
-use crate::exec::view::View;
 use crate::kv::{Engine, KeyRange};
 use crate::plan::{Access, Entries, TablePlan};
 use crate::sql::bound::KeyRef;
 
 /// One page of keys.
-const EFFORT: Effort = Effort {
+pub const TO_SHOW: Effort = Effort {
     rows_max: 1024,
     ranges_max: 64,
+};
+
+/// A few keys, where a statement waits for it.
+pub const TO_RUN: Effort = Effort {
+    rows_max: 128,
+    ranges_max: 8,
 };
 
 /// About how many rows the plan's access reads; `None` when nobody knows.
 ///
 /// # Errors
 /// Those of the engine.
-pub(super) async fn rows(
+pub async fn rows(
     engine: &Arc<dyn Engine>,
     view: Option<View>,
-    (table, plan): (&Table, &TablePlan),
+    (table, plan, effort): (&Table, &TablePlan, Effort),
 ) -> Result<Option<u64>> {
     let all = [KeyRange::all()];
     let (key, ranges) = match &plan.access {
@@ -38,13 +44,13 @@ pub(super) async fn rows(
         Access::Ends(ends) => return Ok(u64::try_from(ends.seeks.len()).ok()),
         Access::Merge(merge) => {
             let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
-            let rows = sample::merged(engine, &view, (table, merge), EFFORT);
+            let rows = sample::merged(engine, &view, (table, merge), effort);
             return Ok(Some(rows.await?));
         }
         Access::FullScan => (KeyRef::Primary, all.as_slice()),
     };
     let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
     let at = (sample::space_of(table, key), ranges);
-    let count = sample::count(engine, &view, (at, EFFORT)).await?;
+    let count = sample::count(engine, &view, (at, effort)).await?;
     Ok(Some(count.rows))
 }

@@ -1,0 +1,205 @@
+//! Subqueries: runs them and puts their answers into slots.
+//!
+//! One that reads nothing of the row around it is run once, before that query is planned; any other
+//! for each row, or for each set of values that it reads of rows: answers are remembered.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::budget::Budget;
+use super::nest::Nest;
+use super::query;
+use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use super::select;
+use crate::error::{Code, Error, Result};
+use crate::sql::bound::{Answer, Stage, Subquery};
+use crate::sql::context::{EvalContext, SlotValue};
+use crate::sql::eval::eval_exact;
+use crate::sql::expr::Row;
+use crate::sql::members::Members;
+use crate::types::value::GroupKey;
+use crate::types::{ColumnType, Value};
+
+/// Answers that are remembered; past it all are forgotten.
+const ANSWERS_MAX: usize = 4096;
+
+/// Answers of more bytes are not remembered.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// Fills the slots of the subqueries that read nothing of the row around them.
+///
+/// # Errors
+/// Those of the subqueries.
+pub async fn answer_once(
+    program: &select::Program,
+    nest: &Nest,
+    ctx: &mut EvalContext,
+) -> Result<()> {
+    for (subquery, inner) in program.subqueries() {
+        if subquery.captures.is_empty() {
+            let value = answer((subquery, inner), nest, ctx.nested()).await?;
+            ctx.fill(subquery.slot, value);
+        }
+    }
+    Ok(())
+}
+
+/// Answers the subqueries of a query row by row.
+pub struct Asker {
+    program: Arc<select::Program>,
+    nest: Nest,
+    /// By the position of the subquery and what it reads.
+    known: HashMap<(usize, Vec<GroupKey<'static>>), SlotValue>,
+}
+
+impl Asker {
+    /// For the subqueries of a program; `None` when none reads rows.
+    pub fn new(program: &Arc<select::Program>, nest: &Nest) -> Option<Asker> {
+        let mut subqueries = program.subqueries();
+        subqueries
+            .any(|(subquery, _)| !subquery.captures.is_empty())
+            .then(|| Asker {
+                program: Arc::clone(program),
+                nest: nest.clone(),
+                known: HashMap::new(),
+            })
+    }
+
+    /// Fills the slots that are needed at this stage for a row.
+    ///
+    /// # Errors
+    /// Those of the subqueries, but 1242: it is met when the value is asked for.
+    pub async fn answer(
+        &mut self,
+        stage: Stage,
+        row: &(dyn Row + Sync),
+        ctx: &mut EvalContext,
+    ) -> Result<()> {
+        let program = Arc::clone(&self.program);
+        for (position, (subquery, inner)) in program.subqueries().enumerate() {
+            if subquery.stage != stage || subquery.captures.is_empty() {
+                continue;
+            }
+            let mut key = Vec::with_capacity(subquery.captures.len());
+            for capture in &subquery.captures {
+                key.push(GroupKey(eval_exact(&capture.expr, row, ctx)?.into_owned()));
+            }
+            for (capture, value) in subquery.captures.iter().zip(&key) {
+                ctx.fill(capture.slot, SlotValue::Value(value.0.clone()));
+            }
+            if let Some(value) = self.known.get(&(position, key.clone())) {
+                ctx.fill(subquery.slot, value.clone());
+                continue;
+            }
+            let value = answer((subquery, inner), &self.nest, ctx.nested()).await?;
+            self.remember((position, key), &value);
+            ctx.fill(subquery.slot, value);
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, key: (usize, Vec<GroupKey<'static>>), value: &SlotValue) {
+        let bytes = match value {
+            SlotValue::Unset | SlotValue::Failed(_) => 0,
+            SlotValue::Value(value) => value.memory_bytes(),
+            SlotValue::Set(members) => members.bytes(),
+        };
+        if ANSWER_BYTES_MAX < bytes {
+            return;
+        }
+        if ANSWERS_MAX <= self.known.len() {
+            self.known.clear();
+        }
+        self.known.insert(key, value.clone());
+    }
+}
+
+/// Runs a subquery.
+fn answer<'a>(
+    (subquery, program): (&'a Subquery, &'a Arc<query::Program>),
+    nest: &'a Nest,
+    ctx: EvalContext,
+) -> BoxFuture<'a, Result<SlotValue>> {
+    Box::pin(async move {
+        let rows_max = match subquery.answer {
+            Answer::Value => Some(2),
+            Answer::Exists => Some(1),
+            Answer::Set => None,
+        };
+        let mut stream = query::open(program, nest.env(ctx, rows_max))?
+            .stream()
+            .await?;
+        let columns = program.columns();
+        let types = columns.iter().map(|column| column.ty.clone());
+        let budget = Budget::new("subquery", nest.memory_bytes_max);
+        let mut taker = Taker::new(subquery.answer, types.collect(), budget);
+        while stream.next_page(&mut taker).await? == PageEnd::More && !taker.is_done() {}
+        Ok(taker.finish())
+    })
+}
+
+/// Takes the rows of a subquery.
+struct Taker {
+    answer: Answer,
+    rows_count: u64,
+    value: Value<'static>,
+    members: Members,
+    budget: Budget,
+}
+
+impl Taker {
+    fn new(answer: Answer, types: Vec<ColumnType>, budget: Budget) -> Taker {
+        Taker {
+            answer,
+            rows_count: 0,
+            value: Value::Null,
+            members: Members::new(types),
+            budget,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self.answer {
+            Answer::Value => 1 < self.rows_count,
+            Answer::Exists => 0 < self.rows_count,
+            Answer::Set => false,
+        }
+    }
+
+    fn finish(self) -> SlotValue {
+        match self.answer {
+            Answer::Value if 1 < self.rows_count => SlotValue::Failed(Error::new(
+                Code::SubqueryRows,
+                "Subquery returns more than 1 row",
+            )),
+            Answer::Value => SlotValue::Value(self.value),
+            Answer::Exists => SlotValue::Value(Value::Int(i64::from(0 < self.rows_count))),
+            Answer::Set => SlotValue::Set(Arc::new(self.members)),
+        }
+    }
+}
+
+impl RowSink for Taker {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        self.rows_count += 1;
+        match self.answer {
+            Answer::Exists => {}
+            Answer::Value => {
+                if let (1, Some(value)) = (self.rows_count, values.first()) {
+                    self.value = value.clone().into_owned();
+                }
+            }
+            Answer::Set => {
+                let before = self.members.bytes();
+                let row = values.iter().map(|value| value.clone().into_owned());
+                self.members.push(row.collect());
+                self.budget.take(self.members.bytes() - before)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_done()
+    }
+}

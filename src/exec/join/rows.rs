@@ -1,0 +1,289 @@
+//! The steps of a join, one after the other: each takes a batch of the rows so far and adds the rows
+//! of its unit.
+
+use std::sync::Arc;
+
+use super::facts;
+use super::hash::HashTable;
+use super::lookup;
+use super::shape::{Batch, JoinedRow, Row, Shape};
+use super::unit::{UnitReader, keep};
+use crate::error::{Error, Result};
+use crate::exec::nest::Nest;
+use crate::exec::pace::Pace;
+use crate::exec::rows::BoxFuture;
+use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted};
+use crate::sql::context::EvalContext;
+use crate::sql::eval::eval_condition;
+use crate::sql::expr::Expr;
+
+/// Rows that a step hands on at once; what a batch leads to beyond them waits.
+const BATCH_ROWS: usize = 1024;
+
+/// The rows of a join.
+pub struct JoinRows {
+    shape: Arc<Shape>,
+    nest: Nest,
+    ctx: EvalContext,
+    steps: Vec<Running>,
+    rows_read: u64,
+}
+
+/// What everything that runs within a join looks at.
+pub(super) struct Frame<'a> {
+    pub(super) shape: &'a Arc<Shape>,
+    pub(super) nest: &'a Nest,
+    pub(super) ctx: &'a EvalContext,
+    pub(super) wanted: Wanted<'a>,
+}
+
+impl<'a> Frame<'a> {
+    /// What its tables are planned with.
+    pub(super) fn setting(&self) -> Setting<'a> {
+        Setting {
+            joined: &self.shape.joined,
+            used_columns: &self.shape.used_columns,
+            ctx: self.ctx,
+            policy: &self.nest.policy,
+            wanted: self.wanted,
+        }
+    }
+}
+
+/// A step that runs.
+struct Running {
+    step: Step,
+    state: State,
+    /// Rows of the steps before it that are not joined yet.
+    waiting: std::vec::IntoIter<Row>,
+}
+
+enum State {
+    /// Nothing was read.
+    New,
+    Scan(Box<UnitReader>),
+    Lookup,
+    Hash(HashTable),
+}
+
+impl JoinRows {
+    /// The rows of a planned join. `wanted` is what it was planned with.
+    ///
+    /// # Errors
+    /// Those of the first unit.
+    pub async fn open(
+        shape: &Arc<Shape>,
+        (plan, wanted): (JoinPlan, Wanted<'_>),
+        (nest, ctx): (&Nest, EvalContext),
+    ) -> Result<JoinRows> {
+        let mut rows = JoinRows {
+            shape: Arc::clone(shape),
+            nest: nest.clone(),
+            ctx,
+            steps: plan.steps.into_iter().map(Running::new).collect(),
+            rows_read: 0,
+        };
+        rows.begin(wanted).await?;
+        Ok(rows)
+    }
+
+    /// The rows of a join within a join.
+    pub(super) async fn of_pool(pool: &Pool, frame: &Frame<'_>) -> Result<JoinRows> {
+        if !pool.late.is_empty() {
+            return Err(Error::unsupported(
+                "a subquery in ON within an outer join that refers to the joined tables",
+            ));
+        }
+        let wanted = Wanted::default();
+        let policy = &frame.nest.policy;
+        let plan = Box::pin(facts::plan_pool(
+            pool,
+            (frame.shape, wanted),
+            (frame.nest, frame.ctx, policy),
+        ));
+        let plan = plan.await?;
+        open_within(frame, plan).await
+    }
+
+    /// Opens what the first step reads.
+    async fn begin(&mut self, wanted: Wanted<'_>) -> Result<()> {
+        let Some(first) = self.steps.first_mut() else {
+            return Err(Error::internal("a join without steps"));
+        };
+        let Method::Scan { filter } = &first.step.method else {
+            return Err(Error::internal("a join that begins with a lookup"));
+        };
+        let frame = Frame {
+            shape: &self.shape,
+            nest: &self.nest,
+            ctx: &self.ctx,
+            wanted,
+        };
+        let reader = UnitReader::open(&first.step.unit, filter.as_ref(), &frame).await?;
+        first.state = State::Scan(Box::new(reader));
+        Ok(())
+    }
+
+    /// The next rows; `None` after the last. There may be none and more later.
+    ///
+    /// # Errors
+    /// Those of evaluation and of the engine; 1038 when what a step keeps does not fit.
+    pub async fn next(&mut self) -> Result<Option<Batch>> {
+        match self.steps.len().checked_sub(1) {
+            Some(last) => self.of_step(last).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Rows fetched from the engine so far.
+    pub fn rows_read(&self) -> u64 {
+        let scanned = self.steps.iter().map(|running| match &running.state {
+            State::Scan(reader) => reader.rows_read,
+            State::New | State::Lookup | State::Hash(_) => 0,
+        });
+        self.rows_read + scanned.sum::<u64>()
+    }
+
+    /// The next rows of a step.
+    fn of_step(&mut self, step_idx: usize) -> BoxFuture<'_, Result<Option<Batch>>> {
+        Box::pin(async move {
+            let Some(before) = step_idx.checked_sub(1) else {
+                return self.scanned().await;
+            };
+            let has_waiting = self
+                .steps
+                .get(step_idx)
+                .is_some_and(|running| 0 < running.waiting.len());
+            if !has_waiting {
+                let Some(batch) = self.of_step(before).await? else {
+                    return Ok(None);
+                };
+                if let Some(running) = self.steps.get_mut(step_idx) {
+                    running.waiting = batch.into_iter();
+                }
+            }
+            self.joined(step_idx).await.map(Some)
+        })
+    }
+
+    async fn scanned(&mut self) -> Result<Option<Batch>> {
+        let Some(first) = self.steps.first_mut() else {
+            return Ok(None);
+        };
+        let State::Scan(reader) = &mut first.state else {
+            return Err(Error::internal("a join that was not begun"));
+        };
+        let frame = Frame {
+            shape: &self.shape,
+            nest: &self.nest,
+            ctx: &self.ctx,
+            wanted: Wanted::default(),
+        };
+        reader.next(&frame).await
+    }
+
+    /// Joins rows that wait at a step.
+    async fn joined(&mut self, step_idx: usize) -> Result<Batch> {
+        let Some(running) = self.steps.get_mut(step_idx) else {
+            return Err(Error::internal("a step that is not there"));
+        };
+        let frame = Frame {
+            shape: &self.shape,
+            nest: &self.nest,
+            ctx: &self.ctx,
+            wanted: Wanted::default(),
+        };
+        let mut batch = match &running.step.method {
+            Method::Scan { .. } => return Err(Error::internal("a second scan in a join")),
+            Method::Lookup(lookup) => {
+                running.state = State::Lookup;
+                let rows: Batch = running.waiting.by_ref().take(BATCH_ROWS).collect();
+                let found = lookup::lookup((&running.step, lookup), rows, &frame).await?;
+                self.rows_read += found.rows_read;
+                found.batch
+            }
+            Method::Hash { filter, keys } => {
+                if matches!(running.state, State::New) {
+                    let opened = UnitReader::open(&running.step.unit, filter.as_ref(), &frame);
+                    let (table, rows_read) = HashTable::build(opened.await?, keys, &frame).await?;
+                    self.rows_read += rows_read;
+                    running.state = State::Hash(table);
+                }
+                let State::Hash(table) = &running.state else {
+                    return Err(Error::internal("a hash join without a table"));
+                };
+                let mut batch = Vec::new();
+                let mut pace = Pace::default();
+                for row in running.waiting.by_ref() {
+                    pace.keep().await;
+                    table.probe((&running.step, keys), row, (&frame, &mut batch))?;
+                    if BATCH_ROWS <= batch.len() {
+                        break;
+                    }
+                }
+                batch
+            }
+        };
+        if let Some(filter) = &running.step.filter {
+            keep(&mut batch, filter, (&self.shape, &self.ctx))?;
+        }
+        Ok(batch)
+    }
+}
+
+/// The boxed future of a join within a join: as an unnamed one its type would contain itself.
+fn open_within<'a>(frame: &'a Frame<'_>, plan: JoinPlan) -> BoxFuture<'a, Result<JoinRows>> {
+    let ctx = frame.ctx.nested();
+    Box::pin(async move {
+        JoinRows::open(frame.shape, (plan, Wanted::default()), (frame.nest, ctx)).await
+    })
+}
+
+impl Running {
+    fn new(step: Step) -> Running {
+        Running {
+            step,
+            state: State::New,
+            waiting: Vec::new().into_iter(),
+        }
+    }
+}
+
+/// Adds to `batch` the matches of a row among candidates, which it is joined with; or the row without
+/// a match, where such rows are kept.
+pub(super) fn add_matches<'r>(
+    step: &Step,
+    (row, candidates): (Row, impl Iterator<Item = &'r Row>),
+    (frame, batch): (&Frame<'_>, &mut Batch),
+) -> Result<()> {
+    let mut is_matched = false;
+    for (idx, candidate) in candidates.enumerate() {
+        frame.nest.cancel.check_row(idx)?;
+        let joined = overlay(&row, candidate);
+        if meets(step.conditions.as_ref(), &joined, frame)? {
+            is_matched = true;
+            batch.push(joined);
+        }
+    }
+    if step.is_outer && !is_matched {
+        batch.push(row);
+    }
+    Ok(())
+}
+
+fn meets(condition: Option<&Expr>, row: &Row, frame: &Frame<'_>) -> Result<bool> {
+    match condition {
+        Some(condition) => {
+            let row = JoinedRow::new(frame.shape, row);
+            Ok(eval_condition(condition, &row, frame.ctx)? == Some(true))
+        }
+        None => Ok(true),
+    }
+}
+
+/// The pieces of both rows.
+fn overlay(row: &Row, more: &Row) -> Row {
+    let pairs = row.iter().zip(more);
+    let pieces = pairs.map(|(own, other)| own.as_ref().or(other.as_ref()).cloned());
+    pieces.collect()
+}

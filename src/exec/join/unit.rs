@@ -1,0 +1,249 @@
+//! The rows of one unit of a join: of a table, of a query, or of a join within the join.
+
+use std::sync::Arc;
+
+use super::rows::{Frame, JoinRows};
+use super::shape::{Batch, JoinedRow, Kind, Shape};
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::exec::merge::Means;
+use crate::exec::query::{self, QueryStream};
+use crate::exec::read::Reader;
+use crate::exec::row::{Layout, StoredRow};
+use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::plan::TablePlan;
+use crate::plan::join::{self, UnitRows};
+use crate::sql::context::EvalContext;
+use crate::sql::eval::eval_condition;
+use crate::sql::expr::Expr;
+use crate::types::Value;
+
+/// A unit that is being read.
+pub(super) struct UnitReader {
+    source: Source,
+    /// What its rows must meet, over the row of the join; where the source does not see to it.
+    filter: Option<Expr>,
+    /// Rows fetched from the engine by what is done.
+    pub(super) rows_read: u64,
+}
+
+enum Source {
+    Table(Box<TableRows>),
+    Query(usize, QueryStream),
+    Ready(Batch),
+    Join(Box<JoinRows>),
+    Done,
+}
+
+/// The rows of a table along a path.
+pub(super) struct TableRows {
+    source_idx: usize,
+    reader: Reader,
+    residual: Option<Expr>,
+}
+
+impl UnitReader {
+    /// Begins to read a unit; `filter` is over the row of the join and reads nothing but it.
+    pub(super) async fn open(
+        rows: &UnitRows,
+        filter: Option<&Expr>,
+        frame: &Frame<'_>,
+    ) -> Result<UnitReader> {
+        let shape = frame.shape;
+        let mut filter = filter.cloned();
+        let source = match rows {
+            UnitRows::Join(pool) => {
+                let inside = JoinRows::of_pool(pool, frame).await?;
+                Source::Join(Box::new(inside))
+            }
+            UnitRows::Source(idx) => match shape.kinds.get(*idx) {
+                Some(Kind::Table(..)) => {
+                    let setting = frame.setting();
+                    let condition = (filter.as_ref(), frame.ctx);
+                    let plan = join::table_plan(&setting, *idx, condition, false)?;
+                    filter = None;
+                    Source::Table(Box::new(TableRows::open(*idx, plan, frame)?))
+                }
+                Some(Kind::Query(program)) => {
+                    let env = frame.nest.env(frame.ctx.nested(), None);
+                    let stream = query::open(program, env)?.stream().await?;
+                    Source::Query(*idx, stream)
+                }
+                Some(Kind::Round(number)) => Source::Ready(round(*number, *idx, frame)?),
+                None => return Err(Error::internal("a unit that is no source")),
+            },
+        };
+        Ok(UnitReader {
+            source,
+            filter,
+            rows_read: 0,
+        })
+    }
+
+    /// The next rows; `None` when there are no more. There may be none and more later.
+    pub(super) async fn next(&mut self, frame: &Frame<'_>) -> Result<Option<Batch>> {
+        frame.nest.cancel.check()?;
+        let batch = match &mut self.source {
+            Source::Table(table) => {
+                let batch = table.next(frame).await?;
+                self.rows_read = table.reader.rows_read();
+                batch
+            }
+            Source::Query(idx, stream) => {
+                let mut taker = Taker {
+                    shape: frame.shape,
+                    source_idx: *idx,
+                    batch: Vec::new(),
+                };
+                let end = stream.next_page(&mut taker).await?;
+                self.rows_read = stream.rows_read();
+                let batch = taker.batch;
+                if end != PageEnd::More {
+                    self.source = Source::Done;
+                }
+                Some(batch)
+            }
+            Source::Ready(rows) => {
+                let rows = std::mem::take(rows);
+                self.source = Source::Done;
+                Some(rows)
+            }
+            Source::Join(inside) => {
+                let batch = inside.next().await?;
+                self.rows_read = inside.rows_read();
+                batch
+            }
+            Source::Done => None,
+        };
+        let Some(mut batch) = batch else {
+            return Ok(None);
+        };
+        if let Some(filter) = &self.filter {
+            keep(&mut batch, filter, (frame.shape, frame.ctx))?;
+        }
+        Ok(Some(batch))
+    }
+}
+
+/// Keeps the rows that meet a condition.
+pub(super) fn keep(
+    batch: &mut Batch,
+    filter: &Expr,
+    (shape, ctx): (&Shape, &EvalContext),
+) -> Result<()> {
+    let mut failed = None;
+    batch.retain(
+        |row| match eval_condition(filter, &JoinedRow::new(shape, row), ctx) {
+            Ok(truth) => truth == Some(true),
+            Err(error) => {
+                failed.get_or_insert(error);
+                false
+            }
+        },
+    );
+    failed.map_or(Ok(()), Err)
+}
+
+/// The rows of the last round of a recursive query.
+fn round(number: usize, source_idx: usize, frame: &Frame<'_>) -> Result<Batch> {
+    let Some(rows) = frame.nest.round(number) else {
+        return Err(Error::internal("a recursive query without a round"));
+    };
+    let rows = rows.iter().map(|values| {
+        let mut row = frame.shape.empty_row();
+        let piece = frame.shape.piece_of_values(source_idx, values);
+        if let Some(place) = row.get_mut(source_idx) {
+            *place = Some(piece);
+        }
+        row
+    });
+    Ok(rows.collect())
+}
+
+impl TableRows {
+    /// The rows along the path of a plan, which is over the table's own columns.
+    pub(super) fn open(
+        source_idx: usize,
+        mut plan: TablePlan,
+        frame: &Frame<'_>,
+    ) -> Result<TableRows> {
+        let (table, _) = table_of(frame.shape, source_idx)?;
+        let nest = frame.nest;
+        nest.uses.note(table, &plan, frame.ctx.now);
+        let means = Means {
+            memory_bytes_max: nest.memory_bytes_max,
+            spill_dir: nest.spill_dir.clone(),
+            cancel: &nest.cancel,
+        };
+        let reader = Reader::new(nest.view.clone(), table, &mut plan, &means)?;
+        Ok(TableRows {
+            source_idx,
+            reader,
+            residual: plan.residual,
+        })
+    }
+
+    /// Rows fetched from the engine so far.
+    pub(super) fn rows_read(&self) -> u64 {
+        self.reader.rows_read()
+    }
+
+    /// The next rows; `None` when there are no more.
+    pub(super) async fn next(&mut self, frame: &Frame<'_>) -> Result<Option<Batch>> {
+        if !self.reader.advance().await? {
+            return Ok(None);
+        }
+        let (table, layout) = table_of(frame.shape, self.source_idx)?;
+        let layout = self.reader.layout().unwrap_or(layout);
+        let read = self.reader.batch();
+        let mut batch = Vec::with_capacity(read.len());
+        for row_idx in 0..read.len() {
+            frame.nest.cancel.check_row(row_idx)?;
+            let Some((key, value)) = read.get(row_idx) else {
+                break;
+            };
+            let stored = StoredRow::parse(table, layout, key, value)?;
+            if let Some(residual) = &self.residual
+                && eval_condition(residual, &stored, frame.ctx)? != Some(true)
+            {
+                continue;
+            }
+            let mut row = frame.shape.empty_row();
+            let piece = frame.shape.piece_of_stored(self.source_idx, &stored)?;
+            if let Some(place) = row.get_mut(self.source_idx) {
+                *place = Some(piece);
+            }
+            batch.push(row);
+        }
+        Ok(Some(batch))
+    }
+}
+
+/// The table of a source and where its columns are stored.
+pub(super) fn table_of(shape: &Shape, source_idx: usize) -> Result<(&Arc<Table>, &Layout)> {
+    match shape.kinds.get(source_idx) {
+        Some(Kind::Table(table, layout)) => Ok((table, layout)),
+        Some(Kind::Query(_) | Kind::Round(_)) | None => {
+            Err(Error::internal("a source that is no table"))
+        }
+    }
+}
+
+/// Takes the rows of a query as rows of the join.
+struct Taker<'a> {
+    shape: &'a Shape,
+    source_idx: usize,
+    batch: Batch,
+}
+
+impl RowSink for Taker<'_> {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let mut row = self.shape.empty_row();
+        let piece = self.shape.piece_of_values(self.source_idx, values);
+        if let Some(place) = row.get_mut(self.source_idx) {
+            *place = Some(piece);
+        }
+        self.batch.push(row);
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Recursive common table expressions: round after round, until one finds nothing new.
+//!
+//! Source: MySQL manual, "Recursive Common Table Expressions".
+
+use std::sync::Arc;
+
+use super::{Program, QueryStream, RecursiveProgram, open};
+use crate::error::{Code, Error, Result};
+use crate::exec::budget::Budget;
+use crate::exec::group::Seen;
+use crate::exec::nest::Nest;
+use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use crate::exec::select::Env;
+use crate::exec::tuple;
+use crate::sql::context::EvalContext;
+use crate::sql::eval::fit;
+use crate::sql::expr::VariableScope;
+use crate::types::{ColumnType, Value};
+
+/// Rounds when `cte_max_recursion_depth` cannot be read.
+const ROUNDS_MAX: u64 = 1000;
+
+/// A running recursive query.
+pub struct RecursiveStream {
+    program: Arc<RecursiveProgram>,
+    nest: Nest,
+    ctx: EvalContext,
+    types: Vec<ColumnType>,
+    /// The round that runs.
+    current: QueryStream,
+    rounds_done: u64,
+    rounds_max: u64,
+    /// What it has found so far: the next round reads it.
+    found: Vec<Vec<Value<'static>>>,
+    found_bytes: Budget,
+    seen: Option<Seen>,
+    rows_read: u64,
+}
+
+/// Takes the rows of a page that are new, and hands them on.
+struct Taker<'a> {
+    types: &'a [ColumnType],
+    ctx: &'a EvalContext,
+    seen: Option<&'a mut Seen>,
+    found: &'a mut Vec<Vec<Value<'static>>>,
+    found_bytes: &'a mut Budget,
+    sink: &'a mut (dyn RowSink + Send),
+}
+
+impl RowSink for Taker<'_> {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let mut row = Vec::with_capacity(values.len());
+        for (value, ty) in values.iter().zip(self.types) {
+            row.push(fit::fit(value.clone(), ty, self.ctx)?.into_owned());
+        }
+        if let Some(seen) = &mut self.seen {
+            let mut bytes = Vec::new();
+            tuple::encode(&mut bytes, row.iter().zip(self.types))?;
+            if !seen.is_new(&bytes)? {
+                return Ok(());
+            }
+        }
+        self.found_bytes
+            .take(row.iter().map(Value::memory_bytes).sum())?;
+        self.sink.row(&row)?;
+        self.found.push(row);
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.sink.is_full()
+    }
+}
+
+impl RecursiveStream {
+    pub(super) async fn open(program: Arc<RecursiveProgram>, env: Env) -> Result<RecursiveStream> {
+        let (nest, ctx, _) = Nest::of(env);
+        let depth = ctx
+            .facts
+            .system_variable(VariableScope::Any, "cte_max_recursion_depth");
+        let rounds_max = match depth {
+            Ok(Value::UInt(rounds)) => rounds,
+            Ok(_) | Err(_) => ROUNDS_MAX,
+        };
+        let current = side(&program.first, &nest, &ctx).await?;
+        let columns = program.query.columns.iter();
+        Ok(RecursiveStream {
+            types: columns.map(|column| column.ty.clone()).collect(),
+            current,
+            rounds_done: 0,
+            rounds_max,
+            found: Vec::new(),
+            found_bytes: budget(&nest),
+            seen: (!program.query.all).then(|| Seen::new(budget(&nest))),
+            rows_read: 0,
+            program,
+            nest,
+            ctx,
+        })
+    }
+
+    async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
+        self.nest.cancel.check()?;
+        let mut taker = Taker {
+            types: &self.types,
+            ctx: &self.ctx,
+            seen: self.seen.as_mut(),
+            found: &mut self.found,
+            found_bytes: &mut self.found_bytes,
+            sink,
+        };
+        if self.current.next_page(&mut taker).await? == PageEnd::More {
+            return Ok(PageEnd::More);
+        }
+        self.rows_read += self.current.rows_read();
+        let found = std::mem::take(&mut self.found);
+        if found.is_empty() {
+            let warnings_count = self.ctx.warnings.count();
+            return Ok(PageEnd::Last { warnings_count });
+        }
+        self.rounds_done += 1;
+        if self.rounds_max < self.rounds_done {
+            return Err(too_deep(self.rounds_done));
+        }
+        self.found_bytes = budget(&self.nest);
+        let number = self.program.query.number;
+        self.nest.rounds.retain(|(other, _)| *other != number);
+        self.nest.rounds.push((number, Arc::new(found)));
+        self.current = side(&self.program.next, &self.nest, &self.ctx).await?;
+        Ok(PageEnd::More)
+    }
+
+    /// Rows fetched from the engine by the rounds that are done.
+    pub(super) fn rows_read(&self) -> u64 {
+        self.rows_read
+    }
+}
+
+fn budget(nest: &Nest) -> Budget {
+    Budget::new("recursive query", nest.memory_bytes_max)
+}
+
+async fn side(program: &Arc<Program>, nest: &Nest, ctx: &EvalContext) -> Result<QueryStream> {
+    open(program, nest.env(ctx.nested(), None))?.stream().await
+}
+
+fn too_deep(rounds: u64) -> Error {
+    let text = format!(
+        "Recursive query aborted after {rounds} iterations. Try increasing \
+         @@cte_max_recursion_depth to a larger value."
+    );
+    Error::new(Code::RecursionTooDeep, text)
+}
+
+impl RowStream for RecursiveStream {
+    fn next_page<'a>(
+        &'a mut self,
+        sink: &'a mut (dyn RowSink + Send),
+    ) -> BoxFuture<'a, Result<PageEnd>> {
+        Box::pin(self.page(sink))
+    }
+}

@@ -1,0 +1,102 @@
+//! The start of a SELECT with joins or subqueries.
+//!
+//! All parts of the statement read one state. Subqueries that read nothing of the row around them are
+//! answered first: the plan then sees their answers as constants.
+
+use std::sync::Arc;
+
+use super::joined::Feed;
+use super::stream::SelectStream;
+use super::{Env, Program, RowLimits, open_flat, row_limits};
+use crate::error::Result;
+use crate::exec::ask::{self, Asker};
+use crate::exec::join::{self, JoinRows, Planned, Shape};
+use crate::exec::nest::Nest;
+use crate::plan::join::Wanted;
+use crate::sql::bound::{From, JoinTree, Joined, Relation, Select, Source};
+use crate::sql::context::EvalContext;
+
+/// A SELECT with joins or subqueries that was not begun yet.
+pub struct Deep {
+    pub(super) program: Arc<Program>,
+    pub(super) env: Env,
+}
+
+/// What joined rows look like; `None` where the rows are those of one table, and no subquery asks
+/// about each of them.
+pub(super) fn shape(select: &Select, used_columns: &[usize]) -> Option<Arc<Shape>> {
+    let mut subqueries = select.subqueries.iter();
+    let mut joined = match &select.from {
+        From::Joined(joined) => joined.as_ref().clone(),
+        From::Table(table) if subqueries.any(|one| !one.captures.is_empty()) => Joined {
+            sources: vec![Source {
+                relation: Relation::Table(Arc::clone(table)),
+                alias: select.alias.clone(),
+                hints: select.hints.clone(),
+                first_column: 0,
+            }],
+            tree: JoinTree::Source(0),
+            keeps_order: false,
+        },
+        From::Nothing | From::Table(_) => return None,
+    };
+    for source in &mut joined.sources {
+        source.hints.allow_filtering |= select.hints.allow_filtering;
+    }
+    Some(Arc::new(Shape::new(joined, used_columns)))
+}
+
+/// What a SELECT asks of the order and number of the rows that are read, as far as its access paths
+/// can see to it.
+pub(super) fn wanted(select: &Select, limits: RowLimits) -> Wanted<'_> {
+    let takes_all = select.aggregation.is_some() || select.distinct || select.having.is_some();
+    if takes_all {
+        return Wanted::default();
+    }
+    Wanted {
+        order_by: &select.order_by,
+        limit: limits.limit,
+        offset: limits.offset,
+    }
+}
+
+impl Deep {
+    pub(super) async fn stream(self: Box<Deep>) -> Result<Box<SelectStream>> {
+        let Deep { program, env } = *self;
+        let (nest, mut ctx, select_limit) = Nest::of(env);
+        ask::answer_once(&program, &nest, &mut ctx).await?;
+        let Some(shape) = &program.shape else {
+            let env = nest.env(ctx, select_limit);
+            return open_flat(program, env)?.stream().await;
+        };
+        let select = &program.select;
+        let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &ctx)?;
+        limits.limit = limits.limit.or(select_limit);
+        let wanted = wanted(select, limits);
+        let Planned { plan, .. } = plan(&program, shape, (&nest, &ctx, wanted)).await?;
+        let (late, ordered) = (plan.late.clone(), plan.ordered);
+        let rows = JoinRows::open(shape, (plan, wanted), (&nest, ctx.nested())).await?;
+        let asker = Asker::new(&program, &nest).map(Box::new);
+        let feed = Box::new(Feed {
+            shape: Arc::clone(shape),
+            rows,
+            waiting: Vec::new().into_iter(),
+        });
+        let env = nest.env(ctx, select_limit);
+        let feed = (feed, late, ordered);
+        let stream = SelectStream::joined(Arc::clone(&program), env, feed, (asker, limits));
+        Ok(Box::new(stream))
+    }
+}
+
+/// The plan of the join of a SELECT whose subqueries are answered as far as they can be.
+///
+/// # Errors
+/// Refusals of dialect §2 and §3; those of the engine.
+pub(super) async fn plan(
+    program: &Program,
+    shape: &Shape,
+    (nest, ctx, wanted): (&Nest, &EvalContext, Wanted<'_>),
+) -> Result<Planned> {
+    join::planned(shape, (program.select.filter.as_ref(), wanted), (nest, ctx)).await
+}

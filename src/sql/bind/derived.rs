@@ -1,0 +1,189 @@
+//! Queries in `FROM`: derived tables and common table expressions.
+//!
+//! A query that only filters and computes becomes part of the query around it, so that conditions
+//! from outside reach the keys of its tables; any other is run on its own.
+
+use std::sync::Arc;
+
+use super::cte::{self, CteScope};
+use super::from::Side;
+use super::scope::{AggregateRule, Clause, Scope};
+use super::source::{QueryColumn, Source};
+use super::{Names, query};
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{self, QueryBody};
+use crate::sql::bound::{self, JoinTree, Relation};
+use crate::sql::eval::fold;
+use crate::sql::expr::{Expr, ExprKind};
+use crate::types::ResultColumn;
+
+impl Scope<'_> {
+    /// A common table expression by its name.
+    pub(super) fn cte(
+        &mut self,
+        cte: &CteScope<'_>,
+        alias: Option<&str>,
+        is_optional: bool,
+    ) -> Result<Side> {
+        let alias = alias.unwrap_or(&cte.cte.name);
+        if let Some(round) = cte.round() {
+            let columns = cte.columns().to_vec();
+            return Ok(self.opaque(Relation::Round(round), alias, columns));
+        }
+        if let Some(recursive) = cte::recursive(cte, &self.names)? {
+            self.parameters_count = self.parameters_count.max(recursive.parameters_count);
+            let columns = recursive.columns.clone();
+            let query = bound::Query::Recursive(Box::new(recursive));
+            return Ok(self.opaque(Relation::Query(Arc::new(query)), alias, columns));
+        }
+        let named = (alias, cte.cte.columns.as_slice());
+        self.derived(&cte.cte.select, named, (cte.outer, is_optional))
+    }
+
+    /// A query in `FROM`.
+    pub(super) fn derived(
+        &mut self,
+        select: &ast::Select,
+        (alias, names): (&str, &[String]),
+        (ctes, is_optional): (Option<&CteScope<'_>>, bool),
+    ) -> Result<Side> {
+        let outside = Names { ctes, ..self.names };
+        if let Some(merged) = self.merged(select, (alias, names), (&outside, is_optional))? {
+            return Ok(merged);
+        }
+        let query = query::query(select, &outside, None)?;
+        self.parameters_count = self.parameters_count.max(query.parameters_count());
+        let columns: Vec<ResultColumn> = query.columns().into_iter().cloned().collect();
+        let columns = query::renamed(columns, names)?;
+        check_columns(&columns)?;
+        Ok(self.opaque(Relation::Query(Arc::new(query)), alias, columns))
+    }
+
+    /// A source whose columns are all that is known of it.
+    fn opaque(&mut self, relation: Relation, alias: &str, columns: Vec<ResultColumn>) -> Side {
+        let first = self.from.columns_count;
+        let columns = columns.into_iter().enumerate();
+        let columns = columns.map(|(idx, column)| QueryColumn {
+            expr: Expr {
+                kind: ExprKind::Column(first + idx),
+                ty: column.ty.clone(),
+                nullable: column.nullable,
+            },
+            column: ResultColumn {
+                table: alias.to_owned(),
+                ..column
+            },
+        });
+        let source = Source::query(alias, columns.collect());
+        self.side(
+            source,
+            (relation, alias.to_owned(), bound::Hints::default()),
+        )
+    }
+
+    /// A query that becomes part of this one; `None` when it cannot.
+    fn merged(
+        &mut self,
+        select: &ast::Select,
+        (alias, renamed): (&str, &[String]),
+        (names, is_optional): (&Names<'_>, bool),
+    ) -> Result<Option<Side>> {
+        let Some(block) = plain_block(select) else {
+            return Ok(None);
+        };
+        let mut inner = Scope::new(*names, None, Clause::Where);
+        inner.from.columns_count = self.from.columns_count;
+        inner.from.first_relation = self.from.first_relation + self.from.relations.len();
+        // What cannot be bound so is told when it is bound on its own.
+        let Ok(Some(tree)) = inner.bind_from(&block.from) else {
+            return Ok(None);
+        };
+        inner.clause = Clause::Where;
+        let filter = block.filter.as_ref().map(|filter| inner.value(filter));
+        inner.clause = Clause::FieldList;
+        inner.aggregate_rule = AggregateRule::Allowed;
+        let (Ok(filter), Ok(outputs)) = (filter.transpose(), inner.outputs(&block.items)) else {
+            return Ok(None);
+        };
+        let is_plain = |expr: &Expr| matches!(expr.kind, ExprKind::Column(_));
+        let fits = inner.aggregates.is_empty()
+            && inner.subqueries.is_empty()
+            && !outputs.iter().any(|output| is_volatile(&output.expr))
+            && (!is_optional || outputs.iter().all(|output| is_plain(&output.expr)));
+        if !fits {
+            return Ok(None);
+        }
+        let (exprs, columns): (Vec<_>, Vec<_>) = outputs
+            .into_iter()
+            .map(|output| (output.expr, output.column))
+            .unzip();
+        let columns = query::renamed(columns, renamed)?;
+        check_columns(&columns)?;
+        let columns = exprs.into_iter().zip(columns);
+        let columns = columns.map(|(expr, column)| QueryColumn {
+            expr,
+            column: ResultColumn {
+                table: alias.to_owned(),
+                ..column
+            },
+        });
+        let source = Source::query(alias, columns.collect());
+        self.parameters_count = self.parameters_count.max(inner.parameters_count);
+        self.from.columns_count = inner.from.columns_count;
+        self.from.relations.append(&mut inner.from.relations);
+        self.from.sources.push(source);
+        let tree = match filter {
+            Some(filter) => JoinTree::Inner {
+                members: vec![tree],
+                conditions: vec![filter],
+            },
+            None => tree,
+        };
+        let shown = self.from.shown(self.from.sources.len() - 1);
+        Ok(Some(Side { tree, shown }))
+    }
+}
+
+/// The block of a query that only reads, filters and computes.
+fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
+    let QueryBody::Block(block) = &select.body else {
+        return None;
+    };
+    let is_plain = select.ctes.is_empty()
+        && select.order_by.is_empty()
+        && select.limit.is_none()
+        && select.lock.is_none()
+        && !select.into
+        && !block.distinct
+        && !block.counts_rows
+        && block.hints.is_empty()
+        && !block.from.is_empty()
+        && block.group_by.is_empty()
+        && block.having.is_none()
+        && !block.window;
+    is_plain.then_some(block)
+}
+
+/// Whether computing it twice may give two values.
+fn is_volatile(expr: &Expr) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Call(function, _) => function.stability == fold::Stability::Row,
+        ExprKind::UserVariable(_) => true,
+        _ => false,
+    };
+    fold::each_child(expr, &mut |child| found |= is_volatile(child));
+    found
+}
+
+/// # Errors
+/// 1060: two columns of one name.
+fn check_columns(columns: &[ResultColumn]) -> Result<()> {
+    for (idx, column) in columns.iter().enumerate() {
+        let mut before = columns.iter().take(idx);
+        if before.any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
+            let text = format!("Duplicate column name '{}'", column.name);
+            return Err(Error::new(Code::DuplicateColumn, text));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! Queries: blocks, set operations, and the names that `WITH` gives.
+
+use super::cte::{self, CteScope};
+use super::scope::{Clause, Outer, Scope};
+use super::source::{QueryColumn, Source};
+use super::{Names, order, select};
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{
+    self, Block, Cte, QueryBody, SelectItem, SetOperator, TableFactor, TableRef,
+};
+use crate::sql::bound::{Query, SetQuery};
+use crate::sql::eval::typing;
+use crate::sql::expr::{Expr, ExprKind};
+use crate::types::ResultColumn;
+
+/// Binds a query; names that it does not know are looked up in `outer`.
+///
+/// # Errors
+/// Unknown names, wrong grouping, what is not offered yet.
+pub(super) fn query<'a>(
+    query: &ast::Select,
+    names: &Names<'a>,
+    outer: Option<&'a mut (dyn Outer + 'a)>,
+) -> Result<Query> {
+    if query.into {
+        return Err(Error::unsupported("SELECT INTO"));
+    }
+    cte::check_names(&query.ctes)?;
+    with_names((query, &query.ctes), names, outer)
+}
+
+/// Binds a query after the names of `ctes`.
+fn with_names<'a>(
+    (query, ctes): (&ast::Select, &[Cte]),
+    names: &Names<'a>,
+    mut outer: Option<&'a mut (dyn Outer + 'a)>,
+) -> Result<Query> {
+    let [first, more @ ..] = ctes else {
+        return body(query, names, outer);
+    };
+    let scope = CteScope::new(first, query.recursive, names.ctes);
+    let names = Names {
+        ctes: Some(&scope),
+        ..*names
+    };
+    with_names((query, more), &names, reborrow(&mut outer))
+}
+
+fn body<'a>(
+    query: &ast::Select,
+    names: &Names<'a>,
+    outer: Option<&'a mut (dyn Outer + 'a)>,
+) -> Result<Query> {
+    match &query.body {
+        QueryBody::Block(block) => block_of(query, block, (names, outer)),
+        QueryBody::Table(table) => {
+            let factor = TableFactor::Table {
+                name: table.clone(),
+                alias: None,
+                index_hints: Vec::new(),
+            };
+            let joins = Vec::new();
+            let from = TableRef { factor, joins };
+            block_of(
+                query,
+                &block(vec![SelectItem::Star], vec![from]),
+                (names, outer),
+            )
+        }
+        QueryBody::SetOperation {
+            operator,
+            all,
+            sides,
+        } => set_operation(query, (*operator, *all, sides), (names, outer)),
+        QueryBody::Values(rows) => values(query, rows, (names, outer)),
+    }
+}
+
+fn block_of(query: &ast::Select, block: &Block, around: Around<'_, '_>) -> Result<Query> {
+    let select = select::block(query, block, around)?;
+    Ok(Query::Select(Box::new(select)))
+}
+
+/// `SELECT items FROM from`.
+fn block(items: Vec<SelectItem>, from: Vec<TableRef>) -> Block {
+    Block {
+        hints: Vec::new(),
+        distinct: false,
+        counts_rows: false,
+        items,
+        from,
+        filter: None,
+        group_by: Vec::new(),
+        rollup: false,
+        having: None,
+        window: false,
+    }
+}
+
+/// Names, and the enclosing query.
+pub(super) type Around<'n, 'a> = (&'n Names<'a>, Option<&'a mut (dyn Outer + 'a)>);
+
+fn set_operation(
+    query: &ast::Select,
+    (operator, all, sides): (SetOperator, bool, &(ast::Select, ast::Select)),
+    (names, mut outer): Around<'_, '_>,
+) -> Result<Query> {
+    let left = self::query(&sides.0, names, reborrow(&mut outer))?;
+    let right = self::query(&sides.1, names, reborrow(&mut outer))?;
+    set_query(query, (operator, all, left, right), names)
+}
+
+fn reborrow<'s>(outer: &'s mut Option<&mut (dyn Outer + '_)>) -> Option<&'s mut (dyn Outer + 's)> {
+    match outer {
+        Some(outer) => Some(&mut **outer),
+        None => None,
+    }
+}
+
+fn set_query(
+    query: &ast::Select,
+    (operator, all, left, right): (SetOperator, bool, Query, Query),
+    names: &Names<'_>,
+) -> Result<Query> {
+    let columns = united_columns(&left, &right)?;
+    let mut scope = Scope::new(*names, None, Clause::OrderBy);
+    scope.parameters_count = left.parameters_count().max(right.parameters_count());
+    scope.from.columns_count = columns.len();
+    scope.from.sources.push(over(&columns));
+    scope.items = columns
+        .iter()
+        .enumerate()
+        .map(|(idx, column)| super::scope::Item {
+            expr: column_expr(idx, column),
+            name: column.name.clone(),
+        })
+        .collect();
+    let order_by = scope.order_by(&query.order_by)?;
+    let (limit, offset) = order::limits(query.limit.as_ref(), &mut scope)?;
+    Ok(Query::Set(Box::new(SetQuery {
+        operator,
+        all,
+        sides: (left, right),
+        columns,
+        order_by,
+        limit,
+        offset,
+        parameters_count: scope.parameters_count,
+    })))
+}
+
+fn column_expr(idx: usize, column: &ResultColumn) -> Expr {
+    Expr {
+        kind: ExprKind::Column(idx),
+        ty: column.ty.clone(),
+        nullable: column.nullable,
+    }
+}
+
+/// The columns of a result as what names may mean.
+fn over(columns: &[ResultColumn]) -> Source {
+    let columns = columns.iter().enumerate();
+    let columns = columns.map(|(idx, column)| QueryColumn {
+        expr: column_expr(idx, column),
+        column: column.clone(),
+    });
+    Source::query("", columns.collect())
+}
+
+/// # Errors
+/// 1222.
+fn united_columns(left: &Query, right: &Query) -> Result<Vec<ResultColumn>> {
+    let (left, right) = (left.columns(), right.columns());
+    if left.len() != right.len() {
+        return Err(different_columns());
+    }
+    let pairs = left.into_iter().zip(right);
+    let columns = pairs.map(|(left, right)| ResultColumn {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: left.name.clone(),
+        org_name: String::new(),
+        ty: typing::common_type([&left.ty, &right.ty]),
+        nullable: left.nullable || right.nullable,
+        primary_key: false,
+        auto_increment: false,
+        display_chars: if left.ty == right.ty {
+            left.display_chars.max(right.display_chars)
+        } else {
+            0
+        },
+        decimals: left.decimals.zip(right.decimals).map(|(a, b)| a.max(b)),
+    });
+    Ok(columns.collect())
+}
+
+/// Error 1222.
+pub(super) fn different_columns() -> Error {
+    Error::new(
+        Code::SetColumnsCount,
+        "The used SELECT statements have a different number of columns",
+    )
+}
+
+/// Columns with the names of a list behind the query's name, if there is one.
+///
+/// # Errors
+/// 1353 for a list of another length.
+pub(super) fn renamed(
+    mut columns: Vec<ResultColumn>,
+    names: &[String],
+) -> Result<Vec<ResultColumn>> {
+    if !names.is_empty() && names.len() != columns.len() {
+        return Err(Error::new(
+            Code::ViewColumnCount,
+            "In definition of view, derived table or common table expression, SELECT list and \
+             column names list have different column counts",
+        ));
+    }
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name.clone_from(name);
+    }
+    Ok(columns)
+}
+
+/// `VALUES ROW(…), …`: the rows are united, half by half.
+fn values(
+    query: &ast::Select,
+    rows: &[Vec<ast::Expr>],
+    (names, mut outer): Around<'_, '_>,
+) -> Result<Query> {
+    let Some((left, right)) = halves(rows) else {
+        let row = rows.first().map_or(&[][..], Vec::as_slice);
+        let items = row.iter().enumerate().map(|(idx, expr)| SelectItem::Expr {
+            expr: expr.clone(),
+            alias: Some(format!("column_{idx}")),
+            text: String::new(),
+        });
+        return block_of(query, &block(items.collect(), Vec::new()), (names, outer));
+    };
+    let plain = ast::Select {
+        ctes: Vec::new(),
+        recursive: false,
+        body: QueryBody::Values(Vec::new()),
+        order_by: Vec::new(),
+        limit: None,
+        lock: None,
+        into: false,
+    };
+    let left = values(&plain, left, (names, reborrow(&mut outer)))?;
+    let right = values(&plain, right, (names, reborrow(&mut outer)))?;
+    set_query(query, (SetOperator::Union, true, left, right), names)
+}
+
+/// Both halves of more than one row.
+fn halves<T>(rows: &[T]) -> Option<(&[T], &[T])> {
+    (1 < rows.len()).then(|| rows.split_at_checked(rows.len() / 2))?
+}

@@ -1,0 +1,275 @@
+//! The sources of a query: what names of columns are looked up in, and the positions they lead to.
+//!
+//! A source is what one name in `FROM` stands for. A base table, or a query that is run on its own,
+//! has its columns side by side in the row; a query that was merged into this one has expressions
+//! over it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::catalog::Table;
+use crate::sql::ast::ColumnName;
+use crate::sql::bound;
+use crate::sql::expr::{Expr, ExprKind};
+use crate::types::ResultColumn;
+
+/// A source and the name it goes by.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) alias: String,
+    columns: Columns,
+    /// Whether `database.table.column` may name its columns.
+    has_own_name: bool,
+    /// Whether an outer join may leave it without a row.
+    pub(super) is_optional: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Columns {
+    /// Those of a table, beginning at this position of the row.
+    Table(Arc<Table>, usize),
+    /// Those of a query.
+    Query(Vec<QueryColumn>),
+}
+
+/// A column of a query in `FROM`.
+#[derive(Debug, Clone)]
+pub(super) struct QueryColumn {
+    /// What it is, over the row.
+    pub(super) expr: Expr,
+    /// How a client sees it.
+    pub(super) column: ResultColumn,
+}
+
+/// A column: which source, and which of its columns.
+pub(super) type Place = (usize, usize);
+
+/// More than one column of a name.
+#[derive(Debug)]
+pub(super) struct Ambiguous;
+
+impl Source {
+    /// A table whose columns begin the row.
+    pub(super) fn new(table: Arc<Table>, alias: Option<&str>) -> Source {
+        Source::table_at(table, alias, 0)
+    }
+
+    /// A table whose columns begin at a position of the row.
+    pub(super) fn table_at(table: Arc<Table>, alias: Option<&str>, first: usize) -> Source {
+        Source {
+            alias: alias.unwrap_or(&table.name).to_owned(),
+            has_own_name: alias.is_none(),
+            columns: Columns::Table(table, first),
+            is_optional: false,
+        }
+    }
+
+    /// A query of these columns.
+    pub(super) fn query(alias: &str, columns: Vec<QueryColumn>) -> Source {
+        Source {
+            alias: alias.to_owned(),
+            has_own_name: false,
+            columns: Columns::Query(columns),
+            is_optional: false,
+        }
+    }
+
+    /// The table, if it is one.
+    pub(super) fn table(&self) -> Option<&Arc<Table>> {
+        match &self.columns {
+            Columns::Table(table, _) => Some(table),
+            Columns::Query(_) => None,
+        }
+    }
+
+    /// Whether a qualifier means this source.
+    pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
+        let is_own = |database: &str| {
+            let own = self.table().map(|table| table.database.as_str());
+            self.has_own_name && own == Some(database)
+        };
+        table.is_none_or(|table| table == self.alias) && database.is_none_or(is_own)
+    }
+
+    /// The database that its name is looked up in; none for a query.
+    pub(super) fn database(&self) -> &str {
+        self.table().map_or("", |table| &table.database)
+    }
+
+    /// The position among its columns of one that statements may name.
+    pub(super) fn column_idx(&self, name: &str) -> Option<usize> {
+        match &self.columns {
+            Columns::Table(table, _) => {
+                let idx = table.column_idx(name)?;
+                let column = table.columns.get(idx);
+                column.filter(|column| !column.hidden).map(|_| idx)
+            }
+            Columns::Query(columns) => columns
+                .iter()
+                .position(|column| column.column.name.eq_ignore_ascii_case(name)),
+        }
+    }
+
+    /// How often a query has a column of that name.
+    fn count_named(&self, name: &str) -> usize {
+        match &self.columns {
+            Columns::Table(..) => 1,
+            Columns::Query(columns) => {
+                let named = columns.iter();
+                named
+                    .filter(|one| one.column.name.eq_ignore_ascii_case(name))
+                    .count()
+            }
+        }
+    }
+
+    /// A column as an expression over the row.
+    pub(super) fn column(&self, idx: usize) -> Option<Expr> {
+        let mut expr = match &self.columns {
+            Columns::Table(table, first) => column_at(table, idx, *first)?,
+            Columns::Query(columns) => columns.get(idx)?.expr.clone(),
+        };
+        expr.nullable |= self.is_optional;
+        Some(expr)
+    }
+
+    /// The proposed row's column that stands for this one.
+    pub(super) fn proposed_column(&self, idx: usize) -> Option<Expr> {
+        let table = self.table()?;
+        column_at(table, idx, table.columns.len())
+    }
+
+    /// How a client sees a column.
+    pub(super) fn result_column(&self, idx: usize) -> Option<ResultColumn> {
+        let mut column = match &self.columns {
+            Columns::Table(table, _) => table_column(table, &self.alias, idx)?,
+            Columns::Query(columns) => columns.get(idx)?.column.clone(),
+        };
+        column.nullable |= self.is_optional;
+        Some(column)
+    }
+
+    /// The columns that `*` stands for.
+    pub(super) fn shown(&self) -> Vec<usize> {
+        match &self.columns {
+            Columns::Table(table, _) => {
+                let columns = table.columns.iter().enumerate();
+                let shown = columns.filter(|(_, column)| !column.hidden);
+                shown.map(|(idx, _)| idx).collect()
+            }
+            Columns::Query(columns) => (0..columns.len()).collect(),
+        }
+    }
+}
+
+fn column_at(table: &Table, idx: usize, first: usize) -> Option<Expr> {
+    let column = table.columns.get(idx)?;
+    Some(Expr {
+        kind: ExprKind::Column(first + idx),
+        ty: column.ty.clone(),
+        nullable: column.nullable,
+    })
+}
+
+fn table_column(table: &Table, alias: &str, idx: usize) -> Option<ResultColumn> {
+    let column = table.columns.get(idx)?;
+    Some(ResultColumn {
+        database: table.database.clone(),
+        table: alias.to_owned(),
+        org_table: table.name.clone(),
+        name: column.name.clone(),
+        org_name: column.name.clone(),
+        ty: column.ty.clone(),
+        nullable: column.nullable,
+        primary_key: table.key_position(idx).is_some(),
+        auto_increment: column.auto_increment,
+        display_chars: 0,
+        decimals: None,
+    })
+}
+
+/// What `FROM` has bound: names on one side, what is read on the other.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
+    /// What names are looked up in, in the order of `FROM`.
+    pub(super) sources: Vec<Source>,
+    /// The first of the sources that names mean now: `ON` sees the operands of its join alone.
+    pub(super) first_seen: usize,
+    /// Columns that `USING` has made one with another: no name without table means them.
+    pub(super) merged: HashSet<Place>,
+    /// The columns that `*` stands for, where that is not those of all sources in turn.
+    pub(super) star: Option<Vec<Place>>,
+    /// What is read.
+    pub(super) relations: Vec<bound::Source>,
+    /// The position of the first of them in the query that this one becomes part of.
+    pub(super) first_relation: usize,
+    /// The hints beside the name of the only table.
+    pub(super) only_hints: Option<bound::Hints>,
+    /// Whether `STRAIGHT_JOIN` was written.
+    pub(super) keeps_order: bool,
+    /// How many columns the row has.
+    pub(super) columns_count: usize,
+}
+
+impl Bound {
+    /// One table, or nothing.
+    pub(super) fn of(source: Option<Source>) -> Bound {
+        let columns_count = source
+            .as_ref()
+            .and_then(Source::table)
+            .map_or(0, |table| table.columns.len());
+        Bound {
+            sources: source.into_iter().collect(),
+            columns_count,
+            ..Bound::default()
+        }
+    }
+
+    /// The column of that name.
+    pub(super) fn find(&self, name: &ColumnName) -> Result<Option<Place>, Ambiguous> {
+        let (database, table) = (name.database.as_deref(), name.table.as_deref());
+        let mut found = None;
+        for (position, source) in self.sources.iter().enumerate().skip(self.first_seen) {
+            if !source.is_named(database, table) {
+                continue;
+            }
+            let Some(idx) = source.column_idx(&name.column) else {
+                continue;
+            };
+            if table.is_none() && self.merged.contains(&(position, idx)) {
+                continue;
+            }
+            if found.is_some() || 1 < source.count_named(&name.column) {
+                return Err(Ambiguous);
+            }
+            found = Some((position, idx));
+        }
+        Ok(found)
+    }
+
+    /// A column as an expression over the row.
+    pub(super) fn column(&self, (source, idx): Place) -> Option<Expr> {
+        self.sources.get(source)?.column(idx)
+    }
+
+    /// How a client sees a column.
+    pub(super) fn result_column(&self, (source, idx): Place) -> Option<ResultColumn> {
+        self.sources.get(source)?.result_column(idx)
+    }
+
+    /// All columns that `*` stands for.
+    pub(super) fn all_shown(&self) -> Vec<Place> {
+        match &self.star {
+            Some(star) => star.clone(),
+            None => (0..self.sources.len())
+                .flat_map(|source| self.shown(source))
+                .collect(),
+        }
+    }
+
+    /// The columns that `*` of one source stands for.
+    pub(super) fn shown(&self, source: usize) -> Vec<Place> {
+        let columns = self.sources.get(source).map_or(Vec::new(), Source::shown);
+        columns.into_iter().map(|idx| (source, idx)).collect()
+    }
+}

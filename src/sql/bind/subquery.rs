@@ -1,0 +1,141 @@
+//! Subqueries in expressions: their answer is a slot that is filled before the expression is
+//! evaluated.
+
+use std::sync::Arc;
+
+use super::expr::truth;
+use super::operands::operand_columns;
+use super::query;
+use super::scope::{AggregateRule, Clause, Scope};
+use crate::error::Result;
+use crate::sql::ast::{self, QueryBody, SelectItem};
+use crate::sql::bound::{Answer, Query, Stage, Subquery};
+use crate::sql::expr::{CompareOp, Expr, ExprKind, Slot};
+
+impl Scope<'_> {
+    /// `(SELECT …)` as a value. Without a table it is the expression that it selects.
+    ///
+    /// # Errors
+    /// 1241 when it has more columns than one.
+    pub(super) fn scalar_subquery(&mut self, select: &ast::Select) -> Result<Expr> {
+        if let Some(expr) = plain_expression(select) {
+            let rule = std::mem::replace(&mut self.aggregate_rule, AggregateRule::Forbidden);
+            let value = self.value(expr);
+            self.aggregate_rule = rule;
+            return value;
+        }
+        let (slot, query) = self.subquery(select, Answer::Value)?;
+        match query.columns().as_slice() {
+            [column] => Ok(Expr {
+                kind: ExprKind::Slot(slot),
+                ty: column.ty.clone(),
+                nullable: true,
+            }),
+            _ => Err(operand_columns(1)),
+        }
+    }
+
+    /// `EXISTS (SELECT …)`.
+    pub(super) fn exists(&mut self, select: &ast::Select) -> Result<Expr> {
+        let (slot, _) = self.subquery(select, Answer::Exists)?;
+        Ok(truth(ExprKind::Slot(slot), false))
+    }
+
+    /// `expr [NOT] IN (SELECT …)`.
+    ///
+    /// # Errors
+    /// 1241 when the two sides have not the same number of columns.
+    pub(super) fn in_select(
+        &mut self,
+        expr: &ast::Expr,
+        select: &ast::Select,
+        negated: bool,
+    ) -> Result<Expr> {
+        let expr = Box::new(self.operand(expr)?);
+        let (set, query) = self.subquery(select, Answer::Set)?;
+        let columns = query.columns();
+        let width = match &expr.kind {
+            ExprKind::Row(members) => members.len(),
+            _ => 1,
+        };
+        if columns.len() != width {
+            return Err(operand_columns(width));
+        }
+        let nullable = expr.nullable || columns.iter().any(|column| column.nullable);
+        Ok(truth(ExprKind::InSet { expr, set, negated }, nullable))
+    }
+
+    /// `expr op ANY (SELECT …)`, `expr op ALL (SELECT …)`.
+    ///
+    /// # Errors
+    /// 1241 for more than one column.
+    pub(super) fn quantified(
+        &mut self,
+        (expr, op): (&ast::Expr, CompareOp),
+        all: bool,
+        select: &ast::Select,
+    ) -> Result<Expr> {
+        let expr = Box::new(self.value(expr)?);
+        let (set, query) = self.subquery(select, Answer::Set)?;
+        if query.columns().len() != 1 {
+            return Err(operand_columns(1));
+        }
+        Ok(truth(ExprKind::Quantified { expr, op, all, set }, true))
+    }
+
+    fn subquery(&mut self, select: &ast::Select, answer: Answer) -> Result<(Slot, Arc<Query>)> {
+        let names = self.names;
+        let outside = std::mem::take(&mut self.captures);
+        let query = query::query(select, &names, Some(self));
+        let captures = std::mem::replace(&mut self.captures, outside);
+        let query = Arc::new(query?);
+        self.parameters_count = self.parameters_count.max(query.parameters_count());
+        let slot = Slot {
+            idx: names.numbering.next(),
+            per_row: !captures.is_empty(),
+            text: format!("(subquery {})", names.numbering.next_subquery()).into(),
+        };
+        self.subqueries.push(Subquery {
+            query: Arc::clone(&query),
+            slot: slot.idx,
+            answer,
+            captures,
+            stage: self.stage(),
+        });
+        Ok((slot, query))
+    }
+
+    /// When the answer of a subquery that stands here is needed.
+    fn stage(&self) -> Stage {
+        let is_inside = self.aggregate_rule == AggregateRule::Inside;
+        match self.clause {
+            Clause::Where | Clause::On => Stage::Filter,
+            Clause::GroupBy => Stage::Row,
+            Clause::FieldList | Clause::Having | Clause::OrderBy if is_inside => Stage::Row,
+            Clause::FieldList | Clause::Having | Clause::OrderBy => Stage::Group,
+        }
+    }
+}
+
+/// The expression of `(SELECT expression)`, which reads nothing.
+fn plain_expression(select: &ast::Select) -> Option<&ast::Expr> {
+    let QueryBody::Block(block) = &select.body else {
+        return None;
+    };
+    let is_plain = block.from.is_empty()
+        && block.filter.is_none()
+        && block.group_by.is_empty()
+        && block.having.is_none()
+        && select.limit.is_none()
+        && select.ctes.is_empty()
+        && !select.into;
+    match block.items.as_slice() {
+        [SelectItem::Expr { expr, .. }] if is_plain && !is_aggregate(expr) => Some(expr),
+        _ => None,
+    }
+}
+
+/// Whether an aggregate stands there: it is the subquery's own.
+fn is_aggregate(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Call(call) if call.star || super::call::is_aggregate(&call.name))
+}
