@@ -112,6 +112,16 @@ impl Expr {
         }
     }
 
+    /// A tree that is made otherwise: one text more than there are parts.
+    pub(crate) fn tree(kind: Kind, texts: &[&str], parts: Vec<Expr>) -> Expr {
+        Expr {
+            kind,
+            texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+            parts,
+            is_aggregate: false,
+        }
+    }
+
     /// The same, whose parts do not stand for it.
     pub(crate) fn aggregate(self) -> Expr {
         Expr {
@@ -185,7 +195,7 @@ impl Expr {
     }
 
     /// With a part replaced by one of its own kind, as the text around it expects.
-    fn smaller_within(&self) -> Vec<Expr> {
+    pub(crate) fn smaller_within(&self) -> Vec<Expr> {
         let mut all = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
             let is_open = !part.is_aggregate;

@@ -472,10 +472,10 @@ pub(crate) fn aggregate(kind: Kind) -> &'static [&'static str] {
         Kind::Text => &[
             "MIN({s})",
             "MAX({s})",
-            "GROUP_CONCAT({s} ORDER BY COALESCE({s}, ''), c0)",
+            "GROUP_CONCAT({s} ORDER BY 1)",
             "GROUP_CONCAT(DISTINCT {i} ORDER BY 1)",
-            "GROUP_CONCAT({i} ORDER BY c0 DESC SEPARATOR ';')",
-            "GROUP_CONCAT({s}, {i} ORDER BY c0)",
+            "GROUP_CONCAT({i} ORDER BY 1 DESC SEPARATOR ';')",
+            "GROUP_CONCAT({s}, ':', {i} ORDER BY 1, 3)",
         ],
         Kind::Bytes => &["MIN({y})", "MAX({y})"],
         Kind::Date => &["MIN({D})", "MAX({D})"],

@@ -8,7 +8,8 @@ use rand::seq::IndexedRandom as _;
 
 use crate::expr::{Expr, Kind, Source};
 use crate::grammar;
-use crate::schema::{Schema, Table};
+use crate::rows::Rows;
+use crate::schema::Schema;
 
 /// Levels of an expression in the list of outputs, in conditions, under an aggregate.
 const OUTPUT_DEPTH: u32 = 3;
@@ -20,12 +21,24 @@ const GROUP_DEPTH: u32 = 1;
 pub(crate) struct Query {
     distinct: bool,
     items: Vec<Expr>,
-    from: String,
+    /// `WITH …`.
+    with: Option<Expr>,
+    from: Expr,
     filter: Option<Expr>,
+    union: Option<Box<Union>>,
     group: Option<Vec<Expr>>,
     having: Option<Expr>,
     order: Option<Order>,
     limit: Option<Limit>,
+}
+
+/// What is united with a query.
+#[derive(Debug, Clone)]
+struct Union {
+    operator: &'static str,
+    items: Vec<Expr>,
+    from: Expr,
+    filter: Option<Expr>,
 }
 
 /// An order of rows. The outputs come last, so that it leaves nothing open.
@@ -39,27 +52,6 @@ struct Order {
 struct Limit {
     rows: u32,
     offset: Option<u32>,
-}
-
-/// Expressions over the rows of a table.
-struct Rows<'a> {
-    table: &'a Table,
-}
-
-impl Source for Rows<'_> {
-    fn leaf(&self, kind: Kind, rng: &mut StdRng) -> Expr {
-        let columns = self
-            .table
-            .columns
-            .iter()
-            .filter(|column| column.kind == kind);
-        let columns: Vec<_> = columns.collect();
-        let text = match columns.choose(rng).filter(|_| rng.random_ratio(3, 4)) {
-            Some(column) => column.name.clone(),
-            None => grammar::literal(kind, rng),
-        };
-        Expr::leaf(kind, text)
-    }
 }
 
 /// Expressions over groups.
@@ -82,47 +74,64 @@ impl Source for Groups<'_> {
 }
 
 impl Query {
-    /// A random query over one of the tables.
+    /// A random query over some of the tables.
     pub(crate) fn random(rng: &mut StdRng, schema: &Schema) -> Query {
-        let table = schema.tables.choose(rng).expect("there is one");
-        let rows = Rows { table };
+        let (with, from, rows) = Rows::random(&schema.tables, rng);
         let filter = rng
             .random_bool(0.5)
             .then(|| Expr::random(&rows, Kind::Bool, (rng, FILTER_DEPTH)));
         let mut query = Query {
             distinct: rng.random_ratio(1, 8),
             items: Vec::new(),
-            from: table.name.clone(),
+            with,
+            from,
             filter,
+            union: None,
             group: None,
             having: None,
             order: None,
             limit: None,
         };
-        let kinds = |rng: &mut StdRng| -> Vec<Kind> {
-            let count = rng.random_range(1..=4);
-            (0..count)
-                .map(|_| *Kind::ALL.choose(rng).expect("there is one"))
-                .collect()
-        };
         if rng.random_ratio(1, 3) {
             query.group_by(&rows, rng);
         } else {
-            let items = kinds(rng).into_iter();
-            let items = items.map(|kind| Expr::random(&rows, kind, (&mut *rng, OUTPUT_DEPTH)));
-            query.items = items.collect();
+            let count = rng.random_range(1..=4);
+            let kinds = (0..count).map(|_| *Kind::ALL.choose(rng).expect("there is one"));
+            let kinds: Vec<Kind> = kinds.collect();
+            query.items = outputs(&rows, &kinds, rng);
+            if rng.random_ratio(1, 10) {
+                query.unite(&kinds, schema, rng);
+            }
         }
         query.put_in_order(&rows, rng);
         query
     }
 
+    fn unite(&mut self, kinds: &[Kind], schema: &Schema, rng: &mut StdRng) {
+        let (from, rows) = Rows::of_table(&schema.tables, rng);
+        let operators = [
+            "UNION",
+            "UNION ALL",
+            "INTERSECT",
+            "EXCEPT",
+            "INTERSECT ALL",
+            "EXCEPT ALL",
+        ];
+        self.union = Some(Box::new(Union {
+            operator: operators.choose(rng).expect("there is one"),
+            items: outputs(&rows, kinds, rng),
+            from,
+            filter: rng
+                .random_bool(0.5)
+                .then(|| Expr::random(&rows, Kind::Bool, (rng, FILTER_DEPTH))),
+        }));
+    }
+
     fn group_by(&mut self, rows: &Rows<'_>, rng: &mut StdRng) {
-        let columns = rows
-            .table
-            .columns
-            .choose_multiple(rng, rng.clone().random_range(0..=2));
+        let count = rng.random_range(0..=2);
+        let columns = rows.columns.choose_multiple(rng, count);
         let mut keys: Vec<Expr> = columns
-            .map(|column| Expr::leaf(column.kind, column.name.clone()))
+            .map(|(name, kind)| Expr::leaf(*kind, name.clone()))
             .collect();
         if rng.random_ratio(1, 4) {
             let kind = *Kind::ALL.choose(rng).expect("there is one");
@@ -148,7 +157,7 @@ impl Query {
             return;
         }
         let mut first = Vec::new();
-        if self.group.is_none() && !self.distinct {
+        if self.group.is_none() && !self.distinct && self.union.is_none() {
             for _ in 0..rng.random_range(0..=2) {
                 let kind = *Kind::ALL.choose(rng).expect("there is one");
                 first.extend(not_a_place(Expr::random(rows, kind, (rng, 1))));
@@ -196,10 +205,23 @@ impl Query {
         if self.group.as_ref().is_some_and(are_free) {
             with(&|query| query.group = None);
         }
+        if self.union.is_some() {
+            with(&|query| query.union = None);
+        }
         if 1 < self.items.len() {
             for (at, item) in self.items.iter().enumerate() {
-                with(&|query| query.items = vec![item.clone()]);
-                with(&|query| drop(query.items.remove(at)));
+                with(&|query| {
+                    query.items = vec![item.clone()];
+                    if let Some(union) = &mut query.union {
+                        union.items = vec![union.items[at].clone()];
+                    }
+                });
+                with(&|query| {
+                    query.items.remove(at);
+                    if let Some(union) = &mut query.union {
+                        union.items.remove(at);
+                    }
+                });
             }
         }
         self.smaller_parts(&mut with);
@@ -223,6 +245,25 @@ impl Query {
                     keys.remove(at);
                 }
             });
+        }
+        for smaller in self.from.smaller_within() {
+            with(&|query| query.from = smaller.clone());
+        }
+        for smaller in self.with.iter().flat_map(Expr::smaller_within) {
+            with(&|query| query.with = Some(smaller.clone()));
+        }
+        for (at, item) in self
+            .union
+            .iter()
+            .flat_map(|union| union.items.iter().enumerate())
+        {
+            for smaller in item.smaller() {
+                with(&|query| {
+                    if let Some(union) = &mut query.union {
+                        union.items[at] = smaller.clone();
+                    }
+                });
+            }
         }
         if let Some(filter) = &self.filter {
             for smaller in filter.smaller() {
@@ -255,9 +296,18 @@ impl Query {
 fn not_a_place(expr: Expr) -> Option<Expr> {
     Some(expr).filter(|expr| {
         let text = expr.to_string();
-        let text = text.trim_matches(['(', ')']);
-        text.parse::<f64>().is_err() && !["TRUE", "FALSE"].contains(&text)
+        let letters = |text: &str| text.replace(['(', ')', '-', ' '], "");
+        let text = letters(&text.replace("NOT ", ""));
+        text.parse::<f64>().is_err() && !["TRUE", "FALSE"].contains(&text.as_str())
     })
+}
+
+/// Random outputs of these kinds.
+fn outputs(rows: &Rows<'_>, kinds: &[Kind], rng: &mut StdRng) -> Vec<Expr> {
+    let kinds = kinds.iter();
+    kinds
+        .map(|kind| Expr::random(rows, *kind, (&mut *rng, OUTPUT_DEPTH)))
+        .collect()
 }
 
 fn list(exprs: &[Expr]) -> String {
@@ -270,6 +320,9 @@ fn list(exprs: &[Expr]) -> String {
 
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(with) = &self.with {
+            write!(f, "{with} ")?;
+        }
         let distinct = if self.distinct { "DISTINCT " } else { "" };
         write!(
             f,
@@ -285,6 +338,13 @@ impl fmt::Display for Query {
         }
         if let Some(having) = &self.having {
             write!(f, " HAVING {having}")?;
+        }
+        if let Some(union) = &self.union {
+            let (items, from) = (list(&union.items), &union.from);
+            write!(f, " {} SELECT {items} FROM {from}", union.operator)?;
+            if let Some(filter) = &union.filter {
+                write!(f, " WHERE {filter}")?;
+            }
         }
         if let Some(order) = &self.order {
             let direction = if order.descending { " DESC" } else { "" };

@@ -58,7 +58,11 @@ fn of(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
         ColumnType::Time { fsp } | ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
             return Some(*fsp);
         }
-        ColumnType::Boolean | ColumnType::Int { .. } | ColumnType::Year | ColumnType::Date => {
+        ColumnType::Null
+        | ColumnType::Boolean
+        | ColumnType::Int { .. }
+        | ColumnType::Year
+        | ColumnType::Date => {
             return Some(0);
         }
         _ => return None,

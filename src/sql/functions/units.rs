@@ -115,18 +115,33 @@ fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
     let width = usize::try_from(digits).unwrap_or(0);
     let scale = u8::try_from(digits).unwrap_or(0);
-    let exact = number
-        .to_decimal()
-        .and_then(|number| number.rescale(38, scale));
-    let text = match exact {
-        Some(number) => number.to_string(),
-        None => format!("{:.width$}", number.to_f64()),
+    let text = match number {
+        convert::Number::Double(number) => format!("{:.width$}", rounded(number, digits)),
+        number => match number
+            .to_decimal()
+            .and_then(|number| number.rescale(38, scale))
+        {
+            Some(number) => number.to_string(),
+            None => format!("{:.width$}", number.to_f64()),
+        },
     };
     let marks = match values.get(2) {
         None => locale::DEFAULT,
         Some(_) => marks(&call.text(values, 2), call),
     };
     Ok(of_text(marks.write(&text)))
+}
+
+/// A double with so many digits after the point; a half goes to the even neighbour, as in ROUND.
+fn rounded(number: f64, digits: i64) -> f64 {
+    let factor = 10_f64.powi(i32::try_from(digits).unwrap_or(0));
+    let scaled = number * factor;
+    if scaled.is_finite() {
+        // Zero has no sign.
+        scaled.round_ties_even() / factor + 0.0
+    } else {
+        number
+    }
 }
 
 /// The marks of a locale; warning 1649 for an unknown one.
