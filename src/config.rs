@@ -50,6 +50,10 @@ pub struct Config {
     pub allow_full_scan: bool,
     /// The block cache; `None` lets the server choose.
     pub cache_bytes: Option<u64>,
+    /// What the operators of all statements may hold; `None` lets the server choose.
+    pub query_memory_total_bytes: Option<u64>,
+    /// What they may spill.
+    pub spill_quota_bytes: Option<u64>,
     /// What is logged.
     pub log: String,
     connections_max: u32,
@@ -197,6 +201,8 @@ impl Values {
             durable: self.choice(options::DURABILITY)? == "sync",
             allow_full_scan: self.switch(options::ALLOW_FULL_SCAN)?,
             cache_bytes: self.bytes(options::CACHE_BYTES)?,
+            query_memory_total_bytes: self.bytes(options::QUERY_MEMORY_TOTAL)?,
+            spill_quota_bytes: self.bytes(options::SPILL_QUOTA)?,
             log: self.log()?,
             connections_max: self.number(options::MAX_CONNECTIONS)?,
             packet_bytes_max: self.packet_bytes()?,
@@ -379,6 +385,8 @@ impl Config {
             durable: self.durable,
             allow_full_scan: self.allow_full_scan,
             cache_bytes: self.cache_bytes,
+            query_memory_total_bytes: self.query_memory_total_bytes,
+            spill_quota_bytes: self.spill_quota_bytes,
             port,
             connections_max: self.connections_max,
             packet_bytes_max: self.packet_bytes_max,

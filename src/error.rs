@@ -150,6 +150,7 @@ codes! {
     InvalidGroupFunction = 1111 "HY000" "An aggregate where none can be.";
     TooManyColumns = 1117 "HY000" "More columns than the limit.";
     RowTooBig = 1118 "42000" "A row larger than the limit.";
+    TableFull = 1114 "HY000" "Temporary files past their quota.";
     UnknownCharset = 1115 "42000" "A character set that is not utf8mb4.";
     WrongFieldSpecifier = 1166 "42000" "A column name that is not allowed.";
     PrimaryKeyNull = 1171 "42000" "A key column declared NULL.";
@@ -236,6 +237,10 @@ codes! {
     RegexpOutOfBounds = 3686 "HY000" "A position outside the text that is searched.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
     UnknownLocale = 1649 "HY000" "No locale of that name.";
+    BitOperandsLength = 3513 "HY000" "A bit operator between binary strings of different lengths.";
+    CutByGroupConcat = 1260 "HY000" "A text that `GROUP_CONCAT` cut off.";
+    NamedLockName = 3057 "42000" "A name that no lock can have.";
+    NamedLockDeadlock = 3058 "HY000" "Connections that wait for each other's named locks.";
     IndexCommentTooLong = 1688 "HY000" "A comment of an index longer than the limit.";
     WrongPrefixKey = 1089 "42000" "A prefix in a key that is longer than its column, or of no string.";
     PrefixKeyZero = 1391 "HY000" "A prefix in a key of no characters.";

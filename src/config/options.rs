@@ -96,6 +96,8 @@ pub(super) const ENGINE: &str = "engine";
 pub(super) const DURABILITY: &str = "durability";
 pub(super) const CACHE_BYTES: &str = "cache-bytes";
 pub(super) const ALLOW_FULL_SCAN: &str = "allow-full-scan";
+pub(super) const QUERY_MEMORY_TOTAL: &str = "query-memory-total";
+pub(super) const SPILL_QUOTA: &str = "spill-quota";
 pub(super) const CONFIG: &str = "config";
 pub(super) const LOG: &str = "log";
 
@@ -148,6 +150,8 @@ pub const ALL: &[Spec] = &[
     spec(STORAGE, (DURABILITY, Kind::Choice(&["sync", "async"])), "sync", "Whether a commit waits for the disk"),
     spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "Memory for stored blocks (three quarters) and single rows (a quarter); auto is a quarter of the machine's memory"),
     spec(QUERIES, (ALLOW_FULL_SCAN, Kind::Switch), "false", "Accept queries that read whole tables"),
+    spec(QUERIES, (QUERY_MEMORY_TOTAL, Kind::Bytes), "auto", "Memory that sorts, groups and joins of all statements may hold together; past it they spill, or end with error 1038; auto is a quarter of the machine's memory"),
+    spec(QUERIES, (SPILL_QUOTA, Kind::Bytes), "64GiB", "Bytes in the data directory that all statements may spill together; past it one ends with error 1114"),
     spec(GENERAL, (CONFIG, Kind::Path), "", "A TOML file with any of these options"),
     spec(GENERAL, (LOG, Kind::Text), "info", "What is logged to standard error: error, warn, info, debug or trace"),
     spec(GENERAL, (SHUTDOWN_GRACE, Kind::Number { min: 0, max: YEAR_S }), "10", "Seconds running statements may take to end when the server stops"),

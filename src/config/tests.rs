@@ -46,6 +46,8 @@ fn defaults_are_safe() {
     assert!(config.durable);
     assert!(!config.allow_full_scan);
     assert_eq!(config.cache_bytes, None);
+    assert_eq!(config.query_memory_total_bytes, None);
+    assert_eq!(config.spill_quota_bytes, Some(64 << 30));
     assert_eq!(config.packet_bytes_max, 64 << 20);
     let welcome = config.welcome(config.listen);
     assert_eq!(

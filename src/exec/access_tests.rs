@@ -21,7 +21,7 @@ use super::rows::{PageEnd, RowSink, RowStream};
 use super::select::{self, Env, Program};
 use super::testing::Server;
 use super::view::{Overlay, View};
-use super::{tuple, write};
+use super::{budget, tuple, write};
 use crate::catalog::{Column, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
@@ -180,8 +180,7 @@ impl World {
             },
             uses: Arc::default(),
             cancel: Arc::new(CancelToken::default()),
-            memory_bytes_max: 64 << 20,
-            spill_dir: None,
+            memory: budget::Memory::alone(64 << 20),
             select_limit: None,
             rounds: Vec::new(),
         }
@@ -1042,14 +1041,14 @@ fn keys_that_must_be_sorted_are_held_to_the_memory_of_a_statement() {
     block_on(async {
         let world = two_indexes(3000, "b, c").await;
         let mut env = world.env("+00:00");
-        env.memory_bytes_max = 10_000;
+        env.memory = budget::Memory::alone(10_000);
         let error = run(&either(&world, false), env).await.unwrap_err();
         assert_eq!(error.code(), Code::CapacityExceeded);
         assert!(error.message().starts_with("index merge needs"), "{error}");
         // Those in order are not held.
         let world = two_indexes(3000, "b").await;
         let mut env = world.env("+00:00");
-        env.memory_bytes_max = 10_000;
+        env.memory = budget::Memory::alone(10_000);
         run(&either(&world, false), env).await.unwrap();
     });
 }

@@ -131,7 +131,7 @@ fn answer<'a>(
             .await?;
         let columns = program.columns();
         let types = columns.iter().map(|column| column.ty.clone());
-        let budget = Budget::new("subquery", nest.memory_bytes_max);
+        let budget = nest.memory.budget("subquery");
         let mut taker = Taker::new(subquery.answer, types.collect(), budget);
         while stream.next_page(&mut taker).await? == PageEnd::More && !taker.is_done() {}
         Ok(taker.finish())

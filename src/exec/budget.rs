@@ -1,53 +1,274 @@
-//! Memory of one statement: what its buffering operators hold, against `query_memory_bytes`.
+//! Memory of buffering operators: what each holds, against `query_memory_bytes` of its statement
+//! and `--query-memory-total` of the server.
+//!
+//! ```text
+//!   Pool     a number of bytes that many take from: the server's, a statement's
+//!   Memory   what a statement may use: both pools, and the disk for what they cannot hold
+//!   Budget   what one operator has taken of them
+//! ```
+//! An operator takes in chunks, so that few rows touch the shared counters. Its first bytes
+//! ([`FREE_BYTES`]) are not taken from the pools: a small statement never waits for them, and one
+//! that spills goes on, slowly, when others hold everything.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::spill::Disk;
 use crate::error::{Code, Error, Result};
 
-/// Counts bytes that an operator holds.
-#[derive(Debug, Clone)]
-pub struct Budget {
-    operator: &'static str,
-    used_bytes: usize,
-    max_bytes: usize,
+/// Bytes that every operator has beside the pools, unless the statement's limit is less.
+pub const FREE_BYTES: usize = 256 * 1024;
+
+/// Bytes taken from the pools at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Bytes that many take from.
+#[derive(Debug)]
+pub struct Pool {
+    bytes_max: usize,
+    taken_bytes: AtomicUsize,
 }
 
-impl Budget {
-    /// A budget of `max_bytes` for the operator of that name.
-    pub fn new(operator: &'static str, max_bytes: usize) -> Budget {
-        Budget {
-            operator,
-            used_bytes: 0,
-            max_bytes,
+impl Pool {
+    /// A pool of `bytes_max`.
+    pub fn new(bytes_max: usize) -> Arc<Pool> {
+        Arc::new(Pool {
+            bytes_max,
+            taken_bytes: AtomicUsize::new(0),
+        })
+    }
+
+    /// Bytes that are taken now.
+    pub fn taken_bytes(&self) -> usize {
+        self.taken_bytes.load(Ordering::Relaxed)
+    }
+
+    fn left_bytes(&self) -> usize {
+        self.bytes_max.saturating_sub(self.taken_bytes())
+    }
+
+    fn try_take(&self, bytes: usize) -> bool {
+        let more = |taken: usize| {
+            let sum = taken.checked_add(bytes)?;
+            (sum <= self.bytes_max).then_some(sum)
+        };
+        let order = Ordering::Relaxed;
+        self.taken_bytes.fetch_update(order, order, more).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.taken_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What the buffering operators of one statement may use.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    server: Arc<Pool>,
+    /// What there is beyond [`FREE_BYTES`].
+    statement: Arc<Pool>,
+    bytes_max: usize,
+    disk: Option<Arc<Disk>>,
+}
+
+impl Memory {
+    /// `bytes_max` of the server's memory, and the disk if there is one.
+    pub fn new(server: &Arc<Pool>, bytes_max: usize, disk: Option<&Arc<Disk>>) -> Memory {
+        Memory {
+            server: Arc::clone(server),
+            statement: Pool::new(bytes_max.saturating_sub(FREE_BYTES)),
+            bytes_max,
+            disk: disk.cloned(),
         }
     }
 
-    /// Takes `bytes` out of the budget.
+    /// Memory of nobody else, without a disk.
+    pub fn alone(bytes_max: usize) -> Memory {
+        Memory::new(&Pool::new(usize::MAX), bytes_max, None)
+    }
+
+    /// What the operator of that name will have taken.
+    pub fn budget(&self, operator: &'static str) -> Budget {
+        Budget {
+            operator,
+            free_bytes: self.bytes_max.min(FREE_BYTES),
+            held_bytes: 0,
+            used_bytes: 0,
+            memory: self.clone(),
+        }
+    }
+
+    /// Where operators may spill, if anywhere.
+    pub fn disk(&self) -> Option<&Arc<Disk>> {
+        self.disk.as_ref()
+    }
+
+    /// Whether the operators hold more than half of what the statement may have.
+    pub fn is_half_full(&self) -> bool {
+        self.statement.left_bytes() < self.statement.bytes_max / 2
+    }
+}
+
+/// What one operator holds. All of it is given back when this is dropped.
+#[derive(Debug)]
+pub struct Budget {
+    operator: &'static str,
+    /// What it may use beside the pools.
+    free_bytes: usize,
+    /// What it has taken from the pools.
+    held_bytes: usize,
+    used_bytes: usize,
+    memory: Memory,
+}
+
+/// Which pool had too little left.
+#[derive(Debug, Clone, Copy)]
+enum Short {
+    Statement,
+    Server,
+}
+
+impl Budget {
+    /// A budget of `bytes_max` that is shared with nobody.
+    pub fn new(operator: &'static str, bytes_max: usize) -> Budget {
+        Memory::alone(bytes_max).budget(operator)
+    }
+
+    /// Takes `bytes`.
     ///
     /// # Errors
     /// 1038 naming the operator and its bytes when too little is left.
     pub fn take(&mut self, bytes: usize) -> Result<()> {
-        self.used_bytes = self.used_bytes.saturating_add(bytes);
-        if self.used_bytes <= self.max_bytes {
+        if self.try_take(bytes) {
             return Ok(());
         }
-        let text = format!(
-            "{} needs more than {} bytes of memory, the most query_memory_bytes allows ({})",
-            self.operator, self.used_bytes, self.max_bytes
-        );
-        Err(Error::new(Code::CapacityExceeded, text))
+        Err(self.refusal(self.operator, bytes))
     }
 
-    /// Whether `bytes` more would fit.
-    pub fn fits(&self, bytes: usize) -> bool {
-        self.used_bytes.saturating_add(bytes) <= self.max_bytes
+    /// Takes `bytes` if there are so many.
+    pub fn try_take(&mut self, bytes: usize) -> bool {
+        let fits = self.fits(bytes);
+        if fits {
+            self.used_bytes += bytes;
+        }
+        fits
+    }
+
+    /// Whether `bytes` more can be taken; they are kept from others then.
+    pub fn fits(&mut self, bytes: usize) -> bool {
+        self.reserve(bytes).is_ok()
+    }
+
+    /// Counts `bytes` that are there already, whether there is room or not.
+    pub fn count(&mut self, bytes: usize) {
+        if !self.try_take(bytes) {
+            self.used_bytes = self.used_bytes.saturating_add(bytes);
+        }
+    }
+
+    fn reserve(&mut self, bytes: usize) -> std::result::Result<(), Short> {
+        let wanted = self.used_bytes.saturating_add(bytes);
+        let missing = wanted.saturating_sub(self.free_bytes + self.held_bytes);
+        if missing == 0 {
+            return Ok(());
+        }
+        let mut short = Short::Statement;
+        for chunk in [missing.max(CHUNK_BYTES), missing] {
+            if !self.memory.statement.try_take(chunk) {
+                short = Short::Statement;
+            } else if self.memory.server.try_take(chunk) {
+                self.held_bytes += chunk;
+                return Ok(());
+            } else {
+                self.memory.statement.give_back(chunk);
+                short = Short::Server;
+            }
+        }
+        Err(short)
+    }
+
+    /// Why `operator` cannot have `bytes` more.
+    pub fn refusal(&mut self, operator: &str, bytes: usize) -> Error {
+        let needed = self.used_bytes.saturating_add(bytes);
+        let text = match self.reserve(bytes) {
+            Err(Short::Server) => format!(
+                "{operator} needs {needed} bytes of memory, and all statements together hold the \
+                 most query-memory-total allows ({})",
+                self.memory.server.bytes_max
+            ),
+            Ok(()) | Err(Short::Statement) => format!(
+                "{operator} needs more than {needed} bytes of memory, the most query_memory_bytes \
+                 allows ({})",
+                self.memory.bytes_max
+            ),
+        };
+        Error::new(Code::CapacityExceeded, text)
+    }
+
+    /// About how many bytes more there are.
+    pub fn left_bytes(&self) -> usize {
+        let own = (self.free_bytes + self.held_bytes).saturating_sub(self.used_bytes);
+        let pools = [&self.memory.statement, &self.memory.server].map(|pool| pool.left_bytes());
+        own.saturating_add(pools.into_iter().min().unwrap_or(0))
+    }
+
+    /// Bytes that it holds.
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes
     }
 
     /// Gives everything back.
     pub fn reset(&mut self) {
         self.used_bytes = 0;
+        self.release(self.held_bytes);
     }
 
     /// Gives `bytes` back.
     pub fn give_back(&mut self, bytes: usize) {
         self.used_bytes = self.used_bytes.saturating_sub(bytes);
+        let needed = self.used_bytes.saturating_sub(self.free_bytes);
+        let spare = self.held_bytes.saturating_sub(needed);
+        if 2 * CHUNK_BYTES < spare {
+            self.release(spare - CHUNK_BYTES);
+        }
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.held_bytes -= bytes;
+        self.memory.statement.give_back(bytes);
+        self.memory.server.give_back(bytes);
+    }
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        self.release(self.held_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_of_a_statement_and_statements_of_a_server_share() {
+        let server = Pool::new(6 * CHUNK_BYTES);
+        let memory = Memory::new(&server, FREE_BYTES + 4 * CHUNK_BYTES, None);
+        let mut sort = memory.budget("sort");
+        sort.take(FREE_BYTES).unwrap();
+        assert_eq!(server.taken_bytes(), 0);
+        sort.take(3 * CHUNK_BYTES).unwrap();
+        assert_eq!(server.taken_bytes(), 3 * CHUNK_BYTES);
+        let mut group = memory.budget("group by");
+        let error = group.take(FREE_BYTES + 2 * CHUNK_BYTES).unwrap_err();
+        assert!(error.message().contains("query_memory_bytes"), "{error}");
+        let other = Memory::new(&server, 1 << 40, None);
+        let mut join = other.budget("hash join");
+        let error = join.take(FREE_BYTES + 4 * CHUNK_BYTES).unwrap_err();
+        assert!(error.message().contains("query-memory-total"), "{error}");
+        sort.give_back(3 * CHUNK_BYTES);
+        join.take(FREE_BYTES + 4 * CHUNK_BYTES).unwrap();
+        drop((sort, group, join));
+        assert_eq!(server.taken_bytes(), 0);
     }
 }

@@ -8,10 +8,9 @@
 //! A call reads one page at most of each scan, so whoever drives it can stop in between.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::budget::Budget;
+use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::sample::space_of;
 use super::sort::{Sorted, Sorter};
@@ -32,10 +31,8 @@ const EMPTY_PAGES_MAX: usize = 16;
 /// What a statement may use to put rows in order.
 #[derive(Clone)]
 pub struct Means<'a> {
-    /// `query_memory_bytes`.
-    pub memory_bytes_max: usize,
-    /// Where sorts may spill.
-    pub spill_dir: Option<PathBuf>,
+    /// What it may hold, and where it may spill.
+    pub memory: Memory,
     /// What may end it early.
     pub cancel: &'a Arc<CancelToken>,
 }
@@ -100,10 +97,8 @@ impl Merger {
             keys: VecDeque::new(),
         });
         let lanes = lanes.collect();
-        let sorter = (!others.is_empty()).then(|| {
-            let budget = Budget::new("index merge", means.memory_bytes_max);
-            Sorter::new(None, budget, means.spill_dir.clone(), means.cancel)
-        });
+        let sorter = (!others.is_empty())
+            .then(|| Sorter::new(None, "index merge", &means.memory, means.cancel));
         Merger {
             table: Arc::clone(table),
             kind,
@@ -294,7 +289,7 @@ impl Lane {
                         let Some(key) = sorted.next_outputs()? else {
                             break;
                         };
-                        self.keys.push_back(key.into_vec());
+                        self.keys.push_back(key.to_vec());
                     }
                     if self.keys.is_empty() {
                         self.source = Source::Finished;

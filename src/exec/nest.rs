@@ -1,8 +1,8 @@
 //! What a query within a query runs with: all of its [`Env`] but the clock and the slots.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::select::Env;
 use super::uses::Uses;
@@ -28,10 +28,8 @@ pub struct Nest {
     pub uses: Arc<Uses>,
     /// What may end the statement early.
     pub cancel: Arc<CancelToken>,
-    /// `query_memory_bytes`.
-    pub memory_bytes_max: usize,
-    /// Where operators may spill.
-    pub spill_dir: Option<PathBuf>,
+    /// What its operators may hold, and where they may spill.
+    pub memory: Memory,
     /// By the numbers of recursive queries: the rows of their last rounds.
     pub rounds: Vec<(usize, RoundRows)>,
 }
@@ -46,8 +44,7 @@ impl Nest {
             policy: env.policy,
             uses: env.uses,
             cancel: env.cancel,
-            memory_bytes_max: env.memory_bytes_max,
-            spill_dir: env.spill_dir,
+            memory: env.memory,
             rounds: env.rounds,
         };
         (nest, env.ctx, env.select_limit)
@@ -62,8 +59,7 @@ impl Nest {
             policy: self.policy,
             uses: Arc::clone(&self.uses),
             cancel: Arc::clone(&self.cancel),
-            memory_bytes_max: self.memory_bytes_max,
-            spill_dir: self.spill_dir.clone(),
+            memory: self.memory.clone(),
             select_limit: rows_max,
             rounds: self.rounds.clone(),
         }

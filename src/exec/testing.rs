@@ -23,6 +23,8 @@ pub(crate) fn options() -> OpenOptions {
         durable: true,
         allow_full_scan: false,
         cache_bytes: None,
+        query_memory_total_bytes: None,
+        spill_quota_bytes: None,
         port: 0,
         connections_max: 2,
         packet_bytes_max: 1 << 20,
@@ -88,6 +90,25 @@ impl Server {
         };
         let shared = Shared::over(Arc::clone(&engine), None, &options).await;
         Server::with(engine, Arc::new(shared.unwrap()))
+    }
+
+    /// An empty one that may spill so many bytes into a directory, of which all statements may hold
+    /// little more than `query_memory_bytes` of one.
+    pub(crate) async fn spilling(dir: &std::path::Path, quota_bytes: u64) -> Server {
+        let engine: Arc<dyn Engine> = Arc::new(Memory::default());
+        let options = OpenOptions {
+            allow_full_scan: true,
+            query_memory_total_bytes: Some(2 << 20),
+            spill_quota_bytes: Some(quota_bytes),
+            ..options()
+        };
+        let shared = Shared::over(Arc::clone(&engine), Some(dir.into()), &options).await;
+        Server::with(engine, Arc::new(shared.unwrap()))
+    }
+
+    /// What the statements hold in memory and on disk.
+    pub(crate) fn held_bytes(&self) -> (usize, u64) {
+        self.shared.held_bytes()
     }
 
     /// Another session of the same server.

@@ -44,6 +44,8 @@ impl Running {
             durable: true,
             allow_full_scan: true,
             cache_bytes: None,
+            query_memory_total_bytes: None,
+            spill_quota_bytes: None,
             port: address.port(),
             connections_max,
             packet_bytes_max: 1 << 20,

@@ -235,8 +235,7 @@ impl Session {
             },
             uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
-            memory_bytes_max: self.settings.memory_bytes_max,
-            spill_dir: self.shared.spill_dir.clone(),
+            memory: self.shared.memory(self.settings.memory_bytes_max),
             select_limit: self.settings.select_limit,
             rounds: Vec::new(),
         }
@@ -296,7 +295,7 @@ impl Session {
             uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
             ids: Arc::clone(&self.shared.ids),
-            memory_bytes_max: self.settings.memory_bytes_max,
+            memory: self.shared.memory(self.settings.memory_bytes_max),
             found_rows: self.client.found_rows,
             autocommit: self.settings.autocommit && self.transaction.is_none(),
         }

@@ -9,13 +9,23 @@ use super::variables::Globals;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::exec::backfill::{Backfill, Traffic};
+use crate::exec::budget::{Memory, Pool};
 use crate::exec::ids::Ids;
 use crate::exec::locks::Locks;
+use crate::exec::spill::Disk;
 use crate::exec::uses::Uses;
 use crate::kv::Engine;
 use crate::kv::lsm::{self, Lsm};
-use crate::kv::memory::Memory;
+use crate::kv::memory;
+use crate::sql::functions::lock::NamedLocks;
 use crate::types::Value;
+
+/// Part of the machine's memory that operators may hold: as much as the caches. The rest is for
+/// memtables, pages on their way to clients, and the system's own file cache.
+const QUERY_MEMORY_DIVISOR: u64 = 4;
+
+/// What they may hold when the machine's memory cannot be learned.
+const QUERY_MEMORY_FALLBACK_BYTES: u64 = 1 << 30;
 
 /// How the server's data is opened; what [`Shared::open`] takes.
 #[derive(Debug, Clone)]
@@ -28,6 +38,11 @@ pub struct OpenOptions {
     pub allow_full_scan: bool,
     /// The block cache; `None` takes a quarter of the machine's memory.
     pub cache_bytes: Option<u64>,
+    /// What the buffering operators of all statements may hold together; `None` takes a quarter of
+    /// the machine's memory.
+    pub query_memory_total_bytes: Option<u64>,
+    /// What they may spill together; `None` takes whatever the disk has.
+    pub spill_quota_bytes: Option<u64>,
     /// The port the server listens on, for `@@port`.
     pub port: u16,
     /// `@@max_connections`.
@@ -59,9 +74,13 @@ pub struct Shared {
     pub(super) ids: Arc<Ids>,
     pub(super) uses: Arc<Uses>,
     pub(super) globals: Arc<Globals>,
+    /// The locks of `GET_LOCK`.
+    pub(super) named_locks: Arc<NamedLocks>,
     pub(super) allow_full_scan: bool,
-    /// Where sorts may spill; nowhere on the memory engine.
-    pub(super) spill_dir: Option<PathBuf>,
+    /// What the buffering operators of all statements may hold.
+    pool: Arc<Pool>,
+    /// Where they may spill; nowhere on the memory engine.
+    disk: Option<Arc<Disk>>,
     processes: Arc<Processes>,
 }
 
@@ -104,10 +123,25 @@ impl Shared {
             ids: Arc::default(),
             uses: Arc::default(),
             globals,
+            named_locks: Arc::default(),
             allow_full_scan: options.allow_full_scan,
-            spill_dir,
+            pool: Pool::new(query_memory_total(options)),
+            disk: spill_dir
+                .map(|dir| Disk::new(dir, options.spill_quota_bytes.unwrap_or(u64::MAX))),
             processes,
         })
+    }
+
+    /// What a statement may use that begins now.
+    pub(super) fn memory(&self, bytes_max: usize) -> Memory {
+        Memory::new(&self.pool, bytes_max, self.disk.as_ref())
+    }
+
+    /// What the statements hold in memory and on disk, for tests.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> (usize, u64) {
+        let spilled = self.disk.as_ref().map_or(0, |disk| disk.used_bytes());
+        (self.pool.taken_bytes(), spilled)
     }
 
     /// The definitions, for tests.
@@ -142,9 +176,17 @@ impl Shared {
     }
 }
 
+/// What the operators of all statements may hold.
+fn query_memory_total(options: &OpenOptions) -> usize {
+    let share = || lsm::machine_memory_bytes().map(|bytes| bytes / QUERY_MEMORY_DIVISOR);
+    let bytes = options.query_memory_total_bytes.or_else(share);
+    let bytes = bytes.unwrap_or(QUERY_MEMORY_FALLBACK_BYTES);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
 async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<PathBuf>), String> {
     let dir = match &options.storage {
-        Storage::Memory => return Ok((Arc::new(Memory::default()), None)),
+        Storage::Memory => return Ok((Arc::new(memory::Memory::default()), None)),
         Storage::Lsm(dir) => dir.clone(),
     };
     let mut lsm_options = lsm::Options::new(&dir);

@@ -7,11 +7,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::variables::{Globals, Locals};
+use super::shared::Shared;
+use super::variables::Locals;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
+use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
 use crate::types::Value;
 
@@ -26,6 +28,7 @@ pub struct State {
     cancel: Arc<CancelToken>,
     kept: Mutex<Kept>,
     sequences: Mutex<Sequences>,
+    named_locks: Arc<NamedLocks>,
 }
 
 #[derive(Debug)]
@@ -45,7 +48,7 @@ struct Kept {
 impl State {
     /// The state of a new session.
     pub fn new(
-        globals: &Arc<Globals>,
+        shared: &Shared,
         user: String,
         connection_id: u32,
         cancel: &Arc<CancelToken>,
@@ -56,7 +59,7 @@ impl State {
             cancel: Arc::clone(cancel),
             kept: Mutex::new(Kept {
                 database: None,
-                locals: Locals::new(Arc::clone(globals)),
+                locals: Locals::new(Arc::clone(&shared.globals)),
                 user_variables: HashMap::new(),
                 last_insert_id: 0,
                 told_insert_id: None,
@@ -66,6 +69,7 @@ impl State {
                 errors_count: 0,
             }),
             sequences: Mutex::default(),
+            named_locks: Arc::clone(&shared.named_locks),
         }
     }
 
@@ -137,8 +141,14 @@ impl State {
         kept.errors_count = 1;
     }
 
+    /// Releases the locks that the client named.
+    pub fn release_locks(&self) {
+        self.named_locks.release_all(u64::from(self.connection_id));
+    }
+
     /// Forgets all but the current database: `COM_RESET_CONNECTION`.
     pub fn reset(&self) {
+        self.release_locks();
         let mut kept = self.kept.lock();
         kept.locals.reset();
         kept.user_variables.clear();
@@ -147,6 +157,13 @@ impl State {
         kept.found_rows = 0;
         kept.warnings_count = 0;
         kept.errors_count = 0;
+    }
+}
+
+/// However the connection ended.
+impl Drop for State {
+    fn drop(&mut self) {
+        self.release_locks();
     }
 }
 
@@ -190,6 +207,10 @@ impl SessionFacts for State {
         let mut kept = self.kept.lock();
         kept.last_insert_id = id;
         kept.told_insert_id = Some(id);
+    }
+
+    fn named_locks(&self) -> Option<&NamedLocks> {
+        Some(&self.named_locks)
     }
 
     fn sequences(&self) -> Option<&Mutex<Sequences>> {

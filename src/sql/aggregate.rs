@@ -39,8 +39,7 @@ use spread::{Spread, Wanted};
 pub struct Accumulator {
     state: State,
     /// The argument values met, when only distinct ones count.
-    seen: Option<Seen>,
-    ty: ColumnType,
+    seen: Option<Box<Seen>>,
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +62,8 @@ enum State {
         wanted: Ordering,
     },
     First(Option<Value<'static>>),
-    Joined(Joined),
+    /// Boxed, as `seen` is: there may be a million states, and few are of this kind.
+    Joined(Box<Joined>),
     Bits {
         bits: u64,
         join: fn(u64, u64) -> u64,
@@ -72,11 +72,8 @@ enum State {
         spread: Spread,
         wanted: Wanted,
     },
-    Document {
-        document: Document,
-        /// The type of the values in it.
-        value_ty: ColumnType,
-    },
+    /// A document, and the type of the values in it.
+    Document(Box<(Document, ColumnType)>),
 }
 
 /// A sum of the kind that its type asks for.
@@ -97,12 +94,8 @@ impl Accumulator {
     pub fn new(aggregate: &Aggregate, ctx: &EvalContext) -> Accumulator {
         let state = State::new(aggregate, ctx);
         let may_repeat = !matches!(state, State::Extreme { .. } | State::First(_));
-        let seen = (aggregate.distinct && may_repeat).then(Seen::default);
-        Accumulator {
-            state,
-            seen,
-            ty: aggregate.ty.clone(),
-        }
+        let seen = (aggregate.distinct && may_repeat).then(Box::default);
+        Accumulator { state, seen }
     }
 
     /// Takes in the values of the aggregate's arguments for one row, then those of its `ORDER BY`;
@@ -111,7 +104,7 @@ impl Accumulator {
     /// # Errors
     /// 1690 when a sum overflows; 1292 for a bad text in a strict write.
     pub fn update(&mut self, values: &[Value<'_>], ctx: &EvalContext) -> Result<()> {
-        let takes_null = matches!(self.state, State::First(_) | State::Document { .. });
+        let takes_null = matches!(self.state, State::First(_) | State::Document(_));
         let (values, keys) = match &self.state {
             State::Joined(joined) => joined.split(values),
             _ => (values, &[][..]),
@@ -154,9 +147,19 @@ impl Accumulator {
                     spread.add(number);
                 }
             }
-            State::Document { document, value_ty } => document.add(values, (value_ty, ctx))?,
+            State::Document(held) => {
+                let (document, ty) = &mut **held;
+                document.add(values, (ty, ctx))?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes in so many rows, of a `COUNT(*)`; nothing else is changed by it.
+    pub fn count_rows(&mut self, rows_count: u64) {
+        if let State::Count(count) = &mut self.state {
+            *count = count.saturating_add_unsigned(rows_count);
+        }
     }
 
     /// The aggregate of all rows taken in.
@@ -176,24 +179,19 @@ impl Accumulator {
             State::Extreme { best: value, .. } | State::First(value) => {
                 value.unwrap_or(Value::Null)
             }
-            State::Joined(joined) => match (joined.finish(ctx), &self.ty) {
-                (None, _) => Value::Null,
-                (Some(bytes), ColumnType::Blob(_)) => Value::Bytes(Cow::Owned(bytes)),
-                (Some(bytes), _) => {
-                    Value::Text(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
-                }
-            },
+            State::Joined(joined) => joined.finish(ctx),
             State::Bits { bits, .. } => Value::UInt(bits),
             State::Spread { spread, wanted } => {
                 spread.finish(wanted).map_or(Value::Null, Value::Double)
             }
-            State::Document { document, .. } => document
+            State::Document(document) => document
+                .0
                 .finish()
                 .map_or(Value::Null, |text| Value::Json(Cow::Owned(text))),
         })
     }
 
-    /// About how many bytes the state holds.
+    /// Bytes that the state holds beside itself: they grow with the rows.
     pub fn bytes(&self) -> usize {
         let held = match &self.state {
             State::Count(_)
@@ -201,13 +199,14 @@ impl Accumulator {
             | State::Average { .. }
             | State::Bits { .. }
             | State::Spread { .. } => 0,
-            State::Document { document, .. } => document.bytes(),
+            State::Document(held) => held.0.bytes(),
             State::Extreme { best: value, .. } | State::First(value) => {
-                value.as_ref().map_or(0, Value::memory_bytes)
+                let bytes = value.as_ref().and_then(Value::as_bytes);
+                bytes.map_or(0, <[u8]>::len)
             }
             State::Joined(joined) => joined.bytes(),
         };
-        size_of::<Accumulator>() + held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
+        held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
     }
 }
 
@@ -223,12 +222,9 @@ impl State {
             spread: Spread::default(),
             wanted: Wanted { sample, root },
         };
-        let document = |document| State::Document {
-            document,
-            value_ty: aggregate
-                .args
-                .last()
-                .map_or(ColumnType::Null, |arg| arg.ty.clone()),
+        let document = |document| {
+            let ty = aggregate.args.last().map(|arg| arg.ty.clone());
+            State::Document(Box::new((document, ty.unwrap_or(ColumnType::Null))))
         };
         match aggregate.kind {
             AggregateKind::Count => State::Count(0),
@@ -237,7 +233,7 @@ impl State {
             AggregateKind::Min => extreme(Ordering::Less),
             AggregateKind::Max => extreme(Ordering::Greater),
             AggregateKind::AnyValue => State::First(None),
-            AggregateKind::GroupConcat => State::Joined(Joined::new(aggregate, ctx)),
+            AggregateKind::GroupConcat => State::Joined(Box::new(Joined::new(aggregate, ctx))),
             AggregateKind::BitAnd => bits(u64::MAX, |a, b| a & b),
             AggregateKind::BitOr => bits(0, |a, b| a | b),
             AggregateKind::BitXor => bits(0, |a, b| a ^ b),

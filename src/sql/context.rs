@@ -6,6 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::expr::{Slot, VariableScope};
+use super::functions::lock::NamedLocks;
 use super::functions::random::Sequences;
 use super::members::Members;
 use crate::error::{Code, Error, Result};
@@ -41,6 +42,10 @@ pub trait SessionFacts: Send + Sync {
     }
     /// `LAST_INSERT_ID(n)`: what `LAST_INSERT_ID()` gives from now on.
     fn set_last_insert_id(&self, _id: u64) {}
+    /// The locks that clients name.
+    fn named_locks(&self) -> Option<&NamedLocks> {
+        None
+    }
     /// The sequences of `RAND(seed)`, where they are kept from row to row.
     fn sequences(&self) -> Option<&Mutex<Sequences>> {
         None

@@ -9,7 +9,6 @@ use super::rows::{Frame, add_matches};
 use super::shape::{Batch, JoinedRow, Row, piece_bytes};
 use super::unit::UnitReader;
 use crate::error::Result;
-use crate::exec::budget::Budget;
 use crate::plan::join::Step;
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::Expr;
@@ -37,7 +36,7 @@ impl HashTable {
             rows: Vec::new(),
             by_key: HashMap::new(),
         };
-        let mut budget = Budget::new("hash join", frame.nest.memory_bytes_max);
+        let mut budget = frame.nest.memory.budget("hash join");
         while let Some(batch) = unit.next(frame).await? {
             for row in batch {
                 let pieces = row.iter().flatten().map(piece_bytes).sum::<usize>();

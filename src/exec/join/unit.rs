@@ -171,8 +171,7 @@ impl TableRows {
         let nest = frame.nest;
         nest.uses.note(table, &plan, frame.ctx.now);
         let means = Means {
-            memory_bytes_max: nest.memory_bytes_max,
-            spill_dir: nest.spill_dir.clone(),
+            memory: nest.memory.clone(),
             cancel: &nest.cancel,
         };
         let reader = Reader::new(nest.view.clone(), table, &mut plan, &means)?;

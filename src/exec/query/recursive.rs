@@ -2,12 +2,12 @@
 //!
 //! Source: MySQL manual, "Recursive Common Table Expressions".
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Program, QueryStream, RecursiveProgram, open};
 use crate::error::{Code, Error, Result};
 use crate::exec::budget::Budget;
-use crate::exec::group::Seen;
 use crate::exec::nest::Nest;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::select::Env;
@@ -19,6 +19,9 @@ use crate::types::{ColumnType, Value};
 
 /// Rounds when `cte_max_recursion_depth` cannot be read.
 const ROUNDS_MAX: u64 = 1000;
+
+/// What a row costs beyond its bytes, where duplicates go.
+const ROW_OVERHEAD_BYTES: usize = 64;
 
 /// A running recursive query.
 pub struct RecursiveStream {
@@ -33,7 +36,9 @@ pub struct RecursiveStream {
     /// What it has found so far: the next round reads it.
     found: Vec<Vec<Value<'static>>>,
     found_bytes: Budget,
-    seen: Option<Seen>,
+    /// All rows so far, when duplicates go.
+    seen: Option<HashSet<Box<[u8]>>>,
+    seen_bytes: Budget,
     rows_read: u64,
 }
 
@@ -41,7 +46,8 @@ pub struct RecursiveStream {
 struct Taker<'a> {
     types: &'a [ColumnType],
     ctx: &'a EvalContext,
-    seen: Option<&'a mut Seen>,
+    seen: Option<&'a mut HashSet<Box<[u8]>>>,
+    seen_bytes: &'a mut Budget,
     found: &'a mut Vec<Vec<Value<'static>>>,
     found_bytes: &'a mut Budget,
     sink: &'a mut (dyn RowSink + Send),
@@ -56,9 +62,11 @@ impl RowSink for Taker<'_> {
         if let Some(seen) = &mut self.seen {
             let mut bytes = Vec::new();
             tuple::encode(&mut bytes, row.iter().zip(self.types))?;
-            if !seen.is_new(&bytes)? {
+            if seen.contains(bytes.as_slice()) {
                 return Ok(());
             }
+            self.seen_bytes.take(bytes.len() + ROW_OVERHEAD_BYTES)?;
+            seen.insert(bytes.into());
         }
         self.found_bytes
             .take(row.iter().map(Value::memory_bytes).sum())?;
@@ -91,7 +99,8 @@ impl RecursiveStream {
             rounds_max,
             found: Vec::new(),
             found_bytes: budget(&nest),
-            seen: (!program.query.all).then(|| Seen::new(budget(&nest))),
+            seen: (!program.query.all).then(HashSet::new),
+            seen_bytes: budget(&nest),
             rows_read: 0,
             program,
             nest,
@@ -105,6 +114,7 @@ impl RecursiveStream {
             types: &self.types,
             ctx: &self.ctx,
             seen: self.seen.as_mut(),
+            seen_bytes: &mut self.seen_bytes,
             found: &mut self.found,
             found_bytes: &mut self.found_bytes,
             sink,
@@ -137,7 +147,7 @@ impl RecursiveStream {
 }
 
 fn budget(nest: &Nest) -> Budget {
-    Budget::new("recursive query", nest.memory_bytes_max)
+    nest.memory.budget("recursive query")
 }
 
 async fn side(program: &Arc<Program>, nest: &Nest, ctx: &EvalContext) -> Result<QueryStream> {

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use super::{Program, QueryStream, SetProgram, open};
 use crate::error::Result;
-use crate::exec::budget::Budget;
-use crate::exec::group::Seen;
+use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::nest::Nest;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
@@ -81,11 +80,10 @@ impl SetStream {
         let left = open(&program.sides.0, nest.env(ctx.nested(), None))?
             .stream()
             .await?;
-        let budget = || Budget::new("set operation", nest.memory_bytes_max);
         let mut stream = SetStream {
             exprs: exprs.collect(),
             source: Source::Left(left),
-            seen: (!query.all).then(|| Seen::new(budget())),
+            seen: (!query.all).then(|| Seen::new(&nest.memory)),
             counts: None,
             sorted: None,
             window: Window::new(limits),
@@ -109,7 +107,7 @@ impl SetStream {
     /// How often each row is on the right side.
     async fn count_right(&mut self) -> Result<HashMap<Box<[u8]>, u64>> {
         let mut right = self.side(&self.program.sides.1).await?;
-        let mut budget = Budget::new("set operation", self.nest.memory_bytes_max);
+        let mut budget = self.nest.memory.budget("set operation");
         let mut counts: HashMap<Box<[u8]>, u64> = HashMap::new();
         loop {
             self.nest.cancel.check()?;
@@ -204,9 +202,43 @@ impl SetStream {
                 return Ok(false);
             }
         }
-        match &mut self.seen {
-            Some(seen) => seen.is_new(&bytes),
-            None => Ok(true),
+        let Some(seen) = &mut self.seen else {
+            return Ok(true);
+        };
+        match seen.meet(&bytes)? {
+            Met::New => Ok(true),
+            Met::Before => Ok(false),
+            Met::Unknown => {
+                let order_by = &self.program.query.order_by;
+                if order_by.is_empty() {
+                    seen.put_off_in_order(&bytes)?;
+                } else {
+                    let mut key = Vec::new();
+                    tuple::push_order(&mut key, order_by, &ValuesRow(row), &self.ctx)?;
+                    seen.put_off(&bytes, &key)?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Rows of which it was not known whether they were met before.
+    fn late(&mut self) -> Result<Option<LateRows>> {
+        let seen = self.seen.take();
+        Ok(seen.map(Seen::into_late).transpose()?.flatten())
+    }
+
+    /// Gives late rows to a sorter.
+    async fn add_late(&self, mut late: LateRows, sorter: &mut Sorter) -> Result<()> {
+        loop {
+            self.nest.cancel.check()?;
+            if late.begins_part() && self.nest.memory.is_half_full() {
+                sorter.spill()?;
+            }
+            if !late.step(sorter)? {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
         }
     }
 
@@ -214,11 +246,17 @@ impl SetStream {
         if self.window.is_over() {
             return Ok(self.last());
         }
-        if !self.program.query.order_by.is_empty() {
+        if self.sorted.is_some() || !self.program.query.order_by.is_empty() {
             return self.sorted_page(sink).await;
         }
         let Some(rows) = self.next_rows().await? else {
-            return Ok(self.last());
+            let Some(late) = self.late()? else {
+                return Ok(self.last());
+            };
+            let mut sorter = self.sorter(None, "set operation");
+            self.add_late(late, &mut sorter).await?;
+            self.sorted = Some(sorter.finish()?);
+            return Ok(PageEnd::More);
         };
         for row in rows {
             if self.window.is_over() {
@@ -247,7 +285,7 @@ impl SetStream {
                 return Ok(self.last());
             };
             if self.window.admits() {
-                sink.row(&tuple::decode(&outputs, self.exprs.iter())?)?;
+                sink.row(&tuple::decode(outputs, self.exprs.iter())?)?;
             }
             if sink.is_full() {
                 break;
@@ -257,10 +295,7 @@ impl SetStream {
     }
 
     async fn sort(&mut self) -> Result<Sorted> {
-        let budget = Budget::new("sort", self.nest.memory_bytes_max);
-        let spill_dir = self.nest.spill_dir.clone();
-        let wanted = self.window.rows_wanted();
-        let mut sorter = Sorter::new(wanted, budget, spill_dir, &self.nest.cancel);
+        let mut sorter = self.sorter(self.window.rows_wanted(), "sort");
         while let Some(rows) = self.next_rows().await? {
             for row in rows {
                 let mut key = Vec::new();
@@ -269,7 +304,14 @@ impl SetStream {
                 sorter.push(&key, &self.encoded(&row)?)?;
             }
         }
+        if let Some(late) = self.late()? {
+            self.add_late(late, &mut sorter).await?;
+        }
         sorter.finish()
+    }
+
+    fn sorter(&self, rows_wanted: Option<u64>, operator: &'static str) -> Sorter {
+        Sorter::new(rows_wanted, operator, &self.nest.memory, &self.nest.cancel)
     }
 
     fn last(&self) -> PageEnd {

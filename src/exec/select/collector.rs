@@ -1,10 +1,13 @@
 //! The rows of a SELECT that has to take in all of them before it hands one out: grouped, sorted or
 //! one after the other. Where they come from and go to is in `stream`.
 
-use super::Program;
-use super::stream::{SelectStream, encode_outputs, with_outputs};
+use super::output::{encode_outputs, with_outputs};
+use super::stream::SelectStream;
+use super::{Env, Program};
 use crate::error::{Error, Result};
-use crate::exec::group::Groups;
+use crate::exec::budget::Memory;
+use crate::exec::distinct::{LateRows, Met, Seen};
+use crate::exec::group::{Groups, InOrder, Step};
 use crate::exec::read::Reader;
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::sort::{Sorted, Sorter};
@@ -13,13 +16,71 @@ use crate::sql::bound::{Select, Stage};
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Row;
 
+/// How rows are grouped.
+pub(super) enum Grouping {
+    /// Not at all.
+    None,
+    /// They come group by group, or there is one group.
+    InOrder(Box<InOrder>),
+    /// They come in any order.
+    Hash(Box<Groups>),
+}
+
+impl Grouping {
+    /// The grouping that a statement wants and its plan allows.
+    pub(super) fn new(select: &Select, in_order: bool, env: &Env) -> Grouping {
+        let Some(aggregation) = &select.aggregation else {
+            return Grouping::None;
+        };
+        let is_in_order = in_order && !asks_of_groups(select);
+        if is_in_order || aggregation.keys.is_empty() {
+            let groups = InOrder::new(aggregation, &env.memory, &env.ctx);
+            return Grouping::InOrder(Box::new(groups));
+        }
+        Grouping::Hash(Box::new(Groups::new(aggregation, &env.memory)))
+    }
+}
+
+/// Whether subqueries are to be answered for each group: then a group waits for its turn.
+pub(super) fn asks_of_groups(select: &Select) -> bool {
+    let mut subqueries = select.subqueries.iter();
+    subqueries.any(|one| one.stage == Stage::Group && !one.captures.is_empty())
+}
+
 /// Takes in all rows: into groups, into the sort, or into one after the other.
 pub(super) struct Collector {
-    pub(super) groups: Option<Groups>,
-    pub(super) sorter: Sorter,
+    grouping: Grouping,
+    sorter: Sorter,
+    memory: Memory,
+    /// The outputs of a row; used again for the next.
+    outputs: Vec<u8>,
 }
 
 impl Collector {
+    pub(super) fn new(grouping: Grouping, sorter: Sorter, memory: &Memory) -> Collector {
+        Collector {
+            grouping,
+            sorter,
+            memory: memory.clone(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// The groups, when they can be handed out as they come.
+    pub(super) fn into_unsorted_groups(
+        self,
+        select: &Select,
+    ) -> std::result::Result<Groups, Box<Collector>> {
+        match self.grouping {
+            Grouping::Hash(groups) if select.order_by.is_empty() && !asks_of_groups(select) => {
+                Ok(*groups)
+            }
+            grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
+                Err(Box::new(Collector { grouping, ..self }))
+            }
+        }
+    }
+
     /// Takes in the rows of a batch from `rows_done` on, or as many as a turn has time for. Returns
     /// how many of the batch are done.
     pub(super) fn add_batch(
@@ -68,9 +129,18 @@ impl Collector {
         row: &dyn Row,
         stream: &mut SelectStream,
     ) -> Result<()> {
-        match (&mut self.groups, &select.aggregation) {
-            (Some(groups), Some(aggregation)) => groups.add(aggregation, row, &stream.ctx),
-            (None, _) | (Some(_), None) => self.add_output(select, row, stream),
+        let ended = match (&mut self.grouping, &select.aggregation) {
+            (Grouping::Hash(groups), Some(aggregation)) => {
+                return groups.add(aggregation, row, &stream.ctx);
+            }
+            (Grouping::InOrder(groups), Some(aggregation)) => {
+                groups.add(aggregation, row, &stream.ctx)?
+            }
+            (Grouping::None, _) | (_, None) => return self.add_output(select, row, stream),
+        };
+        match ended {
+            Some(ended) => self.add_output(select, &ValuesRow(&ended), stream),
+            None => Ok(()),
         }
     }
 
@@ -86,18 +156,23 @@ impl Collector {
         {
             return Ok(());
         }
-        let mut outputs = Vec::new();
+        self.outputs.clear();
         with_outputs(&select.outputs, row, &stream.ctx, |values| {
-            encode_outputs(&mut outputs, &select.outputs, values)
+            encode_outputs(&mut self.outputs, &select.outputs, values)
         })?;
-        if let Some(seen) = &mut stream.seen
-            && !seen.is_new(&outputs)?
-        {
+        let met = match &mut stream.seen {
+            Some(seen) => seen.meet(&self.outputs)?,
+            None => Met::New,
+        };
+        if met == Met::Before {
             return Ok(());
         }
         stream.bytes.clear();
         tuple::push_order(&mut stream.bytes, &select.order_by, row, &stream.ctx)?;
-        self.sorter.push(&stream.bytes, &outputs)
+        match &mut stream.seen {
+            Some(seen) if met == Met::Unknown => seen.put_off(&self.outputs, &stream.bytes),
+            Some(_) | None => self.sorter.push(&stream.bytes, &self.outputs),
+        }
     }
 
     pub(super) async fn finish(
@@ -105,15 +180,62 @@ impl Collector {
         select: &Select,
         stream: &mut SelectStream,
     ) -> Result<Sorted> {
-        if let Some(groups) = self.groups.take() {
-            for (group_idx, group) in groups.into_groups().enumerate() {
-                stream.cancel.check_row(group_idx)?;
-                stream.pace.keep().await;
-                let row = group.finish(&stream.ctx)?;
-                stream.ask(Stage::Group, &ValuesRow(&row)).await?;
-                self.add_output(select, &ValuesRow(&row), stream)?;
+        let grouping = std::mem::replace(&mut self.grouping, Grouping::None);
+        match (grouping, &select.aggregation) {
+            (Grouping::Hash(groups), Some(_)) => {
+                self.finish_groups(*groups, select, stream).await?;
             }
+            (Grouping::InOrder(mut groups), Some(aggregation)) => {
+                if let Some(row) = groups.end(aggregation, &stream.ctx)? {
+                    stream.ask(Stage::Group, &ValuesRow(&row)).await?;
+                    self.add_output(select, &ValuesRow(&row), stream)?;
+                }
+            }
+            (Grouping::None, _) | (_, None) => {}
+        }
+        let late = stream.seen.take().map(Seen::into_late).transpose()?;
+        if let Some(late) = late.flatten() {
+            let mut late = (late, self.sorter);
+            while late_step(&mut late, &self.memory)? {
+                stream.cancel.check()?;
+                stream.pace.keep().await;
+            }
+            self.sorter = late.1;
         }
         self.sorter.finish()
     }
+
+    async fn finish_groups(
+        &mut self,
+        groups: Groups,
+        select: &Select,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
+        let Some(aggregation) = &select.aggregation else {
+            return Ok(());
+        };
+        let mut rows = groups.finish()?;
+        for step_idx in 0.. {
+            stream.cancel.check_row(step_idx)?;
+            stream.pace.keep().await;
+            match rows.step(aggregation, &stream.ctx)? {
+                Step::Row(row) => {
+                    stream.ask(Stage::Group, &ValuesRow(&row)).await?;
+                    self.add_output(select, &ValuesRow(&row), stream)?;
+                }
+                Step::Part if self.memory.is_half_full() => self.sorter.spill()?,
+                Step::Part | Step::Working => {}
+                Step::End => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks through some of the rows that DISTINCT had put off; `false` when all are.
+pub(super) fn late_step((late, sorter): &mut (LateRows, Sorter), memory: &Memory) -> Result<bool> {
+    if late.begins_part() && memory.is_half_full() {
+        sorter.spill()?;
+    }
+    late.step(sorter)
 }

@@ -5,15 +5,16 @@
 mod collector;
 mod deep;
 mod joined;
+mod output;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::deep::Deep;
 pub use self::stream::{SelectStream, Window};
+use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::join::{Kind, Shape};
 use super::nest::RoundRows;
@@ -113,10 +114,8 @@ pub struct Env {
     pub uses: Arc<Uses>,
     /// What may end it early.
     pub cancel: Arc<CancelToken>,
-    /// `query_memory_bytes`.
-    pub memory_bytes_max: usize,
-    /// Where sorts may spill.
-    pub spill_dir: Option<PathBuf>,
+    /// What its operators may hold, and where they may spill.
+    pub memory: Memory,
     /// `sql_select_limit`, when the statement has no LIMIT.
     pub select_limit: Option<u64>,
     /// Within a recursive query: the rows of the last round, by the query's number.

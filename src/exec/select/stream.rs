@@ -1,36 +1,38 @@
 //! The rows of a SELECT: read, filter, group, sort, project, limit.
 //!
-//! [`SelectStream`] is in one of three phases. Where nothing has to be collected, rows go from the
-//! stored page through the filter straight into the sink ([`Phase::Streaming`]). Grouping and
-//! sorting first take in everything ([`Phase::Collecting`]), then hand it out in pages
-//! ([`Phase::Emitting`]). The streaming phase is hot: no allocation per row but for values that
-//! are computed.
+//! [`SelectStream`] is in one of a few phases. Where nothing has to be collected, rows go from the
+//! stored page through the filter straight into the sink ([`Phase::Streaming`]), or into groups
+//! that come one after the other, and these into the sink. Other groups and sorts first take in
+//! everything ([`Phase::Collecting`]), then hand it out in pages ([`Phase::Grouped`],
+//! [`Phase::Emitting`]). What DISTINCT could not keep in memory follows at the end
+//! ([`Phase::Late`]). The streaming phase is hot: no allocation per row but for values that are
+//! computed.
 
 use std::sync::Arc;
 
-use super::collector::Collector;
+use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
+use super::output::{encode_outputs, with_outputs};
 use super::{Env, Program, RowLimits};
-use crate::codec::key::Direction;
 use crate::error::{Error, Result};
 use crate::exec::ask::Asker;
-use crate::exec::budget::Budget;
+use crate::exec::budget::Memory;
 use crate::exec::cancel::CancelToken;
+use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::elsewhere;
-use crate::exec::group::{Groups, Seen};
+use crate::exec::group::{GroupRows, InOrder, Step};
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
-use crate::exec::row::StoredRow;
+use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
 use crate::plan::TablePlan;
-use crate::sql::bound::{Output, Select};
+use crate::sql::bound::{Aggregation, Output, Select};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{eval, eval_condition};
+use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, NoRow, Row};
-use crate::types::Value;
 
 /// Rows handed out per page once they were collected.
 const EMIT_PAGE_ROWS: usize = 1024;
@@ -48,7 +50,10 @@ pub struct SelectStream {
     /// Who answers subqueries row by row.
     pub(super) asker: Option<Box<Asker>>,
     phase: Phase,
+    /// Groups that come one after the other, while rows are streamed into them.
+    in_order: Option<Box<InOrder>>,
     window: Window,
+    memory: Memory,
     pub(super) seen: Option<Seen>,
     pub(super) bytes: Vec<u8>,
     pub(super) rows_read: u64,
@@ -74,6 +79,10 @@ pub struct Window {
 enum Phase {
     Streaming,
     Collecting(Box<Collector>),
+    /// Groups go out as they come from their hash table.
+    Grouped(Box<GroupRows>),
+    /// Rows that DISTINCT had put off are put in order.
+    Late(Box<(LateRows, Sorter)>),
     Emitting(Sorted),
     Done,
 }
@@ -86,15 +95,15 @@ impl SelectStream {
         limits: RowLimits,
     ) -> Result<SelectStream> {
         let select = &program.select;
+        let in_order = plan.as_ref().is_some_and(|plan| plan.grouped_in_order);
         let ordered = plan.as_ref().is_some_and(|plan| plan.ordered);
-        let phase = Phase::first(select, &env, (ordered, limits));
+        let (phase, in_order) = Phase::first(select, &env, (in_order, ordered, limits));
         let reader = match (select.table(), &mut plan) {
             (Some(table), Some(plan)) => {
                 env.uses.note(table, plan, env.ctx.now);
                 let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
                 let means = Means {
-                    memory_bytes_max: env.memory_bytes_max,
-                    spill_dir: env.spill_dir,
+                    memory: env.memory.clone(),
                     cancel: &env.cancel,
                 };
                 Some(Reader::new(view, table, plan, &means)?)
@@ -105,8 +114,7 @@ impl SelectStream {
             Some(plan) => plan.residual,
             None => select.filter.clone(),
         };
-        let budget = Budget::new("distinct", env.memory_bytes_max);
-        let seen = select.distinct.then(|| Seen::new(budget));
+        let seen = select.distinct.then(|| Seen::new(&env.memory));
         Ok(SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
@@ -115,6 +123,8 @@ impl SelectStream {
             feed: None,
             asker: None,
             phase,
+            in_order,
+            memory: env.memory,
             window: Window::new(limits),
             seen,
             bytes: Vec::new(),
@@ -133,9 +143,8 @@ impl SelectStream {
         (asker, limits): (Option<Box<Asker>>, RowLimits),
     ) -> SelectStream {
         let select = &program.select;
-        let phase = Phase::first(select, &env, (ordered, limits));
-        let budget = Budget::new("distinct", env.memory_bytes_max);
-        let seen = select.distinct.then(|| Seen::new(budget));
+        let (phase, in_order) = Phase::first(select, &env, (false, ordered, limits));
+        let seen = select.distinct.then(|| Seen::new(&env.memory));
         SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
@@ -144,6 +153,8 @@ impl SelectStream {
             feed: Some(feed),
             asker,
             phase,
+            in_order,
+            memory: env.memory,
             window: Window::new(limits),
             seen,
             bytes: Vec::new(),
@@ -168,8 +179,14 @@ impl SelectStream {
         }
         let flow = match self.phase {
             Phase::Streaming => self.stream_page(sink).await?,
+            Phase::Grouped(_) => self.grouped_page(sink)?,
+            Phase::Late(_) => self.late_page()?,
             Phase::Emitting(_) => self.emit_page(sink)?,
             Phase::Collecting(_) | Phase::Done => Flow::Enough,
+        };
+        let flow = match flow {
+            Flow::Enough if self.window.left_rows != Some(0) => self.end_phase(sink)?,
+            Flow::Enough | Flow::More => flow,
         };
         Ok(match flow {
             Flow::More => PageEnd::More,
@@ -177,6 +194,68 @@ impl SelectStream {
                 warnings_count: self.ctx.warnings.count(),
             },
         })
+    }
+
+    /// What follows when a phase has no more rows.
+    fn end_phase(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        let program = Arc::clone(&self.program);
+        if let (Some(mut groups), Some(aggregation)) =
+            (self.in_order.take(), &program.select.aggregation)
+            && let Some(row) = groups.end(aggregation, &self.ctx)?
+        {
+            let flow = RowWork::of(self).emit(&ValuesRow(&row), sink)?;
+            if flow == Flow::Enough {
+                return Ok(flow);
+            }
+        }
+        let late = self.seen.take().map(Seen::into_late).transpose()?;
+        let Some(late) = late.flatten() else {
+            return Ok(Flow::Enough);
+        };
+        let sorter = Sorter::new(None, "distinct", &self.memory, &self.cancel);
+        self.phase = Phase::Late(Box::new((late, sorter)));
+        Ok(Flow::More)
+    }
+
+    /// Looks through rows that DISTINCT had put off, for a turn.
+    fn late_page(&mut self) -> Result<Flow> {
+        self.cancel.check()?;
+        let Phase::Late(mut late) = std::mem::replace(&mut self.phase, Phase::Done) else {
+            return Ok(Flow::Enough);
+        };
+        while collector::late_step(&mut late, &self.memory)? {
+            if self.pace.is_over() {
+                self.phase = Phase::Late(late);
+                return Ok(Flow::More);
+            }
+        }
+        self.phase = Phase::Emitting(late.1.finish()?);
+        Ok(Flow::More)
+    }
+
+    /// Hands out groups.
+    fn grouped_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        self.cancel.check()?;
+        let program = Arc::clone(&self.program);
+        let phase = std::mem::replace(&mut self.phase, Phase::Done);
+        let (Phase::Grouped(mut groups), Some(aggregation)) = (phase, &program.select.aggregation)
+        else {
+            return Ok(Flow::Enough);
+        };
+        let mut work = RowWork::of(self);
+        let mut flow = Flow::More;
+        for _ in 0..EMIT_PAGE_ROWS {
+            flow = match groups.step(aggregation, work.ctx)? {
+                Step::Row(row) => work.emit(&ValuesRow(&row), sink)?,
+                Step::Working | Step::Part => Flow::More,
+                Step::End => Flow::Enough,
+            };
+            if flow == Flow::Enough || sink.is_full() || work.pace.is_over() {
+                break;
+            }
+        }
+        self.phase = Phase::Grouped(groups);
+        Ok(flow)
     }
 
     async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
@@ -245,7 +324,10 @@ impl SelectStream {
             self.phase = Phase::Collecting(collector);
             return Err(error);
         }
-        self.phase = Phase::Emitting(collector.finish(&program.select, self).await?);
+        self.phase = match collector.into_unsorted_groups(&program.select) {
+            Ok(groups) => Phase::Grouped(Box::new(groups.finish()?)),
+            Err(collector) => Phase::Emitting(collector.finish(&program.select, self).await?),
+        };
         Ok(())
     }
 
@@ -289,7 +371,7 @@ impl SelectStream {
                     .outputs
                     .iter()
                     .map(|output| &output.expr);
-                sink.row(&tuple::decode(&outputs, exprs)?)?;
+                sink.row(&tuple::decode(outputs, exprs)?)?;
                 if sink.is_full() {
                     break;
                 }
@@ -319,19 +401,25 @@ impl RowStream for SelectStream {
 }
 
 impl Phase {
-    /// Rows are streamed if they come in the order that is asked for.
-    fn first(select: &Select, env: &Env, (ordered, limits): (bool, RowLimits)) -> Phase {
-        if (ordered || select.order_by.is_empty()) && select.aggregation.is_none() {
-            return Phase::Streaming;
+    /// Rows are streamed if they come in the order that is asked for, and groups if theirs come so.
+    fn first(
+        select: &Select,
+        env: &Env,
+        (in_order, ordered, limits): (bool, bool, RowLimits),
+    ) -> (Phase, Option<Box<InOrder>>) {
+        let ordered = ordered || select.order_by.is_empty();
+        match Grouping::new(select, in_order, env) {
+            Grouping::None if ordered => (Phase::Streaming, None),
+            Grouping::InOrder(groups) if ordered && !collector::asks_of_groups(select) => {
+                (Phase::Streaming, Some(groups))
+            }
+            grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
+                let rows_wanted = Window::new(limits).rows_wanted();
+                let sorter = Sorter::new(rows_wanted, "sort", &env.memory, &env.cancel);
+                let collector = Collector::new(grouping, sorter, &env.memory);
+                (Phase::Collecting(Box::new(collector)), None)
+            }
         }
-        let budget = |operator| Budget::new(operator, env.memory_bytes_max);
-        let rows_wanted = Window::new(limits).rows_wanted();
-        let spill_dir = env.spill_dir.clone();
-        let sorter = Sorter::new(rows_wanted, budget("sort"), spill_dir, &env.cancel);
-        let groups = select.aggregation.as_ref();
-        let groups =
-            groups.map(|aggregation| Groups::new(aggregation, budget("group by"), &env.ctx));
-        Phase::Collecting(Box::new(Collector { groups, sorter }))
     }
 }
 
@@ -373,6 +461,8 @@ pub(super) struct RowWork<'s> {
     outputs: &'s [Output],
     having: Option<&'s Expr>,
     residual: Option<&'s Expr>,
+    /// The groups that rows are taken into.
+    in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
     ctx: &'s EvalContext,
     cancel: &'s CancelToken,
     window: &'s mut Window,
@@ -388,6 +478,10 @@ impl<'s> RowWork<'s> {
             outputs: &stream.program.select.outputs,
             having: stream.program.select.having.as_ref(),
             residual: stream.residual.as_ref(),
+            in_order: stream
+                .in_order
+                .as_deref_mut()
+                .zip(stream.program.select.aggregation.as_ref()),
             ctx: &stream.ctx,
             cancel: &stream.cancel,
             window: &mut stream.window,
@@ -398,7 +492,8 @@ impl<'s> RowWork<'s> {
         }
     }
 
-    /// Filters, projects and returns one row; [`Flow::Enough`] when LIMIT is reached.
+    /// Filters one row and returns it, or takes it into its group; [`Flow::Enough`] when LIMIT is
+    /// reached.
     fn stream(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         if let Some(residual) = self.residual
             && eval_condition(residual, row, self.ctx)? != Some(true)
@@ -415,6 +510,17 @@ impl<'s> RowWork<'s> {
         row: &dyn Row,
         sink: &mut (dyn RowSink + Send),
     ) -> Result<Flow> {
+        let Some((groups, aggregation)) = &mut self.in_order else {
+            return self.emit(row, sink);
+        };
+        match groups.add(aggregation, row, self.ctx)? {
+            Some(ended) => self.emit(&ValuesRow(&ended), sink),
+            None => Ok(Flow::More),
+        }
+    }
+
+    /// Projects and returns one row, grouped or not.
+    fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         if let Some(having) = self.having
             && eval_condition(having, row, self.ctx)? != Some(true)
         {
@@ -427,7 +533,12 @@ impl<'s> RowWork<'s> {
             if let Some(seen) = &mut self.seen {
                 self.bytes.clear();
                 encode_outputs(self.bytes, self.outputs, values)?;
-                if !seen.is_new(self.bytes)? || !self.window.admits() {
+                match seen.meet(self.bytes)? {
+                    Met::New => {}
+                    Met::Before => return Ok(()),
+                    Met::Unknown => return seen.put_off_in_order(self.bytes),
+                }
+                if !self.window.admits() {
                     return Ok(());
                 }
             }
@@ -439,54 +550,4 @@ impl<'s> RowWork<'s> {
             Flow::More
         })
     }
-}
-
-/// Outputs kept on the stack; wider rows take an allocation each.
-const STACK_OUTPUTS: usize = 16;
-
-/// Outputs of a narrow row, whose place on the stack costs less to prepare.
-const FEW_OUTPUTS: usize = 4;
-
-/// Evaluates the outputs over `row` and hands them on.
-pub(super) fn with_outputs(
-    outputs: &[Output],
-    row: &dyn Row,
-    ctx: &EvalContext,
-    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
-) -> Result<()> {
-    if outputs.len() <= FEW_OUTPUTS {
-        return with_stack_outputs::<FEW_OUTPUTS>(outputs, row, ctx, take);
-    }
-    if outputs.len() <= STACK_OUTPUTS {
-        return with_stack_outputs::<STACK_OUTPUTS>(outputs, row, ctx, take);
-    }
-    let values: Result<Vec<Value<'_>>> = outputs
-        .iter()
-        .map(|output| eval(&output.expr, row, ctx))
-        .collect();
-    take(&values?)
-}
-
-fn with_stack_outputs<const MOST: usize>(
-    outputs: &[Output],
-    row: &dyn Row,
-    ctx: &EvalContext,
-    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
-) -> Result<()> {
-    let mut values: [Value<'_>; MOST] = [const { Value::Null }; MOST];
-    for (slot, output) in values.iter_mut().zip(outputs) {
-        *slot = eval(&output.expr, row, ctx)?;
-    }
-    take(values.get(..outputs.len()).unwrap_or_default())
-}
-
-pub(super) fn encode_outputs(
-    out: &mut Vec<u8>,
-    outputs: &[Output],
-    values: &[Value<'_>],
-) -> Result<()> {
-    for (value, output) in values.iter().zip(outputs) {
-        tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
-    }
-    Ok(())
 }

@@ -289,12 +289,11 @@ impl<'a> Finder<'a> {
             .limit
             .and_then(|rows| usize::try_from(rows).ok())
             .unwrap_or(usize::MAX);
-        let mut budget = Budget::new("the rows to change", self.env.memory_bytes_max);
+        let mut budget = self.env.memory.budget("the rows to change");
         let mut found = Vec::new();
         let mut pace = Pace::default();
         let means = Means {
-            memory_bytes_max: self.env.memory_bytes_max,
-            spill_dir: None,
+            memory: self.env.memory.clone(),
             cancel: &self.env.cancel,
         };
         let (view, table) = (self.transaction.view(), self.target.table);

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use changer::Changer;
 
+use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::ids::Ids;
 use super::row::Layout;
@@ -99,8 +100,8 @@ pub struct Env {
     pub cancel: Arc<CancelToken>,
     /// Makes ids.
     pub ids: Arc<Ids>,
-    /// `query_memory_bytes`.
-    pub memory_bytes_max: usize,
+    /// What it may hold.
+    pub memory: Memory,
     /// Whether affected rows are those found rather than those changed (`CLIENT_FOUND_ROWS`).
     pub found_rows: bool,
     /// Whether each statement commits by itself.

@@ -37,7 +37,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-pub use options::{Durability, Options};
+pub use options::{Durability, Options, machine_memory_bytes};
 
 use self::committer::Committer;
 use self::directory::DirectoryLock;

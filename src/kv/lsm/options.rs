@@ -82,15 +82,16 @@ impl Options {
 }
 
 fn default_cache_bytes() -> u64 {
-    let bytes = match memory_bytes() {
+    let bytes = match machine_memory_bytes() {
         Some(memory) => memory / CACHE_MEMORY_DIVISOR,
         None => CACHE_BYTES_FALLBACK,
     };
     bytes.max(CACHE_BYTES_MIN)
 }
 
-/// Linux tells the memory in kB; a container's own limit, when it has one, is smaller.
-fn memory_bytes() -> Option<u64> {
+/// The memory of this machine, when it can be learned: Linux tells it in kB; a container's own
+/// limit, when it has one, is smaller.
+pub fn machine_memory_bytes() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = machine.lines().find(|line| line.starts_with("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

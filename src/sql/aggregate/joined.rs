@@ -3,12 +3,14 @@
 //! Without `ORDER BY` the text grows as rows arrive; with it the rows wait until the group ends.
 //! Source: MySQL manual, "Aggregate Function Descriptions".
 
+use std::borrow::Cow;
+
 use crate::error::Code;
 use crate::sql::bound::Aggregate;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::convert;
 use crate::sql::expr::VariableScope;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// Bytes of the longest text when `group_concat_max_len` cannot be read.
 const BYTES_MAX: usize = 1024;
@@ -22,11 +24,15 @@ pub(super) struct Joined {
     /// Whether each key of `ORDER BY` is descending.
     descending: Box<[bool]>,
     bytes_max: usize,
+    /// Whether the text is a binary string.
+    is_binary: bool,
     /// What was joined so far; `None` before the first row.
     text: Option<Vec<u8>>,
     /// Rows that wait to be sorted.
     waiting: Vec<Waiting>,
     waiting_bytes: usize,
+    /// How many rows were joined.
+    rows_count: u64,
     is_cut: bool,
 }
 
@@ -54,9 +60,11 @@ impl Joined {
                 .map(|key| key.descending)
                 .collect(),
             bytes_max,
+            is_binary: matches!(aggregate.ty, ColumnType::Blob(_)),
             text: None,
             waiting: Vec::new(),
             waiting_bytes: 0,
+            rows_count: 0,
             is_cut: false,
         }
     }
@@ -89,6 +97,7 @@ impl Joined {
         if self.is_cut {
             return;
         }
+        self.rows_count += 1;
         match &mut self.text {
             None => self.text = Some(text.to_vec()),
             Some(out) => {
@@ -107,14 +116,16 @@ impl Joined {
             out.truncate(bad.valid_up_to());
         }
         self.is_cut = true;
-        let bytes_max = self.bytes_max;
-        convert::warn(ctx, Code::DataTruncated, || {
-            format!("GROUP_CONCAT() was cut at {bytes_max} bytes (group_concat_max_len)")
+        let (bytes_max, rows_count) = (self.bytes_max, self.rows_count);
+        convert::warn(ctx, Code::CutByGroupConcat, || {
+            format!(
+                "Row {rows_count} was cut by GROUP_CONCAT(): group_concat_max_len is {bytes_max}"
+            )
         });
     }
 
-    /// The joined text; `None` when no row had one.
-    pub(super) fn finish(mut self, ctx: &EvalContext) -> Option<Vec<u8>> {
+    /// The joined text; NULL when no row had one.
+    pub(super) fn finish(mut self, ctx: &EvalContext) -> Value<'static> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_by(|left, right| {
             let keys = left.keys.iter().zip(&right.keys).zip(&self.descending);
@@ -127,11 +138,15 @@ impl Joined {
         for row in waiting {
             self.append(&row.text, ctx);
         }
-        self.text
+        match self.text {
+            None => Value::Null,
+            Some(bytes) if self.is_binary => Value::Bytes(Cow::Owned(bytes)),
+            Some(bytes) => Value::Text(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())),
+        }
     }
 
     /// About how many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.waiting_bytes + self.text.as_ref().map_or(0, Vec::len)
+        size_of::<Joined>() + self.waiting_bytes + self.text.as_ref().map_or(0, Vec::len)
     }
 }

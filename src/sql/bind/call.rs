@@ -10,7 +10,7 @@ use crate::sql::aggregate::{self, names};
 use crate::sql::ast;
 use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::functions::{self, catalogue, json};
+use crate::sql::functions::{self, Category, Function, catalogue, json};
 use crate::types::{ColumnType, Value};
 
 /// Functions of MySQL's grammar: another number of arguments is a syntax error.
@@ -60,44 +60,14 @@ impl Scope<'_> {
             return self.aggregate(call, known.kind);
         }
         if call.star || call.distinct {
-            return Err(Error::new(
-                Code::Parse,
-                format!(
-                    "You have an error in your SQL syntax: {} is no aggregate, so '*' and DISTINCT \
-                     cannot be its arguments",
-                    call.name
-                ),
-            ));
+            return Err(not_an_aggregate(&call.name));
         }
         let Some(function) = functions::find(&call.name) else {
             return Err(self.unknown_function(&call.name));
         };
-        let mut args = self.values(&call.args)?;
-        for (idx, arg) in args.iter_mut().enumerate() {
-            if json::takes_value(function.name, idx) {
-                keep_truth(arg, call.args.get(idx));
-            }
-        }
-        if !function.accepts(args.len()) {
-            if OF_GRAMMAR.contains(&function.name) {
-                return Err(Error::new(
-                    Code::Parse,
-                    format!(
-                        "You have an error in your SQL syntax; {} takes ({})",
-                        function.name, function.arguments
-                    ),
-                ));
-            }
-            return Err(Error::new(
-                Code::WrongParameterCount,
-                format!(
-                    "Incorrect parameter count in the call to native function '{}'",
-                    call.name
-                ),
-            ));
-        }
-        check_fraction(function.name, &args)?;
-        known_call(function.name, args)
+        // Calls nest deeply: what is large stays out of this frame.
+        let args = self.values(&call.args)?;
+        of_function(call, function, args)
     }
 
     fn unknown_function(&self, name: &str) -> Error {
@@ -244,6 +214,61 @@ impl Scope<'_> {
     }
 }
 
+fn not_an_aggregate(name: &str) -> Error {
+    let text = format!(
+        "You have an error in your SQL syntax: {name} is no aggregate, so '*' and DISTINCT cannot be \
+         its arguments"
+    );
+    Error::new(Code::Parse, text)
+}
+
+/// The call of a function with bound arguments.
+///
+/// # Errors
+/// 1582 for a wrong number of them, of a function of MySQL's grammar 1064; 1426.
+fn of_function(call: &ast::Call, function: &'static Function, mut args: Vec<Expr>) -> Result<Expr> {
+    if takes_numbers(function) {
+        args = args.into_iter().map(literal::as_number).collect();
+    }
+    for (idx, arg) in args.iter_mut().enumerate() {
+        if json::takes_value(function.name, idx) {
+            keep_truth(arg, call.args.get(idx));
+        }
+    }
+    if !function.accepts(args.len()) {
+        let (name, arguments) = (function.name, function.arguments);
+        if OF_GRAMMAR.contains(&name) {
+            let text = format!("You have an error in your SQL syntax: {name} takes ({arguments})");
+            return Err(Error::new(Code::Parse, text));
+        }
+        let text = format!(
+            "Incorrect parameter count in the call to native function '{}'",
+            call.name
+        );
+        return Err(Error::new(Code::WrongParameterCount, text));
+    }
+    check_fraction(function.name, &args)?;
+    known_call(function.name, args)
+}
+
+/// Whether a literal in hexadecimal is a number among the function's arguments, and not bytes.
+fn takes_numbers(function: &Function) -> bool {
+    match function.category {
+        Category::Numeric | Category::Bit => function.name != "CONV",
+        Category::Comparison
+        | Category::ControlFlow
+        | Category::Text
+        | Category::DateAndTime
+        | Category::Cast
+        | Category::Json
+        | Category::Digest
+        | Category::Information
+        | Category::Locking
+        | Category::Miscellaneous
+        | Category::Aggregate => ["CHAR", "SPACE", "INET_NTOA", "FORMAT"].contains(&function.name),
+    }
+}
+
 /// # Errors
 /// 1426 for `NOW(7)` and the like.
 fn check_fraction(name: &str, args: &[Expr]) -> Result<()> {
@@ -289,9 +314,14 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
     }
 }
 
+/// Whether an aggregate has that name.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    names::find(name).is_some()
+}
+
 /// Where an argument becomes a part of a JSON document: a truth, which is a number else, as `true` or
 /// `false`.
-fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
+pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
     let json = |truth: bool| {
         let text = if truth { "true" } else { "false" };
         literal::value(Value::Json(text.into()), ColumnType::Json)
@@ -327,14 +357,15 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. }
         | ExprKind::Between { .. }
         | ExprKind::Like { .. }
-        | ExprKind::Regexp { .. }
-        | ExprKind::InSet { .. }
-        | ExprKind::Quantified { .. } => true,
+        | ExprKind::Regexp { .. } => true,
+        ExprKind::Call(function, _) => OF_TRUTH.contains(&function.name),
         ExprKind::Literal(_)
-        | ExprKind::Slot(_)
         | ExprKind::Column(_)
+        | ExprKind::Slot(_)
         | ExprKind::Parameter(_)
         | ExprKind::UserVariable(_)
         | ExprKind::SystemVariable { .. }
@@ -343,15 +374,25 @@ fn is_truth(kind: &ExprKind) -> bool {
         | ExprKind::Case { .. }
         | ExprKind::Cast(..)
         | ExprKind::DateShift { .. }
-        | ExprKind::Call(..)
         | ExprKind::Row(_) => false,
     }
 }
 
-/// Whether an aggregate has that name.
-pub(super) fn is_aggregate(name: &str) -> bool {
-    names::find(name).is_some()
-}
+/// Functions that MySQL counts as comparisons.
+const OF_TRUTH: &[&str] = &[
+    "ISNULL",
+    "IS_IPV4",
+    "IS_IPV4_COMPAT",
+    "IS_IPV4_MAPPED",
+    "IS_IPV6",
+    "IS_UUID",
+    "JSON_CONTAINS",
+    "JSON_CONTAINS_PATH",
+    "JSON_OVERLAPS",
+    "JSON_VALID",
+    "MEMBER_OF",
+    "REGEXP_LIKE",
+];
 
 /// # Errors
 /// 1582 for a wrong number of arguments.

@@ -193,7 +193,8 @@ fn is_string(value: &Value<'_>) -> bool {
     matches!(value, Value::Text(_) | Value::Bytes(_))
 }
 
-fn is_dated(value: &Value<'_>) -> bool {
+/// Whether the value has a date.
+pub(crate) fn is_dated(value: &Value<'_>) -> bool {
     matches!(
         value,
         Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_)
@@ -355,9 +356,14 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
     let Value::Json(text) = json else {
         return Ok(None);
     };
+    // A number and a string are never equal as parts of documents, and so beside one.
+    let as_parts = match other {
+        Value::Text(_) | Value::Enum(_) => true,
+        _ => other.is_number() && text.starts_with('"'),
+    };
     match other {
         Value::Json(other) => Ok(Some(json::compare(text, other))),
-        _ if other.is_number() && text.starts_with('"') => {
+        _ if as_parts => {
             let other = super::super::functions::json::text_of(other, ctx);
             Ok(Some(json::compare(text, &other)))
         }

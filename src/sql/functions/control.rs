@@ -99,23 +99,26 @@ fn least<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     extreme(values, call, false)
 }
 
+/// A date among texts is compared as a date, and shown as a text.
 fn extreme<'a>(values: &[Value<'a>], call: &Call<'a>, largest: bool) -> Result<Value<'a>> {
-    let mut best: Option<Value<'a>> = None;
+    let is_dated = values.iter().any(compare::is_dated);
+    let mut best: Option<(&Value<'a>, Value<'a>)> = None;
     for (value, arg) in values.iter().zip(call.args) {
-        let value = fit::of((value.clone(), arg), call.ty, call.ctx)?;
-        let is_better = match &best {
-            None => true,
-            Some(best) => compare::order(&value, best, call.ctx)?.is_some_and(|order| {
-                if largest {
-                    order.is_gt()
-                } else {
-                    order.is_lt()
-                }
-            }),
+        let fitted = fit::of((value.clone(), arg), call.ty, call.ctx)?;
+        let order = match &best {
+            None => None,
+            Some((other, _)) if is_dated => compare::order(value, other, call.ctx)?,
+            Some((_, other)) => compare::order(&fitted, other, call.ctx)?,
+        };
+        let is_better = match (&best, order) {
+            (None, _) => true,
+            (Some(_), Some(order)) if largest => order.is_gt(),
+            (Some(_), Some(order)) => order.is_lt(),
+            (Some(_), None) => false,
         };
         if is_better {
-            best = Some(value);
+            best = Some((value, fitted));
         }
     }
-    Ok(best.unwrap_or(Value::Null))
+    Ok(best.map_or(Value::Null, |(_, fitted)| fitted))
 }

@@ -75,6 +75,7 @@ mod json_contents;
 mod json_path;
 mod json_show;
 mod locale;
+pub mod lock;
 mod math;
 mod network;
 mod numeric;
@@ -147,6 +148,7 @@ pub enum Category {
     Json,
     Digest,
     Information,
+    Locking,
     Miscellaneous,
     Aggregate,
 }
@@ -164,6 +166,7 @@ impl Category {
         Category::Json,
         Category::Digest,
         Category::Information,
+        Category::Locking,
         Category::Miscellaneous,
         Category::Aggregate,
     ];
@@ -181,6 +184,7 @@ impl Category {
             Category::Json => "JSON",
             Category::Digest => "Digest",
             Category::Information => "Information",
+            Category::Locking => "Locking",
             Category::Miscellaneous => "Miscellaneous",
             Category::Aggregate => "Aggregate",
         }
@@ -333,6 +337,7 @@ static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         json_change::TABLE,
         json_contents::TABLE,
         json_show::TABLE,
+        lock::TABLE,
         math::TABLE,
         network::TABLE,
         numeric::TABLE,

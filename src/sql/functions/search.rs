@@ -106,6 +106,10 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 /// Where `wanted`, which is not empty, begins in the text, each time after the last one's end. Of
 /// texts in UTF-8 no match begins within a character.
 fn positions(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+    // Of texts in linear time.
+    if let (Ok(text), Ok(wanted)) = (std::str::from_utf8(text), std::str::from_utf8(wanted)) {
+        return text.match_indices(wanted).map(|(at, _)| at).collect();
+    }
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| wanted.len() <= rest.len()) {

@@ -22,7 +22,7 @@ functions! {
 functions! {
     /// Numbers for people.
     NUMBERS of Text:
-    "FORMAT" 2..3 "x, digits [, locale]" result::text, AnyArgument, Constant, Eager(format), "The number with commas and so many digits after the point.";
+    "FORMAT" 2..3 "x, digits [, locale]" result::text, AnyArgument, Constant, Eager(format), "The number as a country writes it, with so many digits after the point.";
 }
 
 /// Units from the largest, each with its size in the smallest.
@@ -51,24 +51,28 @@ const PICOSECONDS: Units = &[
 const PLAIN_MAX: f64 = 100_000.0;
 
 fn format_bytes<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(of_text(in_unit(call.double(values, 0)?, BYTES, "bytes")))
+    let bytes = call.double(values, 0)?;
+    Ok(of_text(
+        in_unit(bytes, BYTES).unwrap_or_else(|| format!("{:>4} bytes", bytes.trunc())),
+    ))
 }
 
 fn format_pico_time<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(of_text(in_unit(call.double(values, 0)?, PICOSECONDS, "ps")))
+    let time = call.double(values, 0)?;
+    Ok(of_text(
+        in_unit(time, PICOSECONDS).unwrap_or_else(|| format!("{:>3} ps", time.trunc())),
+    ))
 }
 
-fn in_unit(number: f64, units: Units, smallest: &str) -> String {
-    let unit = units.iter().find(|(size, _)| *size <= number.abs());
-    let Some((size, name)) = unit else {
-        return format!("{:>4} {smallest}", number.trunc());
-    };
+/// The number in the largest unit it reaches; `None` when it reaches none.
+fn in_unit(number: f64, units: Units) -> Option<String> {
+    let (size, name) = units.iter().find(|(size, _)| *size <= number.abs())?;
     let shown = number / size;
-    if shown.abs() < PLAIN_MAX {
+    Some(if shown.abs() < PLAIN_MAX {
         format!("{shown:4.2} {name}")
     } else {
         format!("{} {name}", with_exponent(shown))
-    }
+    })
 }
 
 /// `1.23e+05`, as C prints it.

@@ -1,0 +1,95 @@
+//! Groups whose rows come one after the other: a group is handed out when the next one begins.
+//!
+//! Also the one group of a statement without GROUP BY. Hot: runs once per row.
+
+use super::state;
+use crate::error::Result;
+use crate::exec::budget::{Budget, Memory};
+use crate::sql::aggregate::Accumulator;
+use crate::sql::bound::Aggregation;
+use crate::sql::context::EvalContext;
+use crate::sql::expr::Row;
+use crate::types::Value;
+
+/// One group in memory at a time.
+pub struct InOrder {
+    /// Of the group that rows are taken into.
+    key: Vec<u8>,
+    /// Of the row that is taken in.
+    next_key: Vec<u8>,
+    /// `None` before the first row.
+    states: Option<Vec<Accumulator>>,
+    budget: Budget,
+}
+
+impl InOrder {
+    /// No group yet. Without keys there is always one.
+    pub fn new(aggregation: &Aggregation, memory: &Memory, ctx: &EvalContext) -> InOrder {
+        InOrder {
+            key: Vec::new(),
+            next_key: Vec::new(),
+            states: aggregation
+                .keys
+                .is_empty()
+                .then(|| new_states(aggregation, ctx)),
+            budget: memory.budget(super::OPERATOR),
+        }
+    }
+
+    /// Takes in one row. The aggregated row of the group before, when it has ended.
+    ///
+    /// # Errors
+    /// Those of evaluation; 1038 when the state of one group does not fit.
+    pub fn add(
+        &mut self,
+        aggregation: &Aggregation,
+        row: &dyn Row,
+        ctx: &EvalContext,
+    ) -> Result<Option<Vec<Value<'static>>>> {
+        self.next_key.clear();
+        state::push_key(&mut self.next_key, aggregation, (row, ctx))?;
+        let mut ended = None;
+        if self.key != self.next_key {
+            ended = self.end(aggregation, ctx)?;
+            std::mem::swap(&mut self.key, &mut self.next_key);
+        }
+        let states = self
+            .states
+            .get_or_insert_with(|| new_states(aggregation, ctx));
+        let grown = state::update(states, aggregation, (row, ctx))?;
+        if 0 < grown && !self.budget.try_take(grown) {
+            return Err(self.budget.refusal(&state::growing(aggregation), grown));
+        }
+        Ok(ended)
+    }
+
+    /// Takes in rows of the one group of a statement whose aggregates are all `COUNT(*)`.
+    pub fn add_counted(&mut self, rows_count: u64) {
+        for state in self.states.iter_mut().flatten() {
+            state.count_rows(rows_count);
+        }
+    }
+
+    /// The aggregated row of the last group, when there is one.
+    ///
+    /// # Errors
+    /// 1690 when an average overflows.
+    pub fn end(
+        &mut self,
+        aggregation: &Aggregation,
+        ctx: &EvalContext,
+    ) -> Result<Option<Vec<Value<'static>>>> {
+        let Some(states) = self.states.take() else {
+            return Ok(None);
+        };
+        self.budget.reset();
+        state::finished_row((&self.key, states), aggregation, ctx).map(Some)
+    }
+}
+
+fn new_states(aggregation: &Aggregation, ctx: &EvalContext) -> Vec<Accumulator> {
+    let aggregates = aggregation.aggregates.iter();
+    aggregates
+        .map(|aggregate| Accumulator::new(aggregate, ctx))
+        .collect()
+}

@@ -1,0 +1,61 @@
+//! The outputs of a row: evaluated, handed on, and as bytes for sorting and DISTINCT. Hot.
+
+use crate::codec::key::Direction;
+use crate::error::Result;
+use crate::exec::tuple;
+use crate::sql::bound::Output;
+use crate::sql::context::EvalContext;
+use crate::sql::eval::eval;
+use crate::sql::expr::Row;
+use crate::types::Value;
+
+/// Outputs kept on the stack; wider rows take an allocation each.
+const STACK_OUTPUTS: usize = 16;
+
+/// Outputs of a narrow row, whose place on the stack costs less to prepare.
+const FEW_OUTPUTS: usize = 4;
+
+/// Evaluates the outputs over `row` and hands them on.
+pub(super) fn with_outputs(
+    outputs: &[Output],
+    row: &dyn Row,
+    ctx: &EvalContext,
+    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    if outputs.len() <= FEW_OUTPUTS {
+        return with_stack_outputs::<FEW_OUTPUTS>(outputs, row, ctx, take);
+    }
+    if outputs.len() <= STACK_OUTPUTS {
+        return with_stack_outputs::<STACK_OUTPUTS>(outputs, row, ctx, take);
+    }
+    let values: Result<Vec<Value<'_>>> = outputs
+        .iter()
+        .map(|output| eval(&output.expr, row, ctx))
+        .collect();
+    take(&values?)
+}
+
+fn with_stack_outputs<const MOST: usize>(
+    outputs: &[Output],
+    row: &dyn Row,
+    ctx: &EvalContext,
+    take: impl FnOnce(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    let mut values: [Value<'_>; MOST] = [const { Value::Null }; MOST];
+    for (slot, output) in values.iter_mut().zip(outputs) {
+        *slot = eval(&output.expr, row, ctx)?;
+    }
+    take(values.get(..outputs.len()).unwrap_or_default())
+}
+
+/// Appends the outputs of a row, for [`tuple::decode`].
+pub(super) fn encode_outputs(
+    out: &mut Vec<u8>,
+    outputs: &[Output],
+    values: &[Value<'_>],
+) -> Result<()> {
+    for (value, output) in values.iter().zip(outputs) {
+        tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
+    }
+    Ok(())
+}
