@@ -185,7 +185,7 @@ fn key(columns: &[Column], row: &Row) -> Vec<String> {
             let text = String::from_utf8_lossy(bytes);
             match text.parse::<f64>() {
                 Ok(number) if matches!(column.type_code, 4 | 5) => rounded(number, &text),
-                Ok(number) if number == 0.0 => format!("{:?}", text.trim_start_matches('-')),
+                Ok(0.0) => format!("{:?}", text.trim_start_matches('-')),
                 Ok(_) | Err(_) => format!("{text:?}"),
             }
         }
@@ -202,19 +202,19 @@ fn rounded(number: f64, text: &str) -> String {
         Some((_, fraction)) if fraction.ends_with('0') => fraction.len(),
         Some(_) | None => 0,
     };
-    format!("{number:.*e} {digits}", DOUBLE_DIGITS)
+    format!("{number:.DOUBLE_DIGITS$e} {digits}")
 }
 
 fn shown(row: &[Option<Vec<u8>>]) -> String {
-    let cells = row.iter().map(|cell| match cell {
-        None => "NULL".to_owned(),
-        Some(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => format!("{text:?}"),
-            Err(_) => format!(
-                "0x{}",
-                bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()
-            ),
-        },
+    let cells = row.iter().map(|cell| {
+        let Some(bytes) = cell else {
+            return "NULL".to_owned();
+        };
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return format!("{text:?}");
+        }
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+        format!("0x{}", digits.collect::<Vec<_>>().concat())
     });
     cells.collect::<Vec<_>>().join(", ")
 }

@@ -491,6 +491,7 @@ pub(crate) fn aggregate(kind: Kind) -> &'static [&'static str] {
 }
 
 /// A literal.
+#[expect(clippy::too_many_lines, reason = "a list")]
 pub(crate) fn literal(kind: Kind, rng: &mut StdRng) -> String {
     if rng.random_ratio(1, 25) {
         return "NULL".to_owned();
@@ -561,6 +562,7 @@ pub(crate) fn literal(kind: Kind, rng: &mut StdRng) -> String {
 }
 
 /// The text of a place that is no expression.
+#[expect(clippy::too_many_lines, reason = "a list")]
 pub(crate) fn word(letter: char, rng: &mut StdRng) -> Option<String> {
     Some(match letter {
         'p' => pick(

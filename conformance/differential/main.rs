@@ -18,7 +18,9 @@
 //! | `MESETA_DIFF_BINARY=path` | another server than the one just built |
 
 #![allow(
+    clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::little_endian_bytes,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test program: it may stop at a surprise"

@@ -73,6 +73,9 @@ impl Source for Groups<'_> {
     }
 }
 
+/// Takes a change that makes a query smaller.
+type With<'w> = dyn FnMut(&dyn Fn(&mut Query)) + 'w;
+
 impl Query {
     /// A random query over some of the tables.
     pub(crate) fn random(rng: &mut StdRng, schema: &Schema) -> Query {
@@ -238,7 +241,7 @@ impl Query {
     }
 
     /// With a part replaced by one that is smaller.
-    fn smaller_parts(&self, with: &mut dyn FnMut(&dyn Fn(&mut Query))) {
+    fn smaller_parts(&self, with: &mut With<'_>) {
         for at in self.free_keys() {
             with(&|query| {
                 if let Some(keys) = &mut query.group {

@@ -115,11 +115,13 @@ fn read(client: &mut Client) -> Result<Answer, Failure> {
         let (_, packet) = client.read_packet()?;
         columns.push(column(&packet)?);
     }
-    if 0 < count {
-        client.read_packet()?;
-    }
     let mut rows = Vec::new();
-    while 0 < count {
+    if columns.is_empty() {
+        return Ok(Answer::Rows { columns, rows });
+    }
+    // What ends the columns.
+    client.read_packet()?;
+    loop {
         let (_, packet) = client.read_packet()?;
         client::check_error(&packet)?;
         if client::is_end(&packet) {

@@ -102,9 +102,8 @@ fn of_call((name, args): (&str, &[Expr]), at: At<'_, '_>) -> Option<u8> {
             Some(_) => of(args.first()?, at),
         },
         "ABS" | "NULLIF" => of(args.first()?, at),
-        "MOD" => most(args.iter(), at),
         "IF" => most(args.iter().skip(1), at),
-        "IFNULL" | "COALESCE" | "GREATEST" | "LEAST" => most(args.iter(), at),
+        "MOD" | "IFNULL" | "COALESCE" | "GREATEST" | "LEAST" => most(args.iter(), at),
         _ => None,
     }
 }

@@ -49,11 +49,11 @@ fn coalesce<'a>(call: &Call<'a>) -> Result<Value<'a>> {
 
 /// The type of the first argument; a member of an ENUM is a text.
 fn null_if_type(args: &[Expr]) -> ColumnType {
-    match result::first(args) {
-        ColumnType::Enum(_) => ColumnType::VARCHAR,
-        #[expect(clippy::wildcard_enum_match_arm, reason = "every other type stays")]
-        other => other,
+    let first = result::first(args);
+    if matches!(first, ColumnType::Enum(_)) {
+        return ColumnType::VARCHAR;
     }
+    first
 }
 
 fn null_if<'a>(call: &Call<'a>) -> Result<Value<'a>> {

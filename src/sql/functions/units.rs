@@ -119,15 +119,16 @@ fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
     let width = usize::try_from(digits).unwrap_or(0);
     let scale = u8::try_from(digits).unwrap_or(0);
-    let text = match number {
-        convert::Number::Double(number) => format!("{:.width$}", rounded(number, digits)),
-        number => match number
-            .to_decimal()
-            .and_then(|number| number.rescale(38, scale))
-        {
-            Some(number) => number.to_string(),
-            None => format!("{:.width$}", number.to_f64()),
-        },
+    let exact = match number {
+        convert::Number::Double(_) => None,
+        convert::Number::Int(_) | convert::Number::UInt(_) | convert::Number::Decimal(_) => {
+            let exact = number.to_decimal();
+            exact.and_then(|number| number.rescale(38, scale))
+        }
+    };
+    let text = match exact {
+        Some(number) => number.to_string(),
+        None => format!("{:.width$}", rounded(number.to_f64(), digits)),
     };
     let marks = match values.get(2) {
         None => locale::DEFAULT,
