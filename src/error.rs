@@ -187,6 +187,7 @@ codes! {
     VariableReadOnly = 1238 "HY000" "A variable that cannot be set.";
     DerivedAlias = 1248 "42000" "A derived table without alias.";
     OutOfRange = 1264 "22003" "A number outside the column's range.";
+    NotUpdatable = 1288 "HY000" "UPDATE or DELETE of what is no table.";
     DataTruncated = 1265 "01000" "A value of which something is lost.";
     NullToNotNull = 1263 "22004" "NULL for a NOT NULL column in a later row.";
     UnknownCollation = 1273 "HY000" "A collation that is not `utf8mb4_bin`.";

@@ -28,6 +28,7 @@ mod show;
 pub mod state;
 mod transaction;
 pub mod variables;
+mod write_query;
 
 use std::collections::HashMap;
 use std::sync::Arc;

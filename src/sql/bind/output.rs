@@ -36,7 +36,13 @@ impl Scope<'_> {
         };
         let own = own.and_then(|place| self.from.result_column(place));
         let expr = self.value(expr)?;
-        let mut column = own.unwrap_or_else(|| result_column(&expr, self));
+        let mut column = own.unwrap_or_else(|| ResultColumn {
+            decimals: digits::of_double(&expr, &|idx| {
+                let idx = idx.checked_sub(self.columns_count())?;
+                self.aggregates.get(idx)
+            }),
+            ..result_column(&expr)
+        });
         name.clone_into(&mut column.name);
         Ok(Output { expr, column })
     }
@@ -87,7 +93,7 @@ fn unknown_table(table: &TableName) -> Error {
 }
 
 /// How a client sees an expression.
-fn result_column(expr: &Expr, scope: &Scope<'_>) -> ResultColumn {
+pub(super) fn result_column(expr: &Expr) -> ResultColumn {
     ResultColumn {
         database: String::new(),
         table: String::new(),
@@ -99,10 +105,7 @@ fn result_column(expr: &Expr, scope: &Scope<'_>) -> ResultColumn {
         primary_key: false,
         auto_increment: false,
         display_chars: display_chars(expr),
-        decimals: digits::of_double(expr, &|idx| {
-            let idx = idx.checked_sub(scope.columns_count())?;
-            scope.aggregates.get(idx)
-        }),
+        decimals: digits::of_double(expr, &|_| None),
     }
 }
 
