@@ -198,7 +198,7 @@ fn steps<'a>(select: &'a Select, plan: Option<&TablePlan>, limits: RowLimits) ->
         steps.push(Step::Aggregate {
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
-            in_order: false,
+            in_order: plan.is_some_and(|plan| plan.grouped_in_order),
         });
     }
     steps.extend(select.having.as_ref().map(Step::Having));

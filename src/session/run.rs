@@ -80,7 +80,12 @@ impl Session {
             Statement::DropDatabase { name, if_exists } => {
                 return self.drop_database(name, *if_exists).await;
             }
-            Statement::CreateTable(create) => self.create_table(create).await?,
+            Statement::CreateTable(create) if create.query.is_some() => {
+                return self.create_table_of(create).await;
+            }
+            Statement::CreateTable(create) => {
+                self.create_table(create).await?;
+            }
             Statement::DropTable(drop) => self.drop_tables(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,

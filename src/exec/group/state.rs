@@ -189,15 +189,16 @@ fn argument<'a>(
     }
 }
 
-/// Takes a row into the accumulators of its group; by how many bytes they have grown.
+/// Takes a row into the accumulators of its group; by how many bytes they have grown, if they do.
+#[inline]
 pub(super) fn update(
-    states: &mut [Accumulator],
+    (states, grow): (&mut [Accumulator], bool),
     aggregation: &Aggregation,
     (row, ctx): (&dyn Row, &EvalContext),
 ) -> Result<usize> {
     let mut grown = 0;
     for (aggregate, state) in aggregation.aggregates.iter().zip(states) {
-        let before = state.bytes();
+        let before = if grow { state.bytes() } else { 0 };
         match aggregate.args.as_slice() {
             [] => state.update(&[], ctx)?,
             [arg] if aggregate.order_by.is_empty() => {
@@ -208,7 +209,9 @@ pub(super) fn update(
                 state.update(&values.collect::<Result<Vec<_>>>()?, ctx)?;
             }
         }
-        grown += state.bytes().saturating_sub(before);
+        if grow {
+            grown += state.bytes().saturating_sub(before);
+        }
     }
     Ok(grown)
 }

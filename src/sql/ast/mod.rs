@@ -12,9 +12,9 @@ mod session;
 mod show;
 
 pub use ddl::{
-    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateTable,
-    DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal, IndexKind,
-    IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
+    CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
+    IndexKind, IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
