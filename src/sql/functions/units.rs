@@ -10,6 +10,7 @@ use super::super::eval::convert;
 use super::{Call, locale, of_text, result};
 use crate::error::{Code, Result};
 use crate::types::Value;
+use crate::types::value::text::write_fixed_f64;
 
 functions! {
     /// For people.
@@ -117,7 +118,6 @@ fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let digits = call.count(values, 1)?.clamp(0, FORMAT_DIGITS_MAX);
     let number =
         convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
-    let width = usize::try_from(digits).unwrap_or(0);
     let scale = u8::try_from(digits).unwrap_or(0);
     let exact = match number {
         convert::Number::Double(_) => None,
@@ -126,9 +126,12 @@ fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
             exact.and_then(|number| number.rescale(38, scale))
         }
     };
-    let text = match exact {
-        Some(number) => number.to_string(),
-        None => format!("{:.width$}", rounded(number.to_f64(), digits)),
+    let text = if let Some(number) = exact {
+        number.to_string()
+    } else {
+        let mut text = Vec::new();
+        write_fixed_f64(rounded(number.to_f64(), digits), scale, &mut text);
+        String::from_utf8(text).unwrap_or_default()
     };
     let marks = match values.get(2) {
         None => locale::DEFAULT,
