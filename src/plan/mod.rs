@@ -3,6 +3,7 @@
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes
 //! (`computed` for those with prefixes, expressions or a condition) by their `merit`,
+//! `stand_in` has values for what is not known yet,
 //! `doubt` says what to count where that does not tell, `skip` reads keys without their first column,
 //! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
@@ -34,6 +35,7 @@ pub mod skip;
 #[cfg(test)]
 pub(crate) mod soundness;
 pub mod span;
+pub mod stand_in;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
@@ -41,11 +43,11 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MultiGet, PointGet, Policy, PrefixScan,
-    Purpose, Request, Seek, TablePlan, explain_table, plan_table,
+    Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MergeKind, MultiGet, PointGet, Policy,
+    PrefixScan, Purpose, Request, Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
-pub use doubt::{Counted, Doubt, Estimate, Estimates};
+pub use doubt::{Counted, Crossing, Doubt, Estimate, Estimates};
 pub use explain::{Explained, Format, explain};
 pub use skip::Distinct;
 pub use span::Span;

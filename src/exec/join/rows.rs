@@ -4,15 +4,18 @@
 use std::sync::Arc;
 
 use super::facts;
-use super::hash::HashTable;
+use super::hash::{Built, Sides};
 use super::lookup;
+use super::parted::Taken;
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
+use crate::exec::meter::{self, Part, Watch};
 use crate::exec::nest::Nest;
 use crate::exec::pace::Pace;
 use crate::exec::rows::BoxFuture;
-use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted};
+use crate::plan::explain::whole::Took;
+use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted, sources_of};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
@@ -63,7 +66,7 @@ enum State {
     New,
     Scan(Box<UnitReader>),
     Lookup,
-    Hash(HashTable),
+    Hash(Built),
 }
 
 impl JoinRows {
@@ -146,9 +149,47 @@ impl JoinRows {
 
     /// The next rows of a step.
     fn of_step(&mut self, step_idx: usize) -> BoxFuture<'_, Result<Option<Batch>>> {
+        if self.nest.meter.is_some() {
+            return Box::pin(self.metered_step(step_idx));
+        }
+        self.advanced(step_idx)
+    }
+
+    /// As [`JoinRows::of_step`], for EXPLAIN ANALYZE.
+    async fn metered_step(&mut self, step_idx: usize) -> Result<Option<Batch>> {
+        let watch = Watch::start(self.nest.meter.as_ref());
+        let batch = self.advanced(step_idx).await?;
+        if let Some(running) = self.steps.get(step_idx) {
+            let part = Part::Step(sources_of(&running.step.unit));
+            watch.stop((self.shape.as_ref(), part), || Took {
+                batches: u64::from(batch.is_some()),
+                rows_out: batch.as_ref().map_or(0, |batch| meter::count(batch.len())),
+                ..Took::default()
+            });
+        }
+        Ok(batch)
+    }
+
+    /// Takes down what a step took in.
+    fn note_in(&self, step_idx: usize, (rows_in, rows_read): (usize, u64)) {
+        if let (Some(meter), Some(running)) = (&self.nest.meter, self.steps.get(step_idx)) {
+            let part = Part::Step(sources_of(&running.step.unit));
+            let took = Took {
+                rows_in: meter::count(rows_in),
+                rows_read,
+                ..Took::default()
+            };
+            meter.add((self.shape.as_ref(), part), took);
+        }
+    }
+
+    fn advanced(&mut self, step_idx: usize) -> BoxFuture<'_, Result<Option<Batch>>> {
         Box::pin(async move {
             let Some(before) = step_idx.checked_sub(1) else {
-                return self.scanned().await;
+                let read_before = self.rows_read();
+                let batch = self.scanned().await?;
+                self.note_in(0, (0, self.rows_read() - read_before));
+                return Ok(batch);
             };
             let has_waiting = self
                 .steps
@@ -156,14 +197,55 @@ impl JoinRows {
                 .is_some_and(|running| 0 < running.waiting.len());
             if !has_waiting {
                 let Some(batch) = self.of_step(before).await? else {
-                    return Ok(None);
+                    return self.of_files(step_idx).await;
                 };
                 if let Some(running) = self.steps.get_mut(step_idx) {
                     running.waiting = batch.into_iter();
                 }
             }
-            self.joined(step_idx).await.map(Some)
+            let (waiting, read_before) = (self.waiting_count(step_idx), self.rows_read());
+            let batch = self.joined(step_idx).await?;
+            let rows_in = waiting - self.waiting_count(step_idx);
+            self.note_in(step_idx, (rows_in, self.rows_read() - read_before));
+            Ok(Some(batch))
         })
+    }
+
+    fn waiting_count(&self, step_idx: usize) -> usize {
+        let running = self.steps.get(step_idx);
+        running.map_or(0, |running| running.waiting.len())
+    }
+
+    /// The next rows of a step that has kept rows in files, once the steps before have no more.
+    async fn of_files(&mut self, step_idx: usize) -> Result<Option<Batch>> {
+        let Some(running) = self.steps.get_mut(step_idx) else {
+            return Ok(None);
+        };
+        let (State::Hash(Built::Parted(parted)), Method::Hash { keys, .. }) =
+            (&mut running.state, &running.step.method)
+        else {
+            return Ok(None);
+        };
+        let frame = Frame {
+            shape: &self.shape,
+            nest: &self.nest,
+            ctx: &self.ctx,
+            wanted: Wanted::default(),
+        };
+        if parted.is_taking() {
+            parted.begin()?;
+        }
+        let sides = Sides {
+            step: &running.step,
+            keys,
+        };
+        let Some(mut batch) = parted.next(sides, &frame).await? else {
+            return Ok(None);
+        };
+        if let Some(filter) = &running.step.filter {
+            keep(&mut batch, filter, (&self.shape, &self.ctx))?;
+        }
+        Ok(Some(batch))
     }
 
     async fn scanned(&mut self) -> Result<Option<Batch>> {
@@ -203,25 +285,20 @@ impl JoinRows {
                 found.batch
             }
             Method::Hash { filter, keys } => {
+                let sides = Sides {
+                    step: &running.step,
+                    keys,
+                };
                 if matches!(running.state, State::New) {
                     let opened = UnitReader::open(&running.step.unit, filter.as_ref(), &frame);
-                    let (table, rows_read) = HashTable::build(opened.await?, keys, &frame).await?;
+                    let (built, rows_read) = Built::of(opened.await?, sides, &frame).await?;
                     self.rows_read += rows_read;
-                    running.state = State::Hash(table);
+                    running.state = State::Hash(built);
                 }
-                let State::Hash(table) = &running.state else {
+                let State::Hash(built) = &mut running.state else {
                     return Err(Error::internal("a hash join without a table"));
                 };
-                let mut batch = Vec::new();
-                let mut pace = Pace::default();
-                for row in running.waiting.by_ref() {
-                    pace.keep().await;
-                    table.probe((&running.step, keys), row, (&frame, &mut batch))?;
-                    if BATCH_ROWS <= batch.len() {
-                        break;
-                    }
-                }
-                batch
+                hashed(built, (sides, &mut running.waiting), &frame).await?
             }
         };
         if let Some(filter) = &running.step.filter {
@@ -229,6 +306,30 @@ impl JoinRows {
         }
         Ok(batch)
     }
+}
+
+/// Joins rows by a hash table; those whose matches are in files are put there.
+async fn hashed(
+    built: &mut Built,
+    (sides, waiting): (Sides<'_>, &mut std::vec::IntoIter<Row>),
+    frame: &Frame<'_>,
+) -> Result<Batch> {
+    let mut batch = Vec::new();
+    let mut pace = Pace::default();
+    for row in waiting {
+        pace.keep().await;
+        match built {
+            Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
+            Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
+                Taken::Alone(row) if sides.step.is_outer => batch.push(row),
+                Taken::Alone(_) | Taken::Later => {}
+            },
+        }
+        if BATCH_ROWS <= batch.len() {
+            break;
+        }
+    }
+    Ok(batch)
 }
 
 /// The boxed future of a join within a join: as an unnamed one its type would contain itself.

@@ -5,10 +5,13 @@ use crate::plan::text::{self, Names};
 use crate::sql::aggregate::names;
 use crate::sql::bound::{Aggregate, OrderBy};
 use crate::sql::expr::Expr;
+use crate::types::temporal::Zone;
 
 /// The names of the rows that pass between steps.
 pub(super) struct Scope<'a> {
-    explained: &'a Explained<'a>,
+    zone: &'a Zone,
+    /// The names in front of the first step.
+    column: Box<dyn Fn(usize) -> String + 'a>,
     /// The texts of group keys and aggregates; `None` before the aggregation.
     grouped: Option<Vec<String>>,
 }
@@ -16,8 +19,17 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// The names in front of the first step.
     pub(super) fn of(explained: &'a Explained<'a>) -> Scope<'a> {
+        Scope::over(explained.zone, move |idx| match &explained.source {
+            Some(source) => text::column_name(source.table, idx),
+            None => format!("column {idx}"),
+        })
+    }
+
+    /// These names in front of the first step.
+    pub(super) fn over(zone: &'a Zone, column: impl Fn(usize) -> String + 'a) -> Scope<'a> {
         Scope {
-            explained,
+            zone,
+            column: Box::new(column),
             grouped: None,
         }
     }
@@ -35,10 +47,9 @@ impl<'a> Scope<'a> {
     }
 
     fn name(&self, idx: usize) -> String {
-        match (&self.grouped, self.explained.source) {
-            (Some(names), _) => names.get(idx).cloned().unwrap_or_default(),
-            (None, Some(source)) => text::column_name(source.table, idx),
-            (None, None) => format!("column {idx}"),
+        match &self.grouped {
+            Some(names) => names.get(idx).cloned().unwrap_or_default(),
+            None => (self.column)(idx),
         }
     }
 
@@ -49,7 +60,7 @@ impl<'a> Scope<'a> {
             expr,
             Names {
                 column: &column,
-                zone: self.explained.zone,
+                zone: self.zone,
             },
         )
     }

@@ -84,6 +84,7 @@ fn block_of(query: &ast::Select, block: &Block, around: Around<'_, '_>) -> Resul
 /// `SELECT items FROM from`.
 fn block(items: Vec<SelectItem>, from: Vec<TableRef>) -> Block {
     Block {
+        straight: false,
         hints: Vec::new(),
         distinct: false,
         counts_rows: false,
@@ -190,6 +191,7 @@ fn united_columns(left: &Query, right: &Query) -> Result<Vec<ResultColumn>> {
         } else {
             0
         },
+        decimals: left.decimals.zip(right.decimals).map(|(a, b)| a.max(b)),
     });
     Ok(columns.collect())
 }
