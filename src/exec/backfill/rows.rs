@@ -10,7 +10,7 @@ use crate::exec::write::row::{KEY_BYTES_MAX, KEY_COLUMN_BYTES_MAX};
 use crate::index::{self, Entry};
 use crate::kv::{Page, Space};
 use crate::sql::computed;
-use crate::types::Value;
+use crate::types::{Value, Zone};
 
 /// Makes the entries of one index.
 pub(crate) struct Maker<'t> {
@@ -163,7 +163,7 @@ impl<'t> Maker<'t> {
             };
             match crate::codec::key::decode_part(rest, &column.ty, part.direction) {
                 Ok((value, behind)) => {
-                    texts.push(duplicate_text(&value, &column.ty));
+                    texts.push(duplicate_text(&value, &column.ty, &Zone::UTC));
                     rest = behind;
                 }
                 Err(_) => break,

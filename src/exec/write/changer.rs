@@ -114,7 +114,7 @@ impl<'a> Changer<'a> {
 
     fn put_absent(&mut self, at: Space, key: Key, value: Vec<u8>) -> Result<()> {
         let put = self.writes.put_new(at, key, value);
-        put.map_err(|key| duplicate_entry(self.table, at, &key))
+        put.map_err(|key| duplicate_entry(self.table, at, &key, &self.env.ctx.zone))
     }
 
     fn index(&self, change: &Change) -> Option<&'a Index> {
@@ -139,7 +139,8 @@ impl<'a> Changer<'a> {
             && self.owner(index, &entry.key).await?.is_some()
         {
             let space = index::space(index);
-            return Err(duplicate_entry(self.table, space, &entry.key));
+            let zone = &self.env.ctx.zone;
+            return Err(duplicate_entry(self.table, space, &entry.key, zone));
         }
         if index.state != IndexState::Building {
             return Ok(());

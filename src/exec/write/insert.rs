@@ -301,10 +301,11 @@ impl<'a> Inserter<'a> {
             return Ok(());
         }
         if self.insert.on_duplicate.is_empty() {
-            let error = match &collision {
-                Some(met) => duplicate_entry(self.table(), met.space, &met.entry_key),
-                None => duplicate_entry(self.table(), space(self.table()), &row.key),
+            let (at, key) = match &collision {
+                Some(met) => (met.space, &met.entry_key),
+                None => (space(self.table()), &row.key),
             };
+            let error = duplicate_entry(self.table(), at, key, &self.changer.env.ctx.zone);
             return self.refuse(error, counts);
         }
         match (old, collision) {

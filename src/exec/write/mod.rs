@@ -33,7 +33,7 @@ use crate::kv::{CommitError, Engine, Key, Space};
 use crate::plan::Policy;
 use crate::sql::bound::{Delete, Insert, InsertSource, Query, Subquery, Update};
 use crate::sql::context::{EvalContext, WarningLevel};
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, Zone};
 
 /// How often an autocommit statement starts over when a concurrent one changed its rows.
 pub const CONFLICT_ATTEMPTS_MAX: usize = 32;
@@ -196,7 +196,7 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
                 if table.has_hidden_key() && at == space(table) {
                     continue;
                 }
-                return Err(duplicate_entry(table, at, &key));
+                return Err(duplicate_entry(table, at, &key, &env.ctx.zone));
             }
             Err(error) => return Err(error.into()),
         }
@@ -255,7 +255,7 @@ pub fn space(table: &Table) -> Space {
 
 /// Error 1062 in MySQL's words: `Duplicate entry 'a-1' for key 't.PRIMARY'`. The key is one of the
 /// table or, in the space of a unique index, that of an entry.
-pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
+pub fn duplicate_entry(table: &Table, at: Space, key: &Key, zone: &Zone) -> Error {
     let index = table.indexes.iter().find(|index| index::space(index) == at);
     let (name, parts) = match index {
         Some(index) => (index.name.as_str(), &index.parts),
@@ -276,7 +276,7 @@ pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
     let values: Vec<_> = values
         .iter()
         .zip(&parts)
-        .map(|(value, (ty, _))| duplicate_text(value, ty))
+        .map(|(value, (ty, _))| duplicate_text(value, ty, zone))
         .collect();
     let text = format!(
         "Duplicate entry '{}' for key '{}.{name}'",
@@ -287,8 +287,13 @@ pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
 }
 
 /// One value of a duplicate key as error 1062 shows it: as MySQL, without the zero bytes that fill
-/// a `BINARY(n)`, and other bytes that are no text as `\x80`.
-pub(crate) fn duplicate_text(value: &Value<'_>, ty: &ColumnType) -> String {
+/// a `BINARY(n)`, and other bytes that are no text as `\x80`; a `TIMESTAMP` by the given zone.
+pub(crate) fn duplicate_text(value: &Value<'_>, ty: &ColumnType, zone: &Zone) -> String {
+    if let Value::Timestamp(at) = value {
+        return Value::Datetime(zone.to_datetime(*at))
+            .to_text()
+            .into_owned();
+    }
     let Value::Bytes(bytes) = value else {
         return value.to_text().into_owned();
     };
