@@ -132,7 +132,9 @@ pub(super) fn to_time(value: &Value<'_>, fsp: u8, mode: &StoreMode<'_>) -> Coerc
         Value::Null => None,
     };
     let incorrect = || incorrect_time(value, "time", mode);
+    let has_date = matches!(value, Value::Datetime(_) | Value::Timestamp(_));
     match read {
+        Some((time, false)) if has_date => noted(Value::Time(time.round(fsp)), Problem::Truncated),
         Some((time, false)) => exact(Value::Time(time.round(fsp))),
         Some((time, true)) => adjusted(Value::Time(time.round(fsp)), incorrect()),
         None => adjusted(Value::Time(Time::ZERO.round(fsp)), incorrect()),
