@@ -199,6 +199,7 @@ fn steps<'a>(select: &'a Select, plan: Option<&TablePlan>, limits: RowLimits) ->
         });
     }
     steps.extend(select.having.as_ref().map(Step::Having));
+    steps.extend(select.windowing.as_ref().map(Step::Windows));
     if select.distinct {
         steps.push(Step::Distinct);
     }

@@ -12,6 +12,7 @@
 )]
 
 mod joined;
+mod slide;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -26,20 +27,20 @@ use crate::types::{ColumnType, Decimal, Value};
 use joined::Joined;
 
 /// The state of one aggregate over one group.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Accumulator {
     state: State,
     /// The argument values met, when only distinct ones count.
     seen: Option<Box<Seen>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Seen {
     keys: HashSet<Vec<GroupKey<'static>>>,
     bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum State {
     Count(i64),
     Sum(Sum),

@@ -1,6 +1,6 @@
 //! The statements on rows.
 
-use super::{ColumnName, Expr};
+use super::{ColumnName, Expr, NamedWindow};
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,10 +81,6 @@ pub enum SetOperator {
 
 /// One `SELECT … FROM … WHERE … GROUP BY … HAVING …`.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one word that may be written or not"
-)]
 pub struct Block {
     /// Hints after the verb.
     pub hints: Vec<Hint>,
@@ -104,8 +100,8 @@ pub struct Block {
     pub rollup: bool,
     /// `HAVING`.
     pub having: Option<Expr>,
-    /// Whether `WINDOW` was written: refused by `bind`.
-    pub window: bool,
+    /// `WINDOW`.
+    pub windows: Vec<NamedWindow>,
 }
 
 /// One member of the select list.

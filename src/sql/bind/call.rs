@@ -31,16 +31,16 @@ const AGGREGATES_UNSUPPORTED: &[&str] = &[
 
 impl Scope<'_> {
     pub(super) fn call(&mut self, call: &ast::Call) -> Result<Expr> {
-        if call.over {
-            return Err(Error::unsupported("window functions"));
+        if call.over.is_some() {
+            return self.window_call(call);
+        }
+        if call.name.eq_ignore_ascii_case("GROUPING") {
+            return self.grouping_call(call);
         }
         if let Some(kind) = aggregate_kind(&call.name) {
             return self.aggregate(call, kind);
         }
-        if AGGREGATES_UNSUPPORTED
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(&call.name))
-        {
+        if is_aggregate_unsupported(&call.name) {
             return Err(Error::unsupported(call.name.to_ascii_uppercase()));
         }
         if call.star || call.distinct {
@@ -106,6 +106,10 @@ impl Scope<'_> {
         self.aggregate_rule = AggregateRule::Allowed;
         let order_by = order_by.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut args = args?;
+        let keys = order_by.iter().map(|key: &OrderBy| &key.expr);
+        if args.iter().chain(keys).any(|arg| self.has_window(arg)) {
+            return Err(super::window::misplaced(&call.name));
+        }
         if kind == AggregateKind::GroupConcat && 1 < args.len() {
             args = vec![known_call("CONCAT", args)?];
         }
@@ -253,7 +257,14 @@ pub(super) fn is_aggregate(name: &str) -> bool {
     aggregate_kind(name).is_some()
 }
 
-fn aggregate_kind(name: &str) -> Option<AggregateKind> {
+/// Whether MySQL has an aggregate of that name, and this server has not.
+pub(super) fn is_aggregate_unsupported(name: &str) -> bool {
+    let mut names = AGGREGATES_UNSUPPORTED.iter();
+    names.any(|other| other.eq_ignore_ascii_case(name))
+}
+
+/// The aggregate of that name.
+pub(super) fn aggregate_kind(name: &str) -> Option<AggregateKind> {
     const KINDS: &[(&str, AggregateKind)] = &[
         ("COUNT", AggregateKind::Count),
         ("SUM", AggregateKind::Sum),
@@ -271,7 +282,7 @@ fn aggregate_kind(name: &str) -> Option<AggregateKind> {
 
 /// # Errors
 /// 1582 for a wrong number of arguments.
-fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
+pub(super) fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
     let fits = match kind {
         AggregateKind::Count if call.star => true,
         AggregateKind::Count if call.distinct => !call.args.is_empty(),

@@ -14,6 +14,7 @@ mod cte;
 mod derived;
 mod determined;
 mod expr;
+mod frame;
 mod from;
 mod group;
 mod hints;
@@ -30,6 +31,8 @@ mod source;
 mod subquery;
 #[cfg(test)]
 mod tests;
+mod window;
+mod windowing;
 mod write;
 
 use std::sync::Arc;
