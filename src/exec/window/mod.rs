@@ -14,6 +14,8 @@ mod aggregate;
 mod frame;
 mod function;
 mod partition;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
