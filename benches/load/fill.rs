@@ -34,6 +34,24 @@ pub(crate) fn scan(options: &Options) -> Outcome<String> {
     })
 }
 
+/// Rows of `facts` under one first key column.
+const FACTS_PER_PREFIX: u64 = 1000;
+/// Values of the column of `facts` that is grouped by hash.
+const FACT_GROUPS: u64 = 1_000_000;
+
+/// `facts`: what is counted, grouped and sorted. `g` has a million values and `v` as many as there
+/// are rows, both in no order.
+pub(crate) fn facts(options: &Options) -> Outcome<String> {
+    let table = "CREATE TABLE facts (k INT, id BIGINT, g INT NOT NULL, v BIGINT NOT NULL, \
+                 payload VARCHAR(60) NOT NULL, PRIMARY KEY (k, id))";
+    let rows = options.rows.max(1);
+    filled(options, ("facts", table), |sql, id| {
+        let value = id.wrapping_mul(SCATTER) % rows;
+        let (prefix, group) = (id / FACTS_PER_PREFIX, value % FACT_GROUPS);
+        let _ = write!(sql, "({prefix},{id},{group},{value},'{value:040}')");
+    })
+}
+
 /// `writes`: as `points`, empty.
 pub(crate) fn nothing(options: &Options) -> Outcome<String> {
     let table =

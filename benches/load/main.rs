@@ -4,7 +4,7 @@
 //! It judges nothing: `scripts/bench` starts the servers, repeats the runs and makes the table.
 //!
 //! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [rows=N] [rate=N]
-//! [indexes=N] [sql=STATEMENT]`, where WORK is one of the names in [`Work::parse`].
+//! [indexes=N] [sql=STATEMENT] [setup=STATEMENTS]`, where WORK is one of the names in [`Work::parse`].
 
 #![allow(
     clippy::indexing_slicing,
@@ -54,6 +54,7 @@ fn run() -> Outcome<String> {
     match options.work {
         Work::FillPoints => fill::points(&options),
         Work::FillScan => fill::scan(&options),
+        Work::FillFacts => fill::facts(&options),
         Work::FillNothing => fill::nothing(&options),
         Work::FillIndexed => fill::indexed(&options),
         Work::FillIndexedNothing => fill::indexed_nothing(&options),
@@ -65,7 +66,7 @@ fn run() -> Outcome<String> {
         | Work::Insert
         | Work::InsertIndexed
         | Work::InsertMany => traffic::closed_loop(&options),
-        Work::Scan | Work::ScanCovering => traffic::scan(&options),
+        Work::Scan | Work::ScanCovering | Work::Query => traffic::scan(&options),
     }
 }
 
@@ -76,6 +77,8 @@ enum Work {
     FillPoints,
     /// Makes and fills the table for `scan`.
     FillScan,
+    /// Makes and fills the table that is counted, grouped and sorted.
+    FillFacts,
     /// Makes the empty table for `insert` and `insert-many`.
     FillNothing,
     /// Makes and fills the table for `by-unique` and `by-index`.
@@ -84,6 +87,8 @@ enum Work {
     FillIndexedNothing,
     /// The statement that `sql` gives, once.
     Sql,
+    /// The same, whose rows are read; before it, the statements in `setup`.
+    Query,
     /// Prepared point SELECT by the full key.
     Point,
     /// Prepared point SELECT through a unique index that does not cover it.
@@ -109,10 +114,12 @@ impl Work {
         Some(match name {
             "fill-points" => Work::FillPoints,
             "fill-scan" => Work::FillScan,
+            "fill-facts" => Work::FillFacts,
             "fill-nothing" => Work::FillNothing,
             "fill-indexed" => Work::FillIndexed,
             "fill-indexed-nothing" => Work::FillIndexedNothing,
             "sql" => Work::Sql,
+            "query" => Work::Query,
             "point" => Work::Point,
             "by-unique" => Work::ByUnique,
             "by-index" => Work::ByIndex,
@@ -142,8 +149,10 @@ struct Options {
     rate: u32,
     /// Indexes of an empty table.
     indexes: u32,
-    /// The text of [`Work::Sql`].
+    /// The text of [`Work::Sql`] and [`Work::Query`].
     sql: String,
+    /// What is run before [`Work::Query`], with semicolons between.
+    setup: String,
 }
 
 impl Options {
@@ -177,6 +186,7 @@ impl Options {
             rate: number("rate", 0)?,
             indexes: number("indexes", 0)?,
             sql: pairs.get("sql").cloned().unwrap_or_default(),
+            setup: pairs.get("setup").cloned().unwrap_or_default(),
         })
     }
 

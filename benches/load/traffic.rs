@@ -189,10 +189,12 @@ impl Connected {
             Work::InsertMany => fill_rows(&mut parameters, shared),
             Work::FillPoints
             | Work::FillScan
+            | Work::FillFacts
             | Work::FillNothing
             | Work::FillIndexed
             | Work::FillIndexedNothing
             | Work::Sql
+            | Work::Query
             | Work::Scan
             | Work::ScanCovering => 0,
         };
@@ -280,23 +282,34 @@ fn statement_text(work: Work) -> String {
         }
         Work::FillPoints
         | Work::FillScan
+        | Work::FillFacts
         | Work::FillNothing
         | Work::FillIndexed
         | Work::FillIndexedNothing
-        | Work::Sql => String::new(),
+        | Work::Sql
+        | Work::Query => String::new(),
     }
 }
 
-/// Runs `scan` and `scan-covering`: all rows of the prefix to one client, which only counts them.
+/// Runs `scan`, `scan-covering` and `query`: all rows of one statement to one client, which only
+/// counts them.
 pub(crate) fn scan(options: &Options) -> Outcome<String> {
     use std::io::Read as _;
     let mut client =
         Client::connect(&options.address, DATABASE, EndForm::Ok).map_err(|e| e.to_string())?;
+    for sql in options.setup.split(';').filter(|sql| !sql.is_empty()) {
+        client.execute(sql).map_err(|e| format!("{sql}: {e}"))?;
+    }
+    let text = if options.work == Work::Query {
+        options.sql.clone()
+    } else {
+        statement_text(options.work)
+    };
     let watch = options.watch();
     let (before_kib, sampler) = (watch.resident_kib(), watch.sample_memory());
     let (cpu_before, start) = (watch.cpu_seconds(), Instant::now());
     client
-        .command(COM_QUERY, statement_text(options.work).as_bytes())
+        .command(COM_QUERY, text.as_bytes())
         .map_err(|e| e.to_string())?;
     let mut answer = AnswerReader::new(client.deprecates_eof());
     let mut stream = client.into_stream();

@@ -30,12 +30,12 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 ///
 /// # Errors
 /// Those of the subqueries.
-pub async fn answer_once(
-    program: &select::Program,
+pub async fn answer_once<'a>(
+    subqueries: impl Iterator<Item = (&'a Subquery, &'a Arc<query::Program>)>,
     nest: &Nest,
     ctx: &mut EvalContext,
 ) -> Result<()> {
-    for (subquery, inner) in program.subqueries() {
+    for (subquery, inner) in subqueries {
         if subquery.captures.is_empty() {
             let value = answer((subquery, inner), nest, ctx.nested()).await?;
             ctx.fill(subquery.slot, value);

@@ -28,7 +28,7 @@ pub struct Nest {
     pub uses: Arc<Uses>,
     /// What may end the statement early.
     pub cancel: Arc<CancelToken>,
-    /// What its operators may hold, and where they may spill.
+    /// What the operators of all of them may hold together, and where they may spill.
     pub memory: Memory,
     /// By the numbers of recursive queries: the rows of their last rounds.
     pub rounds: Vec<(usize, RoundRows)>,

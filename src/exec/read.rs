@@ -27,6 +27,12 @@ const MULTI_GET_BATCH_KEYS: usize = 512;
 /// what it reads.
 const FIRST_PAGE_ROWS: usize = 128;
 
+/// Rows of a page of a long scan: what a page costs beside its rows is little then.
+const LONG_PAGE_ROWS: usize = 4 * PAGE_ROWS;
+
+/// How much longer each page of a scan is than the one before.
+const PAGE_GROWTH: usize = 8;
+
 /// Batches without a row that are passed over in one go; then the driver looks whether to stop.
 const EMPTY_BATCHES_MAX: usize = 64;
 
@@ -44,6 +50,8 @@ pub struct Reader {
     layout: Option<Layout>,
     next_page_rows: usize,
     page_rows: usize,
+    /// Whether scans leave the values out.
+    keys_only: bool,
     rows_read: u64,
 }
 
@@ -84,7 +92,8 @@ impl Reader {
             entries: Batch::Page(Page::default()),
             layout: None,
             next_page_rows: wanted.clamp(1, FIRST_PAGE_ROWS),
-            page_rows: PAGE_ROWS,
+            page_rows: LONG_PAGE_ROWS,
+            keys_only: false,
             rows_read: 0,
         };
         if let Access::Index(access) = &plan.access {
@@ -108,6 +117,11 @@ impl Reader {
             self.page_rows = MULTI_GET_BATCH_KEYS;
         }
         Ok(())
+    }
+
+    /// Only counts rows: their values are not looked at.
+    pub fn leave_values_out(&mut self) {
+        self.keys_only = true;
     }
 
     /// Fetches the next batch, which may be empty. `false` when there is none.
@@ -210,9 +224,10 @@ impl Reader {
         scan.options = ScanOptions {
             reverse,
             max_rows: self.next_page_rows,
+            keys_only: self.keys_only,
             ..ScanOptions::default()
         };
-        self.next_page_rows = self.page_rows;
+        self.next_page_rows = self.page_rows.min(self.next_page_rows * PAGE_GROWTH);
         let reuse = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
         let (batch, more) = self.view.scan(&mut scan, reuse).await?;
         self.batch = batch;

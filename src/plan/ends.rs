@@ -61,6 +61,15 @@ impl<'a> Wanted<'a> {
             | AggregateKind::Sum
             | AggregateKind::Avg
             | AggregateKind::GroupConcat
+            | AggregateKind::BitAnd
+            | AggregateKind::BitOr
+            | AggregateKind::BitXor
+            | AggregateKind::StddevPop
+            | AggregateKind::StddevSamp
+            | AggregateKind::VarPop
+            | AggregateKind::VarSamp
+            | AggregateKind::JsonArray
+            | AggregateKind::JsonObject
             | AggregateKind::AnyValue => return None,
         };
         let [column] = aggregate.args.as_slice() else {

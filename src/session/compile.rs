@@ -6,8 +6,9 @@ use super::Session;
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{query, write};
-use crate::sql::ast::{Expr as AstExpr, Statement, TableName};
+use crate::sql::ast::{self, Expr as AstExpr, Statement, TableName};
 use crate::sql::bind::{self, Names, Numbering};
+use crate::sql::bound::{Change, Delete, Subquery, Update};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::Expr;
 use crate::types::{ColumnType, ResultColumn, Value};
@@ -19,6 +20,8 @@ pub(super) enum Compiled {
     Query(Arc<query::Program>, bool),
     /// A write.
     Write(Arc<write::Program>),
+    /// A change of the rows that a query finds.
+    Change(Arc<write::several::Program>),
 }
 
 impl Compiled {
@@ -27,6 +30,7 @@ impl Compiled {
     pub(super) fn depends_on_parameters(&self) -> bool {
         match self {
             Compiled::Query(_, depends) => *depends,
+            Compiled::Change(program) => bind::query_depends_on_parameters(&program.change.query),
             Compiled::Write(program) => match &program.write {
                 write::Write::Insert(insert) => bind::insert_depends_on_parameters(insert),
                 write::Write::Update(update) => bind::update_depends_on_parameters(update),
@@ -39,7 +43,7 @@ impl Compiled {
     pub(super) fn columns(&self) -> Arc<[ResultColumn]> {
         match self {
             Compiled::Query(program, _) => program.columns(),
-            Compiled::Write(_) => Arc::new([]),
+            Compiled::Write(_) | Compiled::Change(_) => Arc::new([]),
         }
     }
 }
@@ -77,12 +81,20 @@ impl Session {
             Statement::Insert(insert) => write::Write::Insert(
                 self.with_names(parameters, |names| bind::insert(insert, names))?,
             ),
-            Statement::Update(update) => write::Write::Update(
-                self.with_names(parameters, |names| bind::update(update, names))?,
-            ),
-            Statement::Delete(delete) => write::Write::Delete(
-                self.with_names(parameters, |names| bind::delete(delete, names))?,
-            ),
+            Statement::Update(update) => {
+                let bound = self.with_names(parameters, |names| bound_update(update, names))?;
+                match bound {
+                    Modify::Simple(update) => write::Write::Update(update),
+                    Modify::ByQuery(change) => return Ok(Some(by_query(change, catalog_version))),
+                }
+            }
+            Statement::Delete(delete) => {
+                let bound = self.with_names(parameters, |names| bound_delete(delete, names))?;
+                match bound {
+                    Modify::Simple(delete) => write::Write::Delete(delete),
+                    Modify::ByQuery(change) => return Ok(Some(by_query(change, catalog_version))),
+                }
+            }
             _ => return Ok(None),
         };
         let program = write::Program::new(write, catalog_version);
@@ -150,6 +162,42 @@ impl Session {
         self.shared.catalog.current().has_database(name)
             || name.eq_ignore_ascii_case("information_schema")
     }
+}
+
+/// An UPDATE or DELETE: of one table by its keys, or of what a query finds.
+enum Modify<T> {
+    Simple(T),
+    ByQuery(Change),
+}
+
+fn bound_update(update: &ast::Update, names: &Names<'_>) -> Result<Modify<Update>> {
+    if bind::is_of_one_table(&update.tables) {
+        let simple = bind::update(update, names)?;
+        if !reads_rows(&simple.subqueries) {
+            return Ok(Modify::Simple(simple));
+        }
+    }
+    bind::update_by_query(update, names).map(Modify::ByQuery)
+}
+
+fn bound_delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Modify<Delete>> {
+    if delete.several.is_none() {
+        let simple = bind::delete(delete, names)?;
+        if !reads_rows(&simple.subqueries) {
+            return Ok(Modify::Simple(simple));
+        }
+    }
+    bind::delete_by_query(delete, names).map(Modify::ByQuery)
+}
+
+fn by_query(change: Change, catalog_version: u64) -> Compiled {
+    let program = write::several::Program::new(change, catalog_version);
+    Compiled::Change(Arc::new(program))
+}
+
+/// Whether one of the subqueries reads the rows of the statement it stands in.
+fn reads_rows(subqueries: &[Subquery]) -> bool {
+    subqueries.iter().any(|one| !one.captures.is_empty())
 }
 
 /// How a client sees a column of a table.

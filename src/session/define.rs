@@ -1,6 +1,7 @@
 //! DDL. Each statement commits the open transaction first, as in MySQL.
 
 mod index;
+mod table_query;
 
 use std::sync::Arc;
 
@@ -68,7 +69,8 @@ impl Session {
         self.warnings.add(WarningLevel::Note, error.code(), || text);
     }
 
-    pub(super) async fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
+    /// Whether the table was created: it was not if it is there, and `IF NOT EXISTS` is written.
+    pub(super) async fn create_table(&mut self, create: &ast::CreateTable) -> Result<bool> {
         self.commit_open().await?;
         let database = self.database_or_current(create.table.database.as_deref())?;
         check_not_system(&database)?;
@@ -84,15 +86,15 @@ impl Session {
             .is_ok();
         if is_there && create.if_not_exists {
             self.note(&exists());
-            return Ok(());
+            return Ok(false);
         }
         let table = self.new_definition(create, &database)?;
         if self.shared.catalog.create_table(table).await? {
-            return Ok(());
+            return Ok(true);
         }
         if create.if_not_exists {
             self.note(&exists());
-            return Ok(());
+            return Ok(false);
         }
         Err(exists())
     }

@@ -22,7 +22,7 @@ use crate::plan::explain::{
 };
 use crate::plan::{self, TablePlan};
 use crate::sql::ast::{Explain, ExplainFormat};
-use crate::sql::bound::{Insert, InsertKind, Select};
+use crate::sql::bound::{Insert, InsertKind, InsertSource, Select};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -54,6 +54,9 @@ impl Session {
                         Err(Error::unsupported("EXPLAIN of joins and subqueries"))
                     }
                 }
+            }
+            Compiled::Change(_) => {
+                Err(Error::unsupported("EXPLAIN of UPDATE or DELETE by a query"))
             }
             Compiled::Write(_) if explain.analyze => Err(Error::unsupported(
                 "EXPLAIN ANALYZE of a statement that writes",
@@ -195,7 +198,7 @@ fn steps<'a>(select: &'a Select, plan: Option<&TablePlan>, limits: RowLimits) ->
         steps.push(Step::Aggregate {
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
-            in_order: false,
+            in_order: plan.is_some_and(|plan| plan.grouped_in_order),
         });
     }
     steps.extend(select.having.as_ref().map(Step::Having));
@@ -233,7 +236,10 @@ fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format
         write: Some(Written {
             table: &insert.table,
             reads_old: !insert::is_blind(insert, env),
-            rows_count: u64::try_from(insert.rows.len()).ok(),
+            rows_count: match &insert.source {
+                InsertSource::Values(rows) => u64::try_from(rows.len()).ok(),
+                InsertSource::Query(_) => None,
+            },
         }),
         steps: Vec::new(),
         zone: &env.ctx.zone,

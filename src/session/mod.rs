@@ -28,6 +28,7 @@ mod show;
 pub mod state;
 mod transaction;
 pub mod variables;
+mod write_query;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,12 +76,7 @@ impl Session {
     /// When the server's variables cannot be read: an internal error.
     pub fn new(shared: &Arc<Shared>, client: Client, cancel: &Arc<CancelToken>) -> Result<Session> {
         let user = format!("{}@{}", client.user, client.host);
-        let state = Arc::new(State::new(
-            &shared.globals,
-            user,
-            client.connection_id,
-            cancel,
-        ));
+        let state = Arc::new(State::new(shared, user, client.connection_id, cancel));
         let settings = Settings::of(&state, shared.allow_full_scan)?;
         Ok(Session {
             shared: Arc::clone(shared),
@@ -218,6 +214,7 @@ impl Session {
     /// Rolls back; the connection ends.
     pub fn close(&mut self) {
         self.transaction = None;
+        self.state.release_locks();
     }
 
     /// What a statement that begins now may look at.

@@ -80,7 +80,12 @@ impl Session {
             Statement::DropDatabase { name, if_exists } => {
                 return self.drop_database(name, *if_exists).await;
             }
-            Statement::CreateTable(create) => self.create_table(create).await?,
+            Statement::CreateTable(create) if create.query.is_some() => {
+                return self.create_table_of(create).await;
+            }
+            Statement::CreateTable(create) => {
+                self.create_table(create).await?;
+            }
             Statement::DropTable(drop) => self.drop_tables(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
@@ -163,6 +168,13 @@ impl Session {
                 Compiled::Write(program) => {
                     self.run_write(program, Arc::clone(&parameters)).await?
                 }
+                Compiled::Change(program) => {
+                    let parameters = Arc::clone(&parameters);
+                    match self.change_rows_of(program, parameters).await? {
+                        Some(outcome) => self.wrote(outcome),
+                        None => Ran::Outdated,
+                    }
+                }
             };
             match ran {
                 Ran::Done(reply) => return Ok(reply),
@@ -194,13 +206,7 @@ impl Session {
             Opened::Ready(stream) => stream,
             later @ Opened::Later(_) => later.stream().await?,
         };
-        // Only now there is a snapshot: it has what the tables had when they were bound, or it has
-        // not.
-        let is_current = |table: &&Arc<Table>| self.shared.catalog.is_current(table);
-        if is_autocommit
-            && self.shared.catalog.version() != self.bound_at
-            && !program.tables().iter().all(is_current)
-        {
+        if is_autocommit && !self.are_current(&program.tables()) {
             return Ok(Ran::Outdated);
         }
         let zone = self.settings.zone.clone();
@@ -298,6 +304,7 @@ impl Session {
             memory: self.shared.memory(self.settings.memory_bytes_max),
             found_rows: self.client.found_rows,
             autocommit: self.settings.autocommit && self.transaction.is_none(),
+            given_rows: Arc::default(),
         }
     }
 
@@ -306,34 +313,67 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Parameters,
     ) -> Result<Ran> {
-        let env = self.write_env(parameters, program.write.table());
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),
             write::Write::Insert(_) => {}
         }
-        let outcome = if let Some(transaction) = self.current_transaction() {
-            write::run(program, &env, transaction).await?
+        let outcome = if let Some(query) = &program.query {
+            self.insert_rows_of((program, query), parameters).await?
         } else {
-            let mut transaction = self.new_transaction();
-            transaction.read_only = self.settings.read_only;
-            match write::run(program, &env, &mut transaction).await {
-                Err(error) if self.is_outdated(program, &error) => {
-                    return Ok(Ran::Outdated);
-                }
-                outcome => outcome?,
-            }
+            let mut env = self.write_env(parameters, program.write.table());
+            self.answer_for_write(program, &mut env).await?;
+            self.run_once(program, env).await?
         };
+        let Some(outcome) = outcome else {
+            return Ok(Ran::Outdated);
+        };
+        Ok(self.wrote(outcome))
+    }
+
+    /// OK, with what a write did.
+    fn wrote(&mut self, outcome: write::Outcome) -> Ran {
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
+        let last_insert_id = match outcome.last_insert_id {
+            0 => self.state.take_told_insert_id(),
+            generated => generated,
+        };
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ok(Ran::Done(Reply::Done(Done {
+        Ran::Done(Reply::Done(Done {
             affected_rows: outcome.affected_rows,
-            last_insert_id: outcome.last_insert_id,
+            last_insert_id,
             warnings_count,
             info: outcome.info,
-        })))
+        }))
+    }
+
+    /// Runs a write in the open transaction, or in one of its own; `None` when it was bound with a
+    /// definition that has changed.
+    pub(super) async fn run_once(
+        &mut self,
+        program: &Arc<write::Program>,
+        env: write::Env,
+    ) -> Result<Option<write::Outcome>> {
+        if let Some(transaction) = self.current_transaction() {
+            return write::run(program, &env, transaction).await.map(Some);
+        }
+        let mut transaction = self.new_transaction();
+        transaction.read_only = self.settings.read_only;
+        match write::run(program, &env, &mut transaction).await {
+            Err(error) if self.is_outdated(program, &error) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+
+    /// Whether what was bound is what there is: asked once there is a snapshot, which has what the
+    /// tables had when they were bound, or has not.
+    pub(super) fn are_current(&mut self, tables: &[&Arc<Table>]) -> bool {
+        let is_current = |table: &&Arc<Table>| self.shared.catalog.is_current(table);
+        self.transaction.is_some()
+            || self.shared.catalog.version() == self.bound_at
+            || tables.iter().all(is_current)
     }
 
     /// Whether a write failed because its table, or an index, is not what it was bound with.
@@ -344,7 +384,7 @@ impl Session {
     }
 
     /// Warns of hints that nobody knows, and sets the time limit that one of them may give.
-    fn heed(&self, hints: &Hints) {
+    pub(super) fn heed(&self, hints: &Hints) {
         for name in &hints.unknown {
             let text = || format!("Optimizer hint {name} is not known here; it has no effect");
             self.warnings.add(WarningLevel::Warning, Code::Parse, text);

@@ -17,6 +17,7 @@ use crate::exec::uses::Uses;
 use crate::kv::Engine;
 use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory;
+use crate::sql::functions::lock::NamedLocks;
 use crate::types::Value;
 
 /// Part of the machine's memory that operators may hold: as much as the caches. The rest is for
@@ -73,6 +74,8 @@ pub struct Shared {
     pub(super) ids: Arc<Ids>,
     pub(super) uses: Arc<Uses>,
     pub(super) globals: Arc<Globals>,
+    /// The locks of `GET_LOCK`.
+    pub(super) named_locks: Arc<NamedLocks>,
     pub(super) allow_full_scan: bool,
     /// What the buffering operators of all statements may hold.
     pool: Arc<Pool>,
@@ -120,6 +123,7 @@ impl Shared {
             ids: Arc::default(),
             uses: Arc::default(),
             globals,
+            named_locks: Arc::default(),
             allow_full_scan: options.allow_full_scan,
             pool: Pool::new(query_memory_total(options)),
             disk: spill_dir

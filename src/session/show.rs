@@ -85,6 +85,9 @@ impl Session {
             Show::Collation(filter) => {
                 self.filtered_in_any_case(server::collations(), filter.as_ref())
             }
+            Show::Functions(filter) => {
+                self.filtered_in_any_case(server::functions(), filter.as_ref())
+            }
             Show::Grants => Ok(server::grants(&self.client.user)),
             Show::Plugins => Ok(server::plugins()),
             Show::Privileges => Ok(server::privileges()),

@@ -7,11 +7,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::variables::{Globals, Locals};
+use super::shared::Shared;
+use super::variables::Locals;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
+use crate::sql::functions::lock::NamedLocks;
+use crate::sql::functions::random::Sequences;
 use crate::types::Value;
 
 /// User variables one session may have.
@@ -24,6 +27,8 @@ pub struct State {
     connection_id: u32,
     cancel: Arc<CancelToken>,
     kept: Mutex<Kept>,
+    sequences: Mutex<Sequences>,
+    named_locks: Arc<NamedLocks>,
 }
 
 #[derive(Debug)]
@@ -32,6 +37,8 @@ struct Kept {
     locals: Locals,
     user_variables: HashMap<String, Value<'static>>,
     last_insert_id: u64,
+    /// What `LAST_INSERT_ID(n)` was told in the running statement.
+    told_insert_id: Option<u64>,
     row_count: i64,
     found_rows: u64,
     warnings_count: u16,
@@ -41,7 +48,7 @@ struct Kept {
 impl State {
     /// The state of a new session.
     pub fn new(
-        globals: &Arc<Globals>,
+        shared: &Shared,
         user: String,
         connection_id: u32,
         cancel: &Arc<CancelToken>,
@@ -52,14 +59,17 @@ impl State {
             cancel: Arc::clone(cancel),
             kept: Mutex::new(Kept {
                 database: None,
-                locals: Locals::new(Arc::clone(globals)),
+                locals: Locals::new(Arc::clone(&shared.globals)),
                 user_variables: HashMap::new(),
                 last_insert_id: 0,
+                told_insert_id: None,
                 row_count: -1,
                 found_rows: 0,
                 warnings_count: 0,
                 errors_count: 0,
             }),
+            sequences: Mutex::default(),
+            named_locks: Arc::clone(&shared.named_locks),
         }
     }
 
@@ -105,6 +115,11 @@ impl State {
         }
     }
 
+    /// What `LAST_INSERT_ID(n)` was told since this was last asked; 0 when nothing was.
+    pub fn take_told_insert_id(&self) -> u64 {
+        self.kept.lock().told_insert_id.take().unwrap_or(0)
+    }
+
     /// A statement returned rows: what `FOUND_ROWS()` gives next.
     pub fn returned(&self, rows_count: u64) {
         let mut kept = self.kept.lock();
@@ -126,8 +141,14 @@ impl State {
         kept.errors_count = 1;
     }
 
+    /// Releases the locks that the client named.
+    pub fn release_locks(&self) {
+        self.named_locks.release_all(u64::from(self.connection_id));
+    }
+
     /// Forgets all but the current database: `COM_RESET_CONNECTION`.
     pub fn reset(&self) {
+        self.release_locks();
         let mut kept = self.kept.lock();
         kept.locals.reset();
         kept.user_variables.clear();
@@ -136,6 +157,13 @@ impl State {
         kept.found_rows = 0;
         kept.warnings_count = 0;
         kept.errors_count = 0;
+    }
+}
+
+/// However the connection ended.
+impl Drop for State {
+    fn drop(&mut self) {
+        self.release_locks();
     }
 }
 
@@ -173,6 +201,20 @@ impl SessionFacts for State {
 
     fn last_insert_id(&self) -> u64 {
         self.kept.lock().last_insert_id
+    }
+
+    fn set_last_insert_id(&self, id: u64) {
+        let mut kept = self.kept.lock();
+        kept.last_insert_id = id;
+        kept.told_insert_id = Some(id);
+    }
+
+    fn named_locks(&self) -> Option<&NamedLocks> {
+        Some(&self.named_locks)
+    }
+
+    fn sequences(&self) -> Option<&Mutex<Sequences>> {
+        Some(&self.sequences)
     }
 
     fn row_count(&self) -> i64 {

@@ -2,7 +2,8 @@
 //!
 //! `SUM` and `AVG` of whole numbers and DECIMAL are exact, of anything else doubles. An average
 //! keeps more digits than its type shows, as a quotient does (see [`super::eval`]). `NULL` is
-//! passed over; without any other value the answer is `NULL`, of `COUNT` 0.
+//! passed over, but for `ANY_VALUE` and JSON; without any other value the answer is `NULL`, of `COUNT`
+//! 0, of `BIT_AND` all bits.
 //!
 //! Hot: [`Accumulator::update`] runs once per row and aggregate. Source: MySQL manual, "Aggregate
 //! Function Descriptions".
@@ -11,9 +12,14 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
+mod document;
 mod joined;
+pub mod names;
+mod result;
 mod slide;
+mod spread;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -24,7 +30,10 @@ use super::eval::{arithmetic, compare};
 use crate::error::{Code, Error, Result};
 use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Decimal, Value};
+use document::Document;
 use joined::Joined;
+pub use result::aggregate_type;
+use spread::{Spread, Wanted};
 
 /// The state of one aggregate over one group.
 #[derive(Debug, Clone)]
@@ -56,6 +65,16 @@ enum State {
     First(Option<Value<'static>>),
     /// Boxed, as `seen` is: there may be a million states, and few are of this kind.
     Joined(Box<Joined>),
+    Bits {
+        bits: u64,
+        join: fn(u64, u64) -> u64,
+    },
+    Spread {
+        spread: Spread,
+        wanted: Wanted,
+    },
+    /// A document, and the type of the values in it.
+    Document(Box<(Document, ColumnType)>),
 }
 
 /// A sum of the kind that its type asks for.
@@ -74,33 +93,8 @@ enum Sum {
 impl Accumulator {
     /// The state before the first row.
     pub fn new(aggregate: &Aggregate, ctx: &EvalContext) -> Accumulator {
-        let sum = Sum::Empty {
-            exact: aggregate.ty != ColumnType::Double,
-        };
-        let (state, may_repeat) = match aggregate.kind {
-            AggregateKind::Count => (State::Count(0), true),
-            AggregateKind::Sum => (State::Sum(sum), true),
-            AggregateKind::Avg => (State::Average { sum, count: 0 }, true),
-            AggregateKind::Min => (
-                State::Extreme {
-                    best: None,
-                    wanted: Ordering::Less,
-                },
-                false,
-            ),
-            AggregateKind::Max => (
-                State::Extreme {
-                    best: None,
-                    wanted: Ordering::Greater,
-                },
-                false,
-            ),
-            AggregateKind::AnyValue => (State::First(None), false),
-            AggregateKind::GroupConcat => {
-                let joined = Joined::new(aggregate, ctx);
-                (State::Joined(Box::new(joined)), true)
-            }
-        };
+        let state = State::new(aggregate, ctx);
+        let may_repeat = !matches!(state, State::Extreme { .. } | State::First(_));
         let seen = (aggregate.distinct && may_repeat).then(Box::default);
         Accumulator { state, seen }
     }
@@ -111,7 +105,7 @@ impl Accumulator {
     /// # Errors
     /// 1690 when a sum overflows; 1292 for a bad text in a strict write.
     pub fn update(&mut self, values: &[Value<'_>], ctx: &EvalContext) -> Result<()> {
-        let takes_null = matches!(self.state, State::First(_));
+        let takes_null = matches!(self.state, State::First(_) | State::Document(_));
         let (values, keys) = match &self.state {
             State::Joined(joined) => joined.split(values),
             _ => (values, &[][..]),
@@ -145,6 +139,19 @@ impl Accumulator {
                 }
             }
             State::Joined(joined) => joined.add(values, keys, ctx),
+            State::Bits { bits, join } => {
+                let more = convert::bits(first(values), ctx)?;
+                *bits = more.map_or(*bits, |more| join(*bits, more));
+            }
+            State::Spread { spread, .. } => {
+                if let Some(number) = convert::double(first(values), ctx)? {
+                    spread.add(number);
+                }
+            }
+            State::Document(held) => {
+                let (document, ty) = &mut **held;
+                document.add(values, (ty, ctx))?;
+            }
         }
         Ok(())
     }
@@ -169,13 +176,26 @@ impl Accumulator {
                 value.unwrap_or(Value::Null)
             }
             State::Joined(joined) => joined.finish(ctx),
+            State::Bits { bits, .. } => Value::UInt(bits),
+            State::Spread { spread, wanted } => {
+                spread.finish(wanted).map_or(Value::Null, Value::Double)
+            }
+            State::Document(document) => document
+                .0
+                .finish()
+                .map_or(Value::Null, |text| Value::Json(Cow::Owned(text))),
         })
     }
 
     /// Bytes that the state holds beside itself: they grow with the rows.
     pub fn bytes(&self) -> usize {
         let held = match &self.state {
-            State::Count(_) | State::Sum(_) | State::Average { .. } => 0,
+            State::Count(_)
+            | State::Sum(_)
+            | State::Average { .. }
+            | State::Bits { .. }
+            | State::Spread { .. } => 0,
+            State::Document(held) => held.0.bytes(),
             State::Extreme { best: value, .. } | State::First(value) => {
                 let bytes = value.as_ref().and_then(Value::as_bytes);
                 bytes.map_or(0, <[u8]>::len)
@@ -183,6 +203,43 @@ impl Accumulator {
             State::Joined(joined) => joined.bytes(),
         };
         held + self.seen.as_ref().map_or(0, |seen| seen.bytes)
+    }
+}
+
+impl State {
+    /// The state before the first row.
+    fn new(aggregate: &Aggregate, ctx: &EvalContext) -> State {
+        let sum = Sum::Empty {
+            exact: aggregate.ty != ColumnType::Double,
+        };
+        let extreme = |wanted| State::Extreme { best: None, wanted };
+        let bits = |bits, join| State::Bits { bits, join };
+        let spread = |sample, root| State::Spread {
+            spread: Spread::default(),
+            wanted: Wanted { sample, root },
+        };
+        let document = |document| {
+            let ty = aggregate.args.last().map(|arg| arg.ty.clone());
+            State::Document(Box::new((document, ty.unwrap_or(ColumnType::Null))))
+        };
+        match aggregate.kind {
+            AggregateKind::Count => State::Count(0),
+            AggregateKind::Sum => State::Sum(sum),
+            AggregateKind::Avg => State::Average { sum, count: 0 },
+            AggregateKind::Min => extreme(Ordering::Less),
+            AggregateKind::Max => extreme(Ordering::Greater),
+            AggregateKind::AnyValue => State::First(None),
+            AggregateKind::GroupConcat => State::Joined(Box::new(Joined::new(aggregate, ctx))),
+            AggregateKind::BitAnd => bits(u64::MAX, |a, b| a & b),
+            AggregateKind::BitOr => bits(0, |a, b| a | b),
+            AggregateKind::BitXor => bits(0, |a, b| a ^ b),
+            AggregateKind::StddevPop => spread(false, true),
+            AggregateKind::StddevSamp => spread(true, true),
+            AggregateKind::VarPop => spread(false, false),
+            AggregateKind::VarSamp => spread(true, false),
+            AggregateKind::JsonArray => document(Document::Array(None)),
+            AggregateKind::JsonObject => document(Document::object()),
+        }
     }
 }
 

@@ -199,6 +199,24 @@ pub enum AggregateKind {
     Avg,
     /// `GROUP_CONCAT(a)`.
     GroupConcat,
+    /// `BIT_AND(a)`.
+    BitAnd,
+    /// `BIT_OR(a)`.
+    BitOr,
+    /// `BIT_XOR(a)`.
+    BitXor,
+    /// `STDDEV_POP(a)`, `STDDEV(a)`, `STD(a)`.
+    StddevPop,
+    /// `STDDEV_SAMP(a)`.
+    StddevSamp,
+    /// `VAR_POP(a)`, `VARIANCE(a)`.
+    VarPop,
+    /// `VAR_SAMP(a)`.
+    VarSamp,
+    /// `JSON_ARRAYAGG(a)`.
+    JsonArray,
+    /// `JSON_OBJECTAGG(name, a)`.
+    JsonObject,
     /// `ANY_VALUE(a)`, and a column that the grouped primary key determines.
     AnyValue,
 }
@@ -245,12 +263,61 @@ pub struct Insert {
     /// Positions in `Table::columns` that each row gives values for, in the order given.
     pub columns: Vec<usize>,
     /// The rows, each as long as `columns`.
-    pub rows: Vec<Vec<InsertValue>>,
+    pub source: InsertSource,
     /// `ON DUPLICATE KEY UPDATE`: positions and new values, over the existing row's columns
     /// followed by the proposed row's.
     pub on_duplicate: Vec<(usize, Expr)>,
+    /// The subqueries in its expressions: each is run once.
+    pub subqueries: Vec<Subquery>,
     /// How many `?` the statement has.
     pub parameters_count: usize,
+}
+
+/// Where the rows of an INSERT come from.
+#[derive(Debug, Clone)]
+pub enum InsertSource {
+    /// They are written out.
+    Values(Vec<Vec<InsertValue>>),
+    /// They are those of a query.
+    Query(Arc<Query>),
+}
+
+impl InsertSource {
+    /// The rows that are written out.
+    pub fn values(&self) -> &[Vec<InsertValue>] {
+        match self {
+            InsertSource::Values(rows) => rows,
+            InsertSource::Query(_) => &[],
+        }
+    }
+}
+
+/// An UPDATE or DELETE of several tables, or with subqueries that read the rows: what is to be
+/// changed is found by a query.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// Gives, for each target in turn, the columns of its primary key, `NULL` where a row of the
+    /// join has none of it, and then the values that are assigned.
+    pub query: Query,
+    /// What is changed.
+    pub targets: Vec<ChangeTarget>,
+    /// Whether rows are deleted; else updated.
+    pub deletes: bool,
+    /// `IGNORE`.
+    pub ignore: bool,
+    /// The hints that were understood.
+    pub hints: Hints,
+    /// How many `?` the statement has.
+    pub parameters_count: usize,
+}
+
+/// A table that a [`Change`] changes.
+#[derive(Debug, Clone)]
+pub struct ChangeTarget {
+    /// The table.
+    pub table: Arc<Table>,
+    /// The columns that are assigned, as positions in the table.
+    pub assigned: Vec<usize>,
 }
 
 /// What a duplicate key means.
@@ -294,6 +361,8 @@ pub struct Update {
     pub order_by: Vec<OrderBy>,
     /// `LIMIT`.
     pub limit: Option<Expr>,
+    /// The subqueries in its expressions: each is run once.
+    pub subqueries: Vec<Subquery>,
     /// How many `?` the statement has.
     pub parameters_count: usize,
 }
@@ -313,6 +382,8 @@ pub struct Delete {
     pub order_by: Vec<OrderBy>,
     /// `LIMIT`.
     pub limit: Option<Expr>,
+    /// The subqueries in its expressions: each is run once.
+    pub subqueries: Vec<Subquery>,
     /// How many `?` the statement has.
     pub parameters_count: usize,
 }

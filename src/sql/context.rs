@@ -6,6 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::expr::{Slot, VariableScope};
+use super::functions::lock::NamedLocks;
+use super::functions::random::Sequences;
 use super::members::Members;
 use crate::error::{Code, Error, Result};
 use crate::types::{Timestamp, Value};
@@ -37,6 +39,16 @@ pub trait SessionFacts: Send + Sync {
     /// the statement is to stop. Without a session nothing is waited for.
     fn pause(&self, _duration: Duration) -> bool {
         false
+    }
+    /// `LAST_INSERT_ID(n)`: what `LAST_INSERT_ID()` gives from now on.
+    fn set_last_insert_id(&self, _id: u64) {}
+    /// The locks that clients name.
+    fn named_locks(&self) -> Option<&NamedLocks> {
+        None
+    }
+    /// The sequences of `RAND(seed)`, where they are kept from row to row.
+    fn sequences(&self) -> Option<&Mutex<Sequences>> {
+        None
     }
     /// For an evaluation that takes long: whether to go on with it.
     ///

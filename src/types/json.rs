@@ -16,8 +16,77 @@ pub const DEPTH_MAX: usize = 100;
 pub struct InvalidJson {
     /// What is wrong.
     pub reason: String,
-    /// Where, in bytes from the beginning of its line.
+    /// Where, in bytes from the beginning.
     pub at: usize,
+}
+
+/// What the parser says, and what MySQL says instead.
+const REASONS: &[(&str, &str)] = &[
+    (
+        "EOF while parsing a string",
+        "Missing a closing quotation mark in string.",
+    ),
+    (
+        "EOF while parsing a list",
+        "Missing a comma or ] after an array element.",
+    ),
+    (
+        "EOF while parsing an object",
+        "Missing a comma or } after an object member.",
+    ),
+    (
+        "expected `,` or `]`",
+        "Missing a comma or ] after an array element.",
+    ),
+    (
+        "expected `,` or `}`",
+        "Missing a comma or } after an object member.",
+    ),
+    (
+        "expected `:`",
+        "Missing a colon after a name of object member.",
+    ),
+    ("key must be a string", "Missing a name for object member."),
+    (
+        "trailing characters",
+        "The document root must not be followed by other values.",
+    ),
+    ("invalid escape", "Invalid escape character in string."),
+    ("control character", "Invalid encoding in string."),
+    (
+        "number out of range",
+        "Number too big to be stored in double.",
+    ),
+    (
+        "lone leading surrogate",
+        "The surrogate pair in string is invalid.",
+    ),
+    (
+        "unexpected end of hex escape",
+        "The surrogate pair in string is invalid.",
+    ),
+];
+
+impl InvalidJson {
+    /// The parser's error in MySQL's words, with the place in the whole text.
+    pub fn of(error: &serde_json::Error, text: &str) -> InvalidJson {
+        if text.trim_ascii().is_empty() {
+            let reason = "The document is empty.".to_owned();
+            return InvalidJson { reason, at: 0 };
+        }
+        let lines = text.split_inclusive('\n');
+        let before: usize = lines
+            .take(error.line().saturating_sub(1))
+            .map(str::len)
+            .sum();
+        let said = error.to_string();
+        let known = REASONS.iter().find(|(theirs, _)| said.starts_with(theirs));
+        InvalidJson {
+            reason: known.map_or("Invalid value.", |(_, ours)| ours).to_owned(),
+            // The end is where it is missed; else it is the character before the column.
+            at: before + error.column().saturating_sub(usize::from(!error.is_eof())),
+        }
+    }
 }
 
 /// Reads a text.
@@ -25,10 +94,7 @@ pub struct InvalidJson {
 /// # Errors
 /// When it is not one JSON value, or nested deeper than [`DEPTH_MAX`].
 pub fn parse(text: &str) -> Result<Json, InvalidJson> {
-    let json: Json = serde_json::from_str(text).map_err(|error| InvalidJson {
-        reason: error.to_string(),
-        at: error.column(),
-    })?;
+    let json: Json = serde_json::from_str(text).map_err(|error| InvalidJson::of(&error, text))?;
     if DEPTH_MAX < depth(&json) {
         let reason = format!("nested deeper than {DEPTH_MAX}");
         return Err(InvalidJson { reason, at: 0 });
@@ -118,7 +184,8 @@ pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn depth(json: &Json) -> usize {
+/// How many levels there are; a scalar is one.
+pub fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Json::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
@@ -138,7 +205,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-fn compare_json(a: &Json, b: &Json) -> Ordering {
+/// As [`compare`], of values that were read.
+pub fn compare_json(a: &Json, b: &Json) -> Ordering {
     match (a, b) {
         (Json::Bool(a), Json::Bool(b)) => a.cmp(b),
         (Json::String(a), Json::String(b)) => a.as_bytes().cmp(b.as_bytes()),

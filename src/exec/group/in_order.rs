@@ -6,7 +6,7 @@ use super::state;
 use crate::error::Result;
 use crate::exec::budget::{Budget, Memory};
 use crate::sql::aggregate::Accumulator;
-use crate::sql::bound::Aggregation;
+use crate::sql::bound::{Aggregate, AggregateKind, Aggregation};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Row;
 use crate::types::Value;
@@ -19,6 +19,8 @@ pub struct InOrder {
     next_key: Vec<u8>,
     /// `None` before the first row.
     states: Option<Vec<Accumulator>>,
+    /// Whether they grow with the rows.
+    grow: bool,
     budget: Budget,
 }
 
@@ -32,6 +34,7 @@ impl InOrder {
                 .keys
                 .is_empty()
                 .then(|| new_states(aggregation, ctx)),
+            grow: state::grow(aggregation),
             budget: memory.budget(super::OPERATOR),
         }
     }
@@ -46,24 +49,34 @@ impl InOrder {
         row: &dyn Row,
         ctx: &EvalContext,
     ) -> Result<Option<Vec<Value<'static>>>> {
-        self.next_key.clear();
-        state::push_key(&mut self.next_key, aggregation, (row, ctx))?;
         let mut ended = None;
-        if self.key != self.next_key {
-            ended = self.end(aggregation, ctx)?;
-            std::mem::swap(&mut self.key, &mut self.next_key);
+        if !aggregation.keys.is_empty() {
+            self.next_key.clear();
+            state::push_key(&mut self.next_key, aggregation, (row, ctx))?;
+            if self.key != self.next_key {
+                ended = self.end(aggregation, ctx)?;
+                std::mem::swap(&mut self.key, &mut self.next_key);
+            }
         }
         let states = self
             .states
             .get_or_insert_with(|| new_states(aggregation, ctx));
-        let grown = state::update(states, aggregation, (row, ctx))?;
+        let grown = state::update((states, self.grow), aggregation, (row, ctx))?;
         if 0 < grown && !self.budget.try_take(grown) {
             return Err(self.budget.refusal(&state::growing(aggregation), grown));
         }
         Ok(ended)
     }
 
-    /// Takes in rows of the one group of a statement whose aggregates are all `COUNT(*)`.
+    /// Whether a statement only counts its rows.
+    pub fn only_counts(aggregation: &Aggregation) -> bool {
+        let is_count = |aggregate: &Aggregate| {
+            aggregate.kind == AggregateKind::Count && aggregate.args.is_empty()
+        };
+        aggregation.keys.is_empty() && aggregation.aggregates.iter().all(is_count)
+    }
+
+    /// Takes in rows of a statement that [`InOrder::only_counts`].
     pub fn add_counted(&mut self, rows_count: u64) {
         for state in self.states.iter_mut().flatten() {
             state.count_rows(rows_count);

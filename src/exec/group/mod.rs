@@ -49,6 +49,8 @@ pub struct Groups {
     depth: u32,
     /// What it holds at most, because its states grow; else as much as there is.
     bytes_max: usize,
+    /// Whether its states grow with the rows.
+    grow: bool,
     /// What its groups take of the budget.
     bytes: usize,
     spilled: Option<Partitions>,
@@ -75,8 +77,9 @@ impl Groups {
         aggregation: &Aggregation,
         (budget, disk, depth): (Budget, Option<Arc<Disk>>, u32),
     ) -> Groups {
+        let grow = state::grow(aggregation);
         let may_outgrow = disk.is_some() && depth < DEPTH_MAX;
-        let bytes_max = if may_outgrow && state::grow(aggregation) {
+        let bytes_max = if may_outgrow && grow {
             budget.used_bytes() + budget.left_bytes() / 2
         } else {
             usize::MAX
@@ -88,6 +91,7 @@ impl Groups {
             disk,
             depth,
             bytes_max,
+            grow,
             bytes: 0,
             spilled: None,
             aside: None,
@@ -134,8 +138,8 @@ impl Groups {
             return self.spill(hash);
         };
         let states = self.states.get_mut(group_idx);
-        let grown = state::update(states, aggregation, (row, ctx))?;
-        self.grow(grown, aggregation)
+        let grown = state::update((states, self.grow), aggregation, (row, ctx))?;
+        self.account(grown, aggregation)
     }
 
     /// Takes in one row that was spilled.
@@ -155,7 +159,7 @@ impl Groups {
         };
         let states = self.states.get_mut(group_idx);
         let grown = state::update_spilled(states, aggregation, (payload, ctx))?;
-        self.grow(grown, aggregation)
+        self.account(grown, aggregation)
     }
 
     /// The group of `self.key`, a new one if need be; `None` when there is no room for it.
@@ -225,7 +229,7 @@ impl Groups {
 
     /// Accounts for states that have grown.
     #[inline]
-    fn grow(&mut self, grown: usize, aggregation: &Aggregation) -> Result<()> {
+    fn account(&mut self, grown: usize, aggregation: &Aggregation) -> Result<()> {
         if grown == 0 {
             return Ok(());
         }

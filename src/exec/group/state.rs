@@ -4,7 +4,7 @@
 
 use super::super::{exact, tuple};
 use crate::error::Result;
-use crate::sql::aggregate::Accumulator;
+use crate::sql::aggregate::{Accumulator, names};
 use crate::sql::bound::{Aggregate, AggregateKind, Aggregation};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval, eval_exact};
@@ -104,8 +104,17 @@ pub(super) fn grow(aggregation: &Aggregation) -> bool {
 
 fn grows(aggregate: &Aggregate) -> bool {
     match aggregate.kind {
-        AggregateKind::GroupConcat => true,
-        AggregateKind::Count | AggregateKind::Sum | AggregateKind::Avg => aggregate.distinct,
+        AggregateKind::GroupConcat | AggregateKind::JsonArray | AggregateKind::JsonObject => true,
+        AggregateKind::Count
+        | AggregateKind::Sum
+        | AggregateKind::Avg
+        | AggregateKind::BitAnd
+        | AggregateKind::BitOr
+        | AggregateKind::BitXor
+        | AggregateKind::StddevPop
+        | AggregateKind::StddevSamp
+        | AggregateKind::VarPop
+        | AggregateKind::VarSamp => aggregate.distinct,
         AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => {
             aggregate.args.iter().any(|arg| is_long(&arg.ty))
         }
@@ -132,15 +141,7 @@ pub(super) fn growing(aggregation: &Aggregation) -> String {
     let Some(aggregate) = aggregation.aggregates.iter().find(|one| grows(one)) else {
         return super::OPERATOR.to_owned();
     };
-    let name = match aggregate.kind {
-        AggregateKind::Count => "count",
-        AggregateKind::Sum => "sum",
-        AggregateKind::Avg => "avg",
-        AggregateKind::Min => "min",
-        AggregateKind::Max => "max",
-        AggregateKind::AnyValue => "any_value",
-        AggregateKind::GroupConcat => "group_concat",
-    };
+    let name = names::of(aggregate.kind).to_ascii_lowercase();
     let distinct = if aggregate.distinct { "distinct" } else { "" };
     format!("{name}({distinct}) of one group")
 }
@@ -196,19 +197,29 @@ fn argument<'a>(
         | AggregateKind::Min
         | AggregateKind::Max
         | AggregateKind::Avg
+        | AggregateKind::BitAnd
+        | AggregateKind::BitOr
+        | AggregateKind::BitXor
+        | AggregateKind::StddevPop
+        | AggregateKind::StddevSamp
+        | AggregateKind::VarPop
+        | AggregateKind::VarSamp
+        | AggregateKind::JsonArray
+        | AggregateKind::JsonObject
         | AggregateKind::AnyValue => eval_exact(expr, row, ctx),
     }
 }
 
-/// Takes a row into the accumulators of its group; by how many bytes they have grown.
+/// Takes a row into the accumulators of its group; by how many bytes they have grown, if they do.
+#[inline]
 pub(super) fn update(
-    states: &mut [Accumulator],
+    (states, grow): (&mut [Accumulator], bool),
     aggregation: &Aggregation,
     (row, ctx): (&dyn Row, &EvalContext),
 ) -> Result<usize> {
     let mut grown = 0;
     for (aggregate, state) in aggregation.aggregates.iter().zip(states) {
-        let before = state.bytes();
+        let before = if grow { state.bytes() } else { 0 };
         match aggregate.args.as_slice() {
             [] => state.update(&[], ctx)?,
             [arg] if aggregate.order_by.is_empty() => {
@@ -219,7 +230,9 @@ pub(super) fn update(
                 state.update(&values.collect::<Result<Vec<_>>>()?, ctx)?;
             }
         }
-        grown += state.bytes().saturating_sub(before);
+        if grow {
+            grown += state.bytes().saturating_sub(before);
+        }
     }
     Ok(grown)
 }

@@ -9,6 +9,7 @@ use super::rows::{Frame, add_matches};
 use super::shape::{Batch, JoinedRow, Row, piece_bytes};
 use super::unit::UnitReader;
 use crate::error::Result;
+use crate::exec::budget::Budget;
 use crate::plan::join::Step;
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::Expr;
@@ -23,6 +24,8 @@ type Key = Vec<GroupKey<'static>>;
 pub(super) struct HashTable {
     rows: Vec<Row>,
     by_key: HashMap<Key, Vec<usize>>,
+    /// What they take of the statement's memory.
+    budget: Budget,
 }
 
 impl HashTable {
@@ -35,12 +38,13 @@ impl HashTable {
         let mut table = HashTable {
             rows: Vec::new(),
             by_key: HashMap::new(),
+            budget: frame.nest.memory.budget("hash join"),
         };
-        let mut budget = frame.nest.memory.budget("hash join");
         while let Some(batch) = unit.next(frame).await? {
             for row in batch {
                 let pieces = row.iter().flatten().map(piece_bytes).sum::<usize>();
-                budget.take(pieces + row.len() * size_of::<usize>() * 2 + ROW_OVERHEAD_BYTES)?;
+                let row_bytes = row.len() * size_of::<usize>() * 2 + ROW_OVERHEAD_BYTES;
+                table.budget.take(pieces + row_bytes)?;
                 table.add(row, keys, frame)?;
             }
             tokio::task::yield_now().await;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{Program, QueryStream, SetProgram, open};
 use crate::error::Result;
+use crate::exec::budget::Budget;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::nest::Nest;
 use crate::exec::row::ValuesRow;
@@ -40,6 +41,7 @@ pub struct SetStream {
     seen: Option<Seen>,
     /// How often each row is on the right side: `INTERSECT`, `EXCEPT`.
     counts: Option<HashMap<Box<[u8]>, u64>>,
+    counts_bytes: Budget,
     sorted: Option<Sorted>,
     window: Window,
     rows_read: u64,
@@ -85,6 +87,7 @@ impl SetStream {
             source: Source::Left(left),
             seen: (!query.all).then(|| Seen::new(&nest.memory)),
             counts: None,
+            counts_bytes: nest.memory.budget("set operation"),
             sorted: None,
             window: Window::new(limits),
             rows_read: 0,
@@ -107,7 +110,6 @@ impl SetStream {
     /// How often each row is on the right side.
     async fn count_right(&mut self) -> Result<HashMap<Box<[u8]>, u64>> {
         let mut right = self.side(&self.program.sides.1).await?;
-        let mut budget = self.nest.memory.budget("set operation");
         let mut counts: HashMap<Box<[u8]>, u64> = HashMap::new();
         loop {
             self.nest.cancel.check()?;
@@ -119,7 +121,7 @@ impl SetStream {
                     *count += 1;
                     continue;
                 }
-                budget.take(bytes.len() + ROW_OVERHEAD_BYTES)?;
+                self.counts_bytes.take(bytes.len() + ROW_OVERHEAD_BYTES)?;
                 counts.insert(bytes.into(), 1);
             }
             if end != PageEnd::More {

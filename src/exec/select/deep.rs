@@ -67,7 +67,7 @@ impl Deep {
     pub(super) async fn stream(self: Box<Deep>) -> Result<Box<SelectStream>> {
         let Deep { program, env } = *self;
         let (nest, mut ctx, select_limit) = Nest::of(env);
-        ask::answer_once(&program, &nest, &mut ctx).await?;
+        ask::answer_once(program.subqueries(), &nest, &mut ctx).await?;
         let Some(shape) = &program.shape else {
             let env = nest.env(ctx, select_limit);
             return open_flat(program, env)?.stream().await;

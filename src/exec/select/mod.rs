@@ -4,16 +4,19 @@
 
 mod collector;
 mod deep;
+mod emit;
 mod joined;
 mod output;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::sync::Arc;
 
 pub use self::deep::Deep;
-pub use self::stream::{SelectStream, Window};
+pub use self::stream::SelectStream;
+pub use self::window::Window;
 use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::join::{Kind, Shape};

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
 use super::output::{encode_outputs, with_outputs};
+use super::window::Window;
 use super::{Env, Program, RowLimits};
 use crate::error::{Error, Result};
 use crate::exec::ask::Asker;
@@ -20,23 +21,19 @@ use crate::exec::budget::Memory;
 use crate::exec::cancel::CancelToken;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::elsewhere;
-use crate::exec::group::{GroupRows, InOrder, Step};
+use crate::exec::group::{GroupRows, InOrder};
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
-use crate::exec::tuple;
 use crate::exec::window::Windowed;
 use crate::plan::TablePlan;
 use crate::sql::bound::{Aggregation, Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, NoRow, Row};
-
-/// Rows handed out per page once they were collected.
-const EMIT_PAGE_ROWS: usize = 1024;
 
 /// A running SELECT.
 pub struct SelectStream {
@@ -50,11 +47,11 @@ pub struct SelectStream {
     pub(super) feed: Option<Box<Feed>>,
     /// Who answers subqueries row by row.
     pub(super) asker: Option<Box<Asker>>,
-    phase: Phase,
+    pub(super) phase: Phase,
     /// Groups that come one after the other, while rows are streamed into them.
-    in_order: Option<Box<InOrder>>,
-    window: Window,
-    memory: Memory,
+    pub(super) in_order: Option<Box<InOrder>>,
+    pub(super) window: Window,
+    pub(super) memory: Memory,
     pub(super) seen: Option<Seen>,
     pub(super) bytes: Vec<u8>,
     pub(super) rows_read: u64,
@@ -70,14 +67,8 @@ pub(super) enum Flow {
     Enough,
 }
 
-/// LIMIT and OFFSET while they are counted down.
-#[derive(Debug, Clone, Copy)]
-pub struct Window {
-    skip_rows: u64,
-    left_rows: Option<u64>,
-}
-
-enum Phase {
+/// What a stream is doing.
+pub(super) enum Phase {
     Streaming,
     Collecting(Box<Collector>),
     /// Groups go out as they come from their hash table.
@@ -107,7 +98,12 @@ impl SelectStream {
                     memory: env.memory.clone(),
                     cancel: &env.cancel,
                 };
-                Some(Reader::new(view, table, plan, &means)?)
+                let mut reader = Reader::new(view, table, plan, &means)?;
+                let aggregation = select.aggregation.as_ref();
+                if plan.residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
+                    reader.leave_values_out();
+                }
+                Some(reader)
             }
             (None, _) | (Some(_), None) => None,
         };
@@ -197,68 +193,6 @@ impl SelectStream {
         })
     }
 
-    /// What follows when a phase has no more rows.
-    fn end_phase(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        let program = Arc::clone(&self.program);
-        if let (Some(mut groups), Some(aggregation)) =
-            (self.in_order.take(), &program.select.aggregation)
-            && let Some(row) = groups.end(aggregation, &self.ctx)?
-        {
-            let flow = RowWork::of(self).emit(&ValuesRow(&row), sink)?;
-            if flow == Flow::Enough {
-                return Ok(flow);
-            }
-        }
-        let late = self.seen.take().map(Seen::into_late).transpose()?;
-        let Some(late) = late.flatten() else {
-            return Ok(Flow::Enough);
-        };
-        let sorter = Sorter::new(None, "distinct", &self.memory, &self.cancel);
-        self.phase = Phase::Late(Box::new((late, sorter)));
-        Ok(Flow::More)
-    }
-
-    /// Looks through rows that DISTINCT had put off, for a turn.
-    fn late_page(&mut self) -> Result<Flow> {
-        self.cancel.check()?;
-        let Phase::Late(mut late) = std::mem::replace(&mut self.phase, Phase::Done) else {
-            return Ok(Flow::Enough);
-        };
-        while collector::late_step(&mut late, &self.memory)? {
-            if self.pace.is_over() {
-                self.phase = Phase::Late(late);
-                return Ok(Flow::More);
-            }
-        }
-        self.phase = Phase::Emitting(late.1.finish()?);
-        Ok(Flow::More)
-    }
-
-    /// Hands out groups.
-    fn grouped_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        self.cancel.check()?;
-        let program = Arc::clone(&self.program);
-        let phase = std::mem::replace(&mut self.phase, Phase::Done);
-        let (Phase::Grouped(mut groups), Some(aggregation)) = (phase, &program.select.aggregation)
-        else {
-            return Ok(Flow::Enough);
-        };
-        let mut work = RowWork::of(self);
-        let mut flow = Flow::More;
-        for _ in 0..EMIT_PAGE_ROWS {
-            flow = match groups.step(aggregation, work.ctx)? {
-                Step::Row(row) => work.emit(&ValuesRow(&row), sink)?,
-                Step::Working | Step::Part => Flow::More,
-                Step::End => Flow::Enough,
-            };
-            if flow == Flow::Enough || sink.is_full() || work.pace.is_over() {
-                break;
-            }
-        }
-        self.phase = Phase::Grouped(groups);
-        Ok(flow)
-    }
-
     async fn stream_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         self.cancel.check()?;
         if self.feed.is_some() {
@@ -289,6 +223,9 @@ impl SelectStream {
         let mut work = RowWork::of(self);
         let mut flow = Flow::More;
         let mut rows_done = 0;
+        if work.counts_batch(batch.len()) {
+            work.rows_done = batch.len();
+        }
         for row_idx in work.rows_done..batch.len() {
             work.cancel.check_row(row_idx)?;
             let Some((key, value)) = batch.get(row_idx) else {
@@ -352,34 +289,6 @@ impl SelectStream {
             self.rows_read = reader.rows_read();
         }
     }
-
-    fn emit_page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        self.cancel.check()?;
-        let Phase::Emitting(sorted) = &mut self.phase else {
-            return Ok(Flow::Enough);
-        };
-        for _ in 0..EMIT_PAGE_ROWS {
-            if self.window.left_rows == Some(0) {
-                return Ok(Flow::Enough);
-            }
-            let Some(outputs) = sorted.next_outputs()? else {
-                return Ok(Flow::Enough);
-            };
-            if self.window.admits() {
-                let exprs = self
-                    .program
-                    .select
-                    .outputs
-                    .iter()
-                    .map(|output| &output.expr);
-                sink.row(&tuple::decode(outputs, exprs)?)?;
-                if sink.is_full() {
-                    break;
-                }
-            }
-        }
-        Ok(Flow::More)
-    }
 }
 
 impl Drop for SelectStream {
@@ -402,7 +311,8 @@ impl RowStream for SelectStream {
 }
 
 impl Phase {
-    /// Rows are streamed if they come in the order that is asked for, and groups if theirs come so.
+    /// Rows are streamed if they come in the order that is asked for, and groups if theirs come so:
+    /// then rows are streamed into what is returned beside the phase.
     fn first(
         select: &Select,
         env: &Env,
@@ -427,39 +337,6 @@ impl Phase {
     }
 }
 
-impl Window {
-    /// Of these limits, before the first row.
-    pub fn new(limits: RowLimits) -> Window {
-        Window {
-            skip_rows: limits.offset,
-            left_rows: limits.limit,
-        }
-    }
-
-    /// Whether no more rows are returned.
-    pub fn is_over(&self) -> bool {
-        self.left_rows == Some(0)
-    }
-
-    /// How many rows are wanted in all, those that are skipped included.
-    pub fn rows_wanted(&self) -> Option<u64> {
-        let left = self.left_rows?;
-        left.checked_add(self.skip_rows)
-    }
-
-    /// Whether the next row is returned; counts it either way.
-    pub fn admits(&mut self) -> bool {
-        if let Some(skip) = self.skip_rows.checked_sub(1) {
-            self.skip_rows = skip;
-            return false;
-        }
-        if let Some(left) = &mut self.left_rows {
-            *left = left.saturating_sub(1);
-        }
-        true
-    }
-}
-
 /// What the streaming phase needs of a [`SelectStream`] for one row after the other.
 pub(super) struct RowWork<'s> {
     outputs: &'s [Output],
@@ -467,12 +344,12 @@ pub(super) struct RowWork<'s> {
     residual: Option<&'s Expr>,
     /// The groups that rows are taken into.
     in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
-    ctx: &'s EvalContext,
+    pub(super) ctx: &'s EvalContext,
     cancel: &'s CancelToken,
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
     bytes: &'s mut Vec<u8>,
-    pace: &'s mut Pace,
+    pub(super) pace: &'s mut Pace,
     rows_done: usize,
 }
 
@@ -493,6 +370,19 @@ impl<'s> RowWork<'s> {
             bytes: &mut stream.bytes,
             pace: &mut stream.pace,
             rows_done: stream.batch_rows_done,
+        }
+    }
+
+    /// Counts a batch at once where the statement does nothing else with it.
+    fn counts_batch(&mut self, rows_count: usize) -> bool {
+        match &mut self.in_order {
+            Some((groups, aggregation))
+                if self.residual.is_none() && InOrder::only_counts(aggregation) =>
+            {
+                groups.add_counted(u64::try_from(rows_count).unwrap_or(u64::MAX));
+                true
+            }
+            Some(_) | None => false,
         }
     }
 
@@ -524,7 +414,7 @@ impl<'s> RowWork<'s> {
     }
 
     /// Projects and returns one row, grouped or not.
-    fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+    pub(super) fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
         if let Some(having) = self.having
             && eval_condition(having, row, self.ctx)? != Some(true)
         {

@@ -136,7 +136,7 @@ impl Sliding {
                 values_count,
             } => {
                 let values = arguments(&self.aggregate, &row, ctx)?;
-                *values_count += u64::from(!values.iter().any(Value::is_null));
+                *values_count += u64::from(takes(&self.aggregate, &values));
                 accumulator.update(&values, ctx)?;
             }
             State::Extreme { wanted, candidates } => {
@@ -164,7 +164,7 @@ impl Sliding {
             } => {
                 let row = ValuesRow(partition.row(self.start)?);
                 let values = arguments(&self.aggregate, &row, ctx)?;
-                if !values.iter().any(Value::is_null) {
+                if takes(&self.aggregate, &values) {
                     if !accumulator.remove(&values, ctx)? {
                         return Ok(false);
                     }
@@ -186,6 +186,15 @@ impl Sliding {
         self.start += 1;
         Ok(true)
     }
+}
+
+/// Whether the aggregate does not pass over the values.
+fn takes(aggregate: &Aggregate, values: &[Value<'_>]) -> bool {
+    let takes_null = matches!(
+        aggregate.kind,
+        AggregateKind::JsonArray | AggregateKind::JsonObject
+    );
+    takes_null || !values.iter().any(Value::is_null)
 }
 
 /// What the aggregate takes of a row.

@@ -164,8 +164,8 @@ pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<
         } else {
             changed_count
         },
-        last_insert_id: 0,
         info: format!("Rows matched: {matched}  Changed: {changed_count}  Warnings: {warnings}"),
+        ..Outcome::default()
     })
 }
 

@@ -28,7 +28,7 @@ use crate::exec::pace::Pace;
 use crate::exec::row::PairRow;
 use crate::index;
 use crate::kv::{Key, Space};
-use crate::sql::bound::{Insert, InsertKind, InsertValue};
+use crate::sql::bound::{Insert, InsertKind, InsertSource, InsertValue};
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::NoRow;
 use crate::types::Value;
@@ -89,6 +89,7 @@ impl<'a> Inserter<'a> {
             affected_rows: counts.affected,
             last_insert_id: counts.first_id,
             info,
+            duplicates: counts.duplicates,
         }
     }
 
@@ -101,11 +102,17 @@ impl<'a> Inserter<'a> {
     }
 
     async fn proposed_rows(&self, counts: &mut Counts) -> Result<Vec<Proposed>> {
-        let mut rows = Vec::with_capacity(self.insert.rows.len());
+        let env = self.env();
+        let rows_count = match &self.insert.source {
+            InsertSource::Values(rows) => rows.len(),
+            InsertSource::Query(_) => env.given_rows.len(),
+        };
+        let mut rows = Vec::with_capacity(rows_count);
         let mut pace = Pace::default();
-        for (row_idx, given) in self.insert.rows.iter().enumerate() {
-            self.env().cancel.check_row(row_idx)?;
+        for row_idx in 0..rows_count {
+            env.cancel.check_row(row_idx)?;
             pace.keep().await;
+            let given = self.given(row_idx)?;
             let values = self.values(given, row_idx + 1, counts)?;
             let key = row::key(self.table(), &values)?;
             rows.push(Proposed { values, key });
@@ -113,10 +120,30 @@ impl<'a> Inserter<'a> {
         Ok(rows)
     }
 
+    /// What is given for the columns of a row: `None` for a default.
+    fn given(&self, row_idx: usize) -> Result<Vec<Option<Value<'a>>>> {
+        let ctx = &self.env().ctx;
+        let value = |given: &'a InsertValue| match given {
+            InsertValue::Expr(expr) => Ok(Some(eval_exact(expr, &NoRow, ctx)?)),
+            InsertValue::Default => Ok(None),
+        };
+        match &self.insert.source {
+            InsertSource::Values(rows) => {
+                let row = rows.get(row_idx).map_or(&[][..], Vec::as_slice);
+                row.iter().map(value).collect()
+            }
+            InsertSource::Query(_) => {
+                let row = self.env().given_rows.get(row_idx);
+                let row = row.map_or(&[][..], Vec::as_slice);
+                Ok(row.iter().map(|value| Some(value.borrow())).collect())
+            }
+        }
+    }
+
     /// The values of all columns of one row: given ones coerced, the others from their defaults.
     fn values(
         &self,
-        given: &[InsertValue],
+        given: Vec<Option<Value<'_>>>,
         row_number: usize,
         counts: &mut Counts,
     ) -> Result<Vec<Value<'static>>> {
@@ -133,12 +160,11 @@ impl<'a> Inserter<'a> {
             else {
                 continue;
             };
-            if let InsertValue::Expr(expr) = given {
-                let value = eval_exact(expr, &NoRow, &self.env().ctx)?;
-                if !row::asks_for_id(column, &value, &self.env().ctx) {
-                    let lenient = at.lenient && !(value.is_null() && self.refuses_null());
-                    *slot = Some(Stored { lenient, ..at }.coerce(value, column)?);
-                }
+            if let Some(value) = given
+                && !row::asks_for_id(column, &value, &self.env().ctx)
+            {
+                let lenient = at.lenient && !(value.is_null() && self.refuses_null());
+                *slot = Some(Stored { lenient, ..at }.coerce(value, column)?);
             }
         }
         let mut complete = Vec::with_capacity(values.len());
@@ -155,7 +181,7 @@ impl<'a> Inserter<'a> {
     /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
     /// one row (MySQL manual, "Data Type Default Values").
     fn refuses_null(&self) -> bool {
-        self.insert.rows.len() == 1 && self.insert.kind != InsertKind::InsertIgnore
+        self.insert.source.values().len() == 1 && self.insert.kind != InsertKind::InsertIgnore
     }
 
     fn is_lenient(&self) -> bool {

@@ -9,6 +9,7 @@ pub mod changer;
 pub mod entries;
 pub mod insert;
 pub mod row;
+pub mod several;
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use changer::Changer;
 use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::ids::Ids;
+use super::query;
 use super::row::Layout;
 use super::transaction::{BoundTable, Failed, StatementWrites, Transaction, too_large};
 use super::uses::Uses;
@@ -29,11 +31,12 @@ use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::{CommitError, Engine, Key, Space};
 use crate::plan::Policy;
-use crate::sql::bound::{Delete, Insert, Update};
+use crate::sql::bound::{Delete, Insert, InsertSource, Query, Subquery, Update};
 use crate::sql::context::{EvalContext, WarningLevel};
+use crate::types::Value;
 
 /// How often an autocommit statement starts over when a concurrent one changed its rows.
-const CONFLICT_ATTEMPTS_MAX: usize = 32;
+pub const CONFLICT_ATTEMPTS_MAX: usize = 32;
 
 /// A bound statement that writes.
 #[derive(Debug)]
@@ -55,6 +58,25 @@ impl Write {
             Write::Delete(delete) => &delete.table,
         }
     }
+
+    /// The query whose rows are inserted.
+    fn query(&self) -> Option<&Query> {
+        match self {
+            Write::Insert(insert) => match &insert.source {
+                InsertSource::Query(query) => Some(query),
+                InsertSource::Values(_) => None,
+            },
+            Write::Update(_) | Write::Delete(_) => None,
+        }
+    }
+
+    fn subqueries(&self) -> &[Subquery] {
+        match self {
+            Write::Insert(insert) => &insert.subqueries,
+            Write::Update(update) => &update.subqueries,
+            Write::Delete(delete) => &delete.subqueries,
+        }
+    }
 }
 
 /// A bound write with what does not change between executions.
@@ -64,17 +86,34 @@ pub struct Program {
     pub write: Write,
     layout: Layout,
     catalog_version: u64,
+    /// What an INSERT takes its rows from, or what finds the rows of a change.
+    pub query: Option<Arc<query::Program>>,
+    /// The subqueries, and what each runs.
+    pub subqueries: Vec<(Subquery, Arc<query::Program>)>,
 }
 
 impl Program {
     /// Prepares a bound write for execution. `catalog_version` is that of before it was bound.
     pub fn new(write: Write, catalog_version: u64) -> Program {
         let layout = Layout::of(write.table());
+        let program = |query: &Query| Arc::new(query::Program::new(query.clone()));
+        let query = write.query().map(program);
+        let subqueries = write.subqueries().iter();
+        let subqueries = subqueries.map(|one| (one.clone(), program(&one.query)));
         Program {
+            query,
+            subqueries: subqueries.collect(),
             write,
             layout,
             catalog_version,
         }
+    }
+
+    /// The tables that are read by queries, some of them more than once.
+    pub fn tables_read(&self) -> Vec<&Arc<Table>> {
+        let within = self.subqueries.iter().map(|(_, program)| program);
+        let all = self.query.iter().chain(within);
+        all.flat_map(|program| program.tables()).collect()
     }
 
     /// The table that is written, as it was bound.
@@ -106,7 +145,12 @@ pub struct Env {
     pub found_rows: bool,
     /// Whether each statement commits by itself.
     pub autocommit: bool,
+    /// The rows of an INSERT that a query has given.
+    pub given_rows: Rows,
 }
+
+/// Rows of values.
+pub type Rows = Arc<Vec<Vec<Value<'static>>>>;
 
 /// What a write did.
 #[derive(Debug, Clone, Default)]
@@ -117,6 +161,8 @@ pub struct Outcome {
     pub last_insert_id: u64,
     /// The text after `Query OK`.
     pub info: String,
+    /// Rows that an INSERT left out or that replaced others.
+    pub duplicates: u64,
 }
 
 /// Runs a write in `transaction`, and commits it when [`Env::autocommit`] says so.
@@ -155,11 +201,16 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
             Err(error) => return Err(error.into()),
         }
     }
+    Err(too_many_conflicts())
+}
+
+/// Error 1213: the statement started over too often.
+pub fn too_many_conflicts() -> Error {
     let text = format!(
         "concurrent statements changed the same rows {CONFLICT_ATTEMPTS_MAX} times in a row; \
          try restarting transaction"
     );
-    Err(Error::new(Code::Deadlock, text))
+    Error::new(Code::Deadlock, text)
 }
 
 async fn gather(

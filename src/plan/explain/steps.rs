@@ -2,7 +2,8 @@
 
 use super::{Explained, Step};
 use crate::plan::text::{self, Names};
-use crate::sql::bound::{Aggregate, AggregateKind, OrderBy, Window, WindowKind, Windowing};
+use crate::sql::aggregate::names;
+use crate::sql::bound::{Aggregate, OrderBy, Window, WindowKind, Windowing};
 use crate::sql::expr::Expr;
 
 /// The names of the rows that pass between steps.
@@ -118,15 +119,7 @@ impl<'a> Scope<'a> {
 
     /// An aggregate as it is written.
     pub(super) fn aggregate(&self, aggregate: &Aggregate) -> String {
-        let name = match aggregate.kind {
-            AggregateKind::Count => "COUNT",
-            AggregateKind::Sum => "SUM",
-            AggregateKind::Min => "MIN",
-            AggregateKind::Max => "MAX",
-            AggregateKind::Avg => "AVG",
-            AggregateKind::GroupConcat => "GROUP_CONCAT",
-            AggregateKind::AnyValue => "ANY_VALUE",
-        };
+        let name = names::of(aggregate.kind);
         let distinct = if aggregate.distinct { "DISTINCT " } else { "" };
         let args = if aggregate.args.is_empty() {
             "*".to_owned()

@@ -6,6 +6,7 @@ use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
 use crate::session::processes::Processes;
 use crate::session::variables::registry::{self, Kind};
+use crate::sql::functions::catalogue;
 use crate::types::{ColumnType, Value};
 
 /// Characters of a statement that `SHOW PROCESSLIST` without FULL prints.
@@ -107,6 +108,20 @@ pub(super) fn engines() -> Listing {
     let mut listing = Listing::of_texts(&names);
     let comment = "Wide tables: rows in key order on an LSM engine";
     listing.push_texts(["Meseta", "DEFAULT", comment, "YES", "NO", "YES"]);
+    listing
+}
+
+/// `SHOW FUNCTIONS`.
+pub(super) fn functions() -> Listing {
+    let mut listing = Listing::of_texts(&["Function", "Category", "Arguments", "Description"]);
+    for entry in catalogue::entries() {
+        listing.push_texts([
+            entry.name,
+            entry.category.title(),
+            entry.arguments,
+            entry.doc,
+        ]);
+    }
     listing
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Joined {
     /// Rows that wait to be sorted.
     waiting: Vec<Waiting>,
     waiting_bytes: usize,
+    /// How many rows were joined.
+    rows_count: u64,
     is_cut: bool,
 }
 
@@ -62,6 +64,7 @@ impl Joined {
             text: None,
             waiting: Vec::new(),
             waiting_bytes: 0,
+            rows_count: 0,
             is_cut: false,
         }
     }
@@ -94,6 +97,7 @@ impl Joined {
         if self.is_cut {
             return;
         }
+        self.rows_count += 1;
         match &mut self.text {
             None => self.text = Some(text.to_vec()),
             Some(out) => {
@@ -112,9 +116,11 @@ impl Joined {
             out.truncate(bad.valid_up_to());
         }
         self.is_cut = true;
-        let bytes_max = self.bytes_max;
-        convert::warn(ctx, Code::DataTruncated, || {
-            format!("GROUP_CONCAT() was cut at {bytes_max} bytes (group_concat_max_len)")
+        let (bytes_max, rows_count) = (self.bytes_max, self.rows_count);
+        convert::warn(ctx, Code::CutByGroupConcat, || {
+            format!(
+                "Row {rows_count} was cut by GROUP_CONCAT(): group_concat_max_len is {bytes_max}"
+            )
         });
     }
 

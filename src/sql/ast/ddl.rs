@@ -1,6 +1,6 @@
 //! The statements on definitions.
 
-use super::{Expr, Literal, TableName};
+use super::{Expr, Literal, Select, TableName};
 use crate::types::ColumnType;
 
 /// `CREATE DATABASE`.
@@ -36,6 +36,19 @@ pub struct CreateTable {
     pub source: TableSource,
     /// Options after the column list.
     pub options: TableOptions,
+    /// `[IGNORE | REPLACE] [AS] SELECT …`.
+    pub query: Option<CreateQuery>,
+}
+
+/// The query whose columns and rows a new table takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateQuery {
+    /// The query.
+    pub select: Box<Select>,
+    /// `IGNORE`.
+    pub ignore: bool,
+    /// `REPLACE`.
+    pub replace: bool,
 }
 
 /// What a new table is made of.

@@ -13,15 +13,15 @@ mod show;
 mod window;
 
 pub use ddl::{
-    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateTable,
-    DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal, IndexKind,
-    IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
+    CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
+    IndexKind, IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
     InsertValue, InsertVerb, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem, QueryBody,
-    RowAlias, Select, SelectItem, SetOperator, TableFactor, TableName, TableRef, Update,
+    RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName, TableRef, Update,
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,

@@ -309,7 +309,7 @@ pub struct Update {
     pub hints: Vec<Hint>,
     /// `IGNORE`.
     pub ignore: bool,
-    /// The tables; more than one is refused by `bind`.
+    /// The tables.
     pub tables: Vec<TableRef>,
     /// `SET`.
     pub assignments: Vec<Assignment>,
@@ -321,9 +321,20 @@ pub struct Update {
     pub limit: Option<Expr>,
 }
 
-/// `DELETE` from one table.
+/// The tables of a `DELETE` from several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Several {
+    /// Those that are deleted from, by name or alias.
+    pub targets: Vec<TableName>,
+    /// Those that are read.
+    pub tables: Vec<TableRef>,
+}
+
+/// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// `DELETE a FROM …`, `DELETE FROM a USING …`: then `table` is the first target.
+    pub several: Option<Several>,
     /// Hints after the verb.
     pub hints: Vec<Hint>,
     /// `IGNORE`.

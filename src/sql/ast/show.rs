@@ -110,6 +110,8 @@ pub enum Show {
     Events(Option<ShowFilter>),
     /// `SHOW PROCEDURE STATUS`.
     ProcedureStatus(Option<ShowFilter>),
+    /// `SHOW FUNCTIONS`: every function of the server.
+    Functions(Option<ShowFilter>),
     /// `SHOW FUNCTION STATUS`.
     FunctionStatus(Option<ShowFilter>),
     /// `SHOW OPEN TABLES`.

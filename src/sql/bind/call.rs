@@ -6,27 +6,49 @@ use super::same::same;
 use super::scope::{AggregateRule, Scope};
 use crate::catalog::{Column, ColumnDefault};
 use crate::error::{Code, Error, Result};
+use crate::sql::aggregate::{self, names};
 use crate::sql::ast;
 use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
-use crate::sql::eval::typing;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::functions;
+use crate::sql::functions::{self, Category, Function, catalogue, json};
 use crate::types::{ColumnType, Value};
 
-/// Names of aggregates that MySQL has and this server does not.
-const AGGREGATES_UNSUPPORTED: &[&str] = &[
-    "BIT_AND",
-    "BIT_OR",
-    "BIT_XOR",
-    "JSON_ARRAYAGG",
-    "JSON_OBJECTAGG",
-    "STD",
-    "STDDEV",
-    "STDDEV_POP",
-    "STDDEV_SAMP",
-    "VARIANCE",
-    "VAR_POP",
-    "VAR_SAMP",
+/// Functions of MySQL's grammar: another number of arguments is a syntax error.
+const OF_GRAMMAR: &[&str] = &[
+    "ASCII",
+    "CHAR",
+    "CHARSET",
+    "COLLATION",
+    "CURRENT_USER",
+    "DATABASE",
+    "DATE",
+    "DAY",
+    "FORMAT",
+    "HOUR",
+    "IF",
+    "INSERT",
+    "LEFT",
+    "MICROSECOND",
+    "MINUTE",
+    "MOD",
+    "MONTH",
+    "NOW",
+    "QUARTER",
+    "REPEAT",
+    "REPLACE",
+    "REVERSE",
+    "RIGHT",
+    "ROW_COUNT",
+    "SECOND",
+    "SUBSTRING",
+    "SUBSTR",
+    "SYSDATE",
+    "TIME",
+    "TIMESTAMP",
+    "TRUNCATE",
+    "USER",
+    "WEEK",
+    "YEAR",
 ];
 
 impl Scope<'_> {
@@ -37,37 +59,18 @@ impl Scope<'_> {
         if call.name.eq_ignore_ascii_case("GROUPING") {
             return self.grouping_call(call);
         }
-        if let Some(kind) = aggregate_kind(&call.name) {
-            return self.aggregate(call, kind);
-        }
-        if is_aggregate_unsupported(&call.name) {
-            return Err(Error::unsupported(call.name.to_ascii_uppercase()));
+        if let Some(known) = names::find(&call.name) {
+            return self.aggregate(call, known.kind);
         }
         if call.star || call.distinct {
-            return Err(Error::new(
-                Code::Parse,
-                format!(
-                    "You have an error in your SQL syntax: {} is no aggregate, so '*' and DISTINCT \
-                     cannot be its arguments",
-                    call.name
-                ),
-            ));
+            return Err(not_an_aggregate(&call.name));
         }
-        let args = self.values(&call.args)?;
         let Some(function) = functions::find(&call.name) else {
             return Err(self.unknown_function(&call.name));
         };
-        if !function.accepts(args.len()) {
-            return Err(Error::new(
-                Code::WrongParameterCount,
-                format!(
-                    "Incorrect parameter count in the call to native function '{}'",
-                    call.name
-                ),
-            ));
-        }
-        check_fraction(function.name, &args)?;
-        known_call(function.name, args)
+        // Calls nest deeply: what is large stays out of this frame.
+        let args = self.values(&call.args)?;
+        of_function(call, function, args)
     }
 
     fn unknown_function(&self, name: &str) -> Error {
@@ -75,11 +78,11 @@ impl Scope<'_> {
             Some(database) if !name.contains('.') => format!("{database}."),
             Some(_) | None => String::new(),
         };
-        let nearest = functions::nearest(name);
+        let nearest = catalogue::nearest(name);
         let help = if nearest.is_empty() {
             String::new()
         } else {
-            format!("; the nearest name is {nearest}")
+            format!("; did you mean {nearest}?")
         };
         Error::new(
             Code::FunctionMissing,
@@ -110,12 +113,17 @@ impl Scope<'_> {
         if args.iter().chain(keys).any(|arg| self.has_window(arg)) {
             return Err(super::window::misplaced(&call.name));
         }
+        if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject)
+            && let Some(value) = args.last_mut()
+        {
+            keep_truth(value, call.args.last());
+        }
         if kind == AggregateKind::GroupConcat && 1 < args.len() {
             args = vec![known_call("CONCAT", args)?];
         }
         let distinct = call.distinct && !matches!(kind, AggregateKind::Min | AggregateKind::Max);
-        let ty = typing::aggregate_type(kind, &args);
-        let nullable = kind != AggregateKind::Count;
+        let ty = aggregate::aggregate_type(kind, &args);
+        let nullable = is_nullable(kind);
         let aggregate = Aggregate {
             kind,
             args,
@@ -207,6 +215,61 @@ impl Scope<'_> {
     }
 }
 
+fn not_an_aggregate(name: &str) -> Error {
+    let text = format!(
+        "You have an error in your SQL syntax: {name} is no aggregate, so '*' and DISTINCT cannot be \
+         its arguments"
+    );
+    Error::new(Code::Parse, text)
+}
+
+/// The call of a function with bound arguments.
+///
+/// # Errors
+/// 1582 for a wrong number of them, of a function of MySQL's grammar 1064; 1426.
+fn of_function(call: &ast::Call, function: &'static Function, mut args: Vec<Expr>) -> Result<Expr> {
+    if takes_numbers(function) {
+        args = args.into_iter().map(literal::as_number).collect();
+    }
+    for (idx, arg) in args.iter_mut().enumerate() {
+        if json::takes_value(function.name, idx) {
+            keep_truth(arg, call.args.get(idx));
+        }
+    }
+    if !function.accepts(args.len()) {
+        let (name, arguments) = (function.name, function.arguments);
+        if OF_GRAMMAR.contains(&name) {
+            let text = format!("You have an error in your SQL syntax: {name} takes ({arguments})");
+            return Err(Error::new(Code::Parse, text));
+        }
+        let text = format!(
+            "Incorrect parameter count in the call to native function '{}'",
+            call.name
+        );
+        return Err(Error::new(Code::WrongParameterCount, text));
+    }
+    check_fraction(function.name, &args)?;
+    known_call(function.name, args)
+}
+
+/// Whether a literal in hexadecimal is a number among the function's arguments, and not bytes.
+fn takes_numbers(function: &Function) -> bool {
+    match function.category {
+        Category::Numeric | Category::Bit => function.name != "CONV",
+        Category::Comparison
+        | Category::ControlFlow
+        | Category::Text
+        | Category::DateAndTime
+        | Category::Cast
+        | Category::Json
+        | Category::Digest
+        | Category::Information
+        | Category::Locking
+        | Category::Miscellaneous
+        | Category::Aggregate => ["CHAR", "SPACE", "INET_NTOA", "FORMAT"].contains(&function.name),
+    }
+}
+
 /// # Errors
 /// 1426 for `NOW(7)` and the like.
 fn check_fraction(name: &str, args: &[Expr]) -> Result<()> {
@@ -252,33 +315,93 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
     }
 }
 
+/// Whether an aggregate of no rows is `NULL`.
+pub(super) fn is_nullable(kind: AggregateKind) -> bool {
+    !matches!(
+        kind,
+        AggregateKind::Count | AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor
+    )
+}
+
 /// Whether an aggregate has that name.
 pub(super) fn is_aggregate(name: &str) -> bool {
-    aggregate_kind(name).is_some()
+    names::find(name).is_some()
 }
 
-/// Whether MySQL has an aggregate of that name, and this server has not.
-pub(super) fn is_aggregate_unsupported(name: &str) -> bool {
-    let mut names = AGGREGATES_UNSUPPORTED.iter();
-    names.any(|other| other.eq_ignore_ascii_case(name))
+/// Where an argument becomes a part of a JSON document: a truth, which is a number else, as `true` or
+/// `false`.
+pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
+    let json = |truth: bool| {
+        let text = if truth { "true" } else { "false" };
+        literal::value(Value::Json(text.into()), ColumnType::Json)
+    };
+    if let Some(ast::Expr::Literal(ast::Literal::Bool(truth))) = written {
+        *arg = json(*truth);
+        return;
+    }
+    if !is_truth(&arg.kind) {
+        return;
+    }
+    let number = |truth| literal::value(Value::Int(truth), ColumnType::BIGINT);
+    let operand = std::mem::replace(arg, literal::null());
+    *arg = Expr {
+        nullable: operand.nullable,
+        ty: ColumnType::Json,
+        kind: ExprKind::Case {
+            operand: Some(Box::new(operand)),
+            branches: vec![(number(1), json(true)), (number(0), json(false))],
+            otherwise: None,
+        },
+    };
 }
 
-/// The aggregate of that name.
-pub(super) fn aggregate_kind(name: &str) -> Option<AggregateKind> {
-    const KINDS: &[(&str, AggregateKind)] = &[
-        ("COUNT", AggregateKind::Count),
-        ("SUM", AggregateKind::Sum),
-        ("MIN", AggregateKind::Min),
-        ("MAX", AggregateKind::Max),
-        ("AVG", AggregateKind::Avg),
-        ("GROUP_CONCAT", AggregateKind::GroupConcat),
-        ("ANY_VALUE", AggregateKind::AnyValue),
-    ];
-    let found = KINDS
-        .iter()
-        .find(|(other, _)| other.eq_ignore_ascii_case(name));
-    found.map(|(_, kind)| *kind)
+/// Whether an expression is a comparison or what joins them.
+fn is_truth(kind: &ExprKind) -> bool {
+    match kind {
+        ExprKind::Compare(..)
+        | ExprKind::And(_)
+        | ExprKind::Or(_)
+        | ExprKind::Xor(..)
+        | ExprKind::Not(_)
+        | ExprKind::IsNull { .. }
+        | ExprKind::IsTruth { .. }
+        | ExprKind::InList { .. }
+        | ExprKind::InSet { .. }
+        | ExprKind::Quantified { .. }
+        | ExprKind::Between { .. }
+        | ExprKind::Like { .. }
+        | ExprKind::Regexp { .. } => true,
+        ExprKind::Call(function, _) => OF_TRUTH.contains(&function.name),
+        ExprKind::Literal(_)
+        | ExprKind::Column(_)
+        | ExprKind::Slot(_)
+        | ExprKind::Parameter(_)
+        | ExprKind::UserVariable(_)
+        | ExprKind::SystemVariable { .. }
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Case { .. }
+        | ExprKind::Cast(..)
+        | ExprKind::DateShift { .. }
+        | ExprKind::Row(_) => false,
+    }
 }
+
+/// Functions that MySQL counts as comparisons.
+const OF_TRUTH: &[&str] = &[
+    "ISNULL",
+    "IS_IPV4",
+    "IS_IPV4_COMPAT",
+    "IS_IPV4_MAPPED",
+    "IS_IPV6",
+    "IS_UUID",
+    "JSON_CONTAINS",
+    "JSON_CONTAINS_PATH",
+    "JSON_OVERLAPS",
+    "JSON_VALID",
+    "MEMBER_OF",
+    "REGEXP_LIKE",
+];
 
 /// # Errors
 /// 1582 for a wrong number of arguments.
@@ -292,7 +415,16 @@ pub(super) fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<(
         | AggregateKind::Min
         | AggregateKind::Max
         | AggregateKind::Avg
+        | AggregateKind::BitAnd
+        | AggregateKind::BitOr
+        | AggregateKind::BitXor
+        | AggregateKind::StddevPop
+        | AggregateKind::StddevSamp
+        | AggregateKind::VarPop
+        | AggregateKind::VarSamp
+        | AggregateKind::JsonArray
         | AggregateKind::AnyValue => call.args.len() == 1,
+        AggregateKind::JsonObject => call.args.len() == 2,
     };
     if fits {
         return Ok(());

@@ -3,6 +3,7 @@
 use super::literal;
 use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
 use super::scope::Scope;
+use super::{call, operands};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::eval::typing;
@@ -188,8 +189,14 @@ impl Scope<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
-        let mut a = literal::as_number(self.value(&both.0)?);
-        let mut b = literal::as_number(self.value(&both.1)?);
+        // Operators nest deeply: what is large stays out of this frame.
+        let a = self.value(&both.0)?;
+        let b = self.value(&both.1)?;
+        Ok(self.of_operator(op, a, b))
+    }
+
+    fn of_operator(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        let (mut a, mut b) = operands::of_operator(op, a, b);
         if self.names.parameters.is_empty() {
             take_type(&mut a, &b);
             take_type(&mut b, &a);
@@ -198,11 +205,11 @@ impl Scope<'_> {
             op,
             BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo
         );
-        Ok(Expr {
+        Expr {
             ty: typing::binary_type(op, &a, &b),
             nullable: divides || a.nullable || b.nullable,
             kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
-        })
+        }
     }
 
     fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
@@ -311,7 +318,11 @@ impl Scope<'_> {
     }
 
     fn cast(&mut self, a: &ast::Expr, target: &CastType) -> Result<Expr> {
-        let a = self.value(a)?;
+        let written = a;
+        let mut a = self.value(a)?;
+        if *target == CastType::Json {
+            call::keep_truth(&mut a, Some(written));
+        }
         let a = match target {
             CastType::Char(_) | CastType::Binary(_) | CastType::Json => a,
             CastType::Signed

@@ -306,6 +306,18 @@ fn check_aliases(table: &TableRef) -> Result<()> {
     Ok(())
 }
 
+/// Whether it is one table and nothing more.
+pub(super) fn is_one_table(tables: &[TableRef]) -> bool {
+    match tables {
+        [TableRef { factor, joins }] if joins.is_empty() => match factor {
+            TableFactor::Table { .. } => true,
+            TableFactor::Nested(tables) => is_one_table(tables),
+            TableFactor::Derived { .. } => false,
+        },
+        _ => false,
+    }
+}
+
 /// The only table of an UPDATE, with the index hints beside it.
 ///
 /// # Errors

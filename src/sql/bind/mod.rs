@@ -10,6 +10,7 @@
 )]
 
 mod call;
+mod change;
 mod cte;
 mod derived;
 mod determined;
@@ -162,7 +163,8 @@ fn is_simple(select: &bound::Select) -> bool {
 
 /// As [`query_depends_on_parameters`], of an INSERT.
 pub fn insert_depends_on_parameters(insert: &bound::Insert) -> bool {
-    let values = insert.rows.iter().flatten().filter_map(parameters::expr_of);
+    let rows = insert.source.values().iter();
+    let values = rows.flatten().filter_map(parameters::expr_of);
     let updated = insert.on_duplicate.iter().map(|(_, value)| value);
     values.chain(updated).any(parameters::has_typed_operand)
 }
@@ -221,6 +223,27 @@ pub fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<bound::Insert> 
 /// Unknown names, assignments to key columns, what is not offered yet.
 pub fn update(update: &ast::Update, names: &Names<'_>) -> Result<bound::Update> {
     write::update(update, names)
+}
+
+/// Binds an UPDATE of several tables, or with subqueries that read the row.
+///
+/// # Errors
+/// As [`update`].
+pub fn update_by_query(update: &ast::Update, names: &Names<'_>) -> Result<bound::Change> {
+    change::update(update, names)
+}
+
+/// As [`update_by_query`], of a DELETE.
+///
+/// # Errors
+/// As [`delete`].
+pub fn delete_by_query(delete: &ast::Delete, names: &Names<'_>) -> Result<bound::Change> {
+    change::delete(delete, names)
+}
+
+/// Whether an UPDATE is of one table and nothing more.
+pub fn is_of_one_table(tables: &[ast::TableRef]) -> bool {
+    from::is_one_table(tables)
 }
 
 /// Binds a DELETE.

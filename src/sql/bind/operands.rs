@@ -2,7 +2,8 @@
 
 use super::literal;
 use crate::error::{Code, Error, Result};
-use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::eval::typing;
+use crate::sql::expr::{BinaryOp, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
 /// The type of a value that is only known while the statement runs.
@@ -55,6 +56,27 @@ pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
         a = literal::as_number(a);
     }
     (a, b)
+}
+
+/// Both sides of an arithmetic operator: hexadecimal literals become numbers, unless the bits of bytes
+/// are meant.
+pub(super) fn of_operator(op: BinaryOp, a: Expr, b: Expr) -> (Expr, Expr) {
+    match op {
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if typing::are_bytes(&a, &b) => {
+            (a, b)
+        }
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::IntegerDivide
+        | BinaryOp::Modulo
+        | BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRight => (literal::as_number(a), literal::as_number(b)),
+    }
 }
 
 /// # Errors

@@ -86,7 +86,7 @@ fn unknown_table(table: &TableName) -> Error {
 }
 
 /// How a client sees an expression.
-fn result_column(expr: &Expr) -> ResultColumn {
+pub(super) fn result_column(expr: &Expr) -> ResultColumn {
     ResultColumn {
         database: String::new(),
         table: String::new(),

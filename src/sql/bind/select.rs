@@ -46,10 +46,8 @@ pub(super) fn block(
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();
     let filter = filter.map(|filter| scope.value(filter)).transpose()?;
-    let mut pooled = Vec::new();
-    let from = from_of(tree, &mut scope, &mut pooled);
-    let filter = all_of(pooled, filter);
-    let hints = block_hints(block, &from, &mut scope)?;
+    let (from, filter) = from_of_tables(tree, filter, &mut scope);
+    let hints = hints_of(&block.hints, &from, &mut scope)?;
     let (limit, offset) = order::limits(select.limit.as_ref(), &mut scope)?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
     if block.distinct {
@@ -91,6 +89,17 @@ pub(super) fn block(
         for_update: select.lock.is_some(),
         parameters_count,
     })
+}
+
+/// What is read, and all that its rows must meet.
+pub(super) fn from_of_tables(
+    tree: Option<JoinTree>,
+    filter: Option<Expr>,
+    scope: &mut Scope<'_>,
+) -> (From, Option<Expr>) {
+    let mut pooled = Vec::new();
+    let from = from_of(tree, scope, &mut pooled);
+    (from, all_of(pooled, filter))
 }
 
 /// What is read. The conditions of inner joins at the top go to `pooled`: they are as good as
@@ -156,12 +165,12 @@ fn all_of(mut conditions: Vec<Expr>, last: Option<Expr>) -> Option<Expr> {
 }
 
 /// The hints of the block; those that name keys are about the only table.
-fn block_hints(block: &Block, from: &From, scope: &mut Scope<'_>) -> Result<Hints> {
+pub(super) fn hints_of(written: &[ast::Hint], from: &From, scope: &mut Scope<'_>) -> Result<Hints> {
     let source = match from {
         From::Table(_) => scope.source(),
         From::Nothing | From::Joined(_) => None,
     };
-    let mut hints = hints::hints(&block.hints, &[], source)?;
+    let mut hints = hints::hints(written, &[], source)?;
     if let Some(beside) = scope.from.only_hints.take() {
         hints.indexes_ignored.extend(beside.indexes_ignored);
         if let Some(named) = beside.indexes_named {

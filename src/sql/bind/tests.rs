@@ -514,7 +514,7 @@ fn show_insert(insert: &Insert, text: &mut String) {
         insert.kind, insert.table.name, insert.columns
     )
     .unwrap();
-    for row in &insert.rows {
+    for row in insert.source.values() {
         let values: Vec<String> = row.iter().map(value_text).collect();
         writeln!(text, "row: {}", values.join(", ")).unwrap();
     }

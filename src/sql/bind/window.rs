@@ -7,6 +7,7 @@
 use super::call;
 use super::scope::{AggregateRule, Clause, Scope};
 use crate::error::{Code, Error, Result};
+use crate::sql::aggregate::{aggregate_type, names};
 use crate::sql::ast::{self, Literal, NamedWindow, Over, WindowSpec};
 use crate::sql::bound::{
     Aggregate, AggregateKind, Frame, FrameBound, OrderBy, WindowFunction, WindowKind,
@@ -113,7 +114,7 @@ impl Scope<'_> {
         let Some(kind) = window_kind(&call.name) else {
             let aggregate = self.window_aggregate(call)?;
             let ty = aggregate.ty.clone();
-            let nullable = aggregate.kind != AggregateKind::Count;
+            let nullable = call::is_nullable(aggregate.kind);
             let kind = WindowKind::Aggregate(Box::new(aggregate));
             return Ok((kind, Vec::new(), (ty, nullable)));
         };
@@ -124,10 +125,7 @@ impl Scope<'_> {
     }
 
     fn window_aggregate(&mut self, call: &ast::Call) -> Result<Aggregate> {
-        let Some(kind) = call::aggregate_kind(&call.name) else {
-            if call::is_aggregate_unsupported(&call.name) {
-                return Err(Error::unsupported(call.name.to_ascii_uppercase()));
-            }
+        let Some(kind) = names::find(&call.name).map(|known| known.kind) else {
             return Err(no_window_function(call));
         };
         if kind == AggregateKind::AnyValue {
@@ -140,9 +138,14 @@ impl Scope<'_> {
             return Err(Error::unsupported("<window function>(DISTINCT ..)"));
         }
         call::check_aggregate(call, kind)?;
-        let args = self.values(&call.args)?;
+        let mut args = self.values(&call.args)?;
+        if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject)
+            && let Some(value) = args.last_mut()
+        {
+            call::keep_truth(value, call.args.last());
+        }
         Ok(Aggregate {
-            ty: typing::aggregate_type(kind, &args),
+            ty: aggregate_type(kind, &args),
             kind,
             args,
             distinct: false,

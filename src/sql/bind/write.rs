@@ -6,13 +6,11 @@ use super::call::default_value;
 use super::literal;
 use super::scope::{Clause, Proposed, Scope};
 use super::source::Source;
-use super::{Names, from, hints, order};
+use super::{Names, from, hints, order, query};
 use crate::catalog::{ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{
-    self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate, QueryBody, SelectItem,
-};
-use crate::sql::bound::{Delete, Insert, InsertKind, InsertValue, Update};
+use crate::sql::ast::{self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate};
+use crate::sql::bound::{Delete, Insert, InsertKind, InsertSource, InsertValue, Update};
 use crate::sql::expr::{Expr, ExprKind};
 
 // INSERT.
@@ -28,10 +26,13 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         check_keys_named(&table, &columns)?;
     }
     let mut scope = Scope::new(*names, None, Clause::FieldList);
-    let rows = match &insert.rows {
-        InsertRows::Values(rows) => insert_rows(rows, &columns, (&table, &mut scope))?,
-        InsertRows::Select(select) => vec![select_row(select, columns.len(), &mut scope)?],
+    let source_rows = match &insert.rows {
+        InsertRows::Values(rows) => {
+            InsertSource::Values(insert_rows(rows, &columns, (&table, &mut scope))?)
+        }
+        InsertRows::Select(select) => query_rows(select, columns.len(), &mut scope)?,
     };
+    let mut subqueries = std::mem::take(&mut scope.subqueries);
     let mut parameters_count = scope.parameters_count;
     let on_duplicate = match &insert.on_duplicate {
         OnDuplicate::Update(assignments) => {
@@ -40,16 +41,23 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
             scope.proposed = Some(Proposed::new(insert.alias.as_ref(), &columns)?);
             let assignments = on_duplicate(assignments, &mut scope)?;
             parameters_count = scope.parameters_count;
+            subqueries.append(&mut scope.subqueries);
             assignments
         }
         OnDuplicate::Error | OnDuplicate::Ignore => Vec::new(),
     };
+    if subqueries.iter().any(|one| !one.captures.is_empty()) {
+        return Err(Error::unsupported(
+            "a subquery in ON DUPLICATE KEY UPDATE that reads the row",
+        ));
+    }
     Ok(Insert {
         table,
         kind,
         columns,
-        rows,
+        source: source_rows,
         on_duplicate,
+        subqueries,
         parameters_count,
     })
 }
@@ -173,34 +181,18 @@ fn wrong_count(row: usize) -> Error {
     )
 }
 
-/// `INSERT … SELECT` of constants is one row; others are not offered yet.
-fn select_row(
+/// `INSERT … SELECT`.
+fn query_rows(
     select: &ast::Select,
     columns_count: usize,
     scope: &mut Scope<'_>,
-) -> Result<Vec<InsertValue>> {
-    let QueryBody::Block(block) = &select.body else {
-        return Err(Error::unsupported("INSERT … SELECT"));
-    };
-    let constant = block.from.is_empty()
-        && block.filter.is_none()
-        && block.group_by.is_empty()
-        && block.having.is_none()
-        && select.limit.is_none()
-        && select.ctes.is_empty();
-    if !constant {
-        return Err(Error::unsupported("INSERT … SELECT"));
-    }
-    if block.items.len() != columns_count {
+) -> Result<InsertSource> {
+    let query = query::query(select, &scope.names, None)?;
+    if query.columns().len() != columns_count {
         return Err(wrong_count(1));
     }
-    let value = |item: &SelectItem| match item {
-        SelectItem::Expr { expr, .. } => scope.value(expr).map(InsertValue::Expr),
-        SelectItem::Star | SelectItem::TableStar(_) => {
-            Err(Error::new(Code::NoTablesUsed, "No tables used"))
-        }
-    };
-    block.items.iter().map(value).collect()
+    scope.parameters_count = scope.parameters_count.max(query.parameters_count());
+    Ok(InsertSource::Query(Arc::new(query)))
 }
 
 /// `ON DUPLICATE KEY UPDATE`. A key column may be set to what it is, and to nothing else.
@@ -266,7 +258,7 @@ fn assigned_value(
     }))
 }
 
-fn key_assigned(table: &Table, idx: usize) -> Error {
+pub(super) fn key_assigned(table: &Table, idx: usize) -> Error {
     let name = table
         .columns
         .get(idx)
@@ -314,6 +306,7 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
         filter,
         order_by,
         limit,
+        subqueries: scope.subqueries,
         parameters_count: scope.parameters_count,
     })
 }
@@ -353,6 +346,7 @@ pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> 
         filter,
         order_by,
         limit,
+        subqueries: scope.subqueries,
         parameters_count: scope.parameters_count,
     })
 }

@@ -11,7 +11,7 @@ use super::super::context::EvalContext;
 use super::super::expr::{BinaryOp, Expr, UnaryOp};
 use super::convert::{self, Number};
 use super::typing::DIVIDE_SCALE;
-use super::{Scope, print};
+use super::{Scope, bytes, print};
 use crate::error::{Code, Error, Result};
 use crate::types::decimal::SCALE_MAX;
 use crate::types::{ColumnType, Decimal, Value};
@@ -30,6 +30,7 @@ pub(super) fn unary<'a>(
 ) -> Result<Value<'a>> {
     let value = scope.value(a)?;
     match op {
+        UnaryOp::BitNot if bytes::is_meant(expr) => Ok(bytes::not(&value)),
         UnaryOp::BitNot => {
             Ok(convert::bits(&value, scope.ctx)?.map_or(Value::Null, |bits| Value::UInt(!bits)))
         }
@@ -80,6 +81,12 @@ pub(super) fn binary<'a>(
         }
     }
     let computed = match op {
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if bytes::is_meant(expr) => {
+            return bytes::join(op, (&a, &b));
+        }
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight if bytes::is_meant(expr) => {
+            return Ok(bytes::shift(op, &a, convert::bits(&b, scope.ctx)?));
+        }
         BinaryOp::BitAnd
         | BinaryOp::BitOr
         | BinaryOp::BitXor

@@ -17,6 +17,9 @@ use crate::error::{Code, Result};
 use crate::types::value::number::{parse_decimal, parse_i128};
 use crate::types::{Decimal, Value};
 
+/// Bytes of a bad string that a message shows.
+const BYTES_SHOWN_MAX: usize = 6;
+
 /// `CAST(value AS target)`.
 pub(super) fn cast<'a>(
     value: Value<'a>,
@@ -142,6 +145,16 @@ fn unsigned<'a>(value: &Value<'_>, ctx: &EvalContext) -> Result<Value<'a>> {
 }
 
 fn text<'a>(value: Value<'a>, chars_max: Option<u32>, ctx: &EvalContext) -> Result<Value<'a>> {
+    if let Value::Bytes(bytes) = &value
+        && std::str::from_utf8(bytes).is_err()
+    {
+        convert::lost(ctx, Code::InvalidCharacterString, || {
+            let shown = bytes.iter().take(BYTES_SHOWN_MAX);
+            let shown = shown.fold(String::new(), |text, byte| text + &format!("{byte:02X}"));
+            format!("Invalid utf8mb4 character string: '{shown}'")
+        })?;
+        return Ok(Value::Null);
+    }
     let text = convert::into_text(value, ctx);
     let end = chars_max.and_then(|chars_max| {
         let chars_max = usize::try_from(chars_max).unwrap_or(usize::MAX);

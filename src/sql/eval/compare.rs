@@ -21,7 +21,7 @@ use super::convert::{self, Number};
 use super::{Scope, fold, moment};
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
-use crate::types::{Datetime, Decimal, Timestamp, Value};
+use crate::types::{Datetime, Decimal, Timestamp, Value, json};
 
 /// `a op b`, for values and for rows.
 pub(crate) fn compare<'a>(
@@ -193,7 +193,8 @@ fn is_string(value: &Value<'_>) -> bool {
     matches!(value, Value::Text(_) | Value::Bytes(_))
 }
 
-fn is_dated(value: &Value<'_>) -> bool {
+/// Whether the value has a date.
+pub(crate) fn is_dated(value: &Value<'_>) -> bool {
     matches!(
         value,
         Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_)
@@ -355,13 +356,16 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
     let Value::Json(text) = json else {
         return Ok(None);
     };
+    // A number and a string are never equal as parts of documents, and so beside one.
+    let as_parts = match other {
+        Value::Text(_) | Value::Enum(_) => true,
+        _ => other.is_number() && text.starts_with('"'),
+    };
     match other {
-        Value::Json(other) => {
-            let numbers = (text.parse::<f64>(), other.parse::<f64>());
-            if let (Ok(a), Ok(b)) = numbers {
-                return Ok(Some(order_doubles(a, b)));
-            }
-            Ok(Some(text.as_bytes().cmp(other.as_bytes())))
+        Value::Json(other) => Ok(Some(json::compare(text, other))),
+        _ if as_parts => {
+            let other = super::super::functions::json::text_of(other, ctx);
+            Ok(Some(json::compare(text, &other)))
         }
         _ if other.is_number() => order_as_numbers(json, other, ctx),
         _ => {

@@ -8,7 +8,7 @@
 //!   typing     types of operators, CASE, aggregates       compare    = <=> <> < IN BETWEEN
 //!   fold       what is constant, and its value            arithmetic + - * / DIV % & | ^ << >>
 //!   convert    numbers, texts and truth of values         moment     dates and times of values
-//!   fit        the variant that a type asks for           cast, shift, like, regexp
+//!   fit        the variant that a type asks for           cast, shift, like, regexp, bytes
 //!   print      the text of a bound expression
 //! ```
 //!
@@ -23,7 +23,9 @@
 )]
 
 pub(crate) mod arithmetic;
+mod bytes;
 mod cast;
+mod common;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod fit;

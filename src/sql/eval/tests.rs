@@ -48,6 +48,11 @@ impl SessionFacts for Nobody {
     fn connection_id(&self) -> u64 {
         7
     }
+    /// Nothing here may take long.
+    fn check_stop(&self) -> Result<()> {
+        Err(Error::new(Code::QueryInterrupted, "stopped"))
+    }
+
     fn last_insert_id(&self) -> u64 {
         0
     }

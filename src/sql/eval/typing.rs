@@ -1,4 +1,4 @@
-//! The types of operators, CASE and aggregates, from the types of their operands.
+//! The types of operators and CASE, from the types of their operands.
 //!
 //! `bind` calls these; the evaluator relies on them: it computes in the type written at the node.
 //!
@@ -14,10 +14,10 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
-use super::super::bound::AggregateKind;
 use super::super::expr::ExprKind;
 use super::super::expr::{BinaryOp, CastType, Expr, IntervalUnit, UnaryOp};
-use crate::types::column_type::{IntWidth, LobSize};
+pub use super::common::{chars_of, common_type};
+use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
 /// Digits of the widest DECIMAL.
@@ -26,8 +26,6 @@ pub const DECIMAL_DIGITS_MAX: u8 = 38;
 pub const DECIMAL_SCALE_MAX: u8 = 30;
 /// Digits that `/` adds after the point: MySQL's `div_precision_increment`.
 pub const DIVIDE_SCALE: u8 = 4;
-/// Digits that `SUM` adds before the point.
-const SUM_DIGITS: u8 = 22;
 
 /// How a type takes part in arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +52,6 @@ impl Numeric {
     /// How `ty` takes part in arithmetic.
     pub fn of(ty: &ColumnType) -> Numeric {
         match ty {
-            ColumnType::Null => Numeric::int(1),
             ColumnType::Boolean => Numeric::int(3),
             ColumnType::Int { width, unsigned } => Numeric::Int {
                 unsigned: *unsigned,
@@ -79,7 +76,9 @@ impl Numeric {
                 unsigned: true,
                 digits: 4,
             },
-            ColumnType::Float
+            // `NULL` counts as a text, and a text as a double.
+            ColumnType::Null
+            | ColumnType::Float
             | ColumnType::Double
             | ColumnType::Char { .. }
             | ColumnType::Varchar { .. }
@@ -129,7 +128,7 @@ impl Numeric {
     }
 
     /// Digits before and after the point; `None` for a double.
-    fn digits(self) -> Option<(u8, u8)> {
+    pub(crate) fn digits(self) -> Option<(u8, u8)> {
         match self {
             Numeric::Int { digits, .. } => Some((digits, 0)),
             Numeric::Decimal { precision, scale } => Some((precision.saturating_sub(scale), scale)),
@@ -143,7 +142,7 @@ fn digits_of(number: u64) -> u8 {
     u8::try_from(digits).unwrap_or(DECIMAL_DIGITS_MAX)
 }
 
-fn bigint(unsigned: bool) -> ColumnType {
+pub(super) fn bigint(unsigned: bool) -> ColumnType {
     ColumnType::Int {
         width: IntWidth::Big,
         unsigned,
@@ -151,7 +150,7 @@ fn bigint(unsigned: bool) -> ColumnType {
 }
 
 /// A DECIMAL of these digits before and after the point, cut to what there is.
-fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
+pub(crate) fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
     let scale = scale.min(DECIMAL_SCALE_MAX);
     let precision = integer_digits.saturating_add(scale).min(DECIMAL_DIGITS_MAX);
     ColumnType::Decimal {
@@ -163,6 +162,7 @@ fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
 /// The type of `op a`.
 pub fn unary_type(op: UnaryOp, a: &Expr) -> ColumnType {
     match op {
+        UnaryOp::BitNot if is_bytes(a) => bytes_type(),
         UnaryOp::BitNot => ColumnType::BIGINT_UNSIGNED,
         UnaryOp::Negate => match (&a.kind, Numeric::of_expr(a)) {
             (ExprKind::Literal(Value::UInt(number)), _) if *number > i64::MIN.unsigned_abs() => {
@@ -181,6 +181,10 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
     let unsigned = left.is_unsigned() || right.is_unsigned();
     let ints = matches!((left, right), (Numeric::Int { .. }, Numeric::Int { .. }));
     match op {
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if are_bytes(a, b) => {
+            return bytes_type();
+        }
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight if is_bytes(a) => return bytes_type(),
         BinaryOp::BitAnd
         | BinaryOp::BitOr
         | BinaryOp::BitXor
@@ -214,6 +218,21 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => decimal(left_digits.max(right_digits) + 1, scale),
     }
+}
+
+/// Whether a bit operator takes the operand as bytes and not as a number: a binary string that is no
+/// literal.
+fn is_bytes(a: &Expr) -> bool {
+    is_binary(&a.ty) && !matches!(a.kind, ExprKind::Literal(_))
+}
+
+/// Whether a bit operator joins bytes with bytes: both are binary strings, and one is no literal.
+pub fn are_bytes(a: &Expr, b: &Expr) -> bool {
+    is_binary(&a.ty) && is_binary(&b.ty) && (is_bytes(a) || is_bytes(b))
+}
+
+fn bytes_type() -> ColumnType {
+    ColumnType::Varbinary { bytes_max: None }
 }
 
 /// The type of comparisons, logic and predicates.
@@ -307,24 +326,6 @@ pub fn date_shift_type(date: &Expr, amount: &Expr, unit: IntervalUnit) -> Column
     }
 }
 
-/// The type of an aggregate.
-pub fn aggregate_type(kind: AggregateKind, args: &[Expr]) -> ColumnType {
-    let first = args.first();
-    let first_ty = first.map_or(ColumnType::Null, |arg| arg.ty.clone());
-    let digits = first.and_then(|arg| Numeric::of_expr(arg).digits());
-    match (kind, digits) {
-        (AggregateKind::Count, _) => ColumnType::BIGINT,
-        (AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue, _) => first_ty,
-        (AggregateKind::GroupConcat, _) if is_binary(&first_ty) => ColumnType::Blob(LobSize::Long),
-        (AggregateKind::GroupConcat, _) => ColumnType::Text(LobSize::Long),
-        (AggregateKind::Sum | AggregateKind::Avg, None) => ColumnType::Double,
-        (AggregateKind::Sum, Some((integer, scale))) => {
-            decimal(integer.saturating_add(SUM_DIGITS), scale)
-        }
-        (AggregateKind::Avg, Some((integer, scale))) => decimal(integer, scale + DIVIDE_SCALE),
-    }
-}
-
 /// Whether values of the type are character strings, `ENUM` included.
 pub fn is_text(ty: &ColumnType) -> bool {
     matches!(
@@ -342,152 +343,4 @@ pub fn is_binary(ty: &ColumnType) -> bool {
         ty,
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_)
     )
-}
-
-fn is_temporal(ty: &ColumnType) -> bool {
-    matches!(
-        ty,
-        ColumnType::Date
-            | ColumnType::Time { .. }
-            | ColumnType::Datetime { .. }
-            | ColumnType::Timestamp { .. }
-    )
-}
-
-/// The type that holds values of all `types`: of CASE, IF, COALESCE, and UNION columns.
-pub fn common_type<'a>(types: impl IntoIterator<Item = &'a ColumnType>) -> ColumnType {
-    let mut common = ColumnType::Null;
-    for ty in types {
-        common = common_type_of_two(common, ty);
-    }
-    common
-}
-
-fn common_type_of_two(a: ColumnType, b: &ColumnType) -> ColumnType {
-    match (&a, b) {
-        (_, ColumnType::Null) => return a,
-        (ColumnType::Null, _) => return b.clone(),
-        _ if a == *b => return a,
-        _ => {}
-    }
-    if is_binary(&a) || is_binary(b) {
-        return ColumnType::Varbinary { bytes_max: None };
-    }
-    if is_text(&a) || is_text(b) || a == ColumnType::Json || *b == ColumnType::Json {
-        return common_text(&a, b);
-    }
-    if is_temporal(&a) && is_temporal(b) {
-        return common_temporal(&a, b);
-    }
-    if is_temporal(&a) || is_temporal(b) {
-        return ColumnType::Varchar {
-            chars_max: Some(29),
-        };
-    }
-    common_number(&a, b)
-}
-
-fn common_text(a: &ColumnType, b: &ColumnType) -> ColumnType {
-    match (a, b) {
-        (ColumnType::Text(x), ColumnType::Text(y)) => ColumnType::Text(*x.max(y)),
-        (ColumnType::Text(_), _) | (_, ColumnType::Text(_)) => ColumnType::Text(LobSize::Long),
-        _ => ColumnType::Varchar {
-            chars_max: chars_of(a).zip(chars_of(b)).map(|(x, y)| x.max(y)),
-        },
-    }
-}
-
-/// The most characters that values of the type take as text, where that is known.
-pub fn chars_of(ty: &ColumnType) -> Option<u32> {
-    match ty {
-        ColumnType::Null => Some(0),
-        ColumnType::Boolean | ColumnType::Year => Some(4),
-        ColumnType::Int { .. } => match Numeric::of(ty) {
-            Numeric::Int { digits, unsigned } => Some(u32::from(digits) + u32::from(!unsigned)),
-            Numeric::Decimal { .. } | Numeric::Double => None,
-        },
-        ColumnType::Float => Some(12),
-        ColumnType::Double => Some(22),
-        ColumnType::Decimal { precision, .. } => Some(u32::from(*precision) + 2),
-        ColumnType::Char { chars_max } => Some(*chars_max),
-        ColumnType::Varchar { chars_max } => *chars_max,
-        ColumnType::Binary { bytes } => Some(*bytes),
-        ColumnType::Varbinary { bytes_max } => *bytes_max,
-        ColumnType::Date => Some(10),
-        ColumnType::Time { fsp } => Some(10 + fraction_chars(*fsp)),
-        ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
-            Some(19 + fraction_chars(*fsp))
-        }
-        ColumnType::Enum(labels) => labels
-            .iter()
-            .map(|label| u32::try_from(label.chars().count()).unwrap_or(u32::MAX))
-            .max(),
-        ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json => None,
-    }
-}
-
-fn fraction_chars(fsp: u8) -> u32 {
-    u32::from(fsp) + u32::from(fsp > 0)
-}
-
-fn fsp_of(ty: &ColumnType) -> u8 {
-    match ty {
-        ColumnType::Time { fsp } | ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
-            *fsp
-        }
-        _ => 0,
-    }
-}
-
-fn common_temporal(a: &ColumnType, b: &ColumnType) -> ColumnType {
-    let fsp = fsp_of(a).max(fsp_of(b));
-    match (a, b) {
-        (ColumnType::Time { .. }, ColumnType::Time { .. }) => ColumnType::Time { fsp },
-        (ColumnType::Timestamp { .. }, ColumnType::Timestamp { .. }) => {
-            ColumnType::Timestamp { fsp }
-        }
-        _ => ColumnType::Datetime { fsp },
-    }
-}
-
-fn common_number(a: &ColumnType, b: &ColumnType) -> ColumnType {
-    match (a, b) {
-        (
-            ColumnType::Int { width, unsigned },
-            ColumnType::Int {
-                width: other_width,
-                unsigned: other_unsigned,
-            },
-        ) if unsigned == other_unsigned => {
-            return ColumnType::Int {
-                width: *width.max(other_width),
-                unsigned: *unsigned,
-            };
-        }
-        _ => {}
-    }
-    let (left, right) = (Numeric::of(a), Numeric::of(b));
-    match (left, right) {
-        (
-            Numeric::Int {
-                unsigned: x,
-                digits: dx,
-            },
-            Numeric::Int {
-                unsigned: y,
-                digits: dy,
-            },
-        ) => {
-            if x == y || dx.max(dy) < 19 {
-                bigint(x && y)
-            } else {
-                decimal(20, 0)
-            }
-        }
-        _ => match (left.digits(), right.digits()) {
-            (Some((x, xs)), Some((y, ys))) => decimal(x.max(y), xs.max(ys)),
-            _ if *a == ColumnType::Float && *b == ColumnType::Float => ColumnType::Float,
-            _ => ColumnType::Double,
-        },
-    }
 }

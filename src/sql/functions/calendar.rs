@@ -11,31 +11,31 @@ use crate::types::{ColumnType, Datetime, Time, Value};
 
 functions! {
     /// Parts of dates and times.
-    TABLE:
-    "DATE" 1..1 result::date, Always, Statement, Strict(date), "The date of a date and time.";
-    "TIME" 1..1 time_type, Always, Statement, Strict(time), "The time of a date and time.";
-    "YEAR" 1..1 result::int, Always, Statement, Strict(year), "The year.";
-    "QUARTER" 1..1 result::int, Always, Statement, Strict(quarter), "The quarter, 1 to 4.";
-    "MONTH" 1..1 result::int, Always, Statement, Strict(month), "The month, 1 to 12.";
-    "DAY" 1..1 result::int, Always, Statement, Strict(day), "The day of the month.";
-    "DAYOFMONTH" 1..1 result::int, Always, Statement, Strict(day), "The day of the month.";
-    "HOUR" 1..1 result::int, Always, Statement, Strict(hour), "The hour.";
-    "MINUTE" 1..1 result::int, Always, Statement, Strict(minute), "The minute.";
-    "SECOND" 1..1 result::int, Always, Statement, Strict(second), "The second.";
-    "MICROSECOND" 1..1 result::int, Always, Statement, Strict(microsecond), "The microseconds.";
-    "WEEK" 1..2 result::int, Always, Statement, Strict(week), "The number of the week.";
-    "WEEKOFYEAR" 1..1 result::int, Always, Statement, Strict(week_of_year), "The number of the week by ISO 8601.";
-    "YEARWEEK" 1..2 result::int, Always, Statement, Strict(year_week), "The year and number of the week.";
-    "WEEKDAY" 1..1 result::int, Always, Statement, Strict(weekday), "The day of the week, 0 for Monday.";
-    "DAYOFWEEK" 1..1 result::int, Always, Statement, Strict(day_of_week), "The day of the week, 1 for Sunday.";
-    "DAYOFYEAR" 1..1 result::int, Always, Statement, Strict(day_of_year), "The day of the year.";
-    "DAYNAME" 1..1 result::text, Always, Statement, Strict(day_name), "The name of the day of the week.";
-    "MONTHNAME" 1..1 result::text, Always, Statement, Strict(month_name), "The name of the month.";
-    "LAST_DAY" 1..1 result::date, Always, Statement, Strict(last_day), "The last day of the month.";
-    "EXTRACT" 2..2 result::int, Always, Statement, Strict(extract), "The parts that a unit names, as one number.";
-    "TO_DAYS" 1..1 result::int, Always, Statement, Strict(to_days), "The number of the day, from year 0.";
-    "TO_SECONDS" 1..1 result::int, Always, Statement, Strict(to_seconds), "Seconds from year 0.";
-    "TIME_TO_SEC" 1..1 result::int, Always, Statement, Strict(time_to_sec), "The time in seconds.";
+    TABLE of DateAndTime:
+    "DATE" 1..1 "expr" result::date, Always, Statement, Strict(date), "The date of a date and time.";
+    "TIME" 1..1 "expr" time_type, Always, Statement, Strict(time), "The time of a date and time.";
+    "YEAR" 1..1 "date" result::int, Always, Statement, Strict(year), "The year.";
+    "QUARTER" 1..1 "date" result::int, Always, Statement, Strict(quarter), "The quarter, 1 to 4.";
+    "MONTH" 1..1 "date" result::int, Always, Statement, Strict(month), "The month, 1 to 12.";
+    "DAY" 1..1 "date" result::int, Always, Statement, Strict(day), "The day of the month.";
+    "DAYOFMONTH" 1..1 "date" result::int, Always, Statement, Strict(day), "The day of the month.";
+    "HOUR" 1..1 "time" result::int, Always, Statement, Strict(hour), "The hour.";
+    "MINUTE" 1..1 "time" result::int, Always, Statement, Strict(minute), "The minute.";
+    "SECOND" 1..1 "time" result::int, Always, Statement, Strict(second), "The second.";
+    "MICROSECOND" 1..1 "time" result::int, Always, Statement, Strict(microsecond), "The microseconds.";
+    "WEEK" 1..2 "date [, mode]" result::int, Always, Statement, Strict(week), "The number of the week.";
+    "WEEKOFYEAR" 1..1 "date" result::int, Always, Statement, Strict(week_of_year), "The number of the week by ISO 8601.";
+    "YEARWEEK" 1..2 "date [, mode]" result::int, Always, Statement, Strict(year_week), "The year and number of the week.";
+    "WEEKDAY" 1..1 "date" result::int, Always, Statement, Strict(weekday), "The day of the week, 0 for Monday.";
+    "DAYOFWEEK" 1..1 "date" result::int, Always, Statement, Strict(day_of_week), "The day of the week, 1 for Sunday.";
+    "DAYOFYEAR" 1..1 "date" result::int, Always, Statement, Strict(day_of_year), "The day of the year.";
+    "DAYNAME" 1..1 "date" result::text, Always, Statement, Strict(day_name), "The name of the day of the week.";
+    "MONTHNAME" 1..1 "date" result::text, Always, Statement, Strict(month_name), "The name of the month.";
+    "LAST_DAY" 1..1 "date" result::date, Always, Statement, Strict(last_day), "The last day of the month.";
+    "EXTRACT" 2..2 "unit FROM date" result::int, Always, Statement, Strict(extract), "The parts that a unit names, as one number.";
+    "TO_DAYS" 1..1 "date" result::int, Always, Statement, Strict(to_days), "The number of the day, from year 0.";
+    "TO_SECONDS" 1..1 "date" result::int, Always, Statement, Strict(to_seconds), "Seconds from year 0.";
+    "TIME_TO_SEC" 1..1 "time" result::int, Always, Statement, Strict(time_to_sec), "The time in seconds.";
 }
 
 fn time_type(args: &[Expr]) -> ColumnType {

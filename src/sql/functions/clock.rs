@@ -12,22 +12,22 @@ use crate::types::{ColumnType, Datetime, Decimal, Timestamp, Value};
 
 functions! {
     /// The present.
-    TABLE:
-    "NOW" 0..1 datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
-    "CURRENT_TIMESTAMP" 0..1 datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
-    "LOCALTIME" 0..1 datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
-    "LOCALTIMESTAMP" 0..1 datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
-    "SYSDATE" 0..1 datetime_type, Never, Statement, Eager(now), "As NOW(): one clock for the whole statement.";
-    "CURDATE" 0..0 result::date, Never, Statement, Eager(curdate), "The date on which the statement began.";
-    "CURRENT_DATE" 0..0 result::date, Never, Statement, Eager(curdate), "The date on which the statement began.";
-    "CURTIME" 0..1 time_type, Never, Statement, Eager(curtime), "The time at which the statement began.";
-    "CURRENT_TIME" 0..1 time_type, Never, Statement, Eager(curtime), "The time at which the statement began.";
-    "UTC_TIMESTAMP" 0..1 datetime_type, Never, Statement, Eager(utc_timestamp), "Date and time in UTC at which the statement began.";
-    "UTC_DATE" 0..0 result::date, Never, Statement, Eager(utc_date), "The date in UTC on which the statement began.";
-    "UTC_TIME" 0..1 time_type, Never, Statement, Eager(utc_time), "The time in UTC at which the statement began.";
-    "UNIX_TIMESTAMP" 0..1 unix_type, AnyArgument, Statement, Strict(unix_timestamp), "Seconds from 1970 in UTC to a date and time, or to now.";
-    "FROM_UNIXTIME" 1..2 from_unix_type, Always, Statement, Strict(from_unixtime), "The date and time so many seconds after 1970 in UTC.";
-    "CONVERT_TZ" 3..3 convert_tz_type, Always, Constant, Strict(convert_tz), "A date and time of one time zone as another shows it.";
+    TABLE of DateAndTime:
+    "NOW" 0..1 "[fsp]" datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
+    "CURRENT_TIMESTAMP" 0..1 "[fsp]" datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
+    "LOCALTIME" 0..1 "[fsp]" datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
+    "LOCALTIMESTAMP" 0..1 "[fsp]" datetime_type, Never, Statement, Eager(now), "Date and time at which the statement began.";
+    "SYSDATE" 0..1 "[fsp]" datetime_type, Never, Statement, Eager(now), "As NOW(): one clock for the whole statement.";
+    "CURDATE" 0..0 "" result::date, Never, Statement, Eager(curdate), "The date on which the statement began.";
+    "CURRENT_DATE" 0..0 "" result::date, Never, Statement, Eager(curdate), "The date on which the statement began.";
+    "CURTIME" 0..1 "[fsp]" time_type, Never, Statement, Eager(curtime), "The time at which the statement began.";
+    "CURRENT_TIME" 0..1 "[fsp]" time_type, Never, Statement, Eager(curtime), "The time at which the statement began.";
+    "UTC_TIMESTAMP" 0..1 "[fsp]" datetime_type, Never, Statement, Eager(utc_timestamp), "Date and time in UTC at which the statement began.";
+    "UTC_DATE" 0..0 "" result::date, Never, Statement, Eager(utc_date), "The date in UTC on which the statement began.";
+    "UTC_TIME" 0..1 "[fsp]" time_type, Never, Statement, Eager(utc_time), "The time in UTC at which the statement began.";
+    "UNIX_TIMESTAMP" 0..1 "[date]" unix_type, AnyArgument, Statement, Strict(unix_timestamp), "Seconds from 1970 in UTC to a date and time, or to now.";
+    "FROM_UNIXTIME" 1..2 "seconds [, format]" from_unix_type, Always, Statement, Strict(from_unixtime), "The date and time so many seconds after 1970 in UTC.";
+    "CONVERT_TZ" 3..3 "date, from_tz, to_tz" convert_tz_type, Always, Constant, Strict(convert_tz), "A date and time of one time zone as another shows it.";
 }
 
 fn datetime_type(args: &[Expr]) -> ColumnType {
@@ -106,7 +106,7 @@ fn from_unix_type(args: &[Expr]) -> ColumnType {
         return result::text(args);
     }
     ColumnType::Datetime {
-        fsp: result::fsp_of_value(args.first()),
+        fsp: result::fsp_of_number(args.first()),
     }
 }
 

@@ -13,25 +13,28 @@
 use std::borrow::Cow;
 
 use super::super::eval::convert;
-use super::{Call, of_count, of_text, result};
+use super::{Call, of_text, result};
 use crate::error::Result;
 use crate::types::Value;
-use crate::types::value::number::parse_i128;
 
 functions! {
     /// Notations.
-    TABLE:
-    "ASCII" 1..1 result::int, AnyArgument, Constant, Strict(ascii), "The first byte as a number.";
-    "ORD" 1..1 result::int, AnyArgument, Constant, Strict(ord), "The bytes of the first character as a number.";
-    "CHAR" 1..many result::bytes, Never, Constant, Eager(chars), "The bytes that the numbers stand for.";
-    "HEX" 1..1 result::text, AnyArgument, Constant, Strict(hex), "A number or the bytes of a text in hexadecimal digits.";
-    "UNHEX" 1..1 result::bytes, Always, Constant, Strict(unhex), "The bytes that hexadecimal digits stand for.";
-    "BIN" 1..1 result::text, AnyArgument, Constant, Strict(bin), "The number in binary digits.";
-    "OCT" 1..1 result::text, AnyArgument, Constant, Strict(oct), "The number in octal digits.";
-    "CONV" 3..3 result::text, Always, Constant, Strict(conv), "The number carried from one base to another.";
-    "TO_BASE64" 1..1 result::text, Always, Constant, Strict(to_base64), "The bytes in base 64.";
-    "FROM_BASE64" 1..1 result::bytes, Always, Constant, Strict(from_base64), "The bytes that a text in base 64 stands for.";
-    "BIT_COUNT" 1..1 result::int, AnyArgument, Constant, Strict(bit_count), "How many bits of the number are 1.";
+    TABLE of Text:
+    "ASCII" 1..1 "str" result::int, AnyArgument, Constant, Strict(ascii), "The first byte as a number.";
+    "ORD" 1..1 "str" result::int, AnyArgument, Constant, Strict(ord), "The bytes of the first character as a number.";
+    "CHAR" 1..many "n, ..." result::bytes, Never, Constant, Eager(chars), "The bytes that the numbers stand for.";
+    "HEX" 1..1 "value" result::text, AnyArgument, Constant, Strict(hex), "A number or the bytes of a text in hexadecimal digits.";
+    "UNHEX" 1..1 "str" result::bytes, Always, Constant, Strict(unhex), "The bytes that hexadecimal digits stand for.";
+    "BIN" 1..1 "n" result::text, AnyArgument, Constant, Strict(bin), "The number in binary digits.";
+    "OCT" 1..1 "n" result::text, AnyArgument, Constant, Strict(oct), "The number in octal digits.";
+    "TO_BASE64" 1..1 "str" result::text, Always, Constant, Strict(to_base64), "The bytes in base 64.";
+    "FROM_BASE64" 1..1 "str" result::bytes, Always, Constant, Strict(from_base64), "The bytes that a text in base 64 stands for.";
+}
+
+functions! {
+    /// Numbers in other notations.
+    NUMBERS of Numeric:
+    "CONV" 3..3 "n, from_base, to_base" result::text, Always, Constant, Strict(conv), "The number carried from one base to another.";
 }
 
 fn ascii<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -115,13 +118,35 @@ fn unhex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn bin<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let bits = convert::bits(Call::arg(values, 0), call.ctx)?.unwrap_or(0);
-    Ok(of_text(format!("{bits:b}")))
+    Ok(of_text(format!("{:b}", leading_bits(values, call))))
 }
 
 fn oct<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let bits = convert::bits(Call::arg(values, 0), call.ctx)?.unwrap_or(0);
-    Ok(of_text(format!("{bits:o}")))
+    Ok(of_text(format!("{:o}", leading_bits(values, call))))
+}
+
+/// The bits of the digits that the argument's text begins with: nothing is rounded.
+fn leading_bits(values: &[Value<'_>], call: &Call<'_>) -> u64 {
+    let text = call.text(values, 0);
+    convert::bits_of(digits_of(&text, 10))
+}
+
+/// The number whose digits in a base a text begins with.
+fn digits_of(text: &str, base: u32) -> i128 {
+    let body = text.trim_ascii();
+    let (is_negative, digits) = match body.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, body.strip_prefix('+').unwrap_or(body)),
+    };
+    let size = digits
+        .chars()
+        .map_while(|c| c.to_digit(base))
+        .fold(0i128, |number, digit| {
+            number
+                .saturating_mul(i128::from(base))
+                .saturating_add(i128::from(digit))
+        });
+    if is_negative { -size } else { size }
 }
 
 /// A negative base reads or shows the number with its sign, else as 64 bits.
@@ -135,22 +160,7 @@ fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (Some(from_base), Some(to_base)) = (base(from), base(to)) else {
         return Ok(Value::Null);
     };
-    let text = call.text(values, 0);
-    let body = text.trim_ascii();
-    let (is_negative, digits) = match body.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, body.strip_prefix('+').unwrap_or(body)),
-    };
-    let size = digits
-        .chars()
-        .map_while(|c| c.to_digit(from_base))
-        .fold(0i128, |number, digit| {
-            number
-                .saturating_mul(i128::from(from_base))
-                .saturating_add(i128::from(digit))
-        });
-    let number = if is_negative { -size } else { size };
-    let bits = convert::bits_of(number);
+    let bits = convert::bits_of(digits_of(&call.text(values, 0), from_base));
     let shown = if to < 0 {
         let signed = bits.cast_signed();
         let sign = if signed < 0 { "-" } else { "" };
@@ -188,6 +198,11 @@ fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if !call.fits(bytes.len().checked_mul(2)) {
         return Ok(Value::Null);
     }
+    Ok(of_text(base64_of(&bytes)))
+}
+
+/// The bytes in base 64, in lines.
+pub(super) fn base64_of(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 4);
     let mut line_chars = 0;
     for chunk in bytes.chunks(3) {
@@ -207,7 +222,7 @@ fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         }
         line_chars += 4;
     }
-    Ok(of_text(out))
+    out
 }
 
 fn from_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -246,13 +261,4 @@ fn decode(letters: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(out)
-}
-
-fn bit_count<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let ones = match Call::arg(values, 0) {
-        Value::Bytes(bytes) => bytes.iter().map(|byte| byte.count_ones()).sum(),
-        Value::Text(text) => convert::bits_of(parse_i128(text.as_bytes()).value).count_ones(),
-        other => convert::bits(other, call.ctx)?.unwrap_or(0).count_ones(),
-    };
-    Ok(of_count(usize::try_from(ones).unwrap_or(0)))
 }

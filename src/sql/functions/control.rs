@@ -11,15 +11,20 @@ use crate::types::Value;
 
 functions! {
     /// Choice.
-    TABLE:
-    "IF" 3..3 result::common_tail, Always, Constant, Lazy(choose), "The second argument when the first is true, else the third.";
-    "IFNULL" 2..2 result::common, AllArguments, Constant, Lazy(coalesce), "The first argument unless it is NULL, else the second.";
-    "NULLIF" 2..2 result::first, Always, Constant, Lazy(null_if), "NULL when both arguments are equal, else the first.";
-    "COALESCE" 1..many result::common, AllArguments, Constant, Lazy(coalesce), "The first argument that is not NULL.";
-    "ISNULL" 1..1 result::int, Never, Constant, Eager(is_null), "1 when the argument is NULL, else 0.";
-    "INTERVAL" 2..many result::int, Never, Constant, Eager(interval), "How many of the sorted arguments after the first are not above the first.";
-    "GREATEST" 2..many result::common, AnyArgument, Constant, Strict(greatest), "The largest argument.";
-    "LEAST" 2..many result::common, AnyArgument, Constant, Strict(least), "The smallest argument.";
+    TABLE of ControlFlow:
+    "IF" 3..3 "condition, a, b" result::common_tail, Always, Constant, Lazy(choose), "The second argument when the first is true, else the third.";
+    "IFNULL" 2..2 "a, b" result::common, AllArguments, Constant, Lazy(coalesce), "The first argument unless it is NULL, else the second.";
+    "NULLIF" 2..2 "a, b" result::first, Always, Constant, Lazy(null_if), "NULL when both arguments are equal, else the first.";
+}
+
+functions! {
+    /// Comparison.
+    COMPARISONS of Comparison:
+    "COALESCE" 1..many "a, ..." result::common, AllArguments, Constant, Lazy(coalesce), "The first argument that is not NULL.";
+    "ISNULL" 1..1 "a" result::int, Never, Constant, Eager(is_null), "1 when the argument is NULL, else 0.";
+    "INTERVAL" 2..many "n, a, ..." result::int, Never, Constant, Eager(interval), "How many of the sorted arguments after the first are not above the first.";
+    "GREATEST" 2..many "a, b, ..." result::common, AnyArgument, Constant, Strict(greatest), "The largest argument.";
+    "LEAST" 2..many "a, b, ..." result::common, AnyArgument, Constant, Strict(least), "The smallest argument.";
 }
 
 fn choose<'a>(call: &Call<'a>) -> Result<Value<'a>> {
@@ -84,23 +89,26 @@ fn least<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     extreme(values, call, false)
 }
 
+/// A date among texts is compared as a date, and shown as a text.
 fn extreme<'a>(values: &[Value<'a>], call: &Call<'a>, largest: bool) -> Result<Value<'a>> {
-    let mut best: Option<Value<'a>> = None;
+    let is_dated = values.iter().any(compare::is_dated);
+    let mut best: Option<(&Value<'a>, Value<'a>)> = None;
     for value in values {
-        let value = fit::fit(value.clone(), call.ty, call.ctx)?;
-        let is_better = match &best {
-            None => true,
-            Some(best) => compare::order(&value, best, call.ctx)?.is_some_and(|order| {
-                if largest {
-                    order.is_gt()
-                } else {
-                    order.is_lt()
-                }
-            }),
+        let fitted = fit::fit(value.clone(), call.ty, call.ctx)?;
+        let order = match &best {
+            None => None,
+            Some((other, _)) if is_dated => compare::order(value, other, call.ctx)?,
+            Some((_, other)) => compare::order(&fitted, other, call.ctx)?,
+        };
+        let is_better = match (&best, order) {
+            (None, _) => true,
+            (Some(_), Some(order)) if largest => order.is_gt(),
+            (Some(_), Some(order)) => order.is_lt(),
+            (Some(_), None) => false,
         };
         if is_better {
-            best = Some(value);
+            best = Some((value, fitted));
         }
     }
-    Ok(best.unwrap_or(Value::Null))
+    Ok(best.map_or(Value::Null, |(_, fitted)| fitted))
 }

@@ -12,9 +12,9 @@ use crate::types::{Date, Datetime, Value};
 
 functions! {
     /// Dates as texts.
-    TABLE:
-    "DATE_FORMAT" 2..2 result::text, Always, Statement, Strict(date_format), "The date and time in a format.";
-    "TIME_FORMAT" 2..2 result::text, Always, Statement, Strict(time_format), "The time in a format.";
+    TABLE of DateAndTime:
+    "DATE_FORMAT" 2..2 "date, format" result::text, Always, Statement, Strict(date_format), "The date and time in a format.";
+    "TIME_FORMAT" 2..2 "time, format" result::text, Always, Statement, Strict(time_format), "The time in a format.";
 }
 
 const DAY_NAMES: [&str; 7] = [
@@ -103,12 +103,16 @@ fn time_format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         .map_or(Value::Null, |text| of_text(format!("{sign}{text}"))))
 }
 
-/// The date and time in a format; `None` when the format asks for what a zero date has not.
+/// The date and time in a format; `None` when the format is empty, or asks for what a zero date has
+/// not.
 pub(super) fn formatted(at: Datetime, format: &str) -> Option<String> {
     text_of(at, u16::from(at.hour()), format)
 }
 
 fn text_of(at: Datetime, hour: u16, format: &str) -> Option<String> {
+    if format.is_empty() {
+        return None;
+    }
     let mut out = String::with_capacity(format.len() * 2);
     let mut chars = format.chars();
     while let Some(c) = chars.next() {

@@ -13,28 +13,28 @@ use super::super::eval::typing::{date_shift_type, is_text};
 use super::super::eval::{moment, shift};
 use super::super::expr::{Expr, ExprKind, IntervalUnit};
 use super::{Call, of_text, result};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::types::temporal::{FSP_MAX, MICROS_PER_SECOND};
 use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Value};
 
 functions! {
     /// Reckoning with dates and times.
-    TABLE:
-    "DATEDIFF" 2..2 result::int, Always, Statement, Strict(datediff), "Days from the second date to the first.";
-    "TIMEDIFF" 2..2 time_of_two, Always, Statement, Strict(timediff), "The time from the second argument to the first.";
-    "TIMESTAMPDIFF" 3..3 result::int, Always, Statement, Strict(timestampdiff), "Whole units from the second argument to the third.";
-    "TIMESTAMPADD" 3..3 timestampadd_type, Always, Statement, Strict(timestampadd), "The third argument later by so many units.";
-    "ADDDATE" 2..2 adddate_type, Always, Statement, Strict(adddate), "The date later by so many days.";
-    "SUBDATE" 2..2 adddate_type, Always, Statement, Strict(subdate), "The date earlier by so many days.";
-    "ADDTIME" 2..2 addtime_type, Always, Statement, Strict(addtime), "The first argument later by a time.";
-    "SUBTIME" 2..2 addtime_type, Always, Statement, Strict(subtime), "The first argument earlier by a time.";
-    "TIMESTAMP" 1..2 timestamp_type, Always, Statement, Strict(timestamp), "The date and time of the first argument, later by the second.";
-    "FROM_DAYS" 1..1 result::date, Always, Constant, Strict(from_days), "The date of a day's number.";
-    "MAKEDATE" 2..2 result::date, Always, Constant, Strict(makedate), "The date of a year and a day of the year.";
-    "MAKETIME" 3..3 maketime_type, Always, Constant, Strict(maketime), "The time of hours, minutes and seconds.";
-    "SEC_TO_TIME" 1..1 sec_to_time_type, AnyArgument, Constant, Strict(sec_to_time), "The time of a number of seconds.";
-    "PERIOD_ADD" 2..2 result::int, AnyArgument, Constant, Strict(period_add), "The month YYYYMM later by so many months.";
-    "PERIOD_DIFF" 2..2 result::int, AnyArgument, Constant, Strict(period_diff), "Months from the second YYYYMM to the first.";
+    TABLE of DateAndTime:
+    "DATEDIFF" 2..2 "a, b" result::int, Always, Statement, Strict(datediff), "Days from the second date to the first.";
+    "TIMEDIFF" 2..2 "a, b" time_of_two, Always, Statement, Strict(timediff), "The time from the second argument to the first.";
+    "TIMESTAMPDIFF" 3..3 "unit, a, b" result::int, Always, Statement, Strict(timestampdiff), "Whole units from the second argument to the third.";
+    "TIMESTAMPADD" 3..3 "unit, n, date" timestampadd_type, Always, Statement, Strict(timestampadd), "The third argument later by so many units.";
+    "ADDDATE" 2..2 "date, days" adddate_type, Always, Statement, Strict(adddate), "The date later by so many days.";
+    "SUBDATE" 2..2 "date, days" adddate_type, Always, Statement, Strict(subdate), "The date earlier by so many days.";
+    "ADDTIME" 2..2 "a, time" addtime_type, Always, Statement, Strict(addtime), "The first argument later by a time.";
+    "SUBTIME" 2..2 "a, time" addtime_type, Always, Statement, Strict(subtime), "The first argument earlier by a time.";
+    "TIMESTAMP" 1..2 "date [, time]" timestamp_type, Always, Statement, Strict(timestamp), "The date and time of the first argument, later by the second.";
+    "FROM_DAYS" 1..1 "n" result::date, Always, Constant, Strict(from_days), "The date of a day's number.";
+    "MAKEDATE" 2..2 "year, day" result::date, Always, Constant, Strict(makedate), "The date of a year and a day of the year.";
+    "MAKETIME" 3..3 "hour, minute, second" maketime_type, Always, Constant, Strict(maketime), "The time of hours, minutes and seconds.";
+    "SEC_TO_TIME" 1..1 "seconds" sec_to_time_type, AnyArgument, Constant, Strict(sec_to_time), "The time of a number of seconds.";
+    "PERIOD_ADD" 2..2 "period, n" result::int, AnyArgument, Constant, Strict(period_add), "The month YYYYMM later by so many months.";
+    "PERIOD_DIFF" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(period_diff), "Months from the second YYYYMM to the first.";
 }
 
 /// The dates and times of both arguments.
@@ -85,7 +85,7 @@ fn of_micros<'a>(micros: i64, call: &Call<'a>) -> Value<'a> {
     };
     let (time, is_clipped) = Time::clipped(micros, fsp);
     if is_clipped {
-        convert::warn(call.ctx, crate::error::Code::IncorrectTypeValue, || {
+        convert::warn(call.ctx, Code::IncorrectTypeValue, || {
             format!("Truncated incorrect time value: '{micros} microseconds'")
         });
     }
@@ -285,7 +285,7 @@ fn makedate<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn maketime_type(args: &[Expr]) -> ColumnType {
     ColumnType::Time {
-        fsp: result::fsp_of_value(args.get(2)),
+        fsp: result::fsp_of_number(args.get(2)),
     }
 }
 
@@ -316,7 +316,7 @@ fn maketime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn sec_to_time_type(args: &[Expr]) -> ColumnType {
     ColumnType::Time {
-        fsp: result::fsp_of_value(args.first()),
+        fsp: result::fsp_of_number(args.first()),
     }
 }
 
@@ -328,22 +328,27 @@ fn sec_to_time<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 /// `YYYYMM` or `YYMM` in months from year 0.
-fn months_of_period(period: i64) -> i64 {
-    if period == 0 {
-        return 0;
-    }
+///
+/// # Errors
+/// 1210 for what is no month.
+fn months_of_period(period: i64, call: &Call<'_>) -> Result<i64> {
     let (year, month) = (period / 100, period % 100);
+    if period <= 0 || !(1..=12).contains(&month) {
+        let name = call.function.name.to_ascii_lowercase();
+        let text = format!("Incorrect arguments to {name}");
+        return Err(Error::new(Code::WrongArguments, text));
+    }
     let year = match year {
         0..70 => year + 2000,
         70..100 => year + 1900,
         _ => year,
     };
-    year.saturating_mul(12).saturating_add(month - 1)
+    Ok(year.saturating_mul(12).saturating_add(month - 1))
 }
 
 fn period_add<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (period, months) = (call.count(values, 0)?, call.count(values, 1)?);
-    let sum = months_of_period(period).saturating_add(months);
+    let sum = months_of_period(period, call)?.saturating_add(months);
     let year = sum.div_euclid(12);
     Ok(Value::Int(
         year.saturating_mul(100)
@@ -354,6 +359,6 @@ fn period_add<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 fn period_diff<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (a, b) = (call.count(values, 0)?, call.count(values, 1)?);
     Ok(Value::Int(
-        months_of_period(a).saturating_sub(months_of_period(b)),
+        months_of_period(a, call)?.saturating_sub(months_of_period(b, call)?),
     ))
 }

@@ -1,6 +1,7 @@
 //! `STR_TO_DATE`: dates and times read from texts of a given format.
 //!
-//! Weeks (`%U %u %V %v %X %x`) are read over but do not make a date.
+//! A week makes a date together with its year and a day of the week: `%X %V %W`, `%x %v %W`,
+//! `%Y %U %W`, `%Y %u %W`.
 //! Source: MySQL manual, `STR_TO_DATE`, `DATE_FORMAT`.
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -16,8 +17,8 @@ use crate::types::{ColumnType, Date, Datetime, Time, Value};
 
 functions! {
     /// Dates out of texts.
-    TABLE:
-    "STR_TO_DATE" 2..2 result_type, Always, Constant, Strict(str_to_date), "The date and time that a text of a format says.";
+    TABLE of DateAndTime:
+    "STR_TO_DATE" 2..2 "str, format" result_type, Always, Constant, Strict(str_to_date), "The date and time that a text of a format says.";
 }
 
 /// Which parts a format has.
@@ -63,6 +64,21 @@ struct Fields {
     minute: u32,
     second: u32,
     micros: u32,
+    /// The day of the week, 0 for Monday.
+    weekday: Option<u8>,
+    week: Option<Week>,
+    /// The year of `%X` (from Sunday) or `%x`.
+    week_year: Option<(u32, bool)>,
+}
+
+/// A week of a year.
+#[derive(Debug, Clone, Copy)]
+struct Week {
+    number: u32,
+    /// `%U`, `%V`: it begins on Sunday.
+    from_sunday: bool,
+    /// `%V`, `%v`: it belongs to the year of `%X`, `%x`.
+    strict: bool,
 }
 
 fn str_to_date<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -118,6 +134,9 @@ impl Fields {
     }
 
     fn date(&self) -> Option<Date> {
+        if let Some((week, weekday)) = self.week.zip(self.weekday) {
+            return self.date_of_week(week, weekday);
+        }
         let year = u16::try_from(self.year).ok()?;
         match self.day_of_year {
             None => Date::new(
@@ -127,6 +146,46 @@ impl Fields {
             ),
             Some(day) => Date::new(year, 1, 1)?.add_days(i64::from(day.checked_sub(1)?)),
         }
+    }
+
+    /// As MySQL reckons it: from the first day of the first week of the year.
+    fn date_of_week(&self, week: Week, weekday: u8) -> Option<Date> {
+        let year = match (week.strict, self.week_year) {
+            (true, Some((year, from_sunday))) if from_sunday == week.from_sunday => year,
+            (false, None) => self.year,
+            (true, _) | (false, Some(_)) => return None,
+        };
+        let first = Date::new(u16::try_from(year).ok()?, 1, 1)?;
+        let first_weekday = i64::from(first.weekday()?);
+        let weekday = i64::from(weekday);
+        let (begins, day) = if week.from_sunday {
+            let after_sunday = (first_weekday + 1) % 7;
+            let until = if after_sunday == 0 { 0 } else { 7 };
+            (until - after_sunday, (weekday + 1) % 7)
+        } else {
+            let until = if first_weekday <= 3 { 0 } else { 7 };
+            (until - first_weekday, weekday)
+        };
+        let days = first.to_days()? + begins + (i64::from(week.number) - 1) * 7 + day;
+        Date::from_days(days)
+    }
+
+    fn read_week<'t>(&mut self, specifier: char, text: &'t str) -> Option<&'t str> {
+        let from_sunday = specifier.is_ascii_uppercase();
+        if matches!(specifier, 'X' | 'x') {
+            let (year, rest) = digits(text, 4)?;
+            self.week_year = Some((year, from_sunday));
+            return Some(rest);
+        }
+        let (number, rest) = digits(text, 2)?;
+        let strict = matches!(specifier, 'V' | 'v');
+        let first = u32::from(strict);
+        self.week = (first..=53).contains(&number).then_some(Week {
+            number,
+            from_sunday,
+            strict,
+        });
+        self.week.map(|_| rest)
     }
 
     /// Reads what one specifier stands for; the rest of the text, `None` when it is not there.
@@ -152,15 +211,11 @@ impl Fields {
                 return text.get(len..);
             }
             'W' | 'a' => {
-                let (_, len) = date_format::day_of_name(text, specifier == 'a')?;
+                let (day, len) = date_format::day_of_name(text, specifier == 'a')?;
+                self.weekday = Some(day);
                 return text.get(len..);
             }
-            'p' => {
-                let half = text.get(..2)?;
-                self.is_afternoon = half.eq_ignore_ascii_case("PM");
-                let is_half = self.is_afternoon || half.eq_ignore_ascii_case("AM");
-                return is_half.then(|| text.get(2..)).flatten();
-            }
+            'p' => return self.read_half(text),
             'D' => {
                 let (day, rest) = digits(text, 2)?;
                 self.day = day;
@@ -168,9 +223,12 @@ impl Fields {
             }
             'r' => return read(text, "%I:%i:%S %p", self),
             'T' => return read(text, "%H:%i:%S", self),
-            'U' | 'u' | 'V' | 'v' | 'X' | 'x' => {
-                let width = if matches!(specifier, 'X' | 'x') { 4 } else { 2 };
-                return digits(text, width).map(|(_, rest)| rest);
+            'U' | 'u' | 'V' | 'v' | 'X' | 'x' => return self.read_week(specifier, text),
+            'w' => {
+                let (day, rest) = digits(text, 1)?;
+                let day = Some(day).filter(|day| *day < 7)?;
+                self.weekday = u8::try_from((day + 6) % 7).ok();
+                return Some(rest);
             }
             _ => {}
         }
@@ -187,10 +245,17 @@ impl Fields {
             }
             'i' => self.minute = number,
             'S' | 's' => self.second = number,
-            'w' => {}
             _ => return None,
         }
         Some(rest)
+    }
+
+    /// `AM` or `PM`.
+    fn read_half<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        let half = text.get(..2)?;
+        self.is_afternoon = half.eq_ignore_ascii_case("PM");
+        let is_half = self.is_afternoon || half.eq_ignore_ascii_case("AM");
+        is_half.then(|| text.get(2..)).flatten()
     }
 
     fn read_micros<'t>(&mut self, text: &'t str) -> Option<&'t str> {

@@ -4,29 +4,31 @@
     reason = "the bodies of the registry share one signature"
 )]
 
-use super::super::eval::typing::is_text;
+use super::super::eval::convert;
+use super::super::eval::typing::{is_binary, is_text};
 use super::super::expr::ExprKind;
-use super::{Call, of_text, result};
+use super::{Call, Category, of_text, result};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 
 functions! {
     /// The session.
-    TABLE:
-    "VERSION" 0..0 result::text, Never, Statement, Eager(version), "The version of the server.";
-    "DATABASE" 0..0 result::text, Always, Statement, Eager(database), "The current database.";
-    "SCHEMA" 0..0 result::text, Always, Statement, Eager(database), "The current database.";
-    "USER" 0..0 result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
-    "CURRENT_USER" 0..0 result::text, Never, Statement, Eager(user), "The account that was matched.";
-    "SESSION_USER" 0..0 result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
-    "SYSTEM_USER" 0..0 result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
-    "CONNECTION_ID" 0..0 result::unsigned, Never, Statement, Eager(connection_id), "The number of the connection.";
-    "LAST_INSERT_ID" 0..0 result::unsigned, Never, Statement, Eager(last_insert_id), "The first number that the last INSERT generated.";
-    "ROW_COUNT" 0..0 result::int, Never, Statement, Eager(row_count), "How many rows the last statement changed.";
-    "FOUND_ROWS" 0..0 result::unsigned, Never, Statement, Eager(found_rows), "How many rows the last SELECT had.";
-    "CHARSET" 1..1 result::text, Never, Constant, Lazy(charset), "The character set of the argument.";
-    "COLLATION" 1..1 result::text, Never, Constant, Lazy(collation), "The collation of the argument.";
-    "COERCIBILITY" 1..1 result::int, Never, Constant, Lazy(coercibility), "How readily the argument's collation gives way: 0 never to 6 always.";
+    TABLE of Information:
+    "VERSION" 0..0 "" result::text, Never, Statement, Eager(version), "The version of the server.";
+    "DATABASE" 0..0 "" result::text, Always, Statement, Eager(database), "The current database.";
+    "SCHEMA" 0..0 "" result::text, Always, Statement, Eager(database), "The current database.";
+    "USER" 0..0 "" result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
+    "CURRENT_USER" 0..0 "" result::text, Never, Statement, Eager(user), "The account that was matched.";
+    "SESSION_USER" 0..0 "" result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
+    "SYSTEM_USER" 0..0 "" result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
+    "CONNECTION_ID" 0..0 "" result::unsigned, Never, Statement, Eager(connection_id), "The number of the connection.";
+    "LAST_INSERT_ID" 0..1 "[n]" result::unsigned, AnyArgument, Statement, Eager(last_insert_id), "The first number that the last INSERT generated; with an argument, that number from now on.";
+    "CURRENT_ROLE" 0..0 "" result::text, Never, Statement, Eager(current_role), "The active roles: there are none.";
+    "ROW_COUNT" 0..0 "" result::int, Never, Statement, Eager(row_count), "How many rows the last statement changed.";
+    "FOUND_ROWS" 0..0 "" result::unsigned, Never, Statement, Eager(found_rows), "How many rows the last SELECT had.";
+    "CHARSET" 1..1 "str" result::text, Never, Constant, Lazy(charset), "The character set of the argument.";
+    "COLLATION" 1..1 "str" result::text, Never, Constant, Lazy(collation), "The collation of the argument.";
+    "COERCIBILITY" 1..1 "str" result::int, Never, Constant, Lazy(coercibility), "How readily the argument's collation gives way: 0 never to 6 always.";
 }
 
 fn version<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -45,7 +47,16 @@ fn connection_id<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::UInt(call.ctx.facts.connection_id()))
 }
 
-fn last_insert_id<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+fn current_role<'a>(_: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
+    Ok(Value::text("NONE"))
+}
+
+fn last_insert_id<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    if let Some(value) = values.first() {
+        let id = convert::bits(value, call.ctx)?;
+        call.ctx.facts.set_last_insert_id(id.unwrap_or(0));
+        return Ok(id.map_or(Value::Null, Value::UInt));
+    }
     Ok(Value::UInt(call.ctx.facts.last_insert_id()))
 }
 
@@ -82,8 +93,11 @@ fn collation<'a>(call: &Call<'a>) -> Result<Value<'a>> {
 fn coercibility<'a>(call: &Call<'a>) -> Result<Value<'a>> {
     let level = match call.args.first().map(|arg| (&arg.kind, &arg.ty)) {
         None | Some((_, ColumnType::Null)) => 6,
-        Some((ExprKind::Column(_), _)) => 2,
+        Some((ExprKind::Column(_), ty)) if is_text(ty) || is_binary(ty) => 2,
+        Some((ExprKind::Column(_), ColumnType::Json)) => 2,
+        Some((ExprKind::Column(_), _)) => 5,
         Some((ExprKind::SystemVariable { .. }, _)) => 3,
+        Some((ExprKind::Call(function, _), _)) if function.category == Category::Information => 3,
         Some(_) if is_text_arg(call) => 4,
         Some(_) => 5,
     };

@@ -14,46 +14,110 @@ use serde_json::Value as Json;
 
 use super::super::context::EvalContext;
 use super::super::eval::convert;
-use super::json_path::Path;
-use super::{Call, of_count, of_text, result};
+use super::json_path::{Path, sorted};
+use super::{Call, code, of_count, of_text, result};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
-use crate::types::json::{normalize, parse, write_normal, write_string};
+use crate::types::json::{
+    DEPTH_MAX, InvalidJson, depth, normalize, parse, write_normal, write_string,
+};
+use crate::types::temporal::FSP_MAX;
 
 functions! {
     /// JSON.
-    TABLE:
-    "JSON_VALID" 1..1 result::int, AnyArgument, Constant, Strict(valid), "1 when the text is JSON, else 0.";
-    "JSON_EXTRACT" 2..many result::json, Always, Constant, Strict(extract), "What the paths find in the document.";
-    "JSON_UNQUOTE" 1..1 result::text, Always, Constant, Strict(unquote), "The text of a JSON string, else the JSON itself.";
-    "JSON_QUOTE" 1..1 result::text, AnyArgument, Constant, Strict(quote), "The text as a JSON string.";
-    "JSON_TYPE" 1..1 result::text, Always, Constant, Strict(type_name), "The name of the JSON value's type.";
-    "JSON_LENGTH" 1..2 result::int, Always, Constant, Strict(length), "How many members the document, or what a path finds in it, has.";
-    "JSON_KEYS" 1..2 result::json, Always, Constant, Strict(keys), "The names of the object's members.";
-    "JSON_ARRAY" 0..many result::json, Never, Constant, Eager(array), "An array of the arguments.";
-    "JSON_OBJECT" 0..many result::json, Never, Constant, Eager(object), "An object of names and values by turns.";
+    TABLE of Json:
+    "JSON_VALID" 1..1 "a" result::int, AnyArgument, Constant, Strict(valid), "1 when the text is JSON, else 0.";
+    "JSON_EXTRACT" 2..many "doc, path, ..." result::json, Always, Constant, Strict(extract), "What the paths find in the document.";
+    "JSON_UNQUOTE" 1..1 "a" result::text, Always, Constant, Strict(unquote), "The text of a JSON string, else the JSON itself.";
+    "JSON_QUOTE" 1..1 "str" result::text, AnyArgument, Constant, Strict(quote), "The text as a JSON string.";
+    "JSON_TYPE" 1..1 "doc" result::text, Always, Constant, Strict(type_name), "The name of the JSON value's type.";
+    "JSON_LENGTH" 1..2 "doc [, path]" result::int, Always, Constant, Strict(length), "How many members the document, or what a path finds in it, has.";
+    "JSON_KEYS" 1..2 "doc [, path]" result::json, Always, Constant, Strict(keys), "The names of the object's members.";
+    "JSON_ARRAY" 0..many "[a, ...]" result::json, Never, Constant, Eager(array), "An array of the arguments.";
+    "JSON_OBJECT" 0..many "[name, value, ...]" result::json, Never, Constant, Eager(object), "An object of names and values by turns.";
 }
 
 /// The document in the argument at `idx`.
-fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<Json> {
-    let text = call.text(values, idx);
+///
+/// # Errors
+/// 3141 for a text that is not JSON, 3144 for bytes, 3146 for what is no text.
+pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<Json> {
+    let name = || {
+        call.function
+            .name
+            .to_ascii_lowercase()
+            .replace("_of", " of")
+    };
+    let value = Call::arg(values, idx);
+    match value {
+        Value::Text(_) | Value::Json(_) | Value::Enum(_) => {}
+        Value::Bytes(_) => {
+            let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+            return Err(Error::new(Code::JsonCharset, text));
+        }
+        _ => {
+            let text = format!(
+                "Invalid data type for JSON data in argument {} to function {}; a JSON string or \
+                 JSON type is required.",
+                idx + 1,
+                name()
+            );
+            return Err(Error::new(Code::InvalidTypeForJson, text));
+        }
+    }
+    let text = convert::text(value, call.ctx);
     parse(&text).map_err(|bad| {
-        let name = call.function.name.to_ascii_lowercase();
-        invalid(&format!("argument {} to function {name}", idx + 1), &bad)
+        invalid(
+            &format!("argument {} to function {}", idx + 1, name()),
+            &bad,
+        )
     })
 }
 
-fn invalid(place: &str, bad: &crate::types::json::InvalidJson) -> Error {
-    let reason = bad.reason.split(" at line").next().unwrap_or_default();
-    let at = bad.at;
+fn invalid(place: &str, bad: &InvalidJson) -> Error {
+    let InvalidJson { reason, at } = bad;
     let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
     Error::new(Code::InvalidJsonArgument, text)
 }
 
-fn of_json<'a>(json: &Json) -> Value<'a> {
+/// The document as a value.
+///
+/// # Errors
+/// 3157 when it is nested too deeply.
+pub(super) fn of_json<'a>(json: &Json) -> Result<Value<'a>> {
+    if DEPTH_MAX < depth(json) {
+        let text = "The JSON document exceeds the maximum depth.";
+        return Err(Error::new(Code::JsonTooDeep, text));
+    }
+    Ok(Value::Json(Cow::Owned(text_of_json(json))))
+}
+
+/// The normal form of a document.
+pub(super) fn text_of_json(json: &Json) -> String {
     let mut text = String::new();
     write_normal(json, &mut text);
-    Value::Json(Cow::Owned(text))
+    text
+}
+
+/// Whether the argument at `idx` of a function becomes a part of a document.
+pub(crate) fn takes_value(name: &str, idx: usize) -> bool {
+    match name {
+        "JSON_ARRAY" => true,
+        "MEMBER_OF" => idx == 0,
+        "JSON_OBJECT" => !idx.is_multiple_of(2),
+        "JSON_SET" | "JSON_INSERT" | "JSON_REPLACE" | "JSON_ARRAY_APPEND" | "JSON_ARRAY_INSERT" => {
+            idx != 0 && idx.is_multiple_of(2)
+        }
+        _ => false,
+    }
+}
+
+/// An SQL value as a part of a document: texts are strings.
+///
+/// # Errors
+/// 3141 when a stored document is damaged.
+pub(super) fn value_of(value: &Value<'_>, ctx: &EvalContext) -> Result<Json> {
+    parse(&text_of(value, ctx)).map_err(|bad| invalid("a value", &bad))
 }
 
 /// `CAST(value AS JSON)`: texts are read, other values become JSON scalars.
@@ -84,18 +148,22 @@ pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> String {
         | Value::Double(_)
         | Value::Decimal(_)
         | Value::Year(_) => convert::text(value, ctx).into_owned(),
-        Value::Text(_)
-        | Value::Bytes(_)
-        | Value::Date(_)
-        | Value::Time(_)
-        | Value::Datetime(_)
-        | Value::Timestamp(_)
-        | Value::Enum(_) => {
-            let mut text = String::new();
-            write_string(&convert::text(value, ctx), &mut text);
-            text
+        Value::Bytes(bytes) => quoted(&format!("base64:type253:{}", code::base64_of(bytes))),
+        // Times show all digits after the second.
+        Value::Time(time) => quoted(&time.with_fsp(FSP_MAX).unwrap_or(*time).to_string()),
+        Value::Datetime(at) => quoted(&at.with_fsp(FSP_MAX).unwrap_or(*at).to_string()),
+        Value::Timestamp(at) => {
+            let at = ctx.zone.to_datetime(*at);
+            quoted(&at.with_fsp(FSP_MAX).unwrap_or(at).to_string())
         }
+        Value::Text(_) | Value::Date(_) | Value::Enum(_) => quoted(&convert::text(value, ctx)),
     }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    write_string(text, &mut out);
+    out
 }
 
 fn valid<'a>(values: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
@@ -117,10 +185,10 @@ fn extract<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     Ok(match found.as_slice() {
         [] => Value::Null,
-        [only] if !is_plural => of_json(only),
+        [only] if !is_plural => of_json(only)?,
         several => of_json(&Json::Array(
             several.iter().map(|&json| json.clone()).collect(),
-        )),
+        ))?,
     })
 }
 
@@ -133,18 +201,17 @@ fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let unquoted = serde_json::from_str::<String>(&text);
     unquoted.map(of_text).map_err(|error| {
         let place = "argument 1 to function json_unquote";
-        let bad = crate::types::json::InvalidJson {
-            reason: error.to_string(),
-            at: error.column(),
-        };
-        invalid(place, &bad)
+        invalid(place, &InvalidJson::of(&error, &text))
     })
 }
 
 fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let mut text = String::new();
-    write_string(&call.text(values, 0), &mut text);
-    Ok(of_text(text))
+    let value = Call::arg(values, 0);
+    if !matches!(value, Value::Text(_) | Value::Bytes(_) | Value::Enum(_)) {
+        let text = "Incorrect type for argument 1 in function json_quote.";
+        return Err(Error::new(Code::IncorrectArgumentType, text));
+    }
+    Ok(of_text(quoted(&call.text(values, 0))))
 }
 
 fn type_name<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -169,7 +236,7 @@ fn at_path<'j>(
     if values.len() < 2 {
         return Ok(Some(document));
     }
-    Ok(Path::parse(&call.text(values, 1))?
+    Ok(Path::parse_single(&call.text(values, 1))?
         .find(document)
         .first()
         .copied())
@@ -190,14 +257,10 @@ fn keys<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some(Json::Object(members)) = at_path(&document, values, call)? else {
         return Ok(Value::Null);
     };
-    let mut names: Vec<&String> = members.keys().collect();
-    names.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-    Ok(of_json(&Json::Array(
-        names
-            .into_iter()
-            .map(|name| Json::String(name.clone()))
-            .collect(),
-    )))
+    let names = sorted(members).into_iter();
+    of_json(&Json::Array(
+        names.map(|(name, _)| Json::String(name.clone())).collect(),
+    ))
 }
 
 fn array<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -208,22 +271,24 @@ fn array<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::Json(Cow::Owned(format!("[{}]", cells.join(", ")))))
 }
 
+/// Error 3158.
+pub(crate) fn null_member() -> Error {
+    let text = "JSON documents may not contain NULL member names.";
+    Error::new(Code::JsonNullMember, text)
+}
+
 fn object<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if !values.len().is_multiple_of(2) {
         let text = "Incorrect parameter count in the call to native function 'json_object'";
         return Err(Error::new(Code::WrongParameterCount, text));
     }
     let mut members = Vec::new();
-    for (idx, pair) in values.chunks(2).enumerate() {
+    for pair in values.chunks(2) {
         let [name, value] = pair else {
             continue;
         };
         if name.is_null() {
-            let text = format!(
-                "JSON documents may not contain NULL member names, pair {}",
-                idx + 1
-            );
-            return Err(Error::new(Code::InvalidJsonArgument, text));
+            return Err(null_member());
         }
         let mut member = String::new();
         write_string(&convert::text(name, call.ctx), &mut member);

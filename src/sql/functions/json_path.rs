@@ -1,20 +1,47 @@
-//! JSON paths: `$`, `.name`, `."any name"`, `[3]`, `[last]`, `[last-1]`, `.*`, `[*]`.
+//! JSON paths: `$`, `.name`, `."any name"`, `.*`, `[3]`, `[last-1]`, `[1 to last]`, `[*]`, `**`.
 //!
-//! `**` and ranges of cells are refused. Source: MySQL manual, "JSON Path Syntax".
+//! Reading them and following them to what is there; making what is not there is `json_change`.
+//! Source: MySQL manual, "JSON Path Syntax".
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::error::{Code, Error, Result};
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
+    /// `.name`.
     Member(String),
+    /// `.*`.
     AnyMember,
-    Cell(usize),
-    /// Counted from the last cell.
-    CellFromEnd(usize),
+    /// `[n]`.
+    Cell(Index),
+    /// `[n to m]`.
+    Cells(Index, Index),
+    /// `[*]`.
     AnyCell,
+    /// `**`: here and everywhere below.
+    Anywhere,
+}
+
+/// The position of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Index {
+    /// From the first, which is 0.
+    Start(usize),
+    /// From the last, which is 0.
+    End(usize),
+}
+
+impl Index {
+    /// The position in an array of so many cells; `Err` has the end that it lies beyond.
+    pub(super) fn at(self, len: usize) -> std::result::Result<usize, usize> {
+        match self {
+            Index::Start(idx) if idx < len => Ok(idx),
+            Index::Start(_) => Err(len),
+            Index::End(back) => len.checked_sub(back.saturating_add(1)).ok_or(0),
+        }
+    }
 }
 
 /// A path into a document.
@@ -30,7 +57,9 @@ impl Path {
     /// 3143 for a text that is none.
     pub(super) fn parse(text: &str) -> Result<Path> {
         let invalid = |rest: &str| {
-            let at = text.chars().count().saturating_sub(rest.chars().count());
+            let passed = text.chars().count().saturating_sub(rest.chars().count());
+            let begins_step = rest.starts_with(['.', '[', '*']) || passed == 0;
+            let at = passed + usize::from(begins_step);
             let text = format!(
                 "Invalid JSON path expression. The error is around character position {at}."
             );
@@ -47,53 +76,148 @@ impl Path {
             steps.push(step);
             rest = after.trim_ascii_start();
         }
+        if steps.last() == Some(&Step::Anywhere) {
+            return Err(invalid(rest));
+        }
         Ok(Path { steps })
+    }
+
+    /// As [`Path::parse`], of a path that leads to one value.
+    ///
+    /// # Errors
+    /// 3143 for a text that is no path, 3149 for one that may find more than one value.
+    pub(super) fn parse_single(text: &str) -> Result<Path> {
+        let path = Path::parse(text)?;
+        if path.is_plural() {
+            let text = "In this situation, path expressions may not contain the * and ** tokens \
+                        or an array range.";
+            return Err(Error::new(Code::JsonPathWildcard, text));
+        }
+        Ok(path)
+    }
+
+    /// The path without its last step, and that step; `None` for `$`.
+    pub(super) fn split_last(&self) -> Option<(&[Step], &Step)> {
+        self.steps.split_last().map(|(last, rest)| (rest, last))
     }
 
     /// Whether the path may find more than one value.
     pub(super) fn is_plural(&self) -> bool {
-        self.steps
-            .iter()
-            .any(|step| matches!(step, Step::AnyMember | Step::AnyCell))
+        self.steps.iter().any(|step| match step {
+            Step::Member(_) | Step::Cell(_) => false,
+            Step::AnyMember | Step::Cells(..) | Step::AnyCell | Step::Anywhere => true,
+        })
     }
 
-    /// What the path finds.
+    /// What the path finds, each value once.
     pub(super) fn find<'j>(&self, document: &'j Json) -> Vec<&'j Json> {
         self.steps.iter().fold(vec![document], |found, step| {
-            found.into_iter().flat_map(|json| step.find(json)).collect()
+            let mut next: Vec<&Json> = Vec::new();
+            for json in found {
+                step.find(json, &mut next);
+            }
+            // Only below `**` can two ways lead to one value.
+            if self.steps.contains(&Step::Anywhere) {
+                let mut seen = std::collections::HashSet::new();
+                next.retain(|json| seen.insert(std::ptr::from_ref::<Json>(json)));
+            }
+            next
         })
+    }
+
+    /// The one value that a path without wildcards finds, to be changed.
+    pub(super) fn find_mut<'j>(&self, document: &'j mut Json) -> Option<&'j mut Json> {
+        find_mut(&self.steps, document)
     }
 }
 
-impl Step {
-    fn find<'j>(&self, json: &'j Json) -> Vec<&'j Json> {
-        match (self, json) {
-            (Step::Member(name), Json::Object(members)) => members.get(name).into_iter().collect(),
-            (Step::AnyMember, Json::Object(members)) => members.values().collect(),
-            (Step::Cell(idx), Json::Array(cells)) => cells.get(*idx).into_iter().collect(),
-            (Step::CellFromEnd(back), Json::Array(cells)) => {
-                cells.iter().rev().nth(*back).into_iter().collect()
+/// Follows steps without wildcards.
+pub(super) fn find_mut<'j>(steps: &[Step], document: &'j mut Json) -> Option<&'j mut Json> {
+    let mut at = document;
+    for step in steps {
+        at = match (step, at) {
+            (Step::Member(name), Json::Object(members)) => members.get_mut(name)?,
+            (Step::Cell(index), Json::Array(cells)) => {
+                let idx = index.at(cells.len()).ok()?;
+                cells.get_mut(idx)?
             }
-            (Step::AnyCell, Json::Array(cells)) => cells.iter().collect(),
-            // What is no array counts as an array of itself.
-            (Step::Cell(0) | Step::CellFromEnd(0), scalar) => vec![scalar],
+            (Step::Cell(index), scalar) if index.at(1).is_ok() => scalar,
             (
                 Step::Member(_)
                 | Step::AnyMember
                 | Step::Cell(_)
-                | Step::CellFromEnd(_)
-                | Step::AnyCell,
+                | Step::Cells(..)
+                | Step::AnyCell
+                | Step::Anywhere,
                 _,
-            ) => Vec::new(),
+            ) => return None,
+        };
+    }
+    Some(at)
+}
+
+/// Members in MySQL's order: by the length of their names, then by their bytes.
+pub(super) fn sorted(members: &Map<String, Json>) -> Vec<(&String, &Json)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by(|(a, _), (b, _)| (a.len(), *a).cmp(&(b.len(), *b)));
+    members
+}
+
+impl Step {
+    fn find<'j>(&self, json: &'j Json, found: &mut Vec<&'j Json>) {
+        match (self, json) {
+            (Step::Member(name), Json::Object(members)) => found.extend(members.get(name)),
+            (Step::AnyMember, Json::Object(members)) => {
+                found.extend(sorted(members).into_iter().map(|(_, member)| member));
+            }
+            (Step::Cell(index), Json::Array(cells)) => {
+                found.extend(index.at(cells.len()).ok().and_then(|idx| cells.get(idx)));
+            }
+            (Step::Cells(from, to), Json::Array(cells)) => {
+                let start = from.at(cells.len()).unwrap_or_else(|edge| edge);
+                let until = to.at(cells.len()).map_or_else(|edge| edge, |idx| idx + 1);
+                found.extend(cells.get(start..until).unwrap_or_default());
+            }
+            (Step::AnyCell, Json::Array(cells)) => found.extend(cells),
+            (Step::Anywhere, json) => below(json, found),
+            // What is no array counts as an array of itself.
+            (Step::Cell(index), scalar) => {
+                found.extend(index.at(1).ok().map(|_| scalar));
+            }
+            (Step::Cells(from, to), scalar) => {
+                let start = from.at(1).unwrap_or_else(|edge| edge);
+                let until = to.at(1).map_or_else(|edge| edge, |idx| idx + 1);
+                if start < until {
+                    found.push(scalar);
+                }
+            }
+            (Step::Member(_) | Step::AnyMember | Step::AnyCell, _) => {}
         }
+    }
+}
+
+/// The value itself and all values in it.
+fn below<'j>(json: &'j Json, found: &mut Vec<&'j Json>) {
+    found.push(json);
+    match json {
+        Json::Array(cells) => cells.iter().for_each(|cell| below(cell, found)),
+        Json::Object(members) => {
+            for (_, member) in sorted(members) {
+                below(member, found);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
 }
 
 /// The first step, and what follows it.
 fn step(text: &str) -> Option<(Step, &str)> {
+    if let Some(rest) = text.strip_prefix("**") {
+        return Some((Step::Anywhere, rest)).filter(|_| !rest.starts_with('*'));
+    }
     if let Some(after) = text.strip_prefix('[') {
         let (inside, rest) = after.split_once(']')?;
-        return cell(inside.trim_ascii()).map(|step| (step, rest));
+        return cells(inside.trim_ascii()).map(|step| (step, rest));
     }
     let after = text.strip_prefix('.')?.trim_ascii_start();
     if let Some(rest) = after.strip_prefix('*') {
@@ -116,20 +240,44 @@ fn step(text: &str) -> Option<(Step, &str)> {
     is_name.then(|| (Step::Member(name.to_owned()), rest))
 }
 
-fn cell(inside: &str) -> Option<Step> {
+/// What stands between brackets.
+fn cells(inside: &str) -> Option<Step> {
     if inside == "*" {
         return Some(Step::AnyCell);
     }
-    let Some(back) = inside.strip_prefix("last") else {
-        return inside.parse().ok().map(Step::Cell);
-    };
-    if back.is_empty() {
-        return Some(Step::CellFromEnd(0));
+    let (from, rest) = index(inside)?;
+    if rest.is_empty() {
+        return Some(Step::Cell(from));
     }
-    back.trim_ascii_start()
-        .strip_prefix('-')?
-        .trim_ascii()
-        .parse()
-        .ok()
-        .map(Step::CellFromEnd)
+    let is_apart = rest.starts_with(|c: char| c.is_ascii_whitespace());
+    let to = rest.trim_ascii_start().strip_prefix("to")?;
+    let is_apart = is_apart && to.starts_with(|c: char| c.is_ascii_whitespace());
+    let (to, rest) = index(to.trim_ascii_start())?;
+    let is_forward = match (from, to) {
+        (Index::Start(from), Index::Start(to)) => from <= to,
+        (Index::End(from), Index::End(to)) => to <= from,
+        (Index::Start(_), Index::End(_)) | (Index::End(_), Index::Start(_)) => true,
+    };
+    (is_apart && is_forward && rest.is_empty()).then_some(Step::Cells(from, to))
+}
+
+/// `3`, `last` or `last - 3`, and what follows it.
+fn index(text: &str) -> Option<(Index, &str)> {
+    let Some(after) = text.strip_prefix("last") else {
+        return number(text).map(|(idx, rest)| (Index::Start(idx), rest));
+    };
+    match after.trim_ascii_start().strip_prefix('-') {
+        None => Some((Index::End(0), after)),
+        Some(back) => number(back.trim_ascii_start()).map(|(idx, rest)| (Index::End(idx), rest)),
+    }
+}
+
+/// The largest index of a cell, as in MySQL.
+const CELL_MAX: usize = 0xFFFF_FFFF;
+
+fn number(text: &str) -> Option<(usize, &str)> {
+    let len = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = text.split_at_checked(len)?;
+    let number = digits.parse().ok().filter(|number| *number <= CELL_MAX)?;
+    Some((number, rest))
 }

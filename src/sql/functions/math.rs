@@ -14,27 +14,26 @@ use crate::types::Value;
 
 functions! {
     /// Analysis.
-    TABLE:
-    "PI" 0..0 result::double, Never, Constant, Eager(pi), "The ratio of a circle's circumference to its diameter.";
-    "SQRT" 1..1 result::double, Always, Constant, Strict(sqrt), "The square root.";
-    "POW" 2..2 result::double, AnyArgument, Constant, Strict(pow), "The first argument raised to the power of the second.";
-    "POWER" 2..2 result::double, AnyArgument, Constant, Strict(pow), "The first argument raised to the power of the second.";
-    "EXP" 1..1 result::double, AnyArgument, Constant, Strict(exp), "The number e raised to a power.";
-    "LN" 1..1 result::double, Always, Constant, Strict(ln), "The natural logarithm.";
-    "LOG" 1..2 result::double, Always, Constant, Strict(log), "The natural logarithm, or the logarithm of the second argument to the base of the first.";
-    "LOG2" 1..1 result::double, Always, Constant, Strict(log2), "The logarithm to the base 2.";
-    "LOG10" 1..1 result::double, Always, Constant, Strict(log10), "The logarithm to the base 10.";
-    "SIN" 1..1 result::double, AnyArgument, Constant, Strict(sin), "The sine.";
-    "COS" 1..1 result::double, AnyArgument, Constant, Strict(cos), "The cosine.";
-    "TAN" 1..1 result::double, AnyArgument, Constant, Strict(tan), "The tangent.";
-    "COT" 1..1 result::double, AnyArgument, Constant, Strict(cot), "The cotangent.";
-    "ASIN" 1..1 result::double, Always, Constant, Strict(asin), "The arc sine.";
-    "ACOS" 1..1 result::double, Always, Constant, Strict(acos), "The arc cosine.";
-    "ATAN" 1..2 result::double, AnyArgument, Constant, Strict(atan), "The arc tangent, of one number or of two coordinates.";
-    "ATAN2" 2..2 result::double, AnyArgument, Constant, Strict(atan), "The arc tangent of two coordinates.";
-    "DEGREES" 1..1 result::double, AnyArgument, Constant, Strict(degrees), "Radians as degrees.";
-    "RADIANS" 1..1 result::double, AnyArgument, Constant, Strict(radians), "Degrees as radians.";
-    "RAND" 0..1 result::double, Never, Row, Eager(rand), "A random number from 0 to 1; the first of a sequence when a seed is given.";
+    TABLE of Numeric:
+    "PI" 0..0 "" result::double, Never, Constant, Eager(pi), "The ratio of a circle's circumference to its diameter.";
+    "SQRT" 1..1 "x" result::double, Always, Constant, Strict(sqrt), "The square root.";
+    "POW" 2..2 "x, y" result::double, AnyArgument, Constant, Strict(pow), "The first argument raised to the power of the second.";
+    "POWER" 2..2 "x, y" result::double, AnyArgument, Constant, Strict(pow), "The first argument raised to the power of the second.";
+    "EXP" 1..1 "x" result::double, AnyArgument, Constant, Strict(exp), "The number e raised to a power.";
+    "LN" 1..1 "x" result::double, Always, Constant, Strict(ln), "The natural logarithm.";
+    "LOG" 1..2 "[base,] x" result::double, Always, Constant, Strict(log), "The natural logarithm, or the logarithm of the second argument to the base of the first.";
+    "LOG2" 1..1 "x" result::double, Always, Constant, Strict(log2), "The logarithm to the base 2.";
+    "LOG10" 1..1 "x" result::double, Always, Constant, Strict(log10), "The logarithm to the base 10.";
+    "SIN" 1..1 "x" result::double, AnyArgument, Constant, Strict(sin), "The sine.";
+    "COS" 1..1 "x" result::double, AnyArgument, Constant, Strict(cos), "The cosine.";
+    "TAN" 1..1 "x" result::double, AnyArgument, Constant, Strict(tan), "The tangent.";
+    "COT" 1..1 "x" result::double, AnyArgument, Constant, Strict(cot), "The cotangent.";
+    "ASIN" 1..1 "x" result::double, Always, Constant, Strict(asin), "The arc sine.";
+    "ACOS" 1..1 "x" result::double, Always, Constant, Strict(acos), "The arc cosine.";
+    "ATAN" 1..2 "y [, x]" result::double, AnyArgument, Constant, Strict(atan), "The arc tangent, of one number or of two coordinates.";
+    "ATAN2" 1..2 "y [, x]" result::double, AnyArgument, Constant, Strict(atan), "The arc tangent of two coordinates.";
+    "DEGREES" 1..1 "x" result::double, AnyArgument, Constant, Strict(degrees), "Radians as degrees.";
+    "RADIANS" 1..1 "x" result::double, AnyArgument, Constant, Strict(radians), "Degrees as radians.";
 }
 
 /// The number as a result; error 1690 when it is none.
@@ -149,20 +148,4 @@ fn degrees<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn radians<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     finite(call.double(values, 0)?.to_radians(), call)
-}
-
-/// With a seed, the first number of the sequence that MySQL makes of it. Each row gets the same
-/// one: a sequence over rows would need state between them.
-fn rand<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    /// MySQL's modulus.
-    const MODULUS: u64 = 0x3FFF_FFFF;
-    if values.is_empty() {
-        return Ok(Value::Double(rand::random::<f64>()));
-    }
-    let seed = convert::bits(Call::arg(values, 0), call.ctx)?.unwrap_or(0) & 0xFFFF_FFFF;
-    let first = (seed * 0x10001 + 55_555_555) & 0xFFFF_FFFF;
-    let second = (seed * 0x1000_0001) & 0xFFFF_FFFF;
-    let next = ((first % MODULUS) * 3 + second % MODULUS) % MODULUS;
-    let next = u32::try_from(next).unwrap_or(0);
-    Ok(Value::Double(f64::from(next) / f64::from(0x3FFF_FFFF_u32)))
 }

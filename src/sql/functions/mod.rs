@@ -1,7 +1,8 @@
 //! The registry of scalar functions: one row per name, with arity, type, stability and body.
 //!
+//! From its rows come binding, `SHOW FUNCTIONS` and the page `docs/functions.md` ([`catalogue`]).
 //! Aggregates are not here (`sql/aggregate`), nor are operators and special forms that have a node
-//! of their own in [`super::expr`]. `bind` maps MySQL's odd syntaxes to plain calls:
+//! of their own in [`super::expr`]. The parser maps MySQL's odd syntaxes to plain calls:
 //!
 //! ```text
 //!   TRIM([BOTH] x FROM s)        TRIM(s, x)         without x: TRIM(s)
@@ -13,6 +14,11 @@
 //!   a -> p                       JSON_EXTRACT(a, p)
 //!   a ->> p                      JSON_UNQUOTE(JSON_EXTRACT(a, p))
 //!   a || b (PIPES_AS_CONCAT)     CONCAT(a, b)
+//!   a MEMBER OF (b)              MEMBER_OF(a, b)
+//!   a SOUNDS LIKE b              SOUNDEX(a) = SOUNDEX(b)
+//!   CHAR(n USING utf8mb4)        CAST(CHAR(n) AS CHAR)
+//!   JSON_VALUE(d, p RETURNING t) CAST(JSON_VALUE(d, p) AS t)
+//!   WEIGHT_STRING(s AS CHAR(n))  WEIGHT_STRING(s, 'CHAR', n)
 //!   ADDDATE(d, INTERVAL n unit)  `ExprKind::DateShift`; ADDDATE(d, n) is a call
 //!   CURRENT_DATE, NOW()…         calls, with or without parentheses
 //! ```
@@ -28,14 +34,16 @@ use super::expr::{Expr, ExprKind, Row};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 
-/// Declares one static table of [`Function`]s, a line per name:
-/// `"NAME" least..most type, nullability, stability, Kind(body), "doc";`
+/// Declares one static table of [`Function`]s of one [`Category`], a line per name:
+/// `"NAME" least..most "arguments" type, nullability, stability, Kind(body), "doc";`
 macro_rules! functions {
-    ($(#[$meta:meta])* $table:ident: $($name:literal $min:literal..$max:tt $ty:path, $null:ident, $stable:ident, $kind:ident($body:path), $doc:literal;)*) => {
+    ($(#[$meta:meta])* $table:ident of $category:ident: $($name:literal $min:literal..$max:tt $args:literal $ty:path, $null:ident, $stable:ident, $kind:ident($body:path), $doc:literal;)*) => {
         $(#[$meta])*
         pub(super) static $table: &[crate::sql::functions::Function] = &[$(
             crate::sql::functions::Function {
                 name: $name,
+                category: crate::sql::functions::Category::$category,
+                arguments: $args,
                 args_min: $min,
                 args_max: functions!(@max $max),
                 result_type: $ty,
@@ -50,7 +58,9 @@ macro_rules! functions {
     (@max $max:literal) => { Some($max) };
 }
 
+mod bit_text;
 mod calendar;
+pub mod catalogue;
 mod clock;
 mod code;
 mod control;
@@ -60,13 +70,24 @@ mod date_parse;
 mod digest;
 mod info;
 pub(crate) mod json;
+mod json_change;
+mod json_contents;
 mod json_path;
+mod json_show;
+mod locale;
+pub mod lock;
 mod math;
+mod network;
 mod numeric;
 mod pause;
+pub mod random;
+mod regexp;
 mod result;
 mod search;
+mod soundex;
 mod text;
+mod units;
+mod uuid;
 
 #[cfg(test)]
 mod tests;
@@ -76,6 +97,10 @@ mod tests;
 pub struct Function {
     /// The name, upper case.
     pub name: &'static str,
+    /// Where the documentation lists it.
+    pub category: Category,
+    /// The arguments as the documentation shows them: `str, pos [, len]`.
+    pub arguments: &'static str,
     /// The least number of arguments.
     pub args_min: usize,
     /// The largest number of arguments; `None` when only the statement's size bounds it.
@@ -105,6 +130,63 @@ impl Function {
             Nullability::Always => true,
             Nullability::AnyArgument => args.iter().any(|arg| arg.nullable),
             Nullability::AllArguments => args.iter().all(|arg| arg.nullable),
+        }
+    }
+}
+
+/// Chapters of the documentation, those of MySQL's manual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is the chapter of the same name")]
+pub enum Category {
+    Comparison,
+    ControlFlow,
+    Numeric,
+    Text,
+    DateAndTime,
+    Cast,
+    Bit,
+    Json,
+    Digest,
+    Information,
+    Locking,
+    Miscellaneous,
+    Aggregate,
+}
+
+impl Category {
+    /// Every category, in the order of the documentation.
+    pub const ALL: &'static [Category] = &[
+        Category::Comparison,
+        Category::ControlFlow,
+        Category::Numeric,
+        Category::Text,
+        Category::DateAndTime,
+        Category::Cast,
+        Category::Bit,
+        Category::Json,
+        Category::Digest,
+        Category::Information,
+        Category::Locking,
+        Category::Miscellaneous,
+        Category::Aggregate,
+    ];
+
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Category::Comparison => "Comparison",
+            Category::ControlFlow => "Control flow",
+            Category::Numeric => "Numeric",
+            Category::Text => "String",
+            Category::DateAndTime => "Date and time",
+            Category::Cast => "Cast",
+            Category::Bit => "Bit",
+            Category::Json => "JSON",
+            Category::Digest => "Digest",
+            Category::Information => "Information",
+            Category::Locking => "Locking",
+            Category::Miscellaneous => "Miscellaneous",
+            Category::Aggregate => "Aggregate",
         }
     }
 }
@@ -233,21 +315,36 @@ fn of_count<'a>(count: usize) -> Value<'a> {
 /// Every function, ordered by name.
 static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
     let tables = [
+        bit_text::TABLE,
+        bit_text::BITS,
         calendar::TABLE,
         clock::TABLE,
         code::TABLE,
+        code::NUMBERS,
         control::TABLE,
+        control::COMPARISONS,
         date_format::TABLE,
         date_math::TABLE,
         date_parse::TABLE,
         digest::TABLE,
         info::TABLE,
         json::TABLE,
+        json_change::TABLE,
+        json_contents::TABLE,
+        json_show::TABLE,
+        lock::TABLE,
         math::TABLE,
+        network::TABLE,
         numeric::TABLE,
         pause::TABLE,
+        random::TABLE,
+        regexp::TABLE,
         search::TABLE,
+        soundex::TABLE,
         text::TABLE,
+        units::TABLE,
+        units::NUMBERS,
+        uuid::TABLE,
     ];
     let mut all: Vec<&'static Function> = tables.iter().flat_map(|table| table.iter()).collect();
     all.sort_by_key(|function| function.name);
@@ -269,37 +366,4 @@ fn cmp_upper(upper: &str, name: &str) -> Ordering {
     upper
         .bytes()
         .cmp(name.bytes().map(|byte| byte.to_ascii_uppercase()))
-}
-
-/// The name most like `name`, for the text of error 1305; empty when none is much like it.
-pub fn nearest(name: &str) -> &'static str {
-    /// A slip of the hand is no longer: two letters that changed places.
-    const DISTANCE_MAX: usize = 2;
-    let wanted = name.to_ascii_uppercase();
-    let distances = BY_NAME
-        .iter()
-        .map(|function| (edit_distance(function.name, &wanted), function.name));
-    match distances.min() {
-        Some((distance, name)) if distance <= DISTANCE_MAX.min(wanted.len() / 3) => name,
-        Some(_) | None => "",
-    }
-}
-
-/// How many letters must be put in, taken out or changed to make `b` of `a` (Levenshtein).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (above, from) in a.chars().enumerate() {
-        let mut diagonal = above;
-        let mut left = above + 1;
-        let mut next = vec![left];
-        for (to, up) in b.chars().zip(row.iter().skip(1)) {
-            left = (left + 1)
-                .min(up + 1)
-                .min(diagonal + usize::from(from != to));
-            diagonal = *up;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }

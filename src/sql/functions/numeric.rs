@@ -15,15 +15,15 @@ use crate::types::{ColumnType, Decimal, Value};
 
 functions! {
     /// Sign and rounding.
-    TABLE:
-    "ABS" 1..1 result::number, AnyArgument, Constant, Strict(abs), "The number without its sign.";
-    "SIGN" 1..1 result::int, AnyArgument, Constant, Strict(sign), "-1, 0 or 1, as the number is below, equal to or above zero.";
-    "MOD" 2..2 modulo_type, Always, Constant, Strict(modulo), "The remainder of a division.";
-    "CEIL" 1..1 result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
-    "CEILING" 1..1 result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
-    "FLOOR" 1..1 result::whole, AnyArgument, Constant, Strict(floor), "The largest whole number that is not above the number.";
-    "ROUND" 1..2 result::rounded, AnyArgument, Constant, Strict(round), "The number rounded to so many digits after the point.";
-    "TRUNCATE" 2..2 result::rounded, AnyArgument, Constant, Strict(truncate), "The number cut off after so many digits after the point.";
+    TABLE of Numeric:
+    "ABS" 1..1 "x" result::number, AnyArgument, Constant, Strict(abs), "The number without its sign.";
+    "SIGN" 1..1 "x" result::int, AnyArgument, Constant, Strict(sign), "-1, 0 or 1, as the number is below, equal to or above zero.";
+    "MOD" 2..2 "x, y" modulo_type, Always, Constant, Strict(modulo), "The remainder of a division.";
+    "CEIL" 1..1 "x" result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
+    "CEILING" 1..1 "x" result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
+    "FLOOR" 1..1 "x" result::whole, AnyArgument, Constant, Strict(floor), "The largest whole number that is not above the number.";
+    "ROUND" 1..2 "x [, digits]" result::rounded, AnyArgument, Constant, Strict(round), "The number rounded to so many digits after the point.";
+    "TRUNCATE" 2..2 "x, digits" result::rounded, AnyArgument, Constant, Strict(truncate), "The number cut off after so many digits after the point.";
 }
 
 /// Digits after (or, negative, before) the point beyond which rounding changes nothing.

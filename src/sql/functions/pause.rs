@@ -1,6 +1,7 @@
-//! `SLEEP`. How it waits, and what ends it, is the session's affair (`SessionFacts::pause`).
+//! Functions that take time: `SLEEP` and `BENCHMARK`. How a statement waits, and what ends it, is
+//! the session's affair (`SessionFacts::pause`, `SessionFacts::check_stop`).
 //!
-//! Source: MySQL manual, "Miscellaneous Functions".
+//! Source: MySQL manual, "Miscellaneous Functions", "Information Functions".
 
 use std::time::Duration;
 
@@ -10,13 +11,16 @@ use crate::error::{Code, Error, Result};
 use crate::types::Value;
 
 functions! {
-    /// Waiting.
-    TABLE:
-    "SLEEP" 1..1 result::int, Never, Row, Eager(sleep), "Waits so many seconds: 0 when they are over, 1 when KILL QUERY ended them.";
+    /// Time.
+    TABLE of Miscellaneous:
+    "SLEEP" 1..1 "seconds" result::int, Never, Row, Eager(sleep), "Waits so many seconds: 0 when they are over, 1 when KILL QUERY ended them.";
+    "BENCHMARK" 2..2 "n, a" result::int, Always, Row, Lazy(benchmark), "Computes the second argument so many times, and gives 0.";
 }
 
 /// Shorter waits are none, as in MySQL.
 const PAUSE_SECONDS_MIN: f64 = 0.00001;
+/// Evaluations between two questions whether to go on.
+const EVALUATIONS_MAX: i64 = 1024;
 
 fn sleep<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let seconds = convert::double(Call::arg(values, 0), call.ctx)?;
@@ -34,4 +38,29 @@ fn sleep<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     // More seconds than a duration holds are for ever.
     let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     Ok(Value::boolean(call.ctx.facts.pause(duration)))
+}
+
+/// A negative number of times is warning 1411 and `NULL`.
+fn benchmark<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    let [times, expr] = call.args else {
+        return Ok(Value::Null);
+    };
+    let times = call.scope().value(times)?;
+    if times.is_null() {
+        return Ok(Value::Null);
+    }
+    let count = convert::count(&times, call.ctx)?;
+    if count < 0 {
+        convert::warn(call.ctx, Code::WrongValueForFunction, || {
+            format!("Incorrect count value: '{count}' for function benchmark")
+        });
+        return Ok(Value::Null);
+    }
+    for turn in 1..=count {
+        call.scope().value(expr)?;
+        if turn % EVALUATIONS_MAX == 0 {
+            call.ctx.facts.check_stop()?;
+        }
+    }
+    Ok(Value::Int(0))
 }

@@ -131,6 +131,14 @@ pub(super) fn fsp_of_literal(args: &[Expr], idx: usize) -> u8 {
     }
 }
 
+/// As [`fsp_of_value`], of an argument that counts seconds: a text may have any.
+pub(super) fn fsp_of_number(arg: Option<&Expr>) -> u8 {
+    match arg.map(|arg| &arg.kind) {
+        Some(ExprKind::Literal(Value::Text(_))) => 6,
+        Some(_) | None => fsp_of_value(arg),
+    }
+}
+
 /// Digits after the second that values of an argument have.
 pub(super) fn fsp_of_value(arg: Option<&Expr>) -> u8 {
     match arg.map(|arg| (&arg.ty, &arg.kind)) {

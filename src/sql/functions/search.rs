@@ -1,32 +1,29 @@
-//! Functions that look for one string in another, or among several; and those of `REGEXP`.
+//! Functions that look for one string in another, or among several.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "the bodies of the registry share one signature"
 )]
 
-use std::borrow::Cow;
-
-use super::super::eval::{compare, convert, regexp};
-use super::{Call, of_count, of_text, result};
+use super::super::eval::typing::is_binary;
+use super::super::eval::{compare, convert, fit};
+use super::super::expr::Expr;
+use super::text::of_bytes;
+use super::{Call, of_count, result};
 use crate::error::Result;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 functions! {
     /// Search in strings.
-    TABLE:
-    "INSTR" 2..2 result::int, AnyArgument, Constant, Strict(instr), "The position of the second text in the first; 0 when it is not there.";
-    "LOCATE" 2..3 result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second, from a third on; 0 when it is not there.";
-    "POSITION" 2..2 result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second; 0 when it is not there.";
-    "STRCMP" 2..2 result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
-    "REPLACE" 3..3 result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
-    "SUBSTRING_INDEX" 3..3 result::text, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
-    "FIELD" 2..many result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
-    "ELT" 2..many result::common_tail, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
-    "FIND_IN_SET" 2..2 result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
-    "REGEXP_LIKE" 2..3 result::int, AnyArgument, Constant, Strict(regexp_like), "1 when the pattern is found in the text, else 0.";
-    "REGEXP_INSTR" 2..3 result::int, AnyArgument, Constant, Strict(regexp_instr), "The position at which the pattern is found; 0 when it is not.";
-    "REGEXP_SUBSTR" 2..3 result::text, Always, Constant, Strict(regexp_substr), "The first part of the text that matches the pattern.";
-    "REGEXP_REPLACE" 3..3 result::text, Always, Constant, Strict(regexp_replace), "The text with all that matches the pattern replaced.";
+    TABLE of Text:
+    "INSTR" 2..2 "str, part" result::int, AnyArgument, Constant, Strict(instr), "The position of the second text in the first; 0 when it is not there.";
+    "LOCATE" 2..3 "part, str [, pos]" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second, from a third on; 0 when it is not there.";
+    "POSITION" 2..2 "part IN str" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second; 0 when it is not there.";
+    "STRCMP" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
+    "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
+    "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
+    "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
+    "ELT" 2..many "n, a, ..." elt_type, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
+    "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
 }
 
 fn instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -85,44 +82,83 @@ fn strcmp<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, from, to) = (
-        call.text(values, 0),
-        call.text(values, 1),
-        call.text(values, 2),
-    );
+    let [text, from, to] = [0, 1, 2].map(|idx| convert::bytes(Call::arg(values, idx), call.ctx));
     if from.is_empty() {
-        return Ok(of_text(text));
+        return Ok(of_bytes(text.into_owned(), call.ty));
     }
+    let starts = positions(&text, &from);
     let grows_by = to.len().saturating_sub(from.len());
-    let grown = text.matches(&*from).count().checked_mul(grows_by);
+    let grown = starts.len().checked_mul(grows_by);
     if !call.fits(grown.and_then(|grown| grown.checked_add(text.len()))) {
         return Ok(Value::Null);
     }
-    Ok(of_text(text.replace(&*from, &to)))
+    let mut out = Vec::with_capacity(text.len());
+    let mut copied = 0;
+    for start in starts {
+        out.extend_from_slice(text.get(copied..start).unwrap_or_default());
+        out.extend_from_slice(&to);
+        copied = start + from.len();
+    }
+    out.extend_from_slice(text.get(copied..).unwrap_or_default());
+    Ok(of_bytes(out, call.ty))
+}
+
+/// Where `wanted`, which is not empty, begins in the text, each time after the last one's end. Of
+/// texts in UTF-8 no match begins within a character.
+fn positions(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+    // Of texts in linear time.
+    if let (Ok(text), Ok(wanted)) = (std::str::from_utf8(text), std::str::from_utf8(wanted)) {
+        return text.match_indices(wanted).map(|(at, _)| at).collect();
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| wanted.len() <= rest.len()) {
+        let next = rest.windows(wanted.len()).position(|part| part == wanted);
+        let Some(next) = next else { break };
+        found.push(at + next);
+        at += next + wanted.len();
+    }
+    found
+}
+
+/// As [`positions`], from the end of the text to its beginning.
+fn positions_back(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while wanted.len() <= rest.len() {
+        let last = rest.windows(wanted.len()).rposition(|part| part == wanted);
+        let Some(last) = last else { break };
+        found.push(last);
+        rest = rest.get(..last).unwrap_or_default();
+    }
+    found
 }
 
 fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, delimiter) = (call.text(values, 0), call.text(values, 1));
+    let text = convert::bytes(Call::arg(values, 0), call.ctx);
+    let delimiter = convert::bytes(Call::arg(values, 1), call.ctx);
     let count = call.count(values, 2)?;
-    let Some(nth) = usize::try_from(count.unsigned_abs())
-        .ok()
-        .and_then(|n| n.checked_sub(1))
-    else {
-        return Ok(of_text(""));
-    };
-    if delimiter.is_empty() {
-        return Ok(of_text(""));
+    let nth = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if delimiter.is_empty() || nth == 0 {
+        return Ok(of_bytes(Vec::new(), call.ty));
     }
     let part = if 0 < count {
-        let end = text.match_indices(&*delimiter).nth(nth);
-        end.map_or(&*text, |(end, _)| text.get(..end).unwrap_or(""))
+        let starts = positions(&text, &delimiter);
+        let end = starts.get(nth - 1);
+        end.map_or(&*text, |end| text.get(..*end).unwrap_or_default())
     } else {
-        let start = text.rmatch_indices(&*delimiter).nth(nth);
-        start.map_or(&*text, |(start, _)| {
-            text.get(start + delimiter.len()..).unwrap_or("")
+        // Texts are always gone through from the beginning, as in MySQL.
+        let starts = if is_binary(call.ty) {
+            positions_back(&text, &delimiter)
+        } else {
+            positions(&text, &delimiter).into_iter().rev().collect()
+        };
+        let start = starts.get(nth - 1);
+        start.map_or(&*text, |start| {
+            text.get(start + delimiter.len()..).unwrap_or_default()
         })
     };
-    Ok(of_text(part))
+    Ok(of_bytes(part.to_vec(), call.ty))
 }
 
 fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -149,13 +185,17 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::Int(0))
 }
 
+fn elt_type(args: &[Expr]) -> ColumnType {
+    result::string(args.get(1..).unwrap_or_default())
+}
+
 fn elt<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if Call::arg(values, 0).is_null() {
         return Ok(Value::Null);
     }
     let nth = usize::try_from(call.count(values, 0)?).unwrap_or(0);
     let chosen = values.get(nth).filter(|_| nth != 0);
-    Ok(chosen.cloned().unwrap_or(Value::Null))
+    fit::fit(chosen.cloned().unwrap_or(Value::Null), call.ty, call.ctx)
 }
 
 fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -165,77 +205,4 @@ fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     let found = list.split(',').position(|member| member == wanted);
     Ok(of_count(found.map_or(0, |idx| idx + 1)))
-}
-
-fn regexp_like<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let regex = regexp::compiled(&call.text(values, 1), &call.text(values, 2))?;
-    Ok(Value::boolean(regex.is_match(&call.text(values, 0))))
-}
-
-/// The text from the third argument's position on, and how many characters stand before it.
-fn searched<'v>(
-    text: &'v str,
-    values: &[Value<'_>],
-    call: &Call<'_>,
-) -> Result<Option<(&'v str, usize)>> {
-    let from = values
-        .get(2)
-        .map_or(Ok(1), |from| convert::count(from, call.ctx))?;
-    let Some(skipped) = usize::try_from(from)
-        .ok()
-        .and_then(|from| from.checked_sub(1))
-    else {
-        return Ok(None);
-    };
-    let start = text
-        .char_indices()
-        .map(|(start, _)| start)
-        .chain([text.len()])
-        .nth(skipped);
-    Ok(start
-        .and_then(|start| text.get(start..))
-        .map(|rest| (rest, skipped)))
-}
-
-fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
-    let regex = regexp::compiled(&call.text(values, 1), "")?;
-    let Some((rest, skipped)) = searched(&text, values, call)? else {
-        return Ok(Value::Int(0));
-    };
-    let before = regex.find(rest).and_then(|found| rest.get(..found.start()));
-    Ok(of_count(
-        before.map_or(0, |before| skipped + before.chars().count() + 1),
-    ))
-}
-
-fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
-    let regex = regexp::compiled(&call.text(values, 1), "")?;
-    let Some((rest, _)) = searched(&text, values, call)? else {
-        return Ok(Value::Null);
-    };
-    Ok(regex
-        .find(rest)
-        .map_or(Value::Null, |found| of_text(found.as_str())))
-}
-
-fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, new) = (call.text(values, 0), call.text(values, 2));
-    let regex = regexp::compiled(&call.text(values, 1), "")?;
-    let grown = regex.find_iter(&text).count().checked_mul(new.len());
-    // A group may stand for the whole text each time; without groups the bound is exact.
-    if !call.fits(grown.and_then(|grown| grown.checked_add(text.len()))) {
-        return Ok(Value::Null);
-    }
-    let replaced = if new.contains('$') && 1 < regex.captures_len() {
-        let groups = new.matches('$').count().checked_mul(text.len());
-        if !call.fits(groups.and_then(|n| n.checked_mul(regex.find_iter(&text).count()))) {
-            return Ok(Value::Null);
-        }
-        regex.replace_all(&text, &*new)
-    } else {
-        regex.replace_all(&text, regex::NoExpand(&new))
-    };
-    Ok(Value::Text(Cow::Owned(replaced.into_owned())))
 }

@@ -18,34 +18,33 @@ use crate::types::{ColumnType, Value};
 
 functions! {
     /// Strings.
-    TABLE:
-    "CONCAT" 1..many result::string, AnyArgument, Constant, Strict(concat), "All arguments, one after the other.";
-    "CONCAT_WS" 2..many result::string, AnyArgument, Constant, Eager(concat_ws), "All arguments but the first and NULL, with the first between them.";
-    "LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
-    "OCTET_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
-    "BIT_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(bit_length), "The number of bits.";
-    "CHAR_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
-    "CHARACTER_LENGTH" 1..1 result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
-    "LOWER" 1..1 result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
-    "LCASE" 1..1 result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
-    "UPPER" 1..1 result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
-    "UCASE" 1..1 result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
-    "LEFT" 2..2 result::first_string, AnyArgument, Constant, Strict(left), "The first characters.";
-    "RIGHT" 2..2 result::first_string, AnyArgument, Constant, Strict(right), "The last characters.";
-    "SUBSTRING" 2..3 result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "SUBSTR" 2..3 result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "MID" 2..3 result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "TRIM" 1..2 result::first_string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
-    "LTRIM" 1..2 result::first_string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
-    "RTRIM" 1..2 result::first_string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
-    "LPAD" 3..3 result::text, Always, Constant, Strict(lpad), "The text filled at its start to a length.";
-    "RPAD" 3..3 result::text, Always, Constant, Strict(rpad), "The text filled at its end to a length.";
-    "REPEAT" 2..2 result::text, Always, Constant, Strict(repeat), "The text, so many times.";
-    "SPACE" 1..1 result::text, Always, Constant, Strict(space), "So many blanks.";
-    "REVERSE" 1..1 result::first_string, AnyArgument, Constant, Strict(reverse), "The characters from last to first.";
-    "INSERT" 4..4 result::text, AnyArgument, Constant, Strict(insert), "The text with a part of it replaced.";
-    "QUOTE" 1..1 result::text, Never, Constant, Eager(quote), "The text as an SQL literal.";
-    "FORMAT" 2..3 result::text, AnyArgument, Constant, Strict(format), "The number with commas and so many digits after the point.";
+    TABLE of Text:
+    "CONCAT" 1..many "a, ..." result::string, AnyArgument, Constant, Strict(concat), "All arguments, one after the other.";
+    "CONCAT_WS" 2..many "separator, a, ..." result::string, AnyArgument, Constant, Eager(concat_ws), "All arguments but the first and NULL, with the first between them.";
+    "LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
+    "OCTET_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(length), "The number of bytes.";
+    "BIT_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(bit_length), "The number of bits.";
+    "CHAR_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
+    "CHARACTER_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(char_length), "The number of characters.";
+    "LOWER" 1..1 "str" result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
+    "LCASE" 1..1 "str" result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
+    "UPPER" 1..1 "str" result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
+    "UCASE" 1..1 "str" result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
+    "LEFT" 2..2 "str, len" result::first_string, AnyArgument, Constant, Strict(left), "The first characters.";
+    "RIGHT" 2..2 "str, len" result::first_string, AnyArgument, Constant, Strict(right), "The last characters.";
+    "SUBSTRING" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "SUBSTR" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "MID" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "TRIM" 1..2 "[[BOTH | LEADING | TRAILING] [removed] FROM] str" result::first_string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
+    "LTRIM" 1..2 "str" result::first_string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
+    "RTRIM" 1..2 "str" result::first_string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
+    "LPAD" 3..3 "str, len, pad" result::string, Always, Constant, Strict(lpad), "The text filled at its start to a length.";
+    "RPAD" 3..3 "str, len, pad" result::string, Always, Constant, Strict(rpad), "The text filled at its end to a length.";
+    "REPEAT" 2..2 "str, n" result::first_string, Always, Constant, Strict(repeat), "The text, so many times.";
+    "SPACE" 1..1 "n" result::text, Always, Constant, Strict(space), "So many blanks.";
+    "REVERSE" 1..1 "str" result::first_string, AnyArgument, Constant, Strict(reverse), "The characters from last to first.";
+    "INSERT" 4..4 "str, pos, len, new" result::string, AnyArgument, Constant, Strict(insert), "The text with a part of it replaced.";
+    "QUOTE" 1..1 "str" result::string, Never, Constant, Eager(quote), "The text as an SQL literal.";
 }
 
 fn concat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -77,7 +76,7 @@ fn joined<'a>(separator: &[u8], parts: &[Value<'a>], call: &Call<'a>) -> Result<
 }
 
 /// Bytes in the variant of the type.
-fn of_bytes<'a>(bytes: Vec<u8>, ty: &ColumnType) -> Value<'a> {
+pub(super) fn of_bytes<'a>(bytes: Vec<u8>, ty: &ColumnType) -> Value<'a> {
     if super::super::eval::typing::is_binary(ty) {
         return Value::Bytes(Cow::Owned(bytes));
     }
@@ -251,50 +250,69 @@ fn trimmed<'a>(values: &[Value<'a>], ends: Ends, call: &Call<'a>) -> Result<Valu
 }
 
 fn lpad<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    padded(values, call, |text, filling| filling + text)
+    padded(values, call, |text, filling| [filling, text].concat())
 }
 
 fn rpad<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    padded(values, call, |text, filling| text.to_owned() + &filling)
+    padded(values, call, |text, filling| [text, filling].concat())
 }
 
 fn padded<'a>(
     values: &[Value<'a>],
     call: &Call<'a>,
-    join: fn(&str, String) -> String,
+    join: fn(&[u8], &[u8]) -> Vec<u8>,
 ) -> Result<Value<'a>> {
-    let (text, pad) = (call.text(values, 0), call.text(values, 2));
     let Ok(wanted) = usize::try_from(call.count(values, 1)?) else {
         return Ok(Value::Null);
     };
-    let chars = text.chars().count();
+    let value = Call::arg(values, 0);
+    let text = convert::bytes(value, call.ctx);
+    let pad = convert::bytes(Call::arg(values, 2), call.ctx);
+    let (chars, pad_ends) = (units_count(&text, call), unit_ends(&pad, call));
     if wanted <= chars {
-        return Ok(part(Call::arg(values, 0), (0, wanted), call));
+        return Ok(part(value, (0, wanted), call));
     }
     if pad.is_empty() {
-        return Ok(of_text(""));
+        return Ok(of_bytes(Vec::new(), call.ty));
     }
     let missing = wanted - chars;
-    let char_bytes = pad.chars().map(char::len_utf8).max().unwrap_or(1);
-    if !call.fits(
-        missing
-            .checked_mul(char_bytes)
-            .and_then(|n| n.checked_add(text.len())),
-    ) {
+    let (whole, rest) = (missing / pad_ends.len(), missing % pad_ends.len());
+    let rest = rest.checked_sub(1).and_then(|idx| pad_ends.get(idx));
+    let bytes = whole
+        .checked_mul(pad.len())
+        .and_then(|bytes| bytes.checked_add(text.len() + pad.len()));
+    if !call.fits(bytes) {
         return Ok(Value::Null);
     }
-    Ok(of_text(join(
-        &text,
-        pad.chars().cycle().take(missing).collect(),
-    )))
+    let mut filling = pad.repeat(whole);
+    filling.extend_from_slice(pad.get(..rest.copied().unwrap_or(0)).unwrap_or_default());
+    Ok(of_bytes(join(&text, &filling), call.ty))
+}
+
+/// Where each character ends; of a binary result each byte.
+fn unit_ends(text: &[u8], call: &Call<'_>) -> Vec<usize> {
+    let is_begin = |byte: &u8| byte & 0xC0 != 0x80;
+    if super::super::eval::typing::is_binary(call.ty) {
+        return (1..=text.len()).collect();
+    }
+    let begins = text.iter().enumerate().skip(1);
+    let begins = begins.filter(|(_, byte)| is_begin(byte)).map(|(at, _)| at);
+    begins
+        .chain((!text.is_empty()).then_some(text.len()))
+        .collect()
+}
+
+fn units_count(text: &[u8], call: &Call<'_>) -> usize {
+    unit_ends(text, call).len()
 }
 
 fn repeat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, times) = (call.text(values, 0), size(call.count(values, 1)?));
+    let text = convert::bytes(Call::arg(values, 0), call.ctx);
+    let times = size(call.count(values, 1)?);
     if !call.fits(text.len().checked_mul(times)) {
         return Ok(Value::Null);
     }
-    Ok(of_text(text.repeat(times)))
+    Ok(of_bytes(text.repeat(times), call.ty))
 }
 
 fn space<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -319,79 +337,42 @@ fn reverse<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 /// `INSERT(text, position, length, new)`; a position outside the text changes nothing.
 fn insert<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, new) = (call.text(values, 0), call.text(values, 3));
+    let text = convert::bytes(Call::arg(values, 0), call.ctx);
+    let new = convert::bytes(Call::arg(values, 3), call.ctx);
     let (position, len) = (call.count(values, 1)?, call.count(values, 2)?);
-    let chars = text.chars().count();
+    let ends = unit_ends(&text, call);
     let start = usize::try_from(position).unwrap_or(0);
-    if start == 0 || chars < start {
-        return Ok(of_text(text));
+    if start == 0 || ends.len() < start {
+        return Ok(of_bytes(text.into_owned(), call.ty));
     }
-    let until = usize::try_from(len).map_or(chars, |len| (start - 1).saturating_add(len));
+    let until = usize::try_from(len).map_or(ends.len(), |len| (start - 1).saturating_add(len));
     if !call.fits(text.len().checked_add(new.len())) {
         return Ok(Value::Null);
     }
-    let head = text.chars().take(start - 1);
-    let tail = text.chars().skip(until);
-    Ok(of_text(
-        head.chain(new.chars()).chain(tail).collect::<String>(),
-    ))
+    let end_of = |units: usize| match units.checked_sub(1) {
+        Some(idx) => ends.get(idx).copied().unwrap_or(text.len()),
+        None => 0,
+    };
+    let head = text.get(..end_of(start - 1)).unwrap_or_default();
+    let tail = text.get(end_of(until)..).unwrap_or_default();
+    Ok(of_bytes([head, &new, tail].concat(), call.ty))
 }
 
 fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if Call::arg(values, 0).is_null() {
-        return Ok(of_text("NULL"));
+        return Ok(of_bytes(b"NULL".to_vec(), call.ty));
     }
-    let text = call.text(values, 0);
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\'' | '\\' => out.extend(['\\', c]),
-            '\0' => out.push_str("\\0"),
-            '\x1a' => out.push_str("\\Z"),
-            other => out.push(other),
+    let text = convert::bytes(Call::arg(values, 0), call.ctx);
+    let mut out = Vec::with_capacity(text.len() + 2);
+    out.push(b'\'');
+    for byte in text.iter() {
+        match byte {
+            b'\'' | b'\\' => out.extend([b'\\', *byte]),
+            0 => out.extend(b"\\0"),
+            0x1A => out.extend(b"\\Z"),
+            other => out.push(*other),
         }
     }
-    out.push('\'');
-    Ok(of_text(out))
-}
-
-/// Digits after the point that `FORMAT` shows at most.
-const FORMAT_DIGITS_MAX: i64 = 30;
-
-fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let digits = call.count(values, 1)?.clamp(0, FORMAT_DIGITS_MAX);
-    let number =
-        convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
-    let width = usize::try_from(digits).unwrap_or(0);
-    let scale = u8::try_from(digits).unwrap_or(0);
-    let exact = number
-        .to_decimal()
-        .and_then(|number| number.rescale(38, scale));
-    let text = match exact {
-        Some(number) => number.to_string(),
-        None => format!("{:.width$}", number.to_f64()),
-    };
-    Ok(of_text(with_commas(&text)))
-}
-
-fn with_commas(number: &str) -> String {
-    let (whole, fraction) = number
-        .split_once('.')
-        .map_or((number, None), |(w, f)| (w, Some(f)));
-    let (sign, digits) = whole
-        .strip_prefix('-')
-        .map_or(("", whole), |digits| ("-", digits));
-    let mut out = sign.to_owned();
-    for (idx, digit) in digits.chars().enumerate() {
-        if idx != 0 && (digits.len() - idx).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    out.push(b'\'');
+    Ok(of_bytes(out, call.ty))
 }

@@ -41,7 +41,7 @@ impl Parser<'_> {
         Ok(converted)
     }
 
-    fn cast_type(&mut self) -> Result<CastType> {
+    pub(super) fn cast_type(&mut self) -> Result<CastType> {
         let Some(word) = self.word() else {
             return Err(self.syntax_error());
         };

@@ -5,8 +5,8 @@ use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
-    ColumnDef, CreateDatabase, CreateTable, DatabaseOptions, DropIndex, DropTable, IndexDef,
-    KeyPart, Statement, TableOptions, TableSource,
+    ColumnDef, CreateDatabase, CreateQuery, CreateTable, DatabaseOptions, DropIndex, DropTable,
+    IndexDef, KeyPart, Statement, TableOptions, TableSource,
 };
 
 /// The list between the parentheses of CREATE TABLE.
@@ -157,8 +157,12 @@ impl Parser<'_> {
             let original = self.table_name()?;
             self.eat(Kind::CloseParen);
             TableSource::Like(original)
-        } else if self.is(Kind::OpenParen) && !self.parenthesised_query() {
-            let list = self.table_list()?;
+        } else {
+            let list = if self.is(Kind::OpenParen) && !self.parenthesised_query() {
+                self.table_list()?
+            } else {
+                TableList::default()
+            };
             options = self.table_options()?;
             TableSource::Columns {
                 columns: list.columns,
@@ -166,14 +170,12 @@ impl Parser<'_> {
                 indexes: list.indexes,
                 constraints: list.constraints,
             }
-        } else {
-            return self.without_columns();
         };
-        if matches!(
-            self.word(),
-            Some(Word::AS | Word::SELECT | Word::IGNORE | Word::REPLACE)
-        ) {
-            return Ok(self.unsupported("CREATE TABLE AS SELECT"));
+        let query = self.create_query()?;
+        let is_empty =
+            matches!(&source, TableSource::Columns { columns, .. } if columns.is_empty());
+        if is_empty && query.is_none() {
+            return self.without_columns();
         }
         Ok(Statement::CreateTable(Box::new(CreateTable {
             table,
@@ -181,7 +183,23 @@ impl Parser<'_> {
             temporary,
             source,
             options,
+            query,
         })))
+    }
+
+    /// `[IGNORE | REPLACE] [AS] SELECT …`, if it is there.
+    fn create_query(&mut self) -> Result<Option<CreateQuery>> {
+        let ignore = self.eat_word(Word::IGNORE);
+        let replace = !ignore && self.eat_word(Word::REPLACE);
+        let named = self.eat_word(Word::AS);
+        if !(ignore || replace || named || self.is(Kind::OpenParen) || self.begins_query()) {
+            return Ok(None);
+        }
+        Ok(Some(CreateQuery {
+            select: Box::new(self.select()?),
+            ignore,
+            replace,
+        }))
     }
 
     fn table_list(&mut self) -> Result<TableList> {
@@ -252,13 +270,8 @@ impl Parser<'_> {
 
     // Options.
 
-    /// Behind the name of a table without a list of columns: a query must follow.
+    /// Behind the name of a table without a list of columns, where no query follows.
     fn without_columns(&mut self) -> Result<Statement> {
-        self.table_options()?;
-        self.eat_any(&[Word::IGNORE, Word::REPLACE]);
-        if self.is_word(Word::AS) || self.begins_query() {
-            return Ok(self.unsupported("CREATE TABLE AS SELECT"));
-        }
         if !self.at_end() {
             return Err(self.syntax_error());
         }

@@ -266,10 +266,12 @@ impl Parser<'_> {
             Some(Word::MEMBER) => {
                 self.bump();
                 self.eat_word(Word::OF);
+                let height = self.height();
                 self.expect(Kind::OpenParen)?;
-                self.expr()?;
-                self.expect(Kind::CloseParen)?;
-                Ok(Expr::Unsupported("MEMBER OF".into()))
+                let document = self.expr()?;
+                let height = height.max(self.height());
+                self.close(height)?;
+                Ok(call("MEMBER_OF", vec![left, document]))
             }
             _ => {
                 let operands = self.right_operand(left, BIT_OR)?;

@@ -6,8 +6,10 @@ use super::operand::call;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
+use crate::sql::aggregate::names;
 use crate::sql::ast::{Call, Expr, Literal};
-use crate::sql::expr::IntervalUnit;
+use crate::sql::bound::AggregateKind;
+use crate::sql::expr::{CastType, IntervalUnit};
 
 /// Reserved words that are names of functions before `(`.
 const CALLABLE: &[Word] = &[
@@ -60,10 +62,23 @@ const CALLED_BARE: &[Word] = &[
 /// Whether it is the grammar that gives the function its one argument: of an aggregate, MySQL calls
 /// another number of arguments a syntax error.
 fn takes_one(name: &str) -> bool {
-    const AGGREGATES: [&str; 5] = ["COUNT", "SUM", "MIN", "MAX", "AVG"];
-    AGGREGATES
-        .iter()
-        .any(|aggregate| aggregate.eq_ignore_ascii_case(name))
+    let known = names::find(name);
+    known.is_some_and(|known| match known.kind {
+        AggregateKind::Count
+        | AggregateKind::Sum
+        | AggregateKind::Min
+        | AggregateKind::Max
+        | AggregateKind::Avg
+        | AggregateKind::BitAnd
+        | AggregateKind::BitOr
+        | AggregateKind::BitXor
+        | AggregateKind::StddevPop
+        | AggregateKind::StddevSamp
+        | AggregateKind::VarPop
+        | AggregateKind::VarSamp
+        | AggregateKind::JsonArray => true,
+        AggregateKind::GroupConcat | AggregateKind::JsonObject | AggregateKind::AnyValue => false,
+    })
 }
 
 impl Parser<'_> {
@@ -102,7 +117,9 @@ impl Parser<'_> {
             Word::VALUES => Parser::values_of,
             Word::DEFAULT => Parser::default_of,
             Word::ROW => Parser::row,
-            Word::MATCH | Word::WEIGHT_STRING | Word::JSON_VALUE => Parser::unsupported_call,
+            Word::WEIGHT_STRING => Parser::weight_string,
+            Word::JSON_VALUE => Parser::json_value,
+            Word::MATCH => Parser::unsupported_call,
             _ => return Ok(None),
         };
         self.nested(rule).map(Some)
@@ -140,6 +157,13 @@ impl Parser<'_> {
             } else if !parser.is(Kind::CloseParen) || takes_one(&call.name) {
                 parser.arguments(&mut call)?;
             }
+            if call.name.eq_ignore_ascii_case("CHAR") && parser.eat_word(Word::USING) {
+                parser.charset_name()?;
+                let height = parser.height();
+                parser.close(height + 1)?;
+                let bytes = Expr::Call(Box::new(call));
+                return Ok(Expr::Cast(Box::new(bytes), CastType::Char(None)));
+            }
             parser.expect(Kind::CloseParen)?;
             call.over = parser.over(&call.name)?;
             parser.set_height(parser.height() + 1)?;
@@ -148,7 +172,9 @@ impl Parser<'_> {
     }
 
     fn arguments(&mut self, call: &mut Call) -> Result<()> {
-        call.distinct = self.eat_any(&[Word::DISTINCT, Word::DISTINCTROW]).is_some();
+        let takes_distinct = names::find(&call.name).is_none_or(|known| known.takes_distinct);
+        call.distinct =
+            takes_distinct && self.eat_any(&[Word::DISTINCT, Word::DISTINCTROW]).is_some();
         if !call.distinct {
             self.eat_word(Word::ALL);
         }
@@ -164,8 +190,6 @@ impl Parser<'_> {
                 call.separator = Some(self.text()?);
             }
             self.set_height(height.max(self.height()))?;
-        } else if call.name.eq_ignore_ascii_case("CHAR") && self.eat_word(Word::USING) {
-            self.charset_name()?;
         }
         Ok(())
     }
@@ -330,6 +354,78 @@ impl Parser<'_> {
         let height = self.height();
         self.close(height)?;
         Ok(call("GET_FORMAT", vec![kind, style]))
+    }
+
+    /// `WEIGHT_STRING(str [AS {CHAR | BINARY}(n)])`.
+    fn weight_string(&mut self) -> Result<Expr> {
+        self.open()?;
+        let mut args = vec![self.expr()?];
+        let height = self.height();
+        if self.eat_word(Word::AS) {
+            let Some(kind) = self.eat_any(&[Word::CHAR, Word::BINARY]) else {
+                return Err(self.syntax_error());
+            };
+            args.push(Expr::Literal(Literal::Text(format!("{kind:?}"))));
+            self.expect(Kind::OpenParen)?;
+            args.push(self.expr()?);
+            self.expect(Kind::CloseParen)?;
+        }
+        self.close(height)?;
+        Ok(call("WEIGHT_STRING", args))
+    }
+
+    /// `JSON_VALUE(doc, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`.
+    fn json_value(&mut self) -> Result<Expr> {
+        self.open()?;
+        let document = self.expr()?;
+        let height = self.height();
+        self.expect(Kind::Comma)?;
+        let path = self.expr()?;
+        let height = height.max(self.height());
+        let target = if self.eat_word(Word::RETURNING) {
+            self.cast_type()?
+        } else {
+            CastType::Char(None)
+        };
+        let text = |text: &str| Expr::Literal(Literal::Text(text.to_owned()));
+        let mut args = vec![document, path];
+        let mut actions = [const { None }; 2];
+        while !self.is(Kind::CloseParen) {
+            let (action, is_error) = self.json_action()?;
+            let [on_empty, on_error] = &mut actions;
+            let slot = if is_error { on_error } else { on_empty };
+            if slot.replace(action).is_some() {
+                return Err(self.syntax_error());
+            }
+        }
+        for action in actions {
+            let (word, default) = action.unwrap_or(("NULL", Expr::Literal(Literal::Null)));
+            args.extend([text(word), default]);
+        }
+        self.close(height + 1)?;
+        Ok(Expr::Cast(Box::new(call("JSON_VALUE", args)), target))
+    }
+
+    /// `{NULL | ERROR | DEFAULT literal} ON {EMPTY | ERROR}`, and whether it is `ON ERROR`.
+    fn json_action(&mut self) -> Result<((&'static str, Expr), bool)> {
+        let null = Expr::Literal(Literal::Null);
+        let action = if self.eat_word(Word::NULL) {
+            ("NULL", null)
+        } else if self.eat_word(Word::DEFAULT) {
+            ("DEFAULT", self.bit_expr()?)
+        } else if self.eat_word(Word::ERROR) {
+            ("ERROR", null)
+        } else {
+            return Err(self.syntax_error());
+        };
+        self.expect_word(Word::ON)?;
+        if self.eat_word(Word::EMPTY) {
+            return Ok((action, false));
+        }
+        if !self.eat_word(Word::ERROR) {
+            return Err(self.syntax_error());
+        }
+        Ok((action, true))
     }
 
     fn values_of(&mut self) -> Result<Expr> {

@@ -162,6 +162,7 @@ impl Parser<'_> {
             | Word::PRIVILEGES
             | Word::CHARSET
             | Word::COLLATION
+            | Word::FUNCTIONS
             | Word::TRIGGERS
             | Word::EVENTS => 1,
             _ => return Ok(None),
@@ -175,6 +176,7 @@ impl Parser<'_> {
             Word::PRIVILEGES => Show::Privileges,
             Word::CHARSET => Show::Charset(self.show_filter()?),
             Word::COLLATION => Show::Collation(self.show_filter()?),
+            Word::FUNCTIONS => Show::Functions(self.show_filter()?),
             Word::PROCEDURE => Show::ProcedureStatus(self.show_filter()?),
             Word::FUNCTION => Show::FunctionStatus(self.show_filter()?),
             _ => {

@@ -6,7 +6,7 @@ use super::word::Word;
 use crate::error::{Error, Result};
 use crate::sql::ast::{
     Assignment, Delete, Expr, Hint, Insert, InsertRows, InsertValue, InsertVerb, OnDuplicate,
-    RowAlias, Statement, TableName, Update,
+    RowAlias, Several, Statement, TableName, Update,
 };
 
 /// What stands between the verb and the table.
@@ -203,17 +203,58 @@ impl Parser<'_> {
         self.bump();
         let head = self.write_head();
         if !self.eat_word(Word::FROM) {
-            return self.several_tables();
+            let targets = self.comma_list(Parser::delete_target)?;
+            self.expect_word(Word::FROM)?;
+            return self.delete_from(head, targets);
         }
-        let table: TableName = self.table_name()?;
+        let first = self.delete_target()?;
+        if self.is(Kind::Comma) || self.is_word(Word::USING) {
+            let mut targets = vec![first];
+            while self.eat(Kind::Comma) {
+                targets.push(self.delete_target()?);
+            }
+            self.expect_word(Word::USING)?;
+            return self.delete_from(head, targets);
+        }
         let alias = self.table_alias()?;
-        if matches!(
-            self.kind(),
-            Kind::Comma | Kind::Dot | Kind::Word(Word::USING)
-        ) {
-            return self.several_tables();
+        self.delete_rows(head, (first, alias), None)
+    }
+
+    /// `t`, `d.t`, `t.*`.
+    fn delete_target(&mut self) -> Result<TableName> {
+        let first = self.name()?;
+        let mut target = TableName {
+            database: None,
+            name: first,
+        };
+        while self.eat(Kind::Dot) {
+            if self.eat(Kind::Star) {
+                break;
+            }
+            let name = self.any_name()?;
+            target.database = Some(std::mem::replace(&mut target.name, name));
         }
+        Ok(target)
+    }
+
+    /// Behind the targets: the tables that are read.
+    fn delete_from(&mut self, head: Head, targets: Vec<TableName>) -> Result<Statement> {
+        let Some(first) = targets.first().cloned() else {
+            return Err(self.syntax_error());
+        };
+        let tables = self.table_refs()?;
+        let several = Several { targets, tables };
+        self.delete_rows(head, (first, None), Some(several))
+    }
+
+    fn delete_rows(
+        &mut self,
+        head: Head,
+        (table, alias): (TableName, Option<String>),
+        several: Option<Several>,
+    ) -> Result<Statement> {
         Ok(Statement::Delete(Box::new(Delete {
+            several,
             hints: head.hints,
             ignore: head.ignore,
             table,
@@ -222,20 +263,6 @@ impl Parser<'_> {
             order_by: self.order_by()?,
             limit: self.write_limit()?,
         })))
-    }
-
-    /// `t1, t2.* FROM …`, and `FROM t1, t2 USING …` behind its first table.
-    fn several_tables(&mut self) -> Result<Statement> {
-        while !self.is_word(Word::FROM) && !self.is_word(Word::USING) {
-            if !self.is_name() && !matches!(self.kind(), Kind::Comma | Kind::Dot | Kind::Star) {
-                return Err(self.syntax_error());
-            }
-            self.bump();
-        }
-        self.skip_rest();
-        Ok(Statement::Unsupported {
-            what: "DELETE from several tables".into(),
-        })
     }
 
     fn write_limit(&mut self) -> Result<Option<Expr>> {

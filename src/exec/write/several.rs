@@ -1,0 +1,224 @@
+//! UPDATE and DELETE of the rows that a query has found, in one table or several.
+//!
+//! The query gives keys and new values; the rows themselves are read again here, locked, and must be
+//! unchanged since the query's snapshot when the statement commits. A row that several rows of a join
+//! meet is changed once, by the first of them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::changer::Changer;
+use super::row::{self, Stored};
+use super::{Env, Outcome, Rows, space};
+use crate::error::{Code, Error, Result};
+use crate::exec::pace::Pace;
+use crate::exec::query;
+use crate::exec::row::Layout;
+use crate::exec::transaction::{BoundTable, StatementWrites, Transaction};
+use crate::kv::Key;
+use crate::sql::bound::{Change, ChangeTarget};
+use crate::types::Value;
+
+/// Rows that are read together.
+const BATCH_ROWS: usize = 256;
+
+/// A bound change with what does not change between executions.
+#[derive(Debug)]
+pub struct Program {
+    /// The statement.
+    pub change: Change,
+    /// What finds the rows.
+    pub query: Arc<query::Program>,
+    catalog_version: u64,
+}
+
+/// What became of the rows of all targets.
+#[derive(Debug, Default)]
+struct Counts {
+    matched: u64,
+    changed: u64,
+}
+
+/// A row that is to be changed: its key, and the values that are assigned.
+struct Wanted<'r> {
+    key: Key,
+    values: &'r [Value<'static>],
+}
+
+impl Program {
+    /// Prepares a bound change for execution. `catalog_version` is that of before it was bound.
+    pub fn new(change: Change, catalog_version: u64) -> Program {
+        let query = Arc::new(query::Program::new(change.query.clone()));
+        Program {
+            change,
+            query,
+            catalog_version,
+        }
+    }
+}
+
+/// Changes the rows that the query has found; the writes are staged in `transaction`.
+///
+/// # Errors
+/// Those of evaluation, coercion and locking.
+pub async fn run(
+    program: &Program,
+    rows: &Rows,
+    (env, transaction): (&Env, &mut Transaction),
+) -> Result<Outcome> {
+    if transaction.read_only {
+        let text = "Cannot execute statement in a READ ONLY transaction.";
+        return Err(Error::new(Code::ReadOnlyTransaction, text));
+    }
+    let mut counts = Counts::default();
+    let mut first_output = 0;
+    for target in &program.change.targets {
+        let mut writes = StatementWrites::of(BoundTable {
+            table: Arc::clone(&target.table),
+            catalog_version: program.catalog_version,
+        });
+        let layout = Layout::of(&target.table);
+        let changer = Changer::new((&target.table, &layout), env, transaction, &mut writes);
+        let work = Work {
+            change: &program.change,
+            target,
+            first_output,
+            changer,
+        };
+        work.run(rows, &mut counts).await?;
+        transaction.stage(writes)?;
+        first_output += target.table.key.len() + target.assigned.len();
+    }
+    Ok(outcome(&program.change, &counts, env))
+}
+
+fn outcome(change: &Change, counts: &Counts, env: &Env) -> Outcome {
+    let (matched, changed) = (counts.matched, counts.changed);
+    if change.deletes {
+        return Outcome {
+            affected_rows: changed,
+            ..Outcome::default()
+        };
+    }
+    let warnings = env.ctx.warnings.count();
+    Outcome {
+        affected_rows: if env.found_rows { matched } else { changed },
+        info: format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}"),
+        ..Outcome::default()
+    }
+}
+
+/// The change of one target.
+struct Work<'a> {
+    change: &'a Change,
+    target: &'a ChangeTarget,
+    /// Where the outputs about it begin.
+    first_output: usize,
+    changer: Changer<'a>,
+}
+
+impl Work<'_> {
+    async fn run(mut self, rows: &Rows, counts: &mut Counts) -> Result<()> {
+        let mut wanted = self.wanted(rows)?;
+        // In key order, so that statements that lock the same rows do not lock each other out.
+        wanted.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut pace = Pace::default();
+        for batch in wanted.chunks(BATCH_ROWS) {
+            self.changer.env.cancel.check()?;
+            pace.keep().await;
+            self.batch(batch, counts).await?;
+        }
+        Ok(())
+    }
+
+    /// The rows that are there in each row of the join, each once.
+    fn wanted<'r>(&self, rows: &'r Rows) -> Result<Vec<Wanted<'r>>> {
+        let table = &self.target.table;
+        let mut seen = HashSet::new();
+        let mut wanted = Vec::new();
+        let mut values = vec![Value::Null; table.columns.len()];
+        for row in rows.iter() {
+            let mut outputs = row.iter().skip(self.first_output);
+            let mut is_there = true;
+            for part in &table.key {
+                let value = outputs.next().cloned().unwrap_or(Value::Null);
+                is_there &= !value.is_null();
+                if let Some(slot) = values.get_mut(part.column_idx) {
+                    *slot = value;
+                }
+            }
+            if !is_there {
+                continue;
+            }
+            let key = row::key(table, &values)?;
+            if seen.insert(key.clone()) {
+                let first = self.first_output + table.key.len();
+                let until = first + self.target.assigned.len();
+                let values = row.get(first..until).unwrap_or_default();
+                wanted.push(Wanted { key, values });
+            }
+        }
+        Ok(wanted)
+    }
+
+    async fn batch(&mut self, batch: &[Wanted<'_>], counts: &mut Counts) -> Result<()> {
+        let at = space(&self.target.table);
+        let keys: Vec<Key> = batch.iter().map(|wanted| wanted.key.clone()).collect();
+        let places: Vec<_> = keys.iter().map(|key| (at, key.clone())).collect();
+        self.changer.lock_all(&places).await?;
+        let view = self.changer.transaction.view();
+        let stored = view.multi_get(at, &keys).await?;
+        let mut changes = Vec::with_capacity(batch.len());
+        for (wanted, stored) in batch.iter().zip(stored) {
+            self.changer
+                .writes
+                .must_be_unchanged(at, wanted.key.clone());
+            let Some(stored) = stored else { continue };
+            counts.matched += 1;
+            let old = self.changer.values(&wanted.key, &stored)?;
+            let new = if self.change.deletes {
+                None
+            } else {
+                Some(self.updated(wanted, &old)?)
+            };
+            if new.as_ref().is_none_or(|new| !row::same(new, &old)) {
+                changes.push((wanted.key.clone(), old, new));
+            }
+        }
+        let updated = changes.iter();
+        let updated = updated.filter_map(|(_, old, new)| Some((&old[..], new.as_deref()?)));
+        self.changer.read_new_entries(updated).await?;
+        for (key, old, new) in changes {
+            match self.changer.change(&key, Some(&old), new.as_deref()).await {
+                Err(error) if self.change.ignore && error.code() == Code::DuplicateEntry => {
+                    super::warn_of(&error, self.changer.env);
+                }
+                other => {
+                    other?;
+                    counts.changed += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn updated(&self, wanted: &Wanted<'_>, old: &[Value<'static>]) -> Result<Vec<Value<'static>>> {
+        let env = self.changer.env;
+        let at = Stored {
+            ctx: &env.ctx,
+            row_number: 1,
+            lenient: self.change.ignore || !env.ctx.mode.strict,
+        };
+        let table = &self.target.table;
+        let mut new = old.to_vec();
+        for (idx, value) in self.target.assigned.iter().zip(wanted.values) {
+            if let (Some(column), Some(slot)) = (table.columns.get(*idx), new.get_mut(*idx)) {
+                *slot = at.coerce(value.clone(), column)?;
+            }
+        }
+        if !row::same(&new, old) {
+            row::touch(table, &mut new, old, &env.ctx)?;
+        }
+        Ok(new)
+    }
+}

@@ -1,0 +1,112 @@
+//! `CREATE TABLE … SELECT`: a table with the columns of a query, filled with its rows.
+//!
+//! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
+//! manual, "CREATE TABLE ... SELECT Statement".
+
+use crate::error::{Error, Result};
+use crate::session::{Reply, Session};
+use crate::sql::ast::{
+    ColumnDef, CreateQuery, CreateTable, DropTable, Insert, InsertRows, InsertVerb, OnDuplicate,
+    Statement, TableSource,
+};
+use crate::sql::bind;
+use crate::types::column_type::LobSize;
+use crate::types::{ColumnType, ResultColumn};
+
+impl Session {
+    pub(in crate::session) async fn create_table_of(
+        &mut self,
+        create: &CreateTable,
+    ) -> Result<Reply> {
+        let Some(query) = &create.query else {
+            return Err(Error::internal("CREATE TABLE without a query"));
+        };
+        let bound = self.with_names(&[], |names| bind::query(&query.select, names))?;
+        let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
+        let whole = with_columns(create, &columns)?;
+        if !self.create_table(&whole).await? {
+            return Ok(self.nothing());
+        }
+        let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
+        let filled = self.fill(&insert).await;
+        if filled.is_err() {
+            self.transaction = None;
+            let drop = DropTable {
+                tables: vec![whole.table],
+                if_exists: true,
+                temporary: false,
+            };
+            self.drop_tables(&drop).await?;
+        }
+        filled
+    }
+
+    async fn fill(&mut self, insert: &Statement) -> Result<Reply> {
+        let compiled = self.compile(insert, &[])?;
+        let reply = Box::pin(self.run_compiled((insert, compiled), Vec::new())).await?;
+        self.commit_open().await?;
+        Ok(reply)
+    }
+}
+
+/// The statement with the columns of the query behind its own.
+fn with_columns(create: &CreateTable, columns: &[ResultColumn]) -> Result<CreateTable> {
+    let mut whole = create.clone();
+    let TableSource::Columns { columns: own, .. } = &mut whole.source else {
+        return Err(Error::unsupported("CREATE TABLE … LIKE … SELECT"));
+    };
+    for column in columns {
+        let mut declared = own.iter();
+        if !declared.any(|own| own.name.eq_ignore_ascii_case(&column.name)) {
+            own.push(definition(column));
+        }
+    }
+    Ok(whole)
+}
+
+fn definition(column: &ResultColumn) -> ColumnDef {
+    ColumnDef {
+        name: column.name.clone(),
+        ty: stored(&column.ty),
+        nullable: Some(column.nullable),
+        default: None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        charset: None,
+        collation: None,
+        unsupported: None,
+    }
+}
+
+/// The type of a column that holds values of a type.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all other types are those of columns"
+)]
+fn stored(ty: &ColumnType) -> ColumnType {
+    match ty {
+        ColumnType::Null => ColumnType::Binary { bytes: 1 },
+        ColumnType::Varchar { chars_max: None } => ColumnType::Text(LobSize::Long),
+        ColumnType::Varchar { chars_max: Some(0) } => ColumnType::Char { chars_max: 1 },
+        ColumnType::Varbinary { bytes_max: None } => ColumnType::Blob(LobSize::Long),
+        other => other.clone(),
+    }
+}
+
+fn insert_of(create: &CreateTable, query: &CreateQuery, columns: &[ResultColumn]) -> Insert {
+    Insert {
+        verb: if query.replace {
+            InsertVerb::Replace
+        } else {
+            InsertVerb::Insert
+        },
+        ignore: query.ignore,
+        hints: Vec::new(),
+        table: create.table.clone(),
+        columns: Some(columns.iter().map(|column| column.name.clone()).collect()),
+        rows: InsertRows::Select(query.select.clone()),
+        alias: None,
+        on_duplicate: OnDuplicate::Error,
+    }
+}

@@ -1,0 +1,223 @@
+//! Writes that begin with queries: `INSERT … SELECT`, UPDATE and DELETE of several tables, and
+//! subqueries in the values and conditions of any write.
+//!
+//! An INSERT takes the rows of its query in pieces. All of them are one atomic write if they fit into
+//! one piece, or in a transaction; else each piece is one, which a warning says.
+
+use std::sync::Arc;
+
+use super::Session;
+use crate::error::{Code, Error, Result};
+use crate::exec::ask;
+use crate::exec::nest::Nest;
+use crate::exec::query::{self, QueryStream};
+use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::exec::transaction::{Failed, definition_changed};
+use crate::exec::write::{self, Outcome, several};
+use crate::kv::CommitError;
+use crate::sql::context::{Parameters, WarningLevel};
+use crate::types::Value;
+
+/// What a piece may take of the bytes that the engine writes at once: rows grow by their index
+/// entries.
+const PIECE_PART: usize = 8;
+
+/// Goes back to where a statement began, if a later piece of it fails. No client can name it.
+const SAVEPOINT: &str = "\0statement";
+
+/// The rows of a piece.
+struct Piece {
+    rows: Vec<Vec<Value<'static>>>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl RowSink for Piece {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();
+        let row = values.iter().map(|value| value.clone().into_owned());
+        self.rows.push(row.collect());
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes_max <= self.bytes
+    }
+}
+
+impl Session {
+    /// Answers the subqueries of a write that read no row of it.
+    pub(super) async fn answer_for_write(
+        &mut self,
+        program: &write::Program,
+        env: &mut write::Env,
+    ) -> Result<()> {
+        if program.subqueries.is_empty() {
+            return Ok(());
+        }
+        let parameters = Arc::clone(&env.ctx.parameters);
+        let reading = self.select_env(parameters, &program.tables_read());
+        let (nest, _, _) = Nest::of(reading);
+        let subqueries = program.subqueries.iter();
+        let subqueries = subqueries.map(|(subquery, inner)| (subquery, inner));
+        ask::answer_once(subqueries, &nest, &mut env.ctx).await
+    }
+
+    /// Runs `INSERT … SELECT`; `None` when a definition has changed since it was bound.
+    pub(super) async fn insert_rows_of(
+        &mut self,
+        (program, query): (&Arc<write::Program>, &Arc<query::Program>),
+        parameters: Parameters,
+    ) -> Result<Option<Outcome>> {
+        let mut env = self.select_env(Arc::clone(&parameters), &query.tables());
+        env.ctx.strict_write = self.settings.mode.strict;
+        self.heed(query.hints());
+        let stream = query::open(query, env)?.stream().await?;
+        if !self.are_current(&query.tables()) {
+            return Ok(None);
+        }
+        if let Some(transaction) = self.current_transaction() {
+            transaction.savepoint(SAVEPOINT)?;
+            let outcome = self.insert_pieces(program, stream, parameters).await;
+            if let Some(transaction) = self.current_transaction() {
+                if outcome.is_err() {
+                    transaction.rollback_to(SAVEPOINT)?;
+                }
+                transaction.release_savepoint(SAVEPOINT)?;
+            }
+            return outcome;
+        }
+        self.insert_pieces(program, stream, parameters).await
+    }
+
+    async fn insert_pieces(
+        &mut self,
+        program: &Arc<write::Program>,
+        mut stream: QueryStream,
+        parameters: Parameters,
+    ) -> Result<Option<Outcome>> {
+        let mut all = Outcome::default();
+        let (mut pieces_count, mut rows_count) = (0_u64, 0);
+        loop {
+            let bytes_max = self.shared.engine.limits().write_set_bytes_max / PIECE_PART;
+            let mut piece = Piece {
+                rows: Vec::new(),
+                bytes: 0,
+                bytes_max,
+            };
+            let mut end = PageEnd::More;
+            while end == PageEnd::More && !piece.is_full() {
+                end = stream.next_page(&mut piece).await?;
+            }
+            if piece.rows.is_empty() && 0 < pieces_count {
+                break;
+            }
+            rows_count += piece.rows.len();
+            let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
+            self.answer_for_write(program, &mut env).await?;
+            env.given_rows = Arc::new(piece.rows);
+            match self.run_once(program, env).await? {
+                Some(outcome) => add(&mut all, &outcome),
+                None if pieces_count == 0 => return Ok(None),
+                None => return Err(definition_changed()),
+            }
+            pieces_count += 1;
+            if end != PageEnd::More {
+                break;
+            }
+        }
+        if 1 < pieces_count && self.current_transaction().is_none() {
+            self.tell_of_pieces(pieces_count);
+        }
+        let warnings = self.warnings.count();
+        all.info = format!(
+            "Records: {rows_count}  Duplicates: {}  Warnings: {warnings}",
+            all.duplicates
+        );
+        Ok(Some(all))
+    }
+
+    /// Runs an UPDATE or DELETE of the rows that a query finds; `None` when a definition has changed
+    /// since it was bound.
+    pub(super) async fn change_rows_of(
+        &mut self,
+        program: &Arc<several::Program>,
+        parameters: Parameters,
+    ) -> Result<Option<Outcome>> {
+        self.heed(&program.change.hints);
+        for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
+            let in_transaction = self.current_transaction().is_some();
+            let mut own = self.new_transaction();
+            own.read_only = self.settings.read_only;
+            let mut env = self.select_env(Arc::clone(&parameters), &program.query.tables());
+            env.ctx.strict_write = self.settings.mode.strict;
+            if !in_transaction {
+                env.view = Some(own.view());
+            }
+            let rows = self.found_rows(&program.query, env).await?;
+            if !self.are_current(&program.query.tables()) {
+                return Ok(None);
+            }
+            let Some(table) = program.change.targets.first().map(|target| &target.table) else {
+                return Err(Error::internal("a change of nothing"));
+            };
+            let env = self.write_env(Arc::clone(&parameters), table);
+            if let Some(open) = self.current_transaction() {
+                return several::run(program, &rows, (&env, open)).await.map(Some);
+            }
+            let outcome = several::run(program, &rows, (&env, &mut own)).await?;
+            match own.commit().await {
+                Ok(()) => return Ok(Some(outcome)),
+                Err(Failed::Engine(CommitError::Conflict { .. })) => {
+                    self.warnings.take();
+                }
+                Err(Failed::DefinitionChanged) => return Ok(None),
+                Err(error @ Failed::Engine(_)) => return Err(error.into()),
+            }
+        }
+        Err(write::too_many_conflicts())
+    }
+
+    /// All rows of a query.
+    async fn found_rows(
+        &self,
+        query: &Arc<query::Program>,
+        env: crate::exec::select::Env,
+    ) -> Result<write::Rows> {
+        let mut budget = env.memory.budget("the rows to change");
+        let mut stream = query::open(query, env)?.stream().await?;
+        let mut all = Piece {
+            rows: Vec::new(),
+            bytes: 0,
+            bytes_max: usize::MAX,
+        };
+        loop {
+            let before = all.bytes;
+            let end = stream.next_page(&mut all).await?;
+            budget.take(all.bytes - before)?;
+            if end != PageEnd::More {
+                return Ok(Arc::new(all.rows));
+            }
+        }
+    }
+
+    fn tell_of_pieces(&self, pieces_count: u64) {
+        let text = || {
+            format!(
+                "the rows are too many for one atomic write: they were written in {pieces_count} \
+                 pieces, each of them atomic; BEGIN … COMMIT holds what fits into a transaction \
+                 together"
+            )
+        };
+        self.warnings
+            .add(WarningLevel::Note, Code::FeatureIgnored, text);
+    }
+}
+
+fn add(all: &mut Outcome, one: &Outcome) {
+    all.affected_rows += one.affected_rows;
+    all.duplicates += one.duplicates;
+    if all.last_insert_id == 0 {
+        all.last_insert_id = one.last_insert_id;
+    }
+}
