@@ -298,18 +298,15 @@ impl Run<'_> {
         }
     }
 
-    /// As [`Run::answer`], and does for the server what it does not have yet.
+    /// As [`Run::answer`]; a copy of a whole table is allowed where full scans are refused.
     fn execute(&mut self, name: &Connection, sql: &str) -> Result<Result<Answer, Failure>, String> {
         let answer = self.answer(name, sql)?;
         let Err(failure) = &answer else {
             return Ok(answer);
         };
-        let Some(copy) = fill::Copy::of(sql, failure) else {
-            return Ok(answer);
-        };
-        match self.answer(name, &copy.select())? {
-            Ok(Answer::Rows(rows)) => self.answer(name, &copy.insert(&rows)),
-            other => Ok(other),
+        match fill::allowed(sql, failure) {
+            Some(sql) => self.answer(name, &sql),
+            None => Ok(answer),
         }
     }
 

@@ -181,6 +181,7 @@ impl World {
             memory: budget::Memory::alone(64 << 20),
             select_limit: None,
             rounds: Vec::new(),
+            meter: None,
         }
     }
 }

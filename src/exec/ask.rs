@@ -7,11 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::budget::Budget;
+use super::meter::{Part, Watch};
 use super::nest::Nest;
 use super::query;
 use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use super::select;
 use crate::error::{Code, Error, Result};
+use crate::plan::explain::whole::Took;
 use crate::sql::bound::{Answer, Stage, Subquery};
 use crate::sql::context::{EvalContext, SlotValue};
 use crate::sql::eval::eval_exact;
@@ -101,7 +103,7 @@ impl Asker {
     fn remember(&mut self, key: (usize, Vec<GroupKey<'static>>), value: &SlotValue) {
         let bytes = match value {
             SlotValue::Unset | SlotValue::Failed(_) => 0,
-            SlotValue::Value(value) => value.memory_bytes(),
+            SlotValue::Value(value) | SlotValue::StandIn(value, _) => value.memory_bytes(),
             SlotValue::Set(members) => members.bytes(),
         };
         if ANSWER_BYTES_MAX < bytes {
@@ -115,17 +117,17 @@ impl Asker {
 }
 
 /// Runs a subquery.
-fn answer<'a>(
+///
+/// # Errors
+/// Those of the subquery, but 1242: it is met when the value is asked for.
+pub fn answer<'a>(
     (subquery, program): (&'a Subquery, &'a Arc<query::Program>),
     nest: &'a Nest,
     ctx: EvalContext,
 ) -> BoxFuture<'a, Result<SlotValue>> {
     Box::pin(async move {
-        let rows_max = match subquery.answer {
-            Answer::Value => Some(2),
-            Answer::Exists => Some(1),
-            Answer::Set => None,
-        };
+        let watch = Watch::start(nest.meter.as_ref());
+        let rows_max = rows_max(subquery.answer);
         let mut stream = query::open(program, nest.env(ctx, rows_max))?
             .stream()
             .await?;
@@ -134,8 +136,23 @@ fn answer<'a>(
         let budget = nest.memory.budget("subquery");
         let mut taker = Taker::new(subquery.answer, types.collect(), budget);
         while stream.next_page(&mut taker).await? == PageEnd::More && !taker.is_done() {}
+        watch.stop((program.as_ref(), Part::Query), || Took {
+            runs: 1,
+            rows_out: taker.rows_count,
+            rows_read: stream.rows_read(),
+            ..Took::default()
+        });
         Ok(taker.finish())
     })
+}
+
+/// Rows of a subquery that suffice.
+pub fn rows_max(answer: Answer) -> Option<u64> {
+    match answer {
+        Answer::Value => Some(2),
+        Answer::Exists => Some(1),
+        Answer::Set => None,
+    }
 }
 
 /// Takes the rows of a subquery.

@@ -82,6 +82,15 @@ impl Memory {
         }
     }
 
+    /// The same memory; what is spilled is counted apart.
+    #[must_use]
+    pub fn counted(&self) -> Memory {
+        Memory {
+            disk: self.disk.as_ref().map(Disk::counted),
+            ..self.clone()
+        }
+    }
+
     /// Memory of nobody else, without a disk.
     pub fn alone(bytes_max: usize) -> Memory {
         Memory::new(&Pool::new(usize::MAX), bytes_max, None)

@@ -2,7 +2,7 @@
 //!
 //! `exec` never chooses an access path; it asks `plan` and does what it says. `read` fetches rows,
 //! `select` makes a result of them, `join` and `query` put those of several tables and queries
-//! together, `ask` answers subqueries, `write` changes them, `locks` and `view` are what a
+//! together, `ask` answers subqueries, `explain` shows plans and `meter` what they took, `write` changes them, `locks` and `view` are what a
 //! transaction is made of.
 
 pub mod ask;
@@ -15,6 +15,7 @@ pub mod distinct;
 pub mod elsewhere;
 mod ends;
 pub mod exact;
+pub mod explain;
 pub mod group;
 pub mod ids;
 pub mod join;
@@ -22,6 +23,7 @@ pub mod key_table;
 pub mod locks;
 mod lookup;
 pub mod merge;
+pub mod meter;
 pub mod nest;
 pub mod pace;
 pub mod partition;

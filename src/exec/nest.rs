@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::budget::Memory;
 use super::cancel::CancelToken;
+use super::meter::Meter;
 use super::select::Env;
 use super::uses::Uses;
 use super::view::View;
@@ -32,6 +33,8 @@ pub struct Nest {
     pub memory: Memory,
     /// By the numbers of recursive queries: the rows of their last rounds.
     pub rounds: Vec<(usize, RoundRows)>,
+    /// Where it is taken down what parts take.
+    pub meter: Option<Arc<Meter>>,
 }
 
 impl Nest {
@@ -46,6 +49,7 @@ impl Nest {
             cancel: env.cancel,
             memory: env.memory,
             rounds: env.rounds,
+            meter: env.meter,
         };
         (nest, env.ctx, env.select_limit)
     }
@@ -62,6 +66,7 @@ impl Nest {
             memory: self.memory.clone(),
             select_limit: rows_max,
             rounds: self.rounds.clone(),
+            meter: self.meter.clone(),
         }
     }
 

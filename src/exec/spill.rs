@@ -26,6 +26,10 @@ pub struct Disk {
     dir: PathBuf,
     quota_bytes: u64,
     used_bytes: AtomicU64,
+    /// Bytes written in all.
+    written_bytes: AtomicU64,
+    /// Whose quota it is, when bytes are counted apart for one statement.
+    whole: Option<Arc<Disk>>,
 }
 
 impl Disk {
@@ -35,7 +39,25 @@ impl Disk {
             dir,
             quota_bytes,
             used_bytes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+            whole: None,
         })
+    }
+
+    /// The same disk, whose bytes are counted apart as well.
+    pub fn counted(disk: &Arc<Disk>) -> Arc<Disk> {
+        Arc::new(Disk {
+            dir: disk.dir.clone(),
+            quota_bytes: u64::MAX,
+            used_bytes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+            whole: Some(Arc::clone(disk)),
+        })
+    }
+
+    /// Bytes that were ever written.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
     }
 
     /// Bytes of all files that there are.
@@ -44,8 +66,12 @@ impl Disk {
     }
 
     fn take(&self, operator: &str, bytes: u64) -> Result<()> {
+        if let Some(whole) = &self.whole {
+            whole.take(operator, bytes)?;
+        }
         let used = self.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if used <= self.quota_bytes {
+            self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
             return Ok(());
         }
         self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -58,6 +84,15 @@ impl Disk {
     }
 }
 
+impl Disk {
+    fn give_back(&self, bytes: u64) {
+        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.give_back(bytes);
+        }
+    }
+}
+
 /// Bytes that a file takes of the quota until it is dropped.
 #[derive(Debug)]
 struct Taken {
@@ -67,9 +102,7 @@ struct Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.disk
-            .used_bytes
-            .fetch_sub(self.bytes, Ordering::Relaxed);
+        self.disk.give_back(self.bytes);
     }
 }
 

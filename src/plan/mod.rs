@@ -3,6 +3,7 @@
 //! Nothing here reads data or waits. In the order of the work: `access` takes a request, `point`
 //! answers the commonest shape at once, `candidates` compares the primary key and the indexes
 //! (`computed` for those with prefixes, expressions or a condition) by their `merit`,
+//! `stand_in` has values for what is not known yet,
 //! `doubt` says what to count where that does not tell, `skip` reads keys without their first column,
 //! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
@@ -34,6 +35,7 @@ pub mod skip;
 #[cfg(test)]
 pub(crate) mod soundness;
 pub mod span;
+pub mod stand_in;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;

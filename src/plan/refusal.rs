@@ -8,6 +8,7 @@ use std::fmt;
 use super::access::{Purpose, Request};
 use super::advice;
 use super::derive::Derived;
+use super::stand_in::StandIns;
 use super::verdict::{Obstacle, Path, Reason, Verdict};
 use super::{paths, text};
 use crate::error::{Code, Error};
@@ -23,6 +24,8 @@ const CONDITION_CHARS_MAX: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     purpose: Purpose,
+    /// The alias of the table, where it is one of several.
+    joined_as: Option<String>,
     /// The columns of the primary key; empty when the table has a hidden one.
     key_columns: Vec<String>,
     reason: Reason,
@@ -60,9 +63,11 @@ impl Refusal {
             && request.grouping.is_none()
             && request.order_by.is_empty()
             && !request.wants_all
+            && request.joined_as.is_none()
             && request.purpose == Purpose::Select;
         Refusal {
             purpose: request.purpose,
+            joined_as: request.joined_as.map(str::to_owned),
             key_columns: if table.has_hidden_key() {
                 Vec::new()
             } else {
@@ -91,7 +96,11 @@ impl Refusal {
 
     fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.key_columns.is_empty() {
-            return f.write_str("the table has no primary key, so no condition can bound the rows");
+            let table = self.joined_as.as_deref().unwrap_or("the table");
+            return write!(
+                f,
+                "{table} has no primary key, so no condition can bound the rows"
+            );
         }
         let key = self.key_columns.join(", ");
         if let Reason::Blocked {
@@ -100,18 +109,28 @@ impl Refusal {
             obstacle,
         } = &self.reason
         {
+            let column = self.named(column);
             write!(
                 f,
                 "the condition on \"{column}\", the first column of the primary key ({key}), \
                  cannot use the key: {condition} {obstacle}"
             )
         } else if let Reason::NoCondition { column } = &self.reason {
+            let column = self.named(column);
             write!(
                 f,
                 "no condition on \"{column}\", the first column of the primary key ({key})"
             )
         } else {
             write!(f, "primary key ({key}): {}", self.reason)
+        }
+    }
+
+    /// A column's name, with the alias where there are several tables.
+    fn named(&self, column: &str) -> String {
+        match &self.joined_as {
+            Some(alias) => format!("{alias}.{column}"),
+            None => column.to_owned(),
         }
     }
 
@@ -161,6 +180,7 @@ impl Refusal {
     }
 
     fn condition_advice(&self, first: &str) -> String {
+        let first = self.named(first);
         if let Reason::Blocked {
             obstacle: Obstacle::ComparesAsNumbers,
             ..
@@ -203,14 +223,13 @@ pub(super) fn first_column(
     derived: &Derived<'_>,
     first: Option<(usize, String)>,
 ) -> Reason {
-    let table = request.table;
     let Some((column_idx, column)) = first else {
         return Reason::NotNeeded;
     };
     match obstacle_on(column_idx, derived) {
         Some((condition, obstacle)) => Reason::Blocked {
             column,
-            condition: shortened(text::over_table(condition, table, &request.ctx.zone)),
+            condition: shortened(condition_text(condition, request)),
             obstacle,
         },
         None => Reason::NoCondition { column },
@@ -237,6 +256,12 @@ fn obstacle_on<'e>(column_idx: usize, derived: &Derived<'e>) -> Option<(&'e Expr
         }
     }
     None
+}
+
+/// A condition as SQL, with the names of what values stand for.
+fn condition_text(condition: &Expr, request: &Request<'_>) -> String {
+    let named = StandIns::of(None, request.ctx).named(condition);
+    text::over_table(&named, request.table, &request.ctx.zone)
 }
 
 fn shortened(text: String) -> String {

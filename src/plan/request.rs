@@ -58,6 +58,8 @@ pub struct Request<'a> {
     pub table: &'a Table,
     /// What the rows are for.
     pub purpose: Purpose,
+    /// The alias it goes by, where it is one of several that are joined.
+    pub joined_as: Option<&'a str>,
     /// `WHERE`, over the table's row.
     pub filter: Option<&'a Expr>,
     /// The keys of `GROUP BY`; empty for aggregates without it; `None` when nothing is grouped.

@@ -107,31 +107,40 @@ impl Span {
 
     /// The text of the span; `zone` is for TIMESTAMP values.
     pub fn text(&self, zone: &Zone) -> String {
+        self.text_of(&|value| values::literal(value, zone))
+    }
+
+    /// The text of the span with such texts of its values.
+    pub fn text_of(&self, value_text: &dyn Fn(&Value<'static>) -> String) -> String {
         let mut text = String::new();
         match self.point() {
             Some(values) if !values.is_empty() => {
                 text.push('[');
-                write_values(&mut text, values, zone);
+                write_values(&mut text, values, value_text);
                 text.push(']');
             }
-            Some(_) | None => self.write_range(&mut text, zone),
+            Some(_) | None => self.write_range(&mut text, value_text),
         }
         text
     }
 
-    fn write_range(&self, text: &mut String, zone: &Zone) {
+    fn write_range(&self, text: &mut String, value_text: &dyn Fn(&Value<'static>) -> String) {
         text.push(if self.start.is_after() { '(' } else { '[' });
-        write_values(text, self.start.values(), zone);
+        write_values(text, self.start.values(), value_text);
         text.push_str(" - ");
-        write_values(text, self.until.values(), zone);
+        write_values(text, self.until.values(), value_text);
         text.push(if self.until.is_after() { ']' } else { ')' });
     }
 }
 
-fn write_values(text: &mut String, list: &[Value<'static>], zone: &Zone) {
+fn write_values(
+    text: &mut String,
+    list: &[Value<'static>],
+    value_text: &dyn Fn(&Value<'static>) -> String,
+) {
     for value in list {
         // Writing to a String cannot fail.
-        let _ = write!(text, "/{}", values::literal(value, zone));
+        let _ = write!(text, "/{}", value_text(value));
     }
 }
 

@@ -10,19 +10,22 @@ use std::time::Instant;
 use super::compile::Compiled;
 use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
+use crate::exec::explain::{self as shown, Order};
+use crate::exec::meter::Meter;
 use crate::exec::probe;
 use crate::exec::query::{self, Body};
 use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
-use crate::exec::select::{self, Env, RowLimits};
+use crate::exec::select::{self, Env};
 use crate::exec::write::change::Target;
 use crate::exec::write::{Write, insert};
+use crate::plan;
 use crate::plan::explain::{
     Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written,
+    whole,
 };
-use crate::plan::{self, TablePlan};
 use crate::sql::ast::{Explain, ExplainFormat};
-use crate::sql::bound::{Insert, InsertKind, InsertSource, Select};
+use crate::sql::bound::{Insert, InsertKind, InsertSource};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -41,17 +44,17 @@ impl Session {
         match self.compile(&explain.statement, &[])? {
             Compiled::Query(program, _) => {
                 let env = self.select_env(Arc::new(parameters), &program.tables());
-                let measured = if explain.analyze {
-                    Some(self.measure(&program, &env).await?)
-                } else {
-                    None
+                let meter = explain.analyze.then(Arc::<Meter>::default);
+                let measured = match &meter {
+                    Some(meter) => Some(self.measure(&program, &env, meter).await?),
+                    None => None,
                 };
                 match &program.body {
                     Body::Select(select) if !select.is_deep() => {
                         self.explain_select(select, &env, (format, measured)).await
                     }
                     Body::Select(_) | Body::Set(_) | Body::Recursive(_) => {
-                        Err(Error::unsupported("EXPLAIN of joins and subqueries"))
+                        explain_whole(&program, env, (format, measured, meter)).await
                     }
                 }
             }
@@ -104,13 +107,14 @@ impl Session {
             alias: &select.alias,
             plan,
             rows_estimate,
+            names: None,
         });
         let plan = planned.as_ref().map(|(_, plan)| plan);
         let explained = Explained {
             statement: Kind::Select,
             source,
             write: None,
-            steps: steps(select, plan, limits),
+            steps: shown::steps(select, plan.map_or_else(Order::default, Order::of), limits),
             zone: &env.ctx.zone,
             measured,
         };
@@ -152,6 +156,7 @@ impl Session {
                 alias: &target.table.name,
                 plan: &plan,
                 rows_estimate,
+                names: None,
             }),
             write: Some(Written {
                 table: target.table,
@@ -166,9 +171,16 @@ impl Session {
     }
 
     /// Runs a SELECT and throws its rows away.
-    async fn measure(&mut self, program: &Arc<query::Program>, env: &Env) -> Result<Measured> {
+    async fn measure(
+        &mut self,
+        program: &Arc<query::Program>,
+        env: &Env,
+        meter: &Arc<Meter>,
+    ) -> Result<Measured> {
         let mut run = self.select_env(Arc::clone(&env.ctx.parameters), &program.tables());
         run.view.clone_from(&env.view);
+        run.meter = Some(Arc::clone(meter));
+        run.memory = run.memory.counted();
         let began = Instant::now();
         let mut stream = query::open(program, run)?.stream().await?;
         let mut counted = Counted(0);
@@ -191,37 +203,21 @@ impl RowSink for Counted {
     }
 }
 
-/// What happens to the rows of a SELECT after the residual filter.
-fn steps<'a>(select: &'a Select, plan: Option<&TablePlan>, limits: RowLimits) -> Vec<Step<'a>> {
-    let mut steps = Vec::new();
-    if let Some(aggregation) = &select.aggregation {
-        steps.push(Step::Aggregate {
-            keys: &aggregation.keys,
-            aggregates: &aggregation.aggregates,
-            in_order: plan.is_some_and(|plan| plan.grouped_in_order),
-        });
-    }
-    steps.extend(select.having.as_ref().map(Step::Having));
-    steps.extend(select.windowing.as_ref().map(Step::Windows));
-    if select.distinct {
-        steps.push(Step::Distinct);
-    }
-    if !select.order_by.is_empty() && !plan.is_some_and(|plan| plan.ordered) {
-        let rows_kept = limits
-            .limit
-            .map(|limit| limit.saturating_add(limits.offset));
-        steps.push(Step::Sort {
-            keys: &select.order_by,
-            rows_kept,
-        });
-    }
-    if limits.limit.is_some() || limits.offset != 0 {
-        steps.push(Step::Limit {
-            limit: limits.limit,
-            offset: limits.offset,
-        });
-    }
-    steps
+/// A statement of several tables or queries.
+async fn explain_whole(
+    program: &query::Program,
+    env: Env,
+    (format, measured, meter): (Format, Option<Measured>, Option<Arc<Meter>>),
+) -> Result<Reply> {
+    let zone = env.ctx.zone.clone();
+    let (query, refusal) = shown::shown(program, env, meter).await?;
+    let whole = whole::Whole {
+        query,
+        refusal,
+        zone: &zone,
+        measured,
+    };
+    Ok(reply(whole::explain(&whole, format)))
 }
 
 fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format) -> Reply {

@@ -244,6 +244,7 @@ impl Session {
             memory: self.shared.memory(self.settings.memory_bytes_max),
             select_limit: self.settings.select_limit,
             rounds: Vec::new(),
+            meter: None,
         }
     }
 

@@ -184,6 +184,9 @@ pub enum SlotValue {
     Unset,
     /// A column of an enclosing query, or the answer of a subquery.
     Value(Value<'static>),
+    /// A value that stands for one that is not known yet, and what that is: where it is only tried out
+    /// how something would be read.
+    StandIn(Value<'static>, Arc<str>),
     /// The rows of a subquery behind `IN`, `ANY` or `ALL`.
     Set(Arc<Members>),
     /// The subquery failed, which matters only if its answer is asked for.
@@ -197,7 +200,7 @@ impl EvalContext {
     /// What the subquery failed with.
     pub fn slot(&self, slot: &Slot) -> Result<Value<'_>> {
         match self.slots.get(slot.idx) {
-            Some(SlotValue::Value(value)) => Ok(value.borrow()),
+            Some(SlotValue::Value(value) | SlotValue::StandIn(value, _)) => Ok(value.borrow()),
             Some(SlotValue::Failed(error)) => Err(error.clone()),
             Some(SlotValue::Unset | SlotValue::Set(_)) | None => Err(empty(slot)),
         }
@@ -211,14 +214,16 @@ impl EvalContext {
         match self.slots.get(slot.idx) {
             Some(SlotValue::Set(members)) => Ok(members),
             Some(SlotValue::Failed(error)) => Err(error.clone()),
-            Some(SlotValue::Unset | SlotValue::Value(_)) | None => Err(empty(slot)),
+            Some(SlotValue::Unset | SlotValue::Value(_) | SlotValue::StandIn(..)) | None => {
+                Err(empty(slot))
+            }
         }
     }
 
     /// The value in a slot that is the same for all rows.
     pub fn known(&self, slot: &Slot) -> Option<&Value<'static>> {
         match self.slots.get(slot.idx).filter(|_| !slot.per_row) {
-            Some(SlotValue::Value(value)) => Some(value),
+            Some(SlotValue::Value(value) | SlotValue::StandIn(value, _)) => Some(value),
             Some(SlotValue::Unset | SlotValue::Set(_) | SlotValue::Failed(_)) | None => None,
         }
     }
@@ -227,7 +232,13 @@ impl EvalContext {
     pub fn known_set(&self, slot: &Slot) -> Option<&Members> {
         match self.slots.get(slot.idx).filter(|_| !slot.per_row) {
             Some(SlotValue::Set(members)) => Some(members),
-            Some(SlotValue::Unset | SlotValue::Value(_) | SlotValue::Failed(_)) | None => None,
+            Some(
+                SlotValue::Unset
+                | SlotValue::Value(_)
+                | SlotValue::StandIn(..)
+                | SlotValue::Failed(_),
+            )
+            | None => None,
         }
     }
 

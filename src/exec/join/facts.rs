@@ -41,7 +41,7 @@ pub async fn planned(
 ///
 /// # Errors
 /// As [`planned`].
-pub(super) async fn plan_pool(
+pub async fn plan_pool(
     pool: &Pool,
     (shape, wanted): (&Shape, Wanted<'_>),
     (nest, ctx, policy): (&Nest, &EvalContext, &Policy),

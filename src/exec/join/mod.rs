@@ -12,6 +12,6 @@ mod rows;
 mod shape;
 mod unit;
 
-pub use facts::{Planned, planned};
+pub use facts::{Planned, plan_pool, planned};
 pub use rows::JoinRows;
 pub use shape::{Batch, JoinedRow, Kind, Piece, Row, Shape};

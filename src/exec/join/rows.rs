@@ -9,10 +9,12 @@ use super::lookup;
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
+use crate::exec::meter::{self, Part, Watch};
 use crate::exec::nest::Nest;
 use crate::exec::pace::Pace;
 use crate::exec::rows::BoxFuture;
-use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted};
+use crate::plan::explain::whole::Took;
+use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted, sources_of};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
@@ -146,9 +148,47 @@ impl JoinRows {
 
     /// The next rows of a step.
     fn of_step(&mut self, step_idx: usize) -> BoxFuture<'_, Result<Option<Batch>>> {
+        if self.nest.meter.is_some() {
+            return Box::pin(self.metered_step(step_idx));
+        }
+        self.advanced(step_idx)
+    }
+
+    /// As [`JoinRows::of_step`], for EXPLAIN ANALYZE.
+    async fn metered_step(&mut self, step_idx: usize) -> Result<Option<Batch>> {
+        let watch = Watch::start(self.nest.meter.as_ref());
+        let batch = self.advanced(step_idx).await?;
+        if let Some(running) = self.steps.get(step_idx) {
+            let part = Part::Step(sources_of(&running.step.unit));
+            watch.stop((self.shape.as_ref(), part), || Took {
+                batches: u64::from(batch.is_some()),
+                rows_out: batch.as_ref().map_or(0, |batch| meter::count(batch.len())),
+                ..Took::default()
+            });
+        }
+        Ok(batch)
+    }
+
+    /// Takes down what a step took in.
+    fn note_in(&self, step_idx: usize, (rows_in, rows_read): (usize, u64)) {
+        if let (Some(meter), Some(running)) = (&self.nest.meter, self.steps.get(step_idx)) {
+            let part = Part::Step(sources_of(&running.step.unit));
+            let took = Took {
+                rows_in: meter::count(rows_in),
+                rows_read,
+                ..Took::default()
+            };
+            meter.add((self.shape.as_ref(), part), took);
+        }
+    }
+
+    fn advanced(&mut self, step_idx: usize) -> BoxFuture<'_, Result<Option<Batch>>> {
         Box::pin(async move {
             let Some(before) = step_idx.checked_sub(1) else {
-                return self.scanned().await;
+                let read_before = self.rows_read();
+                let batch = self.scanned().await?;
+                self.note_in(0, (0, self.rows_read() - read_before));
+                return Ok(batch);
             };
             let has_waiting = self
                 .steps
@@ -162,8 +202,17 @@ impl JoinRows {
                     running.waiting = batch.into_iter();
                 }
             }
-            self.joined(step_idx).await.map(Some)
+            let (waiting, read_before) = (self.waiting_count(step_idx), self.rows_read());
+            let batch = self.joined(step_idx).await?;
+            let rows_in = waiting - self.waiting_count(step_idx);
+            self.note_in(step_idx, (rows_in, self.rows_read() - read_before));
+            Ok(Some(batch))
         })
+    }
+
+    fn waiting_count(&self, step_idx: usize) -> usize {
+        let running = self.steps.get(step_idx);
+        running.map_or(0, |running| running.waiting.len())
     }
 
     async fn scanned(&mut self) -> Result<Option<Batch>> {

@@ -43,7 +43,7 @@ impl Grouping {
 }
 
 /// Whether subqueries are to be answered for each group: then a group waits for its turn.
-pub(super) fn asks_of_groups(select: &Select) -> bool {
+pub fn asks_of_groups(select: &Select) -> bool {
     let mut subqueries = select.subqueries.iter();
     subqueries.any(|one| one.stage == Stage::Group && !one.captures.is_empty())
 }
@@ -143,15 +143,20 @@ impl Collector {
     ) -> Result<()> {
         let ended = match (&mut self.grouping, &select.aggregation) {
             (Grouping::Hash(groups), Some(aggregation)) => {
+                stream.note(|tally| tally.groups.rows_in += 1);
                 return groups.add(aggregation, row, &stream.ctx);
             }
             (Grouping::InOrder(groups), Some(aggregation)) => {
+                stream.note(|tally| tally.groups.rows_in += 1);
                 groups.add(aggregation, row, &stream.ctx)?
             }
             (Grouping::None, _) | (_, None) => return self.add_output(select, row, stream),
         };
         match ended {
-            Some(ended) => self.add_output(select, &ValuesRow(&ended), stream),
+            Some(ended) => {
+                stream.note(|tally| tally.groups.rows_out += 1);
+                self.add_output(select, &ValuesRow(&ended), stream)
+            }
             None => Ok(()),
         }
     }
@@ -192,6 +197,7 @@ impl Collector {
         if met == Met::Before {
             return Ok(());
         }
+        stream.note(|tally| tally.sort.rows_in += 1);
         stream.bytes.clear();
         tuple::push_order(&mut stream.bytes, &select.order_by, row, &stream.ctx)?;
         match &mut stream.seen {
@@ -212,6 +218,7 @@ impl Collector {
             }
             (Grouping::InOrder(mut groups), Some(aggregation)) => {
                 if let Some(row) = groups.end(aggregation, &stream.ctx)? {
+                    stream.note(|tally| tally.groups.rows_out += 1);
                     stream.ask(Stage::Group, &ValuesRow(&row)).await?;
                     self.add_output(select, &ValuesRow(&row), stream)?;
                 }
@@ -279,6 +286,7 @@ impl Collector {
             stream.pace.keep().await;
             match rows.step(aggregation, &stream.ctx)? {
                 Step::Row(row) => {
+                    stream.note(|tally| tally.groups.rows_out += 1);
                     stream.ask(Stage::Group, &ValuesRow(&row)).await?;
                     self.add_output(select, &ValuesRow(&row), stream)?;
                 }

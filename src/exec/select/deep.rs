@@ -48,7 +48,7 @@ pub(super) fn shape(select: &Select, used_columns: &[usize]) -> Option<Arc<Shape
 
 /// What a SELECT asks of the order and number of the rows that are read, as far as its access paths
 /// can see to it.
-pub(super) fn wanted(select: &Select, limits: RowLimits) -> Wanted<'_> {
+pub fn wanted(select: &Select, limits: RowLimits) -> Wanted<'_> {
     let takes_all = select.aggregation.is_some()
         || select.rearranges()
         || select.distinct

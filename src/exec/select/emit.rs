@@ -24,6 +24,7 @@ impl SelectStream {
             (self.in_order.take(), &program.select.aggregation)
             && let Some(row) = groups.end(aggregation, &self.ctx)?
         {
+            self.note(|tally| tally.groups.rows_out += 1);
             let flow = RowWork::of(self).emit(&ValuesRow(&row), sink)?;
             if flow == Flow::Enough {
                 return Ok(flow);
@@ -67,7 +68,12 @@ impl SelectStream {
         let mut flow = Flow::More;
         for _ in 0..EMIT_PAGE_ROWS {
             flow = match groups.step(aggregation, work.ctx)? {
-                Step::Row(row) => work.emit(&ValuesRow(&row), sink)?,
+                Step::Row(row) => {
+                    if let Some(tally) = &mut work.tally {
+                        tally.groups.rows_out += 1;
+                    }
+                    work.emit(&ValuesRow(&row), sink)?
+                }
                 Step::Working | Step::Part => Flow::More,
                 Step::End => Flow::Enough,
             };

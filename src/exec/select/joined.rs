@@ -90,11 +90,13 @@ impl SelectStream {
     /// Answers what must be known of a row, and tells whether it meets the condition.
     async fn passes(&mut self, row: &(dyn expr::Row + Sync)) -> Result<bool> {
         self.ask(Stage::Filter, row).await?;
+        self.note(|tally| tally.late.rows_in += 1);
         if let Some(residual) = &self.residual
             && eval_condition(residual, row, &self.ctx)? != Some(true)
         {
             return Ok(false);
         }
+        self.note(|tally| tally.late.rows_out += 1);
         self.ask(Stage::Row, row).await?;
         Ok(true)
     }

@@ -8,18 +8,21 @@ mod emit;
 mod joined;
 mod output;
 mod stream;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod window;
 
 use std::sync::Arc;
 
-pub use self::deep::Deep;
+pub use self::collector::asks_of_groups;
+pub use self::deep::{Deep, wanted};
 pub use self::stream::SelectStream;
 pub use self::window::Window;
 use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::join::{Kind, Shape};
+use super::meter::Meter;
 use super::nest::RoundRows;
 use super::query;
 use super::row::Layout;
@@ -123,6 +126,8 @@ pub struct Env {
     pub select_limit: Option<u64>,
     /// Within a recursive query: the rows of the last round, by the query's number.
     pub rounds: Vec<(usize, RoundRows)>,
+    /// Where it is taken down what its parts take; `None` but for EXPLAIN ANALYZE.
+    pub meter: Option<Arc<Meter>>,
 }
 
 /// The values of LIMIT and OFFSET.
@@ -230,6 +235,7 @@ fn with_request(
     planner(&plan::Request {
         table,
         purpose: Purpose::Select,
+        joined_as: None,
         filter: select.filter.as_ref(),
         grouping,
         aggregates: aggregates.unwrap_or_default(),

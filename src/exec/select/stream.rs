@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
 use super::output::{encode_outputs, with_outputs};
+use super::tally::Tally;
 use super::window::Window;
 use super::{Env, Program, RowLimits};
 use crate::error::{Error, Result};
@@ -58,6 +59,8 @@ pub struct SelectStream {
     pub(super) pace: Pace,
     /// How many rows of the reader's batch are streamed, when a turn ended within it.
     batch_rows_done: usize,
+    /// For EXPLAIN ANALYZE.
+    pub(super) tally: Option<Box<Tally>>,
 }
 
 /// Whether more rows may follow.
@@ -128,6 +131,7 @@ impl SelectStream {
             rows_read: 0,
             pace: Pace::default(),
             batch_rows_done: 0,
+            tally: Tally::of(env.meter.as_ref()),
             program,
         })
     }
@@ -158,6 +162,7 @@ impl SelectStream {
             rows_read: 0,
             pace: Pace::default(),
             batch_rows_done: 0,
+            tally: Tally::of(env.meter.as_ref()),
             program,
         }
     }
@@ -167,7 +172,7 @@ impl SelectStream {
         self.rows_read
     }
 
-    async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
+    pub(super) async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
         if self.window.left_rows == Some(0) {
             self.phase = Phase::Done;
         }
@@ -257,15 +262,19 @@ impl SelectStream {
             return Ok(());
         };
         let program = Arc::clone(&self.program);
+        let (all, taking) = (self.lap(), self.lap());
         if let Err(error) = self.take_all(&mut collector, &program).await {
             // Freed with the stream.
             self.phase = Phase::Collecting(collector);
             return Err(error);
         }
+        let is_grouped = program.select.aggregation.is_some();
+        self.note_lap(taking, |tally| is_grouped.then_some(&mut tally.groups));
         self.phase = match collector.into_unsorted_groups(&program.select) {
             Ok(groups) => Phase::Grouped(Box::new(groups.finish()?)),
             Err(collector) => Phase::Emitting(collector.finish(&program.select, self).await?),
         };
+        self.note_lap(all, |tally| Some(&mut tally.sort));
         Ok(())
     }
 
@@ -306,6 +315,9 @@ impl RowStream for SelectStream {
         &'a mut self,
         sink: &'a mut (dyn RowSink + Send),
     ) -> BoxFuture<'a, Result<PageEnd>> {
+        if self.tally.is_some() {
+            return Box::pin(self.tallied_page(sink));
+        }
         Box::pin(self.page(sink))
     }
 }
@@ -351,6 +363,7 @@ pub(super) struct RowWork<'s> {
     bytes: &'s mut Vec<u8>,
     pub(super) pace: &'s mut Pace,
     rows_done: usize,
+    pub(super) tally: Option<&'s mut Tally>,
 }
 
 impl<'s> RowWork<'s> {
@@ -370,6 +383,7 @@ impl<'s> RowWork<'s> {
             bytes: &mut stream.bytes,
             pace: &mut stream.pace,
             rows_done: stream.batch_rows_done,
+            tally: stream.tally.as_deref_mut(),
         }
     }
 
@@ -407,7 +421,12 @@ impl<'s> RowWork<'s> {
         let Some((groups, aggregation)) = &mut self.in_order else {
             return self.emit(row, sink);
         };
-        match groups.add(aggregation, row, self.ctx)? {
+        let ended = groups.add(aggregation, row, self.ctx)?;
+        if let Some(tally) = &mut self.tally {
+            tally.groups.rows_in += 1;
+            tally.groups.rows_out += u64::from(ended.is_some());
+        }
+        match ended {
             Some(ended) => self.emit(&ValuesRow(&ended), sink),
             None => Ok(Flow::More),
         }

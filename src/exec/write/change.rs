@@ -111,6 +111,7 @@ impl<'a> Target<'a> {
         planner(&plan::Request {
             table: self.table,
             purpose: self.purpose,
+            joined_as: None,
             filter: self.filter,
             grouping: None,
             aggregates: &[],

@@ -6,6 +6,7 @@ use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, branch_text, merge_name, seek_text, traditional};
 use crate::plan::access::{Access, Entries};
 use crate::plan::paths;
+use crate::types::temporal::Zone;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let mut block = vec![("select_id", Json::Number(1))];
@@ -23,7 +24,8 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
     Json::Object(vec![("query_block", Json::Object(block))]).render()
 }
 
-type Members = Vec<(&'static str, Json)>;
+/// The members of an object.
+pub(super) type Members = Vec<(&'static str, Json)>;
 
 fn body(explained: &Explained<'_>) -> Members {
     let Some(source) = &explained.source else {
@@ -60,7 +62,7 @@ fn body(explained: &Explained<'_>) -> Members {
 }
 
 /// A step around what feeds it.
-fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) -> Members {
+pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) -> Members {
     match step {
         Step::Aggregate { keys, .. } => {
             let mut members = vec![
@@ -127,8 +129,22 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
     if let Some(access_type) = source.access_type() {
         members.push(("access_type", Json::text(access_type)));
     }
+    access(source, explained.zone, &mut members);
+    if let Some(residual) = &source.plan.residual {
+        let text = Scope::of(explained).text(residual);
+        members.push(("attached_condition", Json::text(text)));
+    }
+    if let Some(write) = &explained.write {
+        members.push(("reads_old", Json::Bool(write.reads_old)));
+    }
+    reasons(source, &mut members);
+    members
+}
+
+/// How it is read.
+pub(super) fn access(source: &Source<'_>, zone: &Zone, members: &mut Members) {
     if !matches!(source.plan.access, Access::FullScan) {
-        key_members(source, &mut members);
+        key_members(source, members);
     }
     let rows = source.rows();
     members.extend(rows.map(|rows| ("rows_examined_per_scan", Json::Number(rows))));
@@ -142,22 +158,18 @@ fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
     if source.plan.reverse {
         members.push(("backward_index_scan", Json::Bool(true)));
     }
-    let spans = spans(explained, source);
+    let spans = spans(source, zone);
     if !spans.is_empty() {
         members.push(("spans", Json::List(spans)));
     }
-    if let Some(residual) = &source.plan.residual {
-        let text = Scope::of(explained).text(residual);
-        members.push(("attached_condition", Json::text(text)));
-    }
-    if let Some(write) = &explained.write {
-        members.push(("reads_old", Json::Bool(write.reads_old)));
-    }
+}
+
+/// Why each path was taken or not.
+pub(super) fn reasons(source: &Source<'_>, members: &mut Members) {
     members.push(("paths", Json::List(paths(source))));
     if let Some(refusal) = &source.plan.refusal {
         members.push(("refused", Json::text(refusal.to_string())));
     }
-    members
 }
 
 fn key_members(source: &Source<'_>, members: &mut Members) {
@@ -200,16 +212,15 @@ fn path_name(access: &Access) -> &'static str {
 /// Spans that are written out.
 const SPANS_SHOWN_MAX: usize = 100;
 
-fn spans(explained: &Explained<'_>, source: &Source<'_>) -> Vec<Json> {
+fn spans(source: &Source<'_>, zone: &Zone) -> Vec<Json> {
     let texts = |spans: &[crate::plan::span::Span]| {
         let shown = spans.iter().take(SPANS_SHOWN_MAX);
-        shown
-            .map(|span| Json::Text(span.text(explained.zone)))
-            .collect()
+        let texts = shown.map(|span| Json::Text(source.span_text(span, zone)));
+        texts.collect()
     };
     if let Access::Merge(merge) = &source.plan.access {
         let branches = merge.branches.iter();
-        let texts = branches.map(|one| Json::Text(branch_text(one, source, explained.zone)));
+        let texts = branches.map(|one| Json::Text(branch_text(one, source, zone)));
         return texts.collect();
     }
     match &source.plan.access {

@@ -2,13 +2,14 @@
 //!
 //! What is shown comes in as data ([`Explained`]): the plan of the table's access, the steps behind
 //! it, row estimates. `traditional` makes MySQL's twelve columns, `tree` a sentence and a tree,
-//! `json` the shape of MySQL 8's `FORMAT=JSON`.
+//! `json` the shape of MySQL 8's `FORMAT=JSON`. Statements of several tables or queries are in `whole`.
 
 mod json;
 mod json_text;
 mod steps;
 mod traditional;
 mod tree;
+pub mod whole;
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ use super::access::{Access, Entries, IndexAccess, Merge, MergeBranch, Seek, Tabl
 use super::paths;
 
 use super::span::Span;
+use super::stand_in::StandIns;
 use super::verdict::Reason;
 use crate::catalog::{Index, KeyPart, Table};
 use crate::sql::bound::{Aggregate, OrderBy, Windowing};
@@ -83,6 +85,8 @@ pub struct Source<'a> {
     pub plan: &'a TablePlan,
     /// About how many rows the access reads, if anybody knows.
     pub rows_estimate: Option<u64>,
+    /// What values in the plan stand for; `None` where each is itself.
+    pub names: Option<&'a StandIns>,
 }
 
 /// A table that is written.
@@ -199,6 +203,14 @@ impl Statement {
 }
 
 impl Source<'_> {
+    /// A span of its plan as text.
+    fn span_text(&self, span: &Span, zone: &Zone) -> String {
+        match self.names {
+            Some(names) => span.text_of(&|value| names.text_of(value, zone)),
+            None => span.text(zone),
+        }
+    }
+
     /// About how many rows the access reads; the keys are known without asking anybody.
     fn rows(&self) -> Option<u64> {
         match &self.plan.access {
@@ -253,6 +265,17 @@ impl Source<'_> {
         Cow::Borrowed(self.index().map_or("PRIMARY", |(_, index)| &index.name))
     }
 
+    /// The spans that are read of one key.
+    fn spans(&self) -> Vec<Span> {
+        match &self.plan.access {
+            Access::PointGet(get) => vec![get.span()],
+            Access::MultiGet(gets) => gets.spans.clone(),
+            Access::PrefixScan(scan) => scan.spans.clone(),
+            Access::Index(index) => index.spans.clone(),
+            Access::Nothing | Access::Ends(_) | Access::Merge(_) | Access::FullScan => Vec::new(),
+        }
+    }
+
     /// The names of the keys that are united, each once.
     fn merged_names(&self, merge: &Merge) -> String {
         let mut names: Vec<String> = Vec::new();
@@ -304,7 +327,8 @@ fn seek_text(seek: &Seek, source: &Source<'_>, zone: &Zone) -> String {
     let end = if seek.is_last { "last" } else { "first" };
     let by = paths::of_key(source.table, seek.key);
     let then = if seek.covering { "" } else { ", then its row" };
-    format!("the {end} of {} by {by}{then}", seek.span.text(zone))
+    let span = source.span_text(&seek.span, zone);
+    format!("the {end} of {span} by {by}{then}")
 }
 
 /// What MySQL calls the union: of keys that come in order, or that are sorted first.
@@ -320,7 +344,7 @@ fn merge_name(merge: &Merge) -> &'static str {
 /// `[/1], [/3] by index i`
 fn branch_text(branch: &MergeBranch, source: &Source<'_>, zone: &Zone) -> String {
     let shown = branch.spans.iter().take(BRANCH_SPANS_SHOWN_MAX);
-    let mut texts: Vec<String> = shown.map(|span| span.text(zone)).collect();
+    let mut texts: Vec<String> = shown.map(|span| source.span_text(span, zone)).collect();
     let hidden = branch.spans.len().saturating_sub(BRANCH_SPANS_SHOWN_MAX);
     if 0 < hidden {
         texts.push(format!("… and {hidden} more"));

@@ -5,10 +5,13 @@ use crate::plan::text::{self, Names};
 use crate::sql::aggregate::names;
 use crate::sql::bound::{Aggregate, OrderBy, Window, WindowKind, Windowing};
 use crate::sql::expr::Expr;
+use crate::types::temporal::Zone;
 
 /// The names of the rows that pass between steps.
 pub(super) struct Scope<'a> {
-    explained: &'a Explained<'a>,
+    zone: &'a Zone,
+    /// The names in front of the first step.
+    column: Box<dyn Fn(usize) -> String + 'a>,
     /// The texts of group keys and aggregates; `None` before the aggregation.
     grouped: Option<Vec<String>>,
 }
@@ -16,8 +19,17 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// The names in front of the first step.
     pub(super) fn of(explained: &'a Explained<'a>) -> Scope<'a> {
+        Scope::over(explained.zone, move |idx| match &explained.source {
+            Some(source) => text::column_name(source.table, idx),
+            None => format!("column {idx}"),
+        })
+    }
+
+    /// These names in front of the first step.
+    pub(super) fn over(zone: &'a Zone, column: impl Fn(usize) -> String + 'a) -> Scope<'a> {
         Scope {
-            explained,
+            zone,
+            column: Box::new(column),
             grouped: None,
         }
     }
@@ -40,12 +52,10 @@ impl<'a> Scope<'a> {
     fn windowed(&self, windowing: &Windowing) -> Vec<String> {
         let mut names = vec![String::new(); windowing.functions_count];
         names.extend(windowing.inputs.iter().map(|input| self.text(input)));
-        let inner = Scope {
-            explained: self.explained,
-            grouped: Some(names.clone()),
-        };
+        let mut inner = Scope::over(self.zone, |idx| format!("column {idx}"));
+        inner.grouped = Some(names.clone());
         for window in &windowing.windows {
-            let over = inner.over(window);
+            let over = inner.window(window);
             for function in &window.functions {
                 if let Some(name) = names.get_mut(function.position) {
                     *name = if let WindowKind::Aggregate(aggregate) = &function.kind {
@@ -62,7 +72,7 @@ impl<'a> Scope<'a> {
     }
 
     /// ` OVER (…)`, without the frame.
-    fn over(&self, window: &Window) -> String {
+    fn window(&self, window: &Window) -> String {
         let mut parts = Vec::new();
         if !window.partition_by.is_empty() {
             parts.push(format!("PARTITION BY {}", self.list(&window.partition_by)));
@@ -81,10 +91,9 @@ impl<'a> Scope<'a> {
     }
 
     fn name(&self, idx: usize) -> String {
-        match (&self.grouped, self.explained.source) {
-            (Some(names), _) => names.get(idx).cloned().unwrap_or_default(),
-            (None, Some(source)) => text::column_name(source.table, idx),
-            (None, None) => format!("column {idx}"),
+        match &self.grouped {
+            Some(names) => names.get(idx).cloned().unwrap_or_default(),
+            None => (self.column)(idx),
         }
     }
 
@@ -95,7 +104,7 @@ impl<'a> Scope<'a> {
             expr,
             Names {
                 column: &column,
-                zone: self.explained.zone,
+                zone: self.zone,
             },
         )
     }

@@ -84,6 +84,7 @@ fn request<'a>(
             Statement::Delete => Purpose::Delete,
             _ => Purpose::Select,
         },
+        joined_as: None,
         filter: wanted.filter.as_ref(),
         grouping: wanted.aggregation.as_ref().map(|one| one.keys.as_slice()),
         aggregates: wanted
@@ -213,6 +214,7 @@ fn render(
             alias: &table.name,
             plan,
             rows_estimate: Some(1000),
+            names: None,
         }),
         write: (wanted.statement != Statement::Select).then_some(Write {
             table,

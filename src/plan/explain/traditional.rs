@@ -66,21 +66,45 @@ pub(super) fn row(explained: &Explained<'_>) -> Vec<Option<String>> {
     let Some(access_type) = source.access_type() else {
         return row;
     };
+    access_cells(source, access_type, &mut row);
+    row
+}
+
+/// What is shown of the access of a table, in its cells.
+pub(super) fn access_cells(source: &Source<'_>, access_type: &str, row: &mut [Option<String>]) {
+    let mut set = |at: usize, value: Option<String>| {
+        if let Some(cell) = row.get_mut(at) {
+            *cell = value;
+        }
+    };
     set(2, Some(source.alias.to_owned()));
     set(4, Some(access_type.to_owned()));
     set(9, source.rows().map(|rows| rows.to_string()));
     let is_exact = source.plan.residual.is_none();
     set(10, is_exact.then(|| "100.00".to_owned()));
-    if !matches!(source.plan.access, Access::FullScan) {
-        let possible = source.possible_keys();
-        set(5, (!possible.is_empty()).then(|| possible.join(",")));
-        set(6, Some(source.key_name().into_owned()));
-        set(7, key_len(source).map(|bytes| bytes.to_string()));
-        if matches!(access_type, "const" | "ref") {
-            set(8, Some(vec!["const"; source.plan.parts_used].join(",")));
-        }
+    if matches!(source.plan.access, Access::FullScan) {
+        return;
     }
-    row
+    let possible = source.possible_keys();
+    set(5, (!possible.is_empty()).then(|| possible.join(",")));
+    set(6, Some(source.key_name().into_owned()));
+    set(7, key_len(source).map(|bytes| bytes.to_string()));
+    if matches!(access_type, "const" | "eq_ref" | "ref") {
+        set(8, Some(refs(source).join(",")));
+    }
+}
+
+/// What the parts of the key are compared with.
+fn refs(source: &Source<'_>) -> Vec<String> {
+    let spans = source.spans();
+    let values = spans.first().and_then(|span| span.point());
+    let used = 0..source.plan.parts_used;
+    let of = |position| match (values.and_then(|values| values.get(position)), source.names) {
+        (Some(value), Some(names)) => names.name_of(value).map(ToString::to_string),
+        (Some(_) | None, _) => None,
+    };
+    used.map(|position| of(position).unwrap_or_else(|| "const".to_owned()))
+        .collect()
 }
 
 /// The last column.
@@ -95,6 +119,22 @@ fn extra(explained: &Explained<'_>) -> Vec<Cow<'static, str>> {
             | Statement::Upsert => Vec::new(),
         };
     };
+    let mut extra = table_extra(source);
+    if source.access_type().is_none() {
+        return extra;
+    }
+    let mut steps = explained.steps.iter();
+    if steps.clone().any(is_held) {
+        extra.push(Cow::Borrowed("Using temporary"));
+    }
+    if steps.any(|step| matches!(step, Step::Sort { .. })) {
+        extra.push(Cow::Borrowed("Using filesort"));
+    }
+    extra
+}
+
+/// What is said of a table, whatever happens to its rows.
+pub(super) fn table_extra(source: &Source<'_>) -> Vec<Cow<'static, str>> {
     if let Some(message) = empty_message(source) {
         return vec![Cow::Borrowed(message)];
     }
@@ -117,13 +157,6 @@ fn extra(explained: &Explained<'_>) -> Vec<Cow<'static, str>> {
     }
     if source.index().is_some_and(|(access, _)| access.covering) {
         extra.push(Cow::Borrowed("Using index"));
-    }
-    let mut steps = explained.steps.iter();
-    if steps.clone().any(is_held) {
-        extra.push(Cow::Borrowed("Using temporary"));
-    }
-    if steps.any(|step| matches!(step, Step::Sort { .. })) {
-        extra.push(Cow::Borrowed("Using filesort"));
     }
     extra
 }

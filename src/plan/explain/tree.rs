@@ -7,6 +7,7 @@ use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, Write, branch_text, merge_name, seek_text};
 use crate::plan::access::{Access, Ends, Entries, IndexAccess, Merge};
 use crate::plan::span::Span;
+use crate::types::temporal::Zone;
 
 /// Spans that are written out; the others are counted.
 const SPANS_SHOWN_MAX: usize = 20;
@@ -18,7 +19,7 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
     let mut steps = Vec::new();
     let mut scope = Scope::of(explained);
     if let Some(source) = &explained.source {
-        access_lines(source, explained, &mut steps);
+        access_lines(source, explained.zone, &mut steps);
         if let Some(residual) = &source.plan.residual {
             steps.push(vec![format!("Filter: {}", scope.text(residual))]);
         }
@@ -77,7 +78,7 @@ fn empty_reason(source: &Source<'_>) -> Option<String> {
 }
 
 /// How much is read, and how.
-fn amount(source: &Source<'_>) -> String {
+pub(super) fn amount(source: &Source<'_>) -> String {
     // Where every row read is wanted, a LIMIT ends the reading.
     let wanted = source.plan.rows_wanted;
     let wanted = wanted.filter(|_| source.plan.residual.is_none());
@@ -142,7 +143,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-fn rows(count: u64) -> String {
+pub(super) fn rows(count: u64) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} row{plural}")
 }
@@ -214,7 +215,8 @@ fn write_sentence(write: &Write<'_>) -> String {
     format!("Writes {rows} to {}; {how}.", write.table.name)
 }
 
-fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<Vec<String>>) {
+/// How a table is read: a step per list of lines.
+pub(super) fn access_lines(source: &Source<'_>, zone: &Zone, steps: &mut Vec<Vec<String>>) {
     let reverse = if source.plan.reverse {
         ", backwards"
     } else {
@@ -226,17 +228,17 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
         Access::Nothing => lines.push("Nothing".to_owned()),
         Access::PointGet(get) => {
             lines.push(format!("PointGet of {name}"));
-            lines.push(get.span().text(explained.zone));
+            lines.push(source.span_text(&get.span(), zone));
         }
         Access::MultiGet(gets) => {
             let keys = counted(gets.keys.len(), "key");
             lines.push(format!("MultiGet of {name}: {keys}{reverse}"));
-            span_lines(&gets.spans, explained, &mut lines);
+            span_lines(&gets.spans, (source, zone), &mut lines);
         }
         Access::PrefixScan(scan) => {
             let spans = counted(scan.spans.len(), "span");
             lines.push(format!("PrefixScan of {name}: {spans}{reverse}"));
-            span_lines(&scan.spans, explained, &mut lines);
+            span_lines(&scan.spans, (source, zone), &mut lines);
         }
         Access::Index(index) => {
             let (path, amount) = match &index.entries {
@@ -248,10 +250,10 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
             lines.push(format!(
                 "{path} of {name} by {key}: {amount}{reverse}{covering}"
             ));
-            span_lines(&index.spans, explained, &mut lines);
+            span_lines(&index.spans, (source, zone), &mut lines);
         }
-        Access::Merge(merge) => merge_lines(merge, source, explained, &mut lines),
-        Access::Ends(ends) => ends_lines(ends, source, explained, &mut lines),
+        Access::Merge(merge) => merge_lines(merge, source, zone, &mut lines),
+        Access::Ends(ends) => ends_lines(ends, source, zone, &mut lines),
         Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
     }
     steps.push(lines);
@@ -263,7 +265,7 @@ fn access_lines(source: &Source<'_>, explained: &Explained<'_>, steps: &mut Vec<
 
 type Lines = Vec<String>;
 
-fn merge_lines(merge: &Merge, source: &Source<'_>, explained: &Explained<'_>, lines: &mut Lines) {
+fn merge_lines(merge: &Merge, source: &Source<'_>, zone: &Zone, lines: &mut Lines) {
     let reverse = if source.plan.reverse {
         ", backwards"
     } else {
@@ -279,20 +281,20 @@ fn merge_lines(merge: &Merge, source: &Source<'_>, explained: &Explained<'_>, li
         "IndexMerge of {name}: union of {scans}{how}{reverse}"
     ));
     let branches = merge.branches.iter();
-    lines.extend(branches.map(|one| branch_text(one, source, explained.zone)));
+    lines.extend(branches.map(|one| branch_text(one, source, zone)));
 }
 
-fn ends_lines(ends: &Ends, source: &Source<'_>, explained: &Explained<'_>, lines: &mut Lines) {
+fn ends_lines(ends: &Ends, source: &Source<'_>, zone: &Zone, lines: &mut Lines) {
     let seeks = counted(ends.seeks.len(), "seek");
     lines.push(format!("Ends of {}: {seeks}", source.alias));
     let shown = ends.seeks.iter().take(SPANS_SHOWN_MAX);
-    lines.extend(shown.map(|seek| seek_text(seek, source, explained.zone)));
+    lines.extend(shown.map(|seek| seek_text(seek, source, zone)));
     hidden_line(ends.seeks.len(), lines);
 }
 
-fn span_lines(spans: &[Span], explained: &Explained<'_>, lines: &mut Vec<String>) {
+fn span_lines(spans: &[Span], (source, zone): (&Source<'_>, &Zone), lines: &mut Vec<String>) {
     let shown = spans.iter().take(SPANS_SHOWN_MAX);
-    lines.extend(shown.map(|span| span.text(explained.zone)));
+    lines.extend(shown.map(|span| source.span_text(span, zone)));
     hidden_line(spans.len(), lines);
 }
 
@@ -303,7 +305,8 @@ fn hidden_line(count: usize, lines: &mut Vec<String>) {
     }
 }
 
-fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
+/// What a step does.
+pub(super) fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
     match step {
         Step::Aggregate {
             keys,
@@ -361,14 +364,19 @@ fn paths(explained: &Explained<'_>, lines: &mut Vec<String>) {
         return;
     };
     lines.push("Paths:".to_owned());
-    for verdict in source.plan.verdicts(source.table).iter() {
-        let mark = if verdict.is_taken { '+' } else { '-' };
-        lines.push(format!("  {mark} {}: {}", verdict.path, verdict.reason));
-    }
+    verdict_lines(source, lines);
     if let Some(refusal) = &source.plan.refusal {
         let error = refusal.error();
         let errno = error.code().errno();
         lines.push(format!("Refused with error {errno}: {}", error.message()));
+    }
+}
+
+/// Why each path of a table was taken or not.
+pub(super) fn verdict_lines(source: &Source<'_>, lines: &mut Vec<String>) {
+    for verdict in source.plan.verdicts(source.table).iter() {
+        let mark = if verdict.is_taken { '+' } else { '-' };
+        lines.push(format!("  {mark} {}: {}", verdict.path, verdict.reason));
     }
 }
 

@@ -1,19 +1,24 @@
 //! Reading a table by keys that the rows so far give.
 //!
 //! Columns of the rows so far become slots, which are filled for each row; then the table is planned
-//! as for a statement with constants. Whether that leads to keys is tried here with made-up values.
+//! as for a statement with constants. Whether that leads to keys is tried here with values that stand
+//! for those to come.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use super::refs::{Sources, source_idx};
 use super::units::Conjunct;
 use super::{Setting, table_plan};
 use crate::error::Result;
 use crate::plan::derive::shape;
+use crate::plan::stand_in::{self, Choice, StandIns};
 use crate::plan::{Access, TablePlan};
 use crate::sql::bound::{Capture, Joined};
-use crate::sql::context::{EvalContext, SlotValue};
+use crate::sql::context::EvalContext;
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind, Slot};
-use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Timestamp, Value};
 
 /// How a table is read for each row so far.
 #[derive(Debug, Clone)]
@@ -24,7 +29,7 @@ pub struct Lookup {
     pub captures: Vec<Capture>,
 }
 
-/// A lookup and the plan it leads to with made-up values.
+/// A lookup and the plan it leads to with values that stand for those to come.
 #[derive(Debug)]
 pub struct Trial {
     /// The lookup.
@@ -99,7 +104,7 @@ impl Maker<'_> {
 }
 
 /// `alias.column`.
-pub(crate) fn column_name(joined: &Joined, column_idx: usize) -> String {
+pub fn column_name(joined: &Joined, column_idx: usize) -> String {
     let Some(source) = joined.source_of(column_idx) else {
         return format!("column {column_idx}");
     };
@@ -132,7 +137,7 @@ impl Trial {
         let usable = conjuncts.iter().copied();
         let usable = usable.filter(|one| one.sources.has(source) && one.sources.are_in(seen));
         let lookup = Lookup::of((setting.joined, source), usable, setting.ctx.slots.len());
-        let ctx = with_made_up(&lookup, setting.ctx);
+        let ctx = with_stand_ins(&lookup, (setting.joined, setting.ctx), Choice::Same);
         let filter = lookup.filter.as_ref();
         let plan = table_plan(setting, source, (filter, &ctx), false)?;
         Ok(Trial { lookup, plan })
@@ -160,35 +165,42 @@ fn is_by_index(plan: &TablePlan) -> bool {
     matches!(plan.access, Access::Index(_))
 }
 
-/// A context in which the slots of a lookup have values, whichever.
-pub(crate) fn with_made_up(lookup: &Lookup, ctx: &EvalContext) -> EvalContext {
+/// A context in which values stand for the slots of a lookup.
+pub(crate) fn with_stand_ins(
+    lookup: &Lookup,
+    (joined, ctx): (&Joined, &EvalContext),
+    choice: Choice<'_>,
+) -> EvalContext {
     let mut ctx = ctx.nested();
     for capture in &lookup.captures {
-        let value = SlotValue::Value(made_up(&capture.expr.ty));
-        ctx.fill(capture.slot, value);
+        let name = match capture.expr.kind {
+            ExprKind::Column(idx) => column_name(joined, idx),
+            _ => "?".to_owned(),
+        };
+        stand_in::fill(&mut ctx, (capture.slot, &capture.expr.ty, &name), choice);
     }
     ctx
 }
 
-/// A value of a type.
-fn made_up(ty: &ColumnType) -> Value<'static> {
-    match ty {
-        ColumnType::Int { unsigned: true, .. } => Value::UInt(1),
-        ColumnType::Boolean | ColumnType::Int { .. } | ColumnType::Year => Value::Int(1),
-        ColumnType::Float | ColumnType::Double => Value::Double(1.0),
-        ColumnType::Decimal { .. } => Value::Decimal(Decimal::from_i64(1)),
-        ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_) => {
-            Value::Bytes(b"a".into())
-        }
-        ColumnType::Date => Value::Date(Date::MAX),
-        ColumnType::Time { .. } => Value::Time(Time::ZERO),
-        ColumnType::Datetime { .. } => Value::Datetime(Datetime::ZERO),
-        ColumnType::Timestamp { .. } => Value::Timestamp(Timestamp::ZERO),
-        ColumnType::Null
-        | ColumnType::Char { .. }
-        | ColumnType::Varchar { .. }
-        | ColumnType::Text(_)
-        | ColumnType::Json
-        | ColumnType::Enum(_) => Value::Text("a".into()),
+/// How a lookup reads its table, to be shown; and what the values in the plan stand for.
+///
+/// # Errors
+/// As [`super::table_plan`].
+pub fn shown(
+    setting: &Setting<'_>,
+    source: usize,
+    lookup: &Lookup,
+) -> Result<(TablePlan, StandIns)> {
+    let filter = lookup.filter.as_ref();
+    let plan_with = |choice| {
+        let ctx = with_stand_ins(lookup, (setting.joined, setting.ctx), choice);
+        let plan = table_plan(setting, source, (filter, &ctx), true)?;
+        Ok((plan, StandIns::of(filter, &ctx)))
+    };
+    let (plan, names) = plan_with(Choice::Distinct(filter))?;
+    // Two that are equal in what is found are not so here.
+    if matches!(plan.access, Access::Nothing) {
+        return plan_with(Choice::Same);
     }
+    Ok((plan, names))
 }

@@ -11,10 +11,13 @@ mod refs;
 mod strict;
 mod units;
 
-pub use lookup::{Lookup, Trial};
+#[cfg(test)]
+mod tests;
+
+pub use lookup::{Lookup, Trial, column_name, shown as shown_lookup};
 pub use order::{Facts, local_filter, order};
 pub use refs::{Sources, shifted};
-pub use units::{Conjunct, Pool, Unit, UnitRows, pool};
+pub use units::{Conjunct, Pool, Unit, UnitRows, pool, sources_of};
 
 use super::request::{Policy, Purpose, Request};
 use super::{Estimates, TablePlan, explain_table, plan_table};
@@ -122,6 +125,7 @@ pub fn table_plan(
     let request = Request {
         table,
         purpose: Purpose::Select,
+        joined_as: (!is_alone).then_some(source.alias.as_str()),
         filter: filter.as_ref(),
         grouping: None,
         aggregates: &[],

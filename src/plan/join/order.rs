@@ -20,6 +20,10 @@ const FIRSTS_MAX: usize = 6;
 /// What a lookup costs beside a row that is read in passing.
 const LOOKUP_ROWS: u64 = 4;
 
+/// What a row that is kept in memory costs beside a row that is read in passing: the smaller side is
+/// kept.
+const KEPT_ROWS: u64 = 3;
+
 /// What is known about a unit.
 #[derive(Debug)]
 pub struct Facts {
@@ -45,7 +49,7 @@ pub fn order(pool: &Pool, facts: &[Facts], setting: &Setting<'_>) -> Result<Join
     let rows_of = |idx: usize| facts.get(idx).map_or(u64::MAX, |facts| facts.rows);
     let mut firsts: Vec<usize> = (0..pool.units.len()).filter(can_begin).collect();
     if setting.joined.keeps_order {
-        firsts.truncate(1);
+        firsts.retain(|idx| *idx == 0);
     } else if FIRSTS_MAX < pool.units.len() {
         firsts.sort_by_key(|idx| rows_of(*idx));
         firsts.truncate(1);
@@ -162,7 +166,8 @@ impl<'p, 's> Line<'p, 's> {
             method: Method::Scan { filter },
             conditions: Vec::new(),
             rows: facts.rows,
-            cost: facts.rows,
+            // Counted with the rows that it gives.
+            cost: 0,
         });
         Ok(())
     }
@@ -206,6 +211,7 @@ impl<'p, 's> Line<'p, 's> {
                         break;
                     }
                 }
+                Err(error) if self.setting.joined.keeps_order => return Err(error),
                 Err(error) => {
                     refusal.get_or_insert(error);
                 }
@@ -306,9 +312,8 @@ impl<'p, 's> Line<'p, 's> {
         } else {
             all / self.rows.max(facts.rows).max(1)
         };
-        let cost = facts
-            .rows
-            .saturating_add(if keys.is_empty() { all } else { self.rows });
+        let kept = facts.rows.saturating_mul(KEPT_ROWS);
+        let cost = kept.saturating_add(if keys.is_empty() { all } else { self.rows });
         Next {
             unit_idx,
             method: Method::Hash { filter, keys },

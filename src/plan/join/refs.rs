@@ -9,7 +9,7 @@ use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 
 /// A set of sources: bit n is the n-th. There are at most as many as bits (the binder sees to it).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Sources(u128);
 
 impl Sources {

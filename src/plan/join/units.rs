@@ -125,7 +125,7 @@ impl Builder<'_> {
     }
 
     fn add_outer(&mut self, left: &JoinTree, right: &JoinTree, on: Option<&Expr>) -> Result<()> {
-        let sources = sources_of(right);
+        let sources = sources_under(right);
         let at = (self.joined, sources);
         let mut conditions = self.pool.conjuncts.iter().map(|one| &one.expr);
         let mut later = self.pool.late.iter();
@@ -148,7 +148,7 @@ impl Builder<'_> {
                 matches.push(self.conjunct(expr));
             }
         }
-        let mut after = sources_of(left);
+        let mut after = sources_under(left);
         let mut pool = inner.pool;
         let rows = match pool.units.pop() {
             Some(Unit {
@@ -182,14 +182,25 @@ impl Builder<'_> {
 }
 
 /// The sources under a tree.
-fn sources_of(tree: &JoinTree) -> Sources {
+fn sources_under(tree: &JoinTree) -> Sources {
     match tree {
         JoinTree::Source(idx) => Sources::one(*idx),
         JoinTree::Inner { members, .. } => {
             members.iter().fold(Sources::default(), |all, member| {
-                all.and(sources_of(member))
+                all.and(sources_under(member))
             })
         }
-        JoinTree::Left { left, right, .. } => sources_of(left).and(sources_of(right)),
+        JoinTree::Left { left, right, .. } => sources_under(left).and(sources_under(right)),
+    }
+}
+
+/// The sources in the rows of a unit.
+pub fn sources_of(rows: &UnitRows) -> Sources {
+    match rows {
+        UnitRows::Source(idx) => Sources::one(*idx),
+        UnitRows::Join(pool) => {
+            let units = pool.units.iter();
+            units.fold(Sources::default(), |all, unit| all.and(unit.sources))
+        }
     }
 }

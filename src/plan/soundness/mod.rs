@@ -210,6 +210,7 @@ fn check_points(seed: u64) {
     let request = Request {
         table: &case.table,
         purpose: Purpose::Select,
+        joined_as: None,
         filter: Some(&filter),
         grouping: None,
         aggregates: &[],

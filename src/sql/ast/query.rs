@@ -86,6 +86,8 @@ pub struct Block {
     pub hints: Vec<Hint>,
     /// `DISTINCT`.
     pub distinct: bool,
+    /// `SELECT STRAIGHT_JOIN`: whether the tables are read in the order of `FROM`.
+    pub straight: bool,
     /// `SQL_CALC_FOUND_ROWS`: refused by `bind`.
     pub counts_rows: bool,
     /// What is returned.
@@ -163,6 +165,8 @@ pub struct Join {
     pub kind: JoinKind,
     /// Whether `NATURAL`.
     pub natural: bool,
+    /// Whether `STRAIGHT_JOIN`.
+    pub straight: bool,
     /// The right side.
     pub right: TableFactor,
     /// `ON`.

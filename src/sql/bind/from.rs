@@ -83,6 +83,7 @@ impl Scope<'_> {
         left: Side,
         (join, is_optional): (&Join, bool),
     ) -> Result<Side> {
+        self.from.keeps_order |= join.straight;
         let middle = self.from.sources.len();
         let right = self.factor(&join.right, is_optional)?;
         let asked_before = self.subqueries.len();

@@ -84,6 +84,7 @@ fn block_of(query: &ast::Select, block: &Block, around: Around<'_, '_>) -> Resul
 /// `SELECT items FROM from`.
 fn block(items: Vec<SelectItem>, from: Vec<TableRef>) -> Block {
     Block {
+        straight: false,
         hints: Vec::new(),
         distinct: false,
         counts_rows: false,

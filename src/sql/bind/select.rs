@@ -42,6 +42,7 @@ pub(super) fn block(
     check_offered(block)?;
     let mut scope = Scope::new(*names, None, Clause::Where);
     scope.outer = outer;
+    scope.from.keeps_order |= block.straight;
     let tree = scope.bind_from(&block.from)?;
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();

@@ -98,6 +98,7 @@ impl Scope<'_> {
         self.subqueries.push(Subquery {
             query: Arc::clone(&query),
             slot: slot.idx,
+            name: Arc::clone(&slot.text),
             answer,
             captures,
             stage: self.stage(),

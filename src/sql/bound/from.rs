@@ -92,6 +92,8 @@ pub struct Subquery {
     pub query: Arc<Query>,
     /// Where its answer goes.
     pub slot: usize,
+    /// What stands for it in the text of expressions.
+    pub name: Arc<str>,
     /// What is made of its rows.
     pub answer: Answer,
     /// What it reads of the row of the query it stands in; without any it is run once.

@@ -30,7 +30,8 @@ impl Parser<'_> {
             _ if natural => return Err(self.syntax_error()),
             _ => return Ok(None),
         };
-        if !self.eat_word(Word::STRAIGHT_JOIN) {
+        let straight = self.eat_word(Word::STRAIGHT_JOIN);
+        if !straight {
             match kind {
                 JoinKind::Inner => {
                     self.eat_any(&[Word::INNER, Word::CROSS]);
@@ -52,6 +53,7 @@ impl Parser<'_> {
         Ok(Some(Join {
             kind,
             natural,
+            straight,
             right,
             on,
             using,

@@ -18,6 +18,7 @@ const COLUMN_TEXT_BYTES_MAX: usize = 256;
 #[derive(Default)]
 struct Modifiers {
     distinct: bool,
+    straight: bool,
     counts_rows: bool,
 }
 
@@ -178,6 +179,7 @@ impl Parser<'_> {
         let mut select = plain(QueryBody::Block(Box::new(Block {
             hints,
             distinct: modifiers.distinct,
+            straight: modifiers.straight,
             counts_rows: modifiers.counts_rows,
             items,
             from,
@@ -196,11 +198,11 @@ impl Parser<'_> {
         loop {
             match self.word() {
                 Some(Word::DISTINCT | Word::DISTINCTROW) => modifiers.distinct = true,
+                Some(Word::STRAIGHT_JOIN) => modifiers.straight = true,
                 Some(Word::SQL_CALC_FOUND_ROWS) => modifiers.counts_rows = true,
                 Some(
                     Word::ALL
                     | Word::HIGH_PRIORITY
-                    | Word::STRAIGHT_JOIN
                     | Word::SQL_SMALL_RESULT
                     | Word::SQL_BIG_RESULT
                     | Word::SQL_BUFFER_RESULT

@@ -1,0 +1,264 @@
+//! Goldens of joins: a statement in; out its steps in their order, each with its method, or the
+//! refusal. How many rows a source has is given.
+
+use std::sync::Arc;
+
+use super::{
+    Conjunct, Facts, JoinPlan, Method, Pool, Setting, Sources, Step, UnitRows, Wanted, column_name,
+    local_filter, order, pool, shown_lookup, table_plan,
+};
+use crate::catalog::Table;
+use crate::error::{Code, Error, Result};
+use crate::plan::request::Policy;
+use crate::plan::testing::{Facts as NoSession, context, run_goldens, statement, table};
+use crate::plan::text::{self, Names};
+use crate::plan::{Access, Span};
+use crate::sql::bound::{self, From, Joined, Query};
+use crate::sql::context::EvalContext;
+use crate::sql::expr::Expr;
+use crate::sql::parse::tests::DEFAULT_MODE;
+use crate::sql::{ast, bind, used};
+
+/// Rows of a source that no directive names.
+const ROWS: u64 = 1000;
+
+#[test]
+fn goldens_of_joins() {
+    let cases = run_goldens("src/plan/testdata/join", &answer);
+    assert!(30 <= cases);
+}
+
+/// The tables of the directives.
+struct Tables(Vec<Arc<Table>>);
+
+impl bind::FindTable for Tables {
+    fn find_table(&self, _: &str, name: &str) -> Result<Arc<Table>> {
+        let found = self.0.iter().find(|table| table.name == name);
+        found
+            .cloned()
+            .ok_or_else(|| Error::new(Code::UnknownTable, name))
+    }
+}
+
+fn answer(directives: &[String], input: &str) -> String {
+    let lines = || directives.iter().flat_map(|block| block.lines());
+    let created = lines().filter_map(|line| line.strip_prefix("table "));
+    let tables = created.map(|rest| Arc::new(table(&format!("CREATE TABLE {rest}"))));
+    let tables = Tables(tables.collect());
+    let all: Vec<&str> = lines().collect();
+    let mut counts = all.iter().filter_map(|line| line.strip_prefix("counted "));
+    let counts: Vec<(String, u64)> = counts
+        .next_back()
+        .into_iter()
+        .flat_map(|line| line.split(' '))
+        .filter_map(|one| one.split_once('='))
+        .map(|(alias, rows)| (alias.to_owned(), rows.parse().unwrap()))
+        .collect();
+    let select = select(&tables, input);
+    let From::Joined(joined) = &select.from else {
+        return "no join".to_owned();
+    };
+    Case {
+        joined,
+        counts,
+        used: used_columns(&select, joined),
+        ctx: context("+00:00", Vec::new()),
+        policy: Policy::default(),
+    }
+    .answer(select.filter.as_ref())
+}
+
+fn select(tables: &Tables, input: &str) -> bound::Select {
+    let ast::Statement::Select(select) = statement(input) else {
+        panic!("{input} is no SELECT");
+    };
+    let names = bind::Names {
+        definitions: tables,
+        database: Some("shop"),
+        parameters: &[],
+        ctes: None,
+        numbering: &bind::Numbering::new(),
+        mode: DEFAULT_MODE,
+        facts: &NoSession,
+    };
+    let Query::Select(select) = bind::query(&select, &names).unwrap() else {
+        panic!("{input} is more than a block");
+    };
+    *select
+}
+
+fn used_columns(select: &bound::Select, joined: &Joined) -> Vec<Vec<usize>> {
+    let used = used::columns(select);
+    let sources = joined.sources.iter();
+    let of = |source: &bound::Source| {
+        let columns = source.first_column..source.first_column + source.columns_count();
+        let used = used.iter().filter(|idx| columns.contains(*idx));
+        used.map(|idx| idx - source.first_column).collect()
+    };
+    sources.map(of).collect()
+}
+
+struct Case<'a> {
+    joined: &'a Joined,
+    counts: Vec<(String, u64)>,
+    used: Vec<Vec<usize>>,
+    ctx: EvalContext,
+    policy: Policy,
+}
+
+impl Case<'_> {
+    fn setting(&self) -> Setting<'_> {
+        Setting {
+            joined: self.joined,
+            used_columns: &self.used,
+            ctx: &self.ctx,
+            policy: &self.policy,
+            wanted: Wanted::default(),
+        }
+    }
+
+    fn answer(&self, filter: Option<&Expr>) -> String {
+        let pool = pool(self.joined, filter, &self.ctx).unwrap();
+        let mut lines = Vec::new();
+        match self.planned(&pool) {
+            Ok(plan) => {
+                self.steps(&plan, 0, &mut lines);
+                lines.extend(plan.late.map(|late| format!("late {}", self.text(&late))));
+            }
+            Err(error) => lines.push(error.to_string()),
+        }
+        lines.join("\n")
+    }
+
+    fn planned(&self, pool: &Pool) -> Result<JoinPlan> {
+        let setting = self.setting();
+        let facts = pool.units.iter().map(|unit| {
+            let UnitRows::Source(idx) = unit.rows else {
+                return Facts {
+                    rows: ROWS,
+                    alone: None,
+                    is_permitted: true,
+                };
+            };
+            let conjuncts: &[Conjunct] = unit.on.as_ref().unwrap_or(&pool.conjuncts);
+            let local = local_filter(conjuncts.iter(), Sources::one(idx));
+            let alone = table_plan(&setting, idx, (local.as_ref(), &self.ctx), true).ok();
+            Facts {
+                rows: self.rows(idx),
+                is_permitted: alone.as_ref().is_none_or(|plan| plan.refusal.is_none()),
+                alone,
+            }
+        });
+        order(pool, &facts.collect::<Vec<_>>(), &setting)
+    }
+
+    fn rows(&self, source_idx: usize) -> u64 {
+        let alias = &self.joined.sources[source_idx].alias;
+        let found = self.counts.iter().find(|(name, _)| name == alias);
+        found.map_or(ROWS, |(_, rows)| *rows)
+    }
+
+    fn steps(&self, plan: &JoinPlan, depth: usize, lines: &mut Vec<String>) {
+        let indent = "  ".repeat(depth);
+        for step in &plan.steps {
+            lines.push(format!("{indent}{}", self.step(step)));
+            if let UnitRows::Join(pool) = &step.unit {
+                match self.planned(pool) {
+                    Ok(inside) => self.steps(&inside, depth + 1, lines),
+                    Err(error) => lines.push(format!("{indent}  {error}")),
+                }
+            }
+        }
+    }
+
+    fn step(&self, step: &Step) -> String {
+        let outer = if step.is_outer { "outer " } else { "" };
+        let name = self.unit(&step.unit);
+        let (method, filter) = match &step.method {
+            Method::Scan { filter } => (format!("scan {name}"), filter.as_ref()),
+            Method::Hash { filter, keys } => {
+                let pair = |(far, near): &(Expr, Expr)| {
+                    format!("{} = {}", self.text(far), self.text(near))
+                };
+                let keys: Vec<String> = keys.iter().map(pair).collect();
+                (
+                    format!("hash {name} by [{}]", keys.join(", ")),
+                    filter.as_ref(),
+                )
+            }
+            Method::Lookup(lookup) => {
+                let UnitRows::Source(idx) = step.unit else {
+                    panic!("a lookup in a join");
+                };
+                let (plan, names) = shown_lookup(&self.setting(), idx, lookup).unwrap();
+                let zone = &self.ctx.zone;
+                let spans = spans(&plan.access);
+                let texts = spans
+                    .iter()
+                    .map(|span| span.text_of(&|value| names.text_of(value, zone)));
+                let residual = plan.residual.map(|residual| {
+                    let first = self.joined.sources[idx].first_column;
+                    let name = |column| column_name(self.joined, first + column);
+                    let names_in = Names {
+                        column: &name,
+                        zone,
+                    };
+                    format!(
+                        " filter {}",
+                        text::expression(&names.named(&residual), names_in)
+                    )
+                });
+                let texts: Vec<String> = texts.collect();
+                let text = format!(
+                    "lookup {name} {}{}",
+                    texts.join(" "),
+                    residual.unwrap_or_default()
+                );
+                (text, None)
+            }
+        };
+        let mut parts = vec![format!("{outer}{method}")];
+        parts.extend(filter.map(|one| format!("filter {}", self.text(one))));
+        parts.extend(
+            step.conditions
+                .iter()
+                .map(|one| format!("on {}", self.text(one))),
+        );
+        parts.extend(
+            step.filter
+                .iter()
+                .map(|one| format!("then {}", self.text(one))),
+        );
+        format!("{}: {} rows", parts.join("; "), step.rows_estimate)
+    }
+
+    fn unit(&self, unit: &UnitRows) -> String {
+        match unit {
+            UnitRows::Source(idx) => self.joined.sources[*idx].alias.clone(),
+            UnitRows::Join(pool) => {
+                let units: Vec<String> =
+                    pool.units.iter().map(|one| self.unit(&one.rows)).collect();
+                format!("({})", units.join(", "))
+            }
+        }
+    }
+
+    fn text(&self, expr: &Expr) -> String {
+        let name = |idx| column_name(self.joined, idx);
+        let names = Names {
+            column: &name,
+            zone: &self.ctx.zone,
+        };
+        text::expression(expr, names)
+    }
+}
+
+fn spans(access: &Access) -> Vec<Span> {
+    match access {
+        Access::PointGet(get) => vec![get.span()],
+        Access::MultiGet(gets) => gets.spans.clone(),
+        Access::PrefixScan(scan) => scan.spans.clone(),
+        Access::Index(index) => index.spans.clone(),
+        Access::Nothing | Access::Ends(_) | Access::Merge(_) | Access::FullScan => Vec::new(),
+    }
+}
