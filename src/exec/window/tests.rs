@@ -128,8 +128,10 @@ async fn frames_are_those_of_the_model() {
                     let values: Vec<i64> = frame.iter().copied().flatten().collect();
                     if !values.is_empty() {
                         let average: f64 = row[8].parse().unwrap();
-                        let (sum, count) = (values.iter().sum::<i64>(), values.len());
-                        let wanted = sum as f64 / count as f64;
+                        let sum: i64 = values.iter().sum();
+                        let number = |number: i64| f64::from(i32::try_from(number).unwrap());
+                        let count = i64::try_from(values.len()).unwrap();
+                        let wanted = number(sum) / number(count);
                         assert!((average - wanted).abs() < 1e-6, "{sql}, row {id}");
                     }
                 }

@@ -81,6 +81,10 @@ pub enum SetOperator {
 
 /// One `SELECT … FROM … WHERE … GROUP BY … HAVING …`.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one word that may be written or not"
+)]
 pub struct Block {
     /// Hints after the verb.
     pub hints: Vec<Hint>,
