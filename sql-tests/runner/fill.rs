@@ -1,13 +1,13 @@
-//! `INSERT INTO t SELECT * FROM u` where full scans are refused: sent again with the hint that permits
-//! one. The stock files about indexes fill their tables in this way.
+//! `INSERT INTO t SELECT * FROM u` for a server that refuses full scans: said again with the hint
+//! that allows this one. The stock files about indexes fill their tables in this way.
 
 use crate::client::Failure;
 
-/// The error of a refused SELECT.
+/// "The statement would read the whole table".
 const REFUSED: u16 = 1104;
 
-/// The copy of a whole table that a refused statement asks for.
-pub(crate) fn permitted(sql: &str, failure: &Failure) -> Option<String> {
+/// The statement that copies the table all the same, if that is what was refused.
+pub(crate) fn allowed(sql: &str, failure: &Failure) -> Option<String> {
     let Failure::Server { errno: REFUSED, .. } = failure else {
         return None;
     };
