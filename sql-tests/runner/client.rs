@@ -400,7 +400,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// One cell of a text row.
-    fn text_cell(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) fn text_cell(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         if self.0.first() == Some(&0xFB) {
             self.skip(1)?;
             return Ok(None);

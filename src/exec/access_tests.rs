@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use rand::Rng as _;
+use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
+use rand::{Rng as _, SeedableRng as _};
 
 use super::cancel::CancelToken;
 use super::row::ValuesRow;
@@ -30,7 +31,7 @@ use crate::kv::memory::Memory;
 use crate::kv::{Engine, Key, Space, WriteSet};
 use crate::plan::skip::VALUES_MAX;
 use crate::plan::soundness::case::{Case, condition};
-use crate::plan::{Access, Entries, Policy, testing, text};
+use crate::plan::{Access, Entries, MergeKind, Policy, testing, text};
 use crate::sql::bound::{
     Aggregate, AggregateKind, Aggregation, From, Hints, KeyRef, OrderBy, Output, Select,
 };
@@ -70,6 +71,7 @@ struct Tally {
     partial: usize,
     ends: usize,
     merged: usize,
+    crossed: usize,
     streamed: usize,
 }
 
@@ -231,6 +233,7 @@ fn output(expr: Expr) -> Output {
         primary_key: false,
         auto_increment: false,
         display_chars: 0,
+        decimals: None,
     };
     Output { expr, column }
 }
@@ -683,6 +686,7 @@ fn note((table, access): (&Table, &Access), ordered: bool, tally: &mut Tally) {
         Access::Ends(_) => tally.ends += 1,
         Access::Merge(merge) => {
             tally.merged += 1;
+            tally.crossed += usize::from(merge.kind == MergeKind::Intersection);
             let is_sorted = merge.branches.iter().all(|branch| branch.in_key_order);
             tally.streamed += usize::from(is_sorted);
         }
@@ -710,6 +714,67 @@ proptest! {
     fn every_path_gives_the_same_rows(seed in any::<u64>()) {
         block_on(check(seed, &mut Tally::default()));
     }
+}
+
+/// Two conditions on two indexes that are in a quarter of the rows each, read in all ways.
+async fn check_crossing(seed: u64, tally: &mut Tally) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let create = "CREATE TABLE t (p INT, k INT, a INT, b INT, c INT, \
+                  PRIMARY KEY (p, k DESC), INDEX ia (a), INDEX ib (b, p))";
+    let mut world = World::new(testing::table(create)).await;
+    let mut random_row = || -> Vec<Value<'static>> {
+        let untils = [3, 300, 4, 5, 10];
+        let mut row = untils.map(|until| Value::Int(rng.random_range(0..until)));
+        if matches!(row[3], Value::Int(4)) {
+            row[3] = Value::Null;
+        }
+        row.to_vec()
+    };
+    for _ in 0..200 {
+        world.commit(&random_row()).await;
+    }
+    for number in 0..30 {
+        let row = random_row();
+        let key = write::row::key(&world.table, &row).unwrap();
+        let goes = world.rows.keys().nth(number).cloned();
+        match goes.filter(|_| number % 3 == 0) {
+            Some(goes) => world.write(&goes, None),
+            None => world.write(&key, Some(&row)),
+        }
+    }
+    for number in 0..8_i64 {
+        let equal = |idx: usize, value| compared(&world, (idx, CompareOp::Equal, value));
+        let mut sides = vec![equal(2, number % 4), equal(3, (number + 1) % 4)];
+        if number % 2 == 0 {
+            sides.push(compared(&world, (4, CompareOp::Less, 6)));
+        }
+        let filter = condition(ExprKind::And(sides));
+        let mut made = select(&world.table, Some(filter), &[0, 1, 2, 3, 4]);
+        made.order_by = [(0, number < 4), (1, 4 <= number)]
+            .map(|(idx, descending)| OrderBy {
+                expr: column(&world.table, idx),
+                descending,
+            })
+            .to_vec();
+        made.limit = (number % 3 == 0).then(|| self::number(5));
+        let kept = kept(&world, &made, &world.env("+00:00")).unwrap();
+        let whole = expected(&made, &kept);
+        for hints in ways(&world.table) {
+            made.hints = hints;
+            compare(&world, &made, (&whole, "+00:00", seed), tally).await;
+        }
+    }
+}
+
+#[test]
+fn intersections_give_the_same_rows() {
+    let mut tally = Tally::default();
+    let first: u64 = rand::random();
+    println!("seeds from {first}");
+    for round in 0..20 {
+        block_on(check_crossing(first.wrapping_add(round), &mut tally));
+    }
+    assert!(20 < tally.crossed, "{tally:?}");
 }
 
 #[test]
@@ -836,6 +901,57 @@ fn a_union_is_read_where_it_finds_fewer_rows() {
 }
 
 #[test]
+fn an_intersection_is_read_where_few_rows_are_in_both() {
+    block_on(async {
+        let server = Server::refusing().await;
+        let create = "CREATE TABLE t (k INT PRIMARY KEY, a INT, b INT, c INT, d INT, \
+                      INDEX ia (a), INDEX ib (b), INDEX ic (c), INDEX id (d, b))";
+        server.run(create).await.unwrap();
+        let row = |k: usize| format!("({k}, {}, {}, {}, 7)", k % 4, k % 40 / 10, k % 4);
+        let rows: Vec<String> = (0..3000).map(row).collect();
+        let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+        server.run(&insert).await.unwrap();
+        let query = "SELECT * FROM t WHERE a = 1 AND b = 3 AND c < 3";
+        let text = told(&server, query).await;
+        assert!(
+            text.contains("IndexMerge of t: intersection of 2 scans"),
+            "{text}"
+        );
+        assert!(
+            text.contains("Measured: read 150 rows, returned 150"),
+            "{text}"
+        );
+        assert!(
+            text.contains("would do, but the intersection reads about"),
+            "{text}"
+        );
+        // In a transaction that has changed a row; and backwards.
+        server.run("BEGIN").await.unwrap();
+        server.run("UPDATE t SET a = 2 WHERE k = 73").await.unwrap();
+        let query = "SELECT k FROM t WHERE a = 1 AND b = 3 ORDER BY k DESC LIMIT 2";
+        let text = told(&server, query).await;
+        assert!(
+            text.contains("intersection of 2 scans, backwards"),
+            "{text}"
+        );
+        let expected = server
+            .run("SELECT k FROM t IGNORE INDEX (ia, ib, id) WHERE k > 0 AND a = 1 AND b = 3 ORDER BY k DESC LIMIT 2")
+            .await;
+        assert_eq!(server.run(query).await.unwrap(), expected.unwrap());
+        server
+            .run("DELETE FROM t WHERE a = 1 AND b = 3")
+            .await
+            .unwrap();
+        let left = server.run("SELECT COUNT(*) FROM t WHERE k > -1").await;
+        assert_eq!(left.unwrap()[0][0], "2851");
+        server.run("ROLLBACK").await.unwrap();
+        // Both find the same rows: one of them will do.
+        let text = told(&server, "SELECT * FROM t WHERE a = 1 AND c = 1").await;
+        assert!(!text.contains("IndexMerge"), "{text}");
+    });
+}
+
+#[test]
 fn writes_find_their_rows_by_the_index_of_fewer_too() {
     block_on(async {
         let server = uneven().await;
@@ -862,21 +978,20 @@ fn writes_find_their_rows_by_the_index_of_fewer_too() {
     });
 }
 
+/// A column against a number.
+fn compared(world: &World, (idx, op, value): (usize, CompareOp, i64)) -> Expr {
+    let literal = Expr {
+        kind: ExprKind::Literal(Value::Int(value)),
+        ty: ColumnType::BIGINT,
+        nullable: false,
+    };
+    let column = Box::new(column(&world.table, idx));
+    condition(ExprKind::Compare(op, column, Box::new(literal)))
+}
+
 /// `a = 1 OR b = 2` over many pages of both.
 fn either(world: &World, descending: bool) -> Select {
-    let equal = |idx: usize, value: i64| {
-        let literal = Expr {
-            kind: ExprKind::Literal(Value::Int(value)),
-            ty: ColumnType::BIGINT,
-            nullable: false,
-        };
-        let column = Box::new(column(&world.table, idx));
-        condition(ExprKind::Compare(
-            CompareOp::Equal,
-            column,
-            Box::new(literal),
-        ))
-    };
+    let equal = |idx: usize, value: i64| compared(world, (idx, CompareOp::Equal, value));
     let filter = condition(ExprKind::Or(vec![equal(1, 1), equal(2, 2)]));
     let mut made = select(&world.table, Some(filter), &[0, 1, 2]);
     made.order_by = vec![OrderBy {

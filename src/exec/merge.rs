@@ -1,5 +1,5 @@
-//! The union of several scans: the primary keys of the rows that any of them finds, each once, in
-//! the order of the primary key or against it.
+//! The union or the intersection of several scans: the primary keys of the rows that any of them
+//! finds, or all of them, each once, in the order of the primary key or against it.
 //!
 //! ```text
 //!   scans in key order    a page of keys each, merged as they are read
@@ -19,7 +19,7 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::index;
 use crate::kv::{Key, KeyRange, Page, Scan, ScanOptions, Space};
-use crate::plan::{Entries, Merge, MergeBranch};
+use crate::plan::{Entries, Merge, MergeBranch, MergeKind};
 use crate::sql::bound::KeyRef;
 
 /// Keys read of one scan, and of the sorted keys, at once.
@@ -40,6 +40,7 @@ pub struct Means<'a> {
 /// The primary keys that several scans find.
 pub(super) struct Merger {
     table: Arc<Table>,
+    kind: MergeKind,
     reverse: bool,
     /// Scans whose keys are still to be sorted.
     unsorted: Vec<KeyScan>,
@@ -85,6 +86,7 @@ impl Merger {
         merge: Merge,
         means: &Means<'_>,
     ) -> Merger {
+        let kind = merge.kind;
         let (in_order, others): (Vec<_>, Vec<_>) = merge
             .branches
             .into_iter()
@@ -99,6 +101,7 @@ impl Merger {
             .then(|| Sorter::new(None, "index merge", &means.memory, means.cancel));
         Merger {
             table: Arc::clone(table),
+            kind,
             reverse,
             unsorted: others.into_iter().map(scan).collect(),
             sorter,
@@ -134,11 +137,17 @@ impl Merger {
                 return Ok(Some(Vec::new()));
             }
         }
-        self.lanes.retain(|lane| !lane.keys.is_empty());
-        if self.lanes.is_empty() {
-            return Ok(None);
+        match self.kind {
+            MergeKind::Union => {
+                self.lanes.retain(|lane| !lane.keys.is_empty());
+                let is_over = self.lanes.is_empty();
+                Ok((!is_over).then(|| self.unite(keys_max)))
+            }
+            MergeKind::Intersection => {
+                let is_over = self.lanes.iter().any(|lane| lane.keys.is_empty());
+                Ok((!is_over).then(|| self.intersect(keys_max)))
+            }
         }
-        Ok(Some(self.merge(keys_max)))
     }
 
     fn take(&mut self, keys: &[Key]) -> Result<()> {
@@ -151,8 +160,36 @@ impl Merger {
         Ok(())
     }
 
-    /// Keys in order, until a lane has to be filled again.
-    fn merge(&mut self, keys_max: usize) -> Vec<Key> {
+    /// Keys that are in all lanes, in order, until a lane has to be filled again.
+    fn intersect(&mut self, keys_max: usize) -> Vec<Key> {
+        let mut common = Vec::new();
+        while common.len() < keys_max {
+            let fronts = || self.lanes.iter().map(|lane| lane.keys.front());
+            if fronts().any(|front| front.is_none()) {
+                break;
+            }
+            let last = if self.reverse {
+                fronts().min()
+            } else {
+                fronts().max()
+            };
+            let Some(last) = last.flatten().cloned() else {
+                break;
+            };
+            let is_common = fronts().all(|front| front == Some(&last));
+            // No lane that is at a key before this one will find it in the one that is at this.
+            for lane in &mut self.lanes {
+                lane.pass(&last, (self.reverse, is_common));
+            }
+            if is_common {
+                common.push(last);
+            }
+        }
+        common
+    }
+
+    /// Keys that are in any lane, in order, until a lane has to be filled again.
+    fn unite(&mut self, keys_max: usize) -> Vec<Key> {
         let mut merged = Vec::new();
         while merged.len() < keys_max {
             let reverse = self.reverse;
@@ -178,6 +215,44 @@ impl Merger {
     }
 }
 
+/// What the beginnings of two scans have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Overlap {
+    /// Keys of the first scan that were looked at.
+    pub(super) seen: usize,
+    /// Those of them that the second scan finds too.
+    pub(super) common: usize,
+}
+
+/// Reads a page of each of two scans that are in key order, and compares them as far as both reach.
+///
+/// # Errors
+/// Those of the engine; 1712 for a damaged entry.
+pub(super) async fn overlap(
+    view: &View,
+    table: &Table,
+    pair: &[MergeBranch; 2],
+) -> Result<Overlap> {
+    let [one, two] = pair;
+    let mut pages = Vec::new();
+    for branch in [one, two] {
+        let mut scan = KeyScan::new(table, branch.clone(), false);
+        pages.push(scan.page(view, table).await?.unwrap_or_default());
+    }
+    let ends = pages.iter().filter(|page| PAGE_KEYS <= page.len());
+    let until = ends.filter_map(|page| page.last()).min();
+    let within = |key: &&Key| until.is_none_or(|until| *key <= until);
+    let [first, second] = pages.as_slice() else {
+        return Err(Error::internal("a pair of scans that is none"));
+    };
+    let seen = first.iter().filter(within);
+    let common = seen.clone().filter(|key| second.binary_search(key).is_ok());
+    Ok(Overlap {
+        seen: seen.clone().count(),
+        common: common.count(),
+    })
+}
+
 /// Bytes that are ordered as the key, or against it: no key begins with another one, so all the
 /// bits turned round turn the order round.
 fn turned(key: &[u8], reverse: bool) -> Key {
@@ -186,6 +261,17 @@ fn turned(key: &[u8], reverse: bool) -> Key {
 }
 
 impl Lane {
+    /// Passes over the keys in front of one, and over that one too if it is taken.
+    fn pass(&mut self, key: &Key, (reverse, is_taken): (bool, bool)) {
+        while let Some(front) = self.keys.front() {
+            let is_before = if reverse { key < front } else { front < key };
+            if !(is_before || is_taken && front == key) {
+                break;
+            }
+            self.keys.pop_front();
+        }
+    }
+
     /// Reads keys when there are none; `false` when that takes longer than one call may.
     async fn fill(&mut self, view: &View, table: &Table) -> Result<bool> {
         for _ in 0..EMPTY_PAGES_MAX {

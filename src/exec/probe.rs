@@ -44,8 +44,8 @@ pub async fn rows(
         Access::Ends(ends) => return Ok(u64::try_from(ends.seeks.len()).ok()),
         Access::Merge(merge) => {
             let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
-            let scans = (table, merge.branches.as_slice());
-            return Ok(Some(sample::union(engine, &view, scans, effort).await?));
+            let rows = sample::merged(engine, &view, (table, merge), effort);
+            return Ok(Some(rows.await?));
         }
         Access::FullScan => (KeyRef::Primary, all.as_slice()),
     };

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::merge;
 use super::view::{Batch, View};
 use super::write;
 use crate::catalog::Table;
@@ -15,7 +16,8 @@ use crate::index;
 use crate::kv::page::position;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, ScanOptions, Space};
 use crate::plan::skip::VALUES_MAX;
-use crate::plan::{Counted, Distinct, Doubt, Entries, Estimate, MergeBranch};
+use crate::plan::{Counted, Crossing, Distinct, Doubt, Entries, Estimate};
+use crate::plan::{Merge, MergeBranch, MergeKind};
 use crate::sql::bound::KeyRef;
 use crate::types::Value;
 
@@ -37,8 +39,12 @@ const TO_RUN: Effort = Effort {
     ranges_max: 16,
 };
 
-/// Rows of which the reading is over before another key could be looked at.
-const FEW_ROWS: u64 = 64;
+/// Rows of which the reading is over before another key could be looked at. The tables of tests are
+/// small.
+const FEW_ROWS: u64 = if cfg!(test) { 2 } else { 64 };
+
+/// Rows of the best key from which it is asked whether two keys together find much fewer.
+const CROSSED_ROWS_MIN: u64 = if cfg!(test) { 3 } else { 256 };
 
 /// Whether a key has few rows is seen at once, without waiting for the disk.
 const TO_LOOK: Effort = Effort {
@@ -82,6 +88,7 @@ pub async fn settle(
     if !doubt.union.is_empty() {
         counted.union_rows = Some(union(engine, view, (table, &doubt.union), TO_RUN).await?);
     }
+    counted.crossing = crossing(view, (table, &doubt.pairs), &counted.rows).await?;
     for key in &doubt.skips {
         if let Some(values) = distinct(view, (table, *key)).await? {
             let key = *key;
@@ -90,6 +97,65 @@ pub async fn settle(
         }
     }
     Ok(counted)
+}
+
+/// How many rows are in both of the two scans that have the fewest, when that might be few of them.
+async fn crossing(
+    view: &View,
+    (table, pairs): (&Table, &[[MergeBranch; 2]]),
+    counted: &[Estimate],
+) -> Result<Option<Crossing>> {
+    let best = counted.iter().map(|one| one.rows).min().unwrap_or(0);
+    if best < CROSSED_ROWS_MIN {
+        return Ok(None);
+    }
+    let rows_of = |branch: &MergeBranch| {
+        let found = counted.iter().find(|one| one.key == branch.key);
+        found.map(|one| one.rows)
+    };
+    let pairs = pairs.iter().filter_map(|pair| {
+        let [one, two] = pair;
+        Some((rows_of(one)?, rows_of(two)?, pair))
+    });
+    let Some((one, _, pair)) = pairs.min_by_key(|(one, two, _)| one.saturating_add(*two)) else {
+        return Ok(None);
+    };
+    let overlap = merge::overlap(view, table, pair).await?;
+    let [seen, common] = [overlap.seen, overlap.common];
+    let wide = |count: usize| u128::try_from(count).unwrap_or(u128::MAX);
+    let share = u128::from(one).saturating_mul(wide(common)) / wide(seen.max(1));
+    Ok(Some(Crossing {
+        keys: pair.each_ref().map(|branch| branch.key),
+        rows: u64::try_from(share).unwrap_or(u64::MAX).max(1),
+    }))
+}
+
+/// About how many rows the scans of a union or intersection find.
+///
+/// # Errors
+/// Those of the engine.
+pub async fn merged(
+    engine: &Arc<dyn Engine>,
+    view: &View,
+    (table, merge): (&Table, &Merge),
+    effort: Effort,
+) -> Result<u64> {
+    if merge.kind == MergeKind::Union {
+        return union(engine, view, (table, &merge.branches), effort).await;
+    }
+    let mut least = u64::MAX;
+    for branch in &merge.branches {
+        let rows = union(engine, view, (table, std::slice::from_ref(branch)), effort).await?;
+        least = least.min(rows);
+    }
+    if let [one, two] = merge.branches.as_slice() {
+        let overlap = merge::overlap(view, table, &[one.clone(), two.clone()]).await?;
+        let wide = |count: usize| u128::try_from(count).unwrap_or(u128::MAX);
+        let rows =
+            u128::from(least).saturating_mul(wide(overlap.common)) / wide(overlap.seen.max(1));
+        least = u64::try_from(rows).unwrap_or(u64::MAX);
+    }
+    Ok(least)
 }
 
 /// About how many rows several scans find, counted as often as they are found.

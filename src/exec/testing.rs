@@ -42,6 +42,7 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         found_rows: false,
         multi_statements: false,
         interactive: false,
+        progress: None,
     };
     let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();
     session.use_database("default").unwrap();

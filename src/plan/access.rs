@@ -37,7 +37,7 @@ pub enum Access {
     Index(IndexAccess),
     /// The first or last row of each of a few spans.
     Ends(Ends),
-    /// The rows that any of several scans finds.
+    /// The rows that any of several scans finds, or that all of them find.
     Merge(Merge),
     /// Every row.
     FullScan,
@@ -114,11 +114,22 @@ pub struct Seek {
     pub covering: bool,
 }
 
-/// The rows that any of several scans finds, each once, in the order of the primary key.
+/// The rows that several scans find, each once, in the order of the primary key.
 #[derive(Debug, Clone)]
 pub struct Merge {
-    /// The scans.
+    /// Which rows.
+    pub kind: MergeKind,
+    /// The scans. Those of an intersection are all in key order.
     pub branches: Vec<MergeBranch>,
+}
+
+/// Which rows of several scans are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeKind {
+    /// Those that any of them finds.
+    Union,
+    /// Those that all of them find.
+    Intersection,
 }
 
 /// One of the scans of a [`Merge`].
@@ -258,7 +269,14 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     let fewer = choice.cheaper_union(request);
     if let Some(union) = union.take_if(|_| is_full || fewer.is_some()) {
         let verdicts = merge::verdicts(request, (&all, &union.merge), (&choice, fewer));
-        return Ok(TablePlan::union(request, union, verdicts));
+        return Ok(TablePlan::merged(request, union, verdicts));
+    }
+    if let Some(crossing) = choice.cheaper_crossing(request)
+        && let Some(both) = merge::crossed(request, (&all, conjuncts), crossing.keys)?
+    {
+        let fewer = Some(crossing.rows);
+        let verdicts = merge::verdicts(request, (&all, &both.merge), (&choice, fewer));
+        return Ok(TablePlan::merged(request, both, verdicts));
     }
     let is_one_row = access.is_one_row();
     let ordered = best.order.ordered || is_one_row;
@@ -394,17 +412,21 @@ impl TablePlan {
     }
 
     /// The plan of several scans.
-    fn union(request: &Request<'_>, union: merge::Union<'_>, verdicts: Vec<Verdict>) -> TablePlan {
-        if union.merge.branches.is_empty() {
+    fn merged(
+        request: &Request<'_>,
+        merged: merge::Merged<'_>,
+        verdicts: Vec<Verdict>,
+    ) -> TablePlan {
+        if merged.merge.branches.is_empty() {
             return TablePlan::nothing(request, Reason::Contradiction);
         }
         TablePlan {
-            access: Access::Merge(union.merge),
-            reverse: union.order.reverse,
-            residual: residual::filter(&union.residual),
-            ordered: union.order.ordered,
-            grouped_in_order: union.order.grouped,
-            rows_wanted: rows_wanted(request, union.order.ordered),
+            access: Access::Merge(merged.merge),
+            reverse: merged.order.reverse,
+            residual: residual::filter(&merged.residual),
+            ordered: merged.order.ordered,
+            grouped_in_order: merged.order.grouped,
+            rows_wanted: rows_wanted(request, merged.order.ordered),
             parts_used: 0,
             refusal: None,
             doubt: None,

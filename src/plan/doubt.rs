@@ -5,14 +5,15 @@
 //!   (a) and (b), both bounded       doubt: it depends on the values
 //!   (a, b) and a covering (a)       doubt: fewer entries, but each has its row looked up
 //!   (a) and an OR over (b) and (c)  doubt: the union may find fewer rows
+//!   (a) and (b), many rows of both  doubt: few rows may have both
 //!   a full key against anything     no doubt
 //! ```
 //! Nothing is read here. A plan in doubt says which ranges to count ([`Doubt`]), and the statement is
 //! planned again with what was counted ([`Estimates::Given`]). Until then the rules decide.
 
-use super::access::{MergeBranch, Request};
+use super::access::{MergeBranch, MergeKind, Request};
 use super::candidates::{self, Candidate, Candidates};
-use super::merge::Union;
+use super::merge::{self, Merged};
 use super::skip::{self, Distinct};
 use super::verdict::{Advantage, Reason};
 use crate::error::Result;
@@ -40,8 +41,19 @@ pub struct Counted {
     pub rows: Vec<Estimate>,
     /// About how many rows the union finds, counted as often as they are found.
     pub union_rows: Option<u64>,
+    /// Two indexes that were looked at side by side.
+    pub crossing: Option<Crossing>,
     /// The few values of the first column of a key, in the view that is read.
     pub distinct: Option<Distinct>,
+}
+
+/// Two indexes, and how many rows both find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// The indexes.
+    pub keys: [KeyRef; 2],
+    /// About how many rows are found by both.
+    pub rows: u64,
 }
 
 /// About how many rows, or entries, are in the spans of a key.
@@ -60,6 +72,8 @@ pub struct Doubt {
     pub rivals: Vec<Rival>,
     /// The scans of a union that could be better than each of the rivals; or none.
     pub union: Vec<MergeBranch>,
+    /// Rivals of which two could be better together than the best one alone.
+    pub pairs: Vec<[MergeBranch; 2]>,
     /// Of what to find the values of the first column, if they are few: one will do.
     pub skips: Vec<KeyRef>,
 }
@@ -130,7 +144,7 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
     pub(super) fn doubt(
         &self,
         request: &Request<'_>,
-        (unbounded, union): (Option<&Candidates<'_, '_>>, Option<&Union<'_>>),
+        (unbounded, union): (Option<&Candidates<'_, '_>>, Option<&Merged<'_>>),
     ) -> Result<Option<Doubt>> {
         if !matches!(request.estimates, Estimates::Offered) {
             return Ok(None);
@@ -145,6 +159,7 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
         if rivals.is_empty() && skips.is_empty() {
             return Ok(None);
         }
+        let pairs = merge::pairs(request, &self.rivals)?;
         let rivals = rivals.iter().map(|rival| {
             Ok(Rival {
                 key: rival.key,
@@ -155,6 +170,7 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
         Ok(Some(Doubt {
             rivals,
             union,
+            pairs,
             skips,
         }))
     }
@@ -190,10 +206,31 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
         (rows.saturating_mul(1 + LOOKUP_ENTRIES) < best).then_some(rows)
     }
 
-    /// Why a candidate is not read when a union of so many rows is.
-    pub(super) fn worse_than_union(&self, other: &Candidate<'_, '_>, rows: u64) -> Reason {
+    /// Two indexes that are cheaper to read together than the best candidate alone.
+    pub(super) fn cheaper_crossing(&self, request: &Request<'_>) -> Option<Crossing> {
+        let Estimates::Given(counted) = request.estimates else {
+            return None;
+        };
+        let crossing = counted.crossing?;
+        let [one, two] = crossing.keys.map(|key| self.rows_by(key));
+        let entries = one?.saturating_add(two?);
+        let cost_of_both = entries.saturating_add(crossing.rows.saturating_mul(LOOKUP_ENTRIES));
+        let best = cost(request, self.best, self.rows_of(self.best)?);
+        (cost_of_both < best).then_some(crossing)
+    }
+
+    /// Why a candidate is not read when a union or intersection of so many rows is.
+    pub(super) fn worse_than(
+        &self,
+        other: &Candidate<'_, '_>,
+        (kind, rows): (MergeKind, u64),
+    ) -> Reason {
+        let than = match kind {
+            MergeKind::Union => "the union",
+            MergeKind::Intersection => "the intersection",
+        };
         Reason::Worse {
-            than: "the union".to_owned(),
+            than: than.to_owned(),
             because: Advantage::Rows {
                 rows,
                 against: self.rows_of(other),
@@ -224,8 +261,12 @@ impl<'c, 'a, 'e> Choice<'c, 'a, 'e> {
     }
 
     fn rows_of(&self, candidate: &Candidate<'_, '_>) -> Option<u64> {
+        self.rows_by(candidate.key)
+    }
+
+    fn rows_by(&self, key: KeyRef) -> Option<u64> {
         let mut estimates = self.estimates.iter();
-        let found = estimates.find(|estimate| estimate.key == candidate.key);
+        let found = estimates.find(|estimate| estimate.key == key);
         found.map(|estimate| estimate.rows)
     }
 }

@@ -1,14 +1,18 @@
-//! Index merge: an OR of which each side is bounded by some key is read as the union of them.
+//! Index merge: an OR of which each side is bounded by some key is read as the union of them, an AND
+//! of two sides that are in many rows each as the intersection of two indexes.
 //!
 //! ```text
 //!   a = 1 OR b = 2                    [/1] by index (a), [/2] by index (b)
 //!   (a = 1 OR id > 7) AND c = 3       [/1] by index (a), (/7 - ] by the primary key; c = 3 is filtered
+//!   a = 1 AND b = 2                   [/1] by index (a) and [/2] by index (b), where few rows have both
 //! ```
-//! Only where no key alone bounds what is read, or where the union was counted to be cheaper. Each side is planned as if it were the whole
-//! condition, by the same rules; rows come in the order of the primary key, each once. Scans whose
-//! entries come in that order are merged as they are read, the keys of others are sorted first.
+//! A union only where no key alone bounds what is read, or where it was counted to be cheaper. Each
+//! side is planned as if it were the whole condition, by the same rules; rows come in the order of the
+//! primary key, each once. Scans whose entries come in that order are merged as they are read, the
+//! keys of others are sorted first. An intersection only where it was counted to be cheaper, and of
+//! entries that come in that order.
 
-use super::access::{Access, Entries, Merge, MergeBranch, Request};
+use super::access::{Access, Entries, Merge, MergeBranch, MergeKind, Request};
 use super::candidates::{self, Candidate, Candidates};
 use super::cut::KeyParts;
 use super::derive::{Alternatives, Branch, Conditions, Derived};
@@ -16,6 +20,7 @@ use super::doubt::Choice;
 use super::order::{self, Order};
 use super::paths;
 use super::verdict::{Reason, Verdict};
+use crate::catalog::Table;
 use crate::error::Result;
 use crate::sql::bound::KeyRef;
 use crate::sql::expr::Expr;
@@ -23,8 +28,11 @@ use crate::sql::expr::Expr;
 /// Scans that are united. Each holds a page of keys.
 const BRANCHES_MAX: usize = 32;
 
-/// A union, and what remains to be done with its rows.
-pub(super) struct Union<'e> {
+/// Pairs of indexes of which the two with the fewest entries are looked at.
+const PAIRS_MAX: usize = 8;
+
+/// A union or intersection, and what remains to be done with its rows.
+pub(super) struct Merged<'e> {
     /// The scans; none when no side can be true.
     pub(super) merge: Merge,
     /// Conjuncts that some scan does not express.
@@ -40,7 +48,7 @@ pub(super) struct Union<'e> {
 pub(super) fn of<'e>(
     request: &Request<'_>,
     (all, conjuncts): (&Candidates<'_, 'e>, &'e [Expr]),
-) -> Result<Option<Union<'e>>> {
+) -> Result<Option<Merged<'e>>> {
     let conditions = &all.primary.derived.conditions;
     for (at, condition) in conditions.iter().enumerate() {
         let count = condition.branches.len();
@@ -59,7 +67,7 @@ fn side_by_side<'e>(
     request: &Request<'_>,
     (all, conjuncts): (&Candidates<'_, 'e>, &'e [Expr]),
     at: usize,
-) -> Result<Option<Union<'e>>> {
+) -> Result<Option<Merged<'e>>> {
     let derived = &all.primary.derived;
     let conditions = &derived.conditions;
     let order = order::of(request, KeyParts::primary(request.table), &derived.fixed);
@@ -71,6 +79,7 @@ fn side_by_side<'e>(
         ..*request
     };
     let mut merge = Merge {
+        kind: MergeKind::Union,
         branches: Vec::new(),
     };
     // The key that bounds the whole is not to be read once for each side.
@@ -104,10 +113,81 @@ fn side_by_side<'e>(
         }
     }
     let residual = conjuncts.iter().zip(residual).filter(|(_, stays)| *stays);
-    Ok(Some(Union {
+    Ok(Some(Merged {
         merge,
         residual: residual.map(|(conjunct, _)| conjunct).collect(),
         order,
+    }))
+}
+
+/// Pairs of rivals that might be read together, as what is read of each.
+///
+/// # Errors
+/// A value that does not fit its key part: an internal error.
+pub(super) fn pairs(
+    request: &Request<'_>,
+    rivals: &[&Candidate<'_, '_>],
+) -> Result<Vec<[MergeBranch; 2]>> {
+    let mut pairs = Vec::new();
+    for (at, first) in rivals.iter().enumerate() {
+        for second in rivals.iter().skip(at + 1) {
+            if PAIRS_MAX <= pairs.len() || !is_crossing(first, second, request.table) {
+                continue;
+            }
+            pairs.push([branch_of(first, request)?, branch_of(second, request)?]);
+        }
+    }
+    Ok(pairs)
+}
+
+/// Whether two indexes can be intersected: each bounds something that the other does not, and the
+/// entries of both come in the order of the primary key.
+fn is_crossing(one: &Candidate<'_, '_>, two: &Candidate<'_, '_>, table: &Table) -> bool {
+    let is_fit = |side: &Candidate<'_, '_>| {
+        side.key != KeyRef::Primary
+            && side.forbidden.is_none()
+            && !side.has_computed_parts()
+            && side.has_bounds()
+            && side.is_in_key_order(table)
+    };
+    let adds = |one: &Candidate<'_, '_>, two: &Candidate<'_, '_>| {
+        let mut columns = one.bound_columns();
+        columns.any(|idx| two.bound_columns().all(|other| other != idx))
+    };
+    is_fit(one) && is_fit(two) && adds(one, two) && adds(two, one)
+}
+
+/// The intersection of two indexes.
+///
+/// # Errors
+/// A value that does not fit its key part: an internal error.
+pub(super) fn crossed<'e>(
+    request: &Request<'_>,
+    (all, conjuncts): (&Candidates<'_, 'e>, &'e [Expr]),
+    keys: [KeyRef; 2],
+) -> Result<Option<Merged<'e>>> {
+    let find = |key: KeyRef| all.indexes.iter().find(|one| one.key == key);
+    let [Some(one), Some(two)] = keys.map(find) else {
+        return Ok(None);
+    };
+    if !is_crossing(one, two, request.table) {
+        return Ok(None);
+    }
+    // What either of them expresses holds for the rows of both.
+    let stays = |side: &Candidate<'_, 'e>, conjunct: &Expr| {
+        let mut residual = side.derived.residual.iter();
+        residual.any(|left| std::ptr::eq(*left, conjunct))
+    };
+    let residual = conjuncts.iter();
+    let residual = residual.filter(|conjunct| stays(one, conjunct) && stays(two, conjunct));
+    let primary = &all.primary.derived;
+    Ok(Some(Merged {
+        merge: Merge {
+            kind: MergeKind::Intersection,
+            branches: vec![branch_of(one, request)?, branch_of(two, request)?],
+        },
+        residual: residual.collect(),
+        order: order::of(request, KeyParts::primary(request.table), &primary.fixed),
     }))
 }
 
@@ -166,11 +246,14 @@ pub(super) fn verdicts(
     paths::instead_of_scan(request, all, |candidate| {
         let is_taken = merge.branches.iter().any(|one| one.key == candidate.key);
         let reason = if is_taken {
-            Reason::United
+            match merge.kind {
+                MergeKind::Union => Reason::United,
+                MergeKind::Intersection => Reason::Crossed,
+            }
         } else {
             let unfit = paths::unfit(request, candidate);
             unfit.unwrap_or_else(|| match fewer {
-                Some(rows) => choice.worse_than_union(candidate, rows),
+                Some(rows) => choice.worse_than(candidate, (merge.kind, rows)),
                 None => Reason::NotNeeded,
             })
         };

@@ -43,11 +43,11 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MultiGet, PointGet, Policy, PrefixScan,
-    Purpose, Request, Seek, TablePlan, explain_table, plan_table,
+    Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MergeKind, MultiGet, PointGet, Policy,
+    PrefixScan, Purpose, Request, Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
-pub use doubt::{Counted, Doubt, Estimate, Estimates};
+pub use doubt::{Counted, Crossing, Doubt, Estimate, Estimates};
 pub use explain::{Explained, Format, explain};
 pub use skip::Distinct;
 pub use span::Span;

@@ -1,6 +1,6 @@
 //! What is said about each way to read a table: taken or not, and why.
 
-use super::access::{Access, Entries, Request};
+use super::access::{Access, Entries, MergeKind, Request};
 use super::candidates::{Candidate, Candidates};
 use super::derive::Keys;
 use super::doubt::Choice;
@@ -164,7 +164,10 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
         },
         Access::PrefixScan(_) => bounded(request, candidate),
         Access::Ends(_) => Reason::Ends,
-        Access::Merge(_) => Reason::United,
+        Access::Merge(merge) => match merge.kind {
+            MergeKind::Union => Reason::United,
+            MergeKind::Intersection => Reason::Crossed,
+        },
         Access::FullScan => Reason::NotNeeded,
     }
 }

@@ -99,6 +99,8 @@ pub enum Reason {
     Ends,
     /// It bounds a side of an OR, and other keys the other sides.
     United,
+    /// It bounds a side of an AND, and another index another side.
+    Crossed,
     /// A hint names it to be ignored.
     Ignored,
     /// A hint names other indexes.
@@ -257,6 +259,9 @@ impl fmt::Display for Reason {
             ),
             Reason::Ends => f.write_str("has what is asked for at the ends of its spans"),
             Reason::United => f.write_str("bounds a side of the OR; the rows are united"),
+            Reason::Crossed => f.write_str(
+                "bounds a side of the AND; only rows that both indexes find are looked up",
+            ),
             Reason::Ignored => f.write_str("ignored by a hint"),
             Reason::NotNamed => f.write_str("a hint names other indexes"),
             Reason::Unreadable(state) => write!(f, "is {state}"),
@@ -293,7 +298,8 @@ impl Reason {
             | Reason::InOrder
             | Reason::Partial { .. }
             | Reason::Ends
-            | Reason::United => true,
+            | Reason::United
+            | Reason::Crossed => true,
             Reason::Contradiction
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }

@@ -45,6 +45,16 @@ impl Capabilities {
     /// An OK packet ends a result; no EOF packets.
     pub const DEPRECATE_EOF: Capabilities = Capabilities(1 << 24);
 
+    /// The client reads reports of how far a statement is, before its answer: MariaDB's clients set
+    /// it when they show them.
+    ///
+    /// MariaDB has another flag for this too, among 32 more in the hello's reserved bytes. A server
+    /// must leave [`Capabilities::LONG_PASSWORD`] out to get those, which is how MariaDB's servers
+    /// say that they are no MySQL: drivers conclude more than progress from it. This flag needs
+    /// nothing of that. It is not offered either, since its bit is reserved for something else in
+    /// MySQL: clients that could take an offer of it wrongly are not tempted.
+    pub const PROGRESS: Capabilities = Capabilities(1 << 29);
+
     /// What this server offers. Compression, local files, session tracking, query attributes and
     /// TLS are left out until each works: every known client works without.
     pub const OFFER: Capabilities = Capabilities(

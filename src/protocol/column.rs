@@ -55,7 +55,10 @@ struct Shape {
 
 /// Appends a column definition's payload.
 pub fn put_column(out: &mut Vec<u8>, column: &ResultColumn, json_as: JsonAs) {
-    let shape = shape(&column.ty, column.display_chars, json_as);
+    let mut shape = shape(&column.ty, column.display_chars, json_as);
+    if let Some(decimals) = column.decimals {
+        shape.decimals = decimals;
+    }
     wire::put_lenenc_bytes(out, b"def");
     for name in [
         &column.database,

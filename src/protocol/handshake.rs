@@ -20,6 +20,9 @@ pub const HELLO_BYTES_MAX: usize = 128 * 1024;
 /// The most attributes of a client that are kept.
 const ATTRIBUTES_MAX: usize = 64;
 
+/// What the client library calls itself that knows [`Capabilities::PROGRESS`].
+const MARIADB_CLIENT_NAME: &str = "libmariadb";
+
 /// The protocol version, constant since 1998.
 const PROTOCOL_VERSION: u8 = 10;
 
@@ -74,6 +77,8 @@ pub struct Login {
 pub struct Hello {
     /// What was offered and wanted.
     pub capabilities: Capabilities,
+    /// Whether the client reads reports of progress.
+    pub reads_progress: bool,
     /// Who is there.
     pub login: Login,
 }
@@ -131,8 +136,11 @@ impl Hello {
             plugin: with_plugin.then(|| reader.nul_or_rest().to_vec()),
             attributes: read_attributes(reader, capabilities),
         };
+        // Reserved by MySQL: whoever sets all flags there are does not mean this.
+        let is_mariadb = login.attribute("_client_name") == Some(MARIADB_CLIENT_NAME);
         Ok(Hello {
             capabilities,
+            reads_progress: is_mariadb && sent & Capabilities::PROGRESS.bits() != 0,
             login,
         })
     }

@@ -1,4 +1,4 @@
-//! The packets that end things: OK, ERR, EOF, and what follows a PREPARE.
+//! The packets that end things: OK, ERR, EOF, and what follows a PREPARE; and reports on the way there.
 
 use super::capabilities::{Capabilities, Status};
 use super::wire;
@@ -62,6 +62,40 @@ pub fn put_error(out: &mut Vec<u8>, error: &Error) {
     out.push(b'#');
     out.extend_from_slice(error.code().sqlstate().as_bytes());
     out.extend_from_slice(clipped(error.message(), MESSAGE_BYTES_MAX).as_bytes());
+}
+
+/// The error number that makes an ERR packet a report of progress.
+const PROGRESS_ERRNO: u16 = 0xFFFF;
+
+/// Thousandths of a percent in a percent.
+const PROGRESS_PER_PERCENT: u32 = 1000;
+
+/// How far a statement is that takes long.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Which of [`stages_count`](Self::stages_count) it is at, from 1.
+    pub stage: u8,
+    /// How many stages there are.
+    pub stages_count: u8,
+    /// How much of the stage is done.
+    pub percent: u8,
+    /// What is being done.
+    pub info: String,
+}
+
+/// Appends a report's payload: MariaDB's `ERR_Packet` with the error number 65535. The answer to the
+/// statement follows.
+pub fn put_progress(out: &mut Vec<u8>, progress: &Progress) {
+    out.push(0xFF);
+    wire::put_u16(out, PROGRESS_ERRNO);
+    // How many texts there are.
+    out.push(1);
+    out.push(progress.stage);
+    out.push(progress.stages_count);
+    let thousandths = u32::from(progress.percent) * PROGRESS_PER_PERCENT;
+    out.extend_from_slice(&wire::u24_bytes(thousandths));
+    let info = clipped(&progress.info, MESSAGE_BYTES_MAX);
+    wire::put_lenenc_bytes(out, info.as_bytes());
 }
 
 /// Appends the first packet of the answer to a PREPARE.

@@ -7,7 +7,8 @@ use super::{calendar, number, wire};
 use crate::error::{Error, Result};
 use crate::types::column_type::IntWidth;
 use crate::types::temporal::zone::Zone;
-use crate::types::{ColumnType, Value};
+use crate::types::value::text::write_fixed_f64;
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// Encodes the rows of one result.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct RowEncoder {
 #[derive(Debug, Clone)]
 enum Form {
     Text,
+    /// Some doubles show so many digits after the point.
+    Fixed(Box<[Option<u8>]>),
     Binary(Box<[Cell]>),
 }
 
@@ -47,6 +50,17 @@ impl RowEncoder {
         }
     }
 
+    /// As [`RowEncoder::text`], with the digits that the columns fix.
+    pub fn text_of(columns: &[ResultColumn]) -> RowEncoder {
+        if columns.iter().all(|column| column.decimals.is_none()) {
+            return RowEncoder::text(columns.len());
+        }
+        RowEncoder {
+            columns_count: columns.len(),
+            form: Form::Fixed(columns.iter().map(|column| column.decimals).collect()),
+        }
+    }
+
     /// For the answer to an EXECUTE.
     pub fn binary<'t>(types: impl Iterator<Item = &'t ColumnType>) -> RowEncoder {
         let cells: Box<[Cell]> = types.map(Cell::of).collect();
@@ -70,6 +84,16 @@ impl RowEncoder {
         }
         match &self.form {
             Form::Text => values.iter().for_each(|value| put_text(out, value, zone)),
+            Form::Fixed(decimals) => {
+                for (value, decimals) in values.iter().zip(decimals) {
+                    match (value, decimals) {
+                        (Value::Double(number), Some(decimals)) => {
+                            put_fixed(out, *number, *decimals);
+                        }
+                        _ => put_text(out, value, zone),
+                    }
+                }
+            }
             Form::Binary(cells) => put_binary_row(out, (cells, values), zone)?,
         }
         Ok(())
@@ -93,6 +117,12 @@ fn put_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
         | Value::Timestamp(_)
         | Value::Year(_) => put_short_text(out, value, zone),
     }
+}
+
+fn put_fixed(out: &mut Vec<u8>, number: f64, decimals: u8) {
+    let mut text = Vec::new();
+    write_fixed_f64(number, decimals, &mut text);
+    wire::put_lenenc_bytes(out, &text);
 }
 
 /// Texts of numbers and dates are short: their length byte is written last.

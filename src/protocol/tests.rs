@@ -363,6 +363,7 @@ fn column(ty: ColumnType) -> ResultColumn {
         primary_key: false,
         auto_increment: false,
         display_chars: 0,
+        decimals: None,
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::listener::Context;
 use super::login::{Guest, host_name};
 use super::prepared::Statements;
+use super::reports::Reports;
 use super::wire::{Gone, SocketPeer, Wire};
 use crate::error::{Code, Error};
 use crate::protocol::auth::FirstAnswer;
@@ -65,6 +66,8 @@ struct Connection {
 /// All that answers a command; apart from the reader, which lends it the command.
 pub(super) struct Talk {
     pub(super) wire: Wire,
+    /// Set for clients that read them.
+    pub(super) reports: Option<Reports>,
     pub(super) session: Session,
     pub(super) statements: Statements,
     pub(super) registration: Registration,
@@ -99,21 +102,26 @@ impl Connection {
             let login = hello.login;
             let first = FirstAnswer::of_hello(login.plugin.as_deref(), &login.response);
             guest.prove(&context.accounts, &login, first).await?;
-            Ok(login)
+            Ok((login, hello.reads_progress))
         };
         let entered = timeout(context.connect_timeout, entering).await;
-        let login = match entered.unwrap_or_else(|_| Err(timed_out())) {
-            Ok(login) => login,
+        let (login, reads_progress) = match entered.unwrap_or_else(|_| Err(timed_out())) {
+            Ok(entered) => entered,
             Err(gone) => {
                 wire.last_words(&gone);
                 return Err(gone);
             }
         };
-        let client = client(&login, wire.capabilities, &registration, address);
+        let reports = reads_progress.then(Reports::new);
+        let client = Client {
+            progress: reports.as_ref().map(Reports::sender),
+            ..client(&login, wire.capabilities, &registration, address)
+        };
         let cancel = Arc::clone(registration.cancel());
         let session = Session::new(&context.shared, client, &cancel).map_err(Gone::Refused)?;
         let talk = Talk {
             wire,
+            reports,
             state: session.wire_state(),
             session,
             statements: Statements::default(),
@@ -215,12 +223,15 @@ impl Connection {
         let proving = guest.prove(&self.context.accounts, login, first);
         let proven = timeout(self.context.connect_timeout, proving).await;
         proven.unwrap_or_else(|_| Err(timed_out()))?;
-        let client = client(
-            login,
-            talk.wire.capabilities,
-            &talk.registration,
-            self.address,
-        );
+        let client = Client {
+            progress: talk.reports.as_ref().map(Reports::sender),
+            ..client(
+                login,
+                talk.wire.capabilities,
+                &talk.registration,
+                self.address,
+            )
+        };
         let cancel = Arc::clone(talk.registration.cancel());
         talk.session =
             Session::new(&self.context.shared, client, &cancel).map_err(Gone::Refused)?;
@@ -347,6 +358,7 @@ fn client(
         found_rows: capabilities.has(Capabilities::FOUND_ROWS),
         multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
         interactive: capabilities.has(Capabilities::INTERACTIVE),
+        progress: None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), [`accounts`], `connection`
 //! (the loop over commands), and what it stands on: `wire` (one socket's input and output),
-//! `login`, `queries`, `prepared`, `rows`, and `signals`.
+//! `login`, `queries`, `prepared`, `reports`, `rows`, and `signals`.
 
 pub mod accounts;
 mod connection;
@@ -12,6 +12,7 @@ pub mod listener;
 mod login;
 mod prepared;
 mod queries;
+mod reports;
 mod rows;
 mod signals;
 #[cfg(test)]

@@ -167,7 +167,11 @@ impl Talk {
                 match statement.parameters.decode(execute.parameters) {
                     Ok(values) => {
                         let values = values.into_iter().map(Value::into_owned).collect();
-                        self.session.execute(id, values).await
+                        let reply = self.session.execute(id, values);
+                        match &mut self.reports {
+                            None => reply.await,
+                            Some(reports) => reports.send_until(&mut self.wire, reply).await,
+                        }
                     }
                     Err(error) => Err(error),
                 }

@@ -16,7 +16,11 @@ impl Talk {
     pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<(), Gone> {
         let mut rest = text;
         loop {
-            let answered = self.session.query(rest).await;
+            let answer = self.session.query(rest);
+            let answered = match &mut self.reports {
+                None => answer.await,
+                Some(reports) => reports.send_until(&mut self.wire, answer).await,
+            };
             self.refresh();
             let Answer { reply, rest: next } = match answered {
                 Ok(answer) => answer,
@@ -67,7 +71,7 @@ impl Talk {
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         let status = self.state.status.with_if(Status::MORE_RESULTS, more);
         self.wire.end_of_columns(status);
-        let encoder = RowEncoder::text(columns.len());
+        let encoder = RowEncoder::text_of(&columns);
         let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await?;
         drop(rows);
         Ok(self.end_rows(streamed, more))

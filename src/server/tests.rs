@@ -1,6 +1,7 @@
 //! Connections over loopback sockets, to a server on the memory engine.
 
 mod cancel;
+mod reports;
 mod unfriendly;
 
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Running {
         let options = Options {
             connections_max,
             connect_timeout,
-            shutdown_grace: Duration::from_secs(10),
+            shutdown_grace: Duration::from_mins(1),
             accounts: Accounts::new(Password::of(password)),
         };
         let server = Server::new(listener, options, Arc::clone(&shared));
@@ -109,6 +110,9 @@ impl Client {
         hello.extend_from_slice(&response);
         hello.extend_from_slice(plugin.name().as_bytes());
         hello.push(0);
+        if flags & Capabilities::CONNECT_ATTRS.bits() != 0 {
+            hello.extend_from_slice(b"\x18\x0c_client_name\x0alibmariadb");
+        }
         client.send(&hello).await;
         client
     }
@@ -436,7 +440,7 @@ async fn stopping_ends_connections_at_rest_and_those_that_stall() {
     let before = std::time::Instant::now();
     server.stop().await;
     assert!(
-        before.elapsed() < Duration::from_secs(5),
+        before.elapsed() < Duration::from_secs(20),
         "{:?}",
         before.elapsed()
     );

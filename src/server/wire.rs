@@ -20,7 +20,7 @@ use crate::error::{Code, Error};
 use crate::exec::cancel::{CancelToken, Stop};
 use crate::protocol::capabilities::{Capabilities, Status};
 use crate::protocol::packet::{Desync, PacketReader, PacketWriter};
-use crate::protocol::reply::{self, Outcome};
+use crate::protocol::reply::{self, Outcome, Progress};
 use crate::session::processes::Peer;
 
 /// Answers to pipelined commands are gathered up to this many bytes before they are sent.
@@ -151,6 +151,30 @@ impl Wire {
             self.flush().await?;
         }
         Ok(())
+    }
+
+    /// Sends a report while a statement runs, unless the client is behind in reading: nobody waits
+    /// for it, and what does not fit into the socket goes out in front of the answer.
+    pub(super) fn report(&mut self, progress: &Progress) {
+        if self.has_sent_all() {
+            self.out.packet(|out| reply::put_progress(out, progress));
+            self.has_sent_all();
+        }
+    }
+
+    /// Sends what can be sent without waiting; whether that is all. Errors are left to
+    /// [`flush`](Self::flush).
+    fn has_sent_all(&mut self) -> bool {
+        while self.sent < self.out.bytes_count() {
+            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
+            match self.socket.try_write(rest) {
+                Ok(count) => self.sent += count,
+                Err(_) => return false,
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        true
     }
 
     /// Appends an OK packet.

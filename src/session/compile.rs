@@ -213,6 +213,7 @@ pub(super) fn result_column(table: &Table, column_idx: usize, column: &Column) -
         primary_key: table.key_position(column_idx).is_some(),
         auto_increment: column.auto_increment,
         display_chars: 0,
+        decimals: None,
     }
 }
 

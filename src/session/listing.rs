@@ -76,6 +76,7 @@ impl Listing {
             primary_key: false,
             auto_increment: false,
             display_chars: 0,
+            decimals: None,
         };
         self.columns.iter().map(column).collect()
     }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::exec::rows::RowStream;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::protocol::reply::Progress;
 use crate::types::ResultColumn;
 use crate::types::temporal::zone::Zone;
 
@@ -90,4 +93,6 @@ pub struct Client {
     pub multi_statements: bool,
     /// A person sits at the client.
     pub interactive: bool,
+    /// Where to tell how far a statement is; none when the client could not be told.
+    pub progress: Option<watch::Sender<Progress>>,
 }

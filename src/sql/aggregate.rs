@@ -172,6 +172,11 @@ impl Accumulator {
             State::Count(count) => Value::Int(count),
             State::Sum(sum) => sum.value(),
             State::Average { sum, count } => average(sum, count)?,
+            // A label, which is a text here.
+            State::Extreme {
+                best: Some(Value::Enum(member)),
+                ..
+            } => Value::Text(member.label),
             State::Extreme { best: value, .. } | State::First(value) => {
                 value.unwrap_or(Value::Null)
             }

@@ -25,4 +25,7 @@ pub struct ResultColumn {
     pub auto_increment: bool,
     /// The most characters a value takes when shown; 0 lets the type decide.
     pub display_chars: u32,
+    /// The digits after the point of a `DOUBLE` where the expression fixes them; `None` lets each
+    /// value show as many as it takes.
+    pub decimals: Option<u8>,
 }

@@ -94,17 +94,23 @@ impl Job {
         self.progress.percent.load(Ordering::Relaxed)
     }
 
+    /// What it is at, for people.
+    pub fn activity(&self) -> String {
+        let doing = if self.progress.has_begun.load(Ordering::Relaxed) {
+            "building index"
+        } else {
+            "waiting for another index build:"
+        };
+        format!("{doing} {}", self.name)
+    }
+
     /// What it is at, for SHOW PROCESSLIST.
     pub fn state(&self) -> String {
         if self.progress.has_begun.load(Ordering::Relaxed) {
             let rows = self.progress.rows.load(Ordering::Relaxed);
-            return format!(
-                "building index {}: {}%, {rows} rows",
-                self.name,
-                self.percent()
-            );
+            return format!("{}: {}%, {rows} rows", self.activity(), self.percent());
         }
-        format!("waiting for another index build: {}", self.name)
+        self.activity()
     }
 }
 
@@ -213,6 +219,12 @@ impl Backfill {
     /// How much of an index is built, in percent; `None` when it is not being built.
     pub fn percent(&self, index: IndexId) -> Option<u8> {
         self.jobs.lock().get(&index).map(|job| job.percent())
+    }
+
+    /// No build begins before what this gives is dropped.
+    #[cfg(test)]
+    pub(crate) async fn hold(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
     }
 
     /// Waits until all builds of now have ended.

@@ -1,14 +1,16 @@
 //! Hash joins: the rows of a unit, kept by the values of its side of the equations.
 //!
 //! Without equations every row is a candidate: the nested loop of small units. What is a match is
-//! checked again on each candidate.
+//! checked again on each candidate. A unit that does not fit into memory goes to files (`parted`),
+//! where there are equations to part it by.
 
 use std::collections::HashMap;
 
+use super::parted::{OPERATOR, Parted};
 use super::rows::{Frame, add_matches};
 use super::shape::{Batch, JoinedRow, Row, piece_bytes};
 use super::unit::UnitReader;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::budget::Budget;
 use crate::plan::join::Step;
 use crate::sql::eval::eval_exact;
@@ -18,7 +20,27 @@ use crate::types::value::GroupKey;
 /// What a row costs beyond its pieces.
 const ROW_OVERHEAD_BYTES: usize = 64;
 
-type Key = Vec<GroupKey<'static>>;
+/// The values of a row's side of the equations.
+pub(super) type Key = Vec<GroupKey<'static>>;
+
+/// A step, and the equations that it joins by.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'a> {
+    pub(super) step: &'a Step,
+    pub(super) keys: &'a [(Expr, Expr)],
+}
+
+impl<'a> Sides<'a> {
+    /// The sides over the rows of the steps before.
+    pub(super) fn far(self) -> impl Iterator<Item = &'a Expr> {
+        self.keys.iter().map(|(far, _)| far)
+    }
+
+    /// The sides over the unit's rows.
+    pub(super) fn own(self) -> impl Iterator<Item = &'a Expr> {
+        self.keys.iter().map(|(_, own)| own)
+    }
+}
 
 /// The rows of a unit by their keys.
 pub(super) struct HashTable {
@@ -28,59 +50,133 @@ pub(super) struct HashTable {
     budget: Budget,
 }
 
-impl HashTable {
+/// The rows of a unit, read.
+pub(super) enum Built {
+    /// They are in memory.
+    Memory(HashTable),
+    /// They are in files.
+    Parted(Box<Parted>),
+}
+
+impl Built {
     /// Reads a unit. Returns also how many rows were fetched from the engine.
-    pub(super) async fn build(
+    pub(super) async fn of(
         mut unit: UnitReader,
-        keys: &[(Expr, Expr)],
+        sides: Sides<'_>,
         frame: &Frame<'_>,
-    ) -> Result<(HashTable, u64)> {
-        let mut table = HashTable {
-            rows: Vec::new(),
-            by_key: HashMap::new(),
-            budget: frame.nest.memory.budget("hash join"),
-        };
+    ) -> Result<(Built, u64)> {
+        let mut built = Built::Memory(HashTable::new(frame));
         while let Some(batch) = unit.next(frame).await? {
             for row in batch {
-                let pieces = row.iter().flatten().map(piece_bytes).sum::<usize>();
-                let row_bytes = row.len() * size_of::<usize>() * 2 + ROW_OVERHEAD_BYTES;
-                table.budget.take(pieces + row_bytes)?;
-                table.add(row, keys, frame)?;
+                built = built.with(row, sides, frame)?;
             }
             tokio::task::yield_now().await;
         }
-        Ok((table, unit.rows_read))
+        Ok((built, unit.rows_read))
     }
 
-    fn add(&mut self, row: Row, keys: &[(Expr, Expr)], frame: &Frame<'_>) -> Result<()> {
-        let own = keys.iter().map(|(_, own)| own);
-        if let Some(key) = key_of(&row, own, frame)? {
-            self.by_key.entry(key).or_default().push(self.rows.len());
-            self.rows.push(row);
+    fn with(mut self, row: Row, sides: Sides<'_>, frame: &Frame<'_>) -> Result<Built> {
+        let table = match &mut self {
+            Built::Memory(table) => table,
+            Built::Parted(parted) => {
+                if let Some(key) = key_of(&row, sides.own(), frame)? {
+                    parted.take_own(&key, &row)?;
+                }
+                return Ok(self);
+            }
+        };
+        let Some(row) = table.try_add(row, sides, frame)? else {
+            return Ok(self);
+        };
+        let disk = frame.nest.memory.disk().filter(|_| !sides.keys.is_empty());
+        let (Some(disk), Built::Memory(table)) = (disk, self) else {
+            return Err(no_room(frame, &row));
+        };
+        let mut parted = Parted::new(disk);
+        for (key, row) in table.into_rows(sides, frame)? {
+            parted.take_own(&key, &row)?;
         }
-        Ok(())
+        Built::Parted(Box::new(parted)).with(row, sides, frame)
+    }
+}
+
+/// Error 1038 for a row more.
+fn no_room(frame: &Frame<'_>, row: &Row) -> Error {
+    frame
+        .nest
+        .memory
+        .budget(OPERATOR)
+        .refusal(OPERATOR, row_bytes(row))
+}
+
+fn row_bytes(row: &Row) -> usize {
+    let pieces = row.iter().flatten().map(piece_bytes).sum::<usize>();
+    pieces + row.len() * size_of::<usize>() * 2 + ROW_OVERHEAD_BYTES
+}
+
+impl HashTable {
+    /// No rows yet.
+    pub(super) fn new(frame: &Frame<'_>) -> HashTable {
+        HashTable {
+            rows: Vec::new(),
+            by_key: HashMap::new(),
+            budget: frame.nest.memory.budget(OPERATOR),
+        }
+    }
+
+    /// Adds a row; gives it back when there is no room for it.
+    pub(super) fn try_add(
+        &mut self,
+        row: Row,
+        sides: Sides<'_>,
+        frame: &Frame<'_>,
+    ) -> Result<Option<Row>> {
+        let Some(key) = key_of(&row, sides.own(), frame)? else {
+            return Ok(None);
+        };
+        if !self.budget.try_take(row_bytes(&row)) {
+            return Ok(Some(row));
+        }
+        self.by_key.entry(key).or_default().push(self.rows.len());
+        self.rows.push(row);
+        Ok(None)
+    }
+
+    /// The rows, each with its key.
+    pub(super) fn into_rows(self, sides: Sides<'_>, frame: &Frame<'_>) -> Result<Vec<(Key, Row)>> {
+        let mut rows = Vec::with_capacity(self.rows.len());
+        for row in self.rows {
+            if let Some(key) = key_of(&row, sides.own(), frame)? {
+                rows.push((key, row));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Error 1038 for a row more.
+    pub(super) fn refusal(mut self, row: &Row) -> Error {
+        self.budget.refusal(OPERATOR, row_bytes(row))
     }
 
     /// Adds to the batch what a row of the steps before leads to.
     pub(super) fn probe(
         &self,
-        (step, keys): (&Step, &[(Expr, Expr)]),
+        sides: Sides<'_>,
         row: Row,
         to: (&Frame<'_>, &mut Batch),
     ) -> Result<()> {
-        let far = keys.iter().map(|(far, _)| far);
-        let found = match key_of(&row, far, to.0)? {
+        let found = match key_of(&row, sides.far(), to.0)? {
             Some(key) => self.by_key.get(&key),
             None => None,
         };
         let found = found.map_or(&[][..], Vec::as_slice);
         let candidates = found.iter().filter_map(|idx| self.rows.get(*idx));
-        add_matches(step, (row, candidates), to)
+        add_matches(sides.step, (row, candidates), to)
     }
 }
 
 /// The values of a row's keys; `None` when one is `NULL`, which equals nothing.
-fn key_of<'e>(
+pub(super) fn key_of<'e>(
     row: &Row,
     keys: impl Iterator<Item = &'e Expr>,
     frame: &Frame<'_>,

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::facts;
-use super::hash::HashTable;
+use super::hash::{Built, Sides};
 use super::lookup;
+use super::parted::Taken;
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
@@ -65,7 +66,7 @@ enum State {
     New,
     Scan(Box<UnitReader>),
     Lookup,
-    Hash(HashTable),
+    Hash(Built),
 }
 
 impl JoinRows {
@@ -196,7 +197,7 @@ impl JoinRows {
                 .is_some_and(|running| 0 < running.waiting.len());
             if !has_waiting {
                 let Some(batch) = self.of_step(before).await? else {
-                    return Ok(None);
+                    return self.of_files(step_idx).await;
                 };
                 if let Some(running) = self.steps.get_mut(step_idx) {
                     running.waiting = batch.into_iter();
@@ -213,6 +214,38 @@ impl JoinRows {
     fn waiting_count(&self, step_idx: usize) -> usize {
         let running = self.steps.get(step_idx);
         running.map_or(0, |running| running.waiting.len())
+    }
+
+    /// The next rows of a step that has kept rows in files, once the steps before have no more.
+    async fn of_files(&mut self, step_idx: usize) -> Result<Option<Batch>> {
+        let Some(running) = self.steps.get_mut(step_idx) else {
+            return Ok(None);
+        };
+        let (State::Hash(Built::Parted(parted)), Method::Hash { keys, .. }) =
+            (&mut running.state, &running.step.method)
+        else {
+            return Ok(None);
+        };
+        let frame = Frame {
+            shape: &self.shape,
+            nest: &self.nest,
+            ctx: &self.ctx,
+            wanted: Wanted::default(),
+        };
+        if parted.is_taking() {
+            parted.begin()?;
+        }
+        let sides = Sides {
+            step: &running.step,
+            keys,
+        };
+        let Some(mut batch) = parted.next(sides, &frame).await? else {
+            return Ok(None);
+        };
+        if let Some(filter) = &running.step.filter {
+            keep(&mut batch, filter, (&self.shape, &self.ctx))?;
+        }
+        Ok(Some(batch))
     }
 
     async fn scanned(&mut self) -> Result<Option<Batch>> {
@@ -252,25 +285,20 @@ impl JoinRows {
                 found.batch
             }
             Method::Hash { filter, keys } => {
+                let sides = Sides {
+                    step: &running.step,
+                    keys,
+                };
                 if matches!(running.state, State::New) {
                     let opened = UnitReader::open(&running.step.unit, filter.as_ref(), &frame);
-                    let (table, rows_read) = HashTable::build(opened.await?, keys, &frame).await?;
+                    let (built, rows_read) = Built::of(opened.await?, sides, &frame).await?;
                     self.rows_read += rows_read;
-                    running.state = State::Hash(table);
+                    running.state = State::Hash(built);
                 }
-                let State::Hash(table) = &running.state else {
+                let State::Hash(built) = &mut running.state else {
                     return Err(Error::internal("a hash join without a table"));
                 };
-                let mut batch = Vec::new();
-                let mut pace = Pace::default();
-                for row in running.waiting.by_ref() {
-                    pace.keep().await;
-                    table.probe((&running.step, keys), row, (&frame, &mut batch))?;
-                    if BATCH_ROWS <= batch.len() {
-                        break;
-                    }
-                }
-                batch
+                hashed(built, (sides, &mut running.waiting), &frame).await?
             }
         };
         if let Some(filter) = &running.step.filter {
@@ -278,6 +306,30 @@ impl JoinRows {
         }
         Ok(batch)
     }
+}
+
+/// Joins rows by a hash table; those whose matches are in files are put there.
+async fn hashed(
+    built: &mut Built,
+    (sides, waiting): (Sides<'_>, &mut std::vec::IntoIter<Row>),
+    frame: &Frame<'_>,
+) -> Result<Batch> {
+    let mut batch = Vec::new();
+    let mut pace = Pace::default();
+    for row in waiting {
+        pace.keep().await;
+        match built {
+            Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
+            Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
+                Taken::Alone(row) if sides.step.is_outer => batch.push(row),
+                Taken::Alone(_) | Taken::Later => {}
+            },
+        }
+        if BATCH_ROWS <= batch.len() {
+            break;
+        }
+    }
+    Ok(batch)
 }
 
 /// The boxed future of a join within a join: as an unnamed one its type would contain itself.

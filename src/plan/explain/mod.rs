@@ -13,7 +13,7 @@ pub mod whole;
 
 use std::borrow::Cow;
 
-use super::access::{Access, Entries, IndexAccess, Merge, MergeBranch, Seek, TablePlan};
+use super::access::{Access, Entries, IndexAccess, Merge, MergeBranch, MergeKind, Seek, TablePlan};
 use super::paths;
 
 use super::span::Span;
@@ -186,6 +186,7 @@ fn column(name: &str, ty: ColumnType, nullable: bool) -> ResultColumn {
         primary_key: false,
         auto_increment: false,
         display_chars: 0,
+        decimals: None,
     }
 }
 
@@ -334,7 +335,9 @@ fn seek_text(seek: &Seek, source: &Source<'_>, zone: &Zone) -> String {
 /// What MySQL calls the union: of keys that come in order, or that are sorted first.
 fn merge_name(merge: &Merge) -> &'static str {
     let mut branches = merge.branches.iter();
-    if branches.all(|branch| branch.in_key_order) {
+    if merge.kind == MergeKind::Intersection {
+        "intersect"
+    } else if branches.all(|branch| branch.in_key_order) {
         "union"
     } else {
         "sort_union"

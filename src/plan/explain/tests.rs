@@ -7,7 +7,7 @@
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
 use crate::catalog::Table;
 use crate::plan::access::{Policy, Purpose, Request, TablePlan, explain_table, plan_table};
-use crate::plan::doubt::{Counted, Estimate, Estimates};
+use crate::plan::doubt::{Counted, Crossing, Estimate, Estimates};
 use crate::plan::skip::Distinct;
 use crate::plan::testing::{self, directive};
 use crate::sql::bound::{Hints, OrderBy};
@@ -103,13 +103,21 @@ fn request<'a>(
     }
 }
 
-/// `counted PRIMARY=7 ia=50000`, and `ib=values:1,2` of the first column.
+/// `counted PRIMARY=7 ia=50000`, `ia&ib=7` of rows that both find, and `ib=values:1,2` of the first column.
 fn counted(directives: &[String], table: &Table) -> Option<Counted> {
     let mut counted = Counted::default();
     for one in directive(directives, "counted")?.split(' ') {
         let (name, found) = one.split_once('=').unwrap();
         if name == "union" {
             counted.union_rows = Some(found.parse().unwrap());
+            continue;
+        }
+        if let Some((one, two)) = name.split_once('&') {
+            let keys = [one, two];
+            counted.crossing = Some(Crossing {
+                keys: keys.map(|name| bound::KeyRef::Index(table.index_position(name).unwrap())),
+                rows: found.parse().unwrap(),
+            });
             continue;
         }
         let position = table.index_position(name);

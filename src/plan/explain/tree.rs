@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::steps::Scope;
-use super::{Explained, Source, Statement, Step, Write, branch_text, merge_name, seek_text};
-use crate::plan::access::{Access, Ends, Entries, IndexAccess, Merge};
+use super::{Explained, Source, Statement, Step, Write, branch_text, seek_text};
+use crate::plan::access::{Access, Ends, Entries, IndexAccess, Merge, MergeKind};
 use crate::plan::span::Span;
 use crate::types::temporal::Zone;
 
@@ -98,7 +98,10 @@ pub(super) fn amount(source: &Source<'_>) -> String {
         Access::Index(index) => index_amount(source, index, estimate),
         Access::Merge(merge) => {
             let scans = counted(merge.branches.len(), "scan");
-            format!("{about} united from {scans}")
+            match merge.kind {
+                MergeKind::Union => format!("{about} united from {scans}"),
+                MergeKind::Intersection => format!("{about} that are in each of {scans}"),
+            }
         }
         Access::Ends(ends) => {
             let count = ends.seeks.len();
@@ -271,14 +274,16 @@ fn merge_lines(merge: &Merge, source: &Source<'_>, zone: &Zone, lines: &mut Line
     } else {
         ""
     };
-    let how = match merge_name(merge) {
-        "union" => "",
-        _ => ", keys sorted",
+    let is_sorted = merge.branches.iter().all(|branch| branch.in_key_order);
+    let how = if is_sorted { "" } else { ", keys sorted" };
+    let kind = match merge.kind {
+        MergeKind::Union => "union",
+        MergeKind::Intersection => "intersection",
     };
     let scans = counted(merge.branches.len(), "scan");
     let name = source.alias;
     lines.push(format!(
-        "IndexMerge of {name}: union of {scans}{how}{reverse}"
+        "IndexMerge of {name}: {kind} of {scans}{how}{reverse}"
     ));
     let branches = merge.branches.iter();
     lines.extend(branches.map(|one| branch_text(one, source, zone)));

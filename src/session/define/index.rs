@@ -9,11 +9,12 @@ use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
 use crate::exec::ddl::index::{check_name, define_index};
+use crate::protocol::reply::Progress;
 use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexGoal, IndexMode};
 use crate::sql::context::EvalContext;
 
-/// How often a session that waits for a build tells SHOW PROCESSLIST how far it is.
+/// How often a session that waits for a build tells SHOW PROCESSLIST and the client how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
 /// When ALTER TABLE changes the indexes that are there: before it adds others, or behind.
@@ -224,11 +225,12 @@ impl Session {
     /// Waits for builds, telling how far they are; a KILL ends them.
     async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
         let mut failed = None;
-        for job in jobs {
+        let stages_count = u8::try_from(jobs.len()).unwrap_or(u8::MAX);
+        for (stage, job) in (1..=stages_count).zip(jobs) {
             if failed.is_some() {
                 job.kill();
             }
-            if let Err(error) = self.await_build(job).await {
+            if let Err(error) = self.await_build(job, (stage, stages_count)).await {
                 failed.get_or_insert(error);
             }
         }
@@ -238,10 +240,11 @@ impl Session {
         }
     }
 
-    async fn await_build(&self, job: &Job) -> Result<()> {
+    async fn await_build(&self, job: &Job, stage: (u8, u8)) -> Result<()> {
         let processes = self.shared.processes();
         loop {
             processes.set_state(self.client.connection_id, job.state());
+            self.tell_client(job, stage);
             tokio::select! {
                 ended = job.ended() => return ended,
                 error = self.cancel.stopped() => {
@@ -254,6 +257,26 @@ impl Session {
                 () = tokio::time::sleep(TELL_EVERY) => {}
             }
         }
+    }
+}
+
+impl Session {
+    /// Tells the client how far a build is, if it can be told and it is not what it knows already.
+    fn tell_client(&self, job: &Job, (stage, stages_count): (u8, u8)) {
+        let Some(progress) = &self.client.progress else {
+            return;
+        };
+        let now = Progress {
+            stage,
+            stages_count,
+            percent: job.percent(),
+            info: job.activity(),
+        };
+        progress.send_if_modified(|told| {
+            let is_news = *told != now;
+            *told = now;
+            is_news
+        });
     }
 }
 

@@ -16,6 +16,10 @@ pub fn aggregate_type(kind: AggregateKind, args: &[Expr]) -> ColumnType {
     let digits = first.and_then(|arg| Numeric::of_expr(arg).digits());
     match (kind, digits) {
         (AggregateKind::Count, _) => ColumnType::BIGINT,
+        // The least and the largest label are texts.
+        (AggregateKind::Min | AggregateKind::Max, _) if matches!(first_ty, ColumnType::Enum(_)) => {
+            ColumnType::VARCHAR
+        }
         (AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue, _) => first_ty,
         (AggregateKind::GroupConcat, _) if is_binary(&first_ty) => ColumnType::Blob(LobSize::Long),
         (AggregateKind::GroupConcat, _) => ColumnType::Text(LobSize::Long),

@@ -4,6 +4,7 @@ use super::scope::{Item, Scope};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
+use crate::sql::eval::digits;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::{ColumnType, ResultColumn, Value};
 
@@ -35,7 +36,13 @@ impl Scope<'_> {
         };
         let own = own.and_then(|place| self.from.result_column(place));
         let expr = self.value(expr)?;
-        let mut column = own.unwrap_or_else(|| result_column(&expr));
+        let mut column = own.unwrap_or_else(|| ResultColumn {
+            decimals: digits::of_double(&expr, &|idx| {
+                let idx = idx.checked_sub(self.columns_count())?;
+                self.aggregates.get(idx)
+            }),
+            ..result_column(&expr)
+        });
         name.clone_into(&mut column.name);
         Ok(Output { expr, column })
     }
@@ -98,6 +105,7 @@ pub(super) fn result_column(expr: &Expr) -> ResultColumn {
         primary_key: false,
         auto_increment: false,
         display_chars: display_chars(expr),
+        decimals: digits::of_double(expr, &|_| None),
     }
 }
 

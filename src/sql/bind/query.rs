@@ -191,6 +191,7 @@ fn united_columns(left: &Query, right: &Query) -> Result<Vec<ResultColumn>> {
         } else {
             0
         },
+        decimals: left.decimals.zip(right.decimals).map(|(a, b)| a.max(b)),
     });
     Ok(columns.collect())
 }

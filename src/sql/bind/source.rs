@@ -184,6 +184,7 @@ fn table_column(table: &Table, alias: &str, idx: usize) -> Option<ResultColumn> 
         primary_key: table.key_position(idx).is_some(),
         auto_increment: column.auto_increment,
         display_chars: 0,
+        decimals: None,
     })
 }
 

@@ -105,7 +105,7 @@ fn signed<'a>(value: &Value<'_>, ctx: &EvalContext) -> Result<Value<'a>> {
             let number = whole_of_text(&text, ctx, (changes_sign, warning))?;
             return Ok(Value::Int(convert::bits_of(number).cast_signed()));
         }
-        other => convert::number(other, ctx)?,
+        other => convert::number(&convert::whole_second(other), ctx)?,
     };
     Ok(match number {
         None => Value::Null,
@@ -129,7 +129,7 @@ fn unsigned<'a>(value: &Value<'_>, ctx: &EvalContext) -> Result<Value<'a>> {
             let number = whole_of_text(&text, ctx, (|number| number < 0, warning))?;
             return Ok(Value::UInt(convert::bits_of(number)));
         }
-        other => convert::number(other, ctx)?,
+        other => convert::number(&convert::whole_second(other), ctx)?,
     };
     Ok(match number {
         None => Value::Null,

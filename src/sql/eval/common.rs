@@ -15,6 +15,10 @@ pub fn common_type<'a>(types: impl IntoIterator<Item = &'a ColumnType>) -> Colum
     for ty in types {
         common = common_type_of_two(common, ty);
     }
+    // Only a column is an ENUM: what is chosen among several is a text.
+    if matches!(common, ColumnType::Enum(_)) {
+        return common_text(&common, &ColumnType::Null);
+    }
     common
 }
 

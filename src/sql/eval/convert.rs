@@ -189,7 +189,17 @@ pub(crate) fn integer(value: &Value<'_>, ctx: &EvalContext) -> Result<Option<i12
             }
             Ok(Some(parsed.value))
         }
-        other => Ok(number(other, ctx)?.map(Number::to_i128)),
+        other => Ok(number(&whole_second(other), ctx)?.map(Number::to_i128)),
+    }
+}
+
+/// A time rounded to whole seconds, as it is before it becomes a whole number: after `23:59:59.5`
+/// comes `24:00:00`, not `23:59:60`.
+pub(crate) fn whole_second<'a>(value: &Value<'a>) -> Value<'a> {
+    match value {
+        Value::Time(time) => Value::Time(time.round(0)),
+        Value::Datetime(at) => at.round(0).map_or(Value::Null, Value::Datetime),
+        other => other.clone(),
     }
 }
 

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use super::super::context::EvalContext;
-use super::{convert, moment};
+use super::super::expr::Expr;
+use super::{convert, digits, moment};
 use crate::error::Result;
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -23,6 +24,32 @@ pub(crate) fn shown<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) ->
         }
         _ => Ok(value),
     }
+}
+
+/// As [`fit`], of a value of an expression: a number that becomes text has the digits that it shows.
+///
+/// # Errors
+/// As [`fit`].
+pub(crate) fn of<'a>(
+    (value, expr): (Value<'a>, &Expr),
+    ty: &ColumnType,
+    ctx: &EvalContext,
+) -> Result<Value<'a>> {
+    let is_string = matches!(
+        ty,
+        ColumnType::Char { .. }
+            | ColumnType::Varchar { .. }
+            | ColumnType::Text(_)
+            | ColumnType::Binary { .. }
+            | ColumnType::Varbinary { .. }
+            | ColumnType::Blob(_)
+    );
+    let value = if is_string {
+        digits::spelled(value, expr)
+    } else {
+        value
+    };
+    fit(value, ty, ctx)
 }
 
 /// The number with `scale` digits after the point; as it is when that does not fit.
@@ -66,7 +93,8 @@ pub(crate) fn fit<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> R
         },
         ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {
             Ok(match value {
-                Value::Text(_) | Value::Enum(_) => value,
+                Value::Text(_) => value,
+                Value::Enum(member) => Value::Text(member.label),
                 other => Value::Text(convert::into_text(other, ctx)),
             })
         }

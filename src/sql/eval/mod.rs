@@ -9,7 +9,7 @@
 //!   fold       what is constant, and its value            arithmetic + - * / DIV % & | ^ << >>
 //!   convert    numbers, texts and truth of values         moment     dates and times of values
 //!   fit        the variant that a type asks for           cast, shift, like, regexp, bytes
-//!   print      the text of a bound expression
+//!   print      the text of a bound expression             digits     what numbers show after the point
 //! ```
 //!
 //! A quotient carries more digits than its type shows, as in MySQL: `1/3*3` is `1.0000`. [`eval`]
@@ -28,6 +28,7 @@ mod cast;
 mod common;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub mod digits;
 pub(crate) mod fit;
 pub mod fold;
 pub(crate) mod like;
@@ -46,7 +47,7 @@ pub use fold::{
 };
 
 use super::context::EvalContext;
-use super::expr::{Expr, ExprKind, Row};
+use super::expr::{CastType, Expr, ExprKind, Row};
 use super::functions::{Body, Call};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
@@ -119,7 +120,14 @@ impl<'a> Scope<'a> {
             ExprKind::Unary(op, a) => arithmetic::unary(self, expr, *op, a),
             ExprKind::Binary(op, a, b) => arithmetic::binary(self, expr, (*op, a, b)),
             ExprKind::Case { .. } => self.case(expr),
-            ExprKind::Cast(a, target) => cast::cast(self.value(a)?, target, self.ctx),
+            ExprKind::Cast(a, target) => {
+                let value = self.value(a)?;
+                let value = match target {
+                    CastType::Char(_) | CastType::Binary(_) => digits::spelled(value, a),
+                    _ => value,
+                };
+                cast::cast(value, target, self.ctx)
+            }
             ExprKind::DateShift { .. } => shift::date_shift(self, expr),
             ExprKind::Call(function, args) => {
                 let (row, ctx, ty) = (self.row, self.ctx, &expr.ty);
@@ -294,7 +302,9 @@ impl<'a> Scope<'a> {
             .map(|operand| self.value(operand))
             .transpose()?;
         let mut chosen = otherwise.as_deref();
-        for (condition, result) in branches {
+        // NULL equals nothing: what it would be compared with is not evaluated.
+        let is_null = matches!(operand, Some(Value::Null));
+        for (condition, result) in branches.iter().filter(|_| !is_null) {
             let holds = match &operand {
                 None => self.condition(condition)?,
                 Some(operand) => compare::is_equal(operand, &self.value(condition)?, self.ctx)?,
@@ -305,7 +315,7 @@ impl<'a> Scope<'a> {
             }
         }
         match chosen {
-            Some(result) => fit::fit(self.value(result)?, &expr.ty, self.ctx),
+            Some(result) => fit::of((self.value(result)?, result), &expr.ty, self.ctx),
             None => Ok(Value::Null),
         }
     }

@@ -1,5 +1,6 @@
 //! `REGEXP` and its functions: patterns compiled once and kept, in linear time and bounded memory.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use regex::{Regex, RegexBuilder};
@@ -46,7 +47,8 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
     if pattern.is_empty() {
         return Err(illegal("the pattern is empty"));
     }
-    let mut builder = RegexBuilder::new(pattern);
+    let pattern = with_unicode_classes(pattern);
+    let mut builder = RegexBuilder::new(&pattern);
     builder
         .size_limit(REGEX_BYTES_MAX)
         .dfa_size_limit(REGEX_BYTES_MAX);
@@ -69,6 +71,31 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
                 .trim_start_matches("error: "),
         )
     })
+}
+
+/// POSIX names of classes, and what they are of all characters: MySQL's ICU does not stop at ASCII.
+const CLASSES: &[(&str, &str)] = &[
+    ("[:alpha:]", r"\p{Alphabetic}"),
+    ("[:alnum:]", r"\p{Alphabetic}\p{Nd}"),
+    ("[:digit:]", r"\p{Nd}"),
+    ("[:lower:]", r"\p{Lowercase}"),
+    ("[:upper:]", r"\p{Uppercase}"),
+    ("[:punct:]", r"\p{P}"),
+    ("[:space:]", r"\p{White_Space}"),
+    ("[:blank:]", r"\p{Zs}\t"),
+    ("[:cntrl:]", r"\p{Cc}"),
+    ("[:word:]", r"\w"),
+];
+
+/// The pattern with the classes of [`CLASSES`] spelled out.
+fn with_unicode_classes(pattern: &str) -> Cow<'_, str> {
+    let mut pattern = Cow::Borrowed(pattern);
+    if pattern.contains("[:") {
+        for (name, class) in CLASSES {
+            pattern = Cow::Owned(pattern.replace(name, class));
+        }
+    }
+    pattern
 }
 
 /// Whether the pattern is found in the text.

@@ -85,14 +85,32 @@ fn unix_type(args: &[Expr]) -> ColumnType {
     }
 }
 
-/// A date out of the range of `TIMESTAMP` gives 0.
+/// The last second of `TIMESTAMP`, after 1970.
+const TIMESTAMP_SECONDS_MAX: i64 = 2_147_483_647;
+
+/// `3001-01-18 23:59:59.999999` UTC, the last that MySQL shows.
+const UNIX_SECONDS_MAX: i64 = 32_536_771_199;
+
+/// So long after 1970 is a date that no `TIMESTAMP` reaches: as clocks show at its end.
+fn past_timestamps(at: Datetime, call: &Call<'_>) -> Option<i64> {
+    let last = TIMESTAMP_SECONDS_MAX * MICROS_PER_SECOND;
+    let micros = last.checked_add(at.micros_since(local(last, call)?)?)?;
+    let limit = (UNIX_SECONDS_MAX + 1) * MICROS_PER_SECOND;
+    (last < micros && micros < limit).then_some(micros)
+}
+
+/// A date before 1970, or after what MySQL shows, gives 0.
 fn unix_timestamp<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let micros = match values.first() {
         None => call.ctx.now.total_micros(),
-        Some(value) => {
-            let at = moment::timestamp(value, call.ctx)?;
-            at.map_or(0, |at| at.total_micros())
-        }
+        Some(Value::Timestamp(at)) => at.total_micros(),
+        Some(value) => match moment::datetime(value, call.ctx)? {
+            Some(at) => match call.ctx.zone.to_timestamp(at).nearest() {
+                Some(at) => at.total_micros(),
+                None => past_timestamps(at, call).unwrap_or(0),
+            },
+            None => 0,
+        },
     };
     let ColumnType::Decimal { scale, .. } = call.ty else {
         return Ok(Value::Int(micros.div_euclid(MICROS_PER_SECOND)));
@@ -111,14 +129,12 @@ fn from_unix_type(args: &[Expr]) -> ColumnType {
 }
 
 fn from_unixtime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    /// `3001-01-18 23:59:59.999999` UTC, the last that MySQL shows.
-    const SECONDS_MAX: i64 = 32_536_771_199;
     let seconds = convert::number(Call::arg(values, 0), call.ctx)?.and_then(Number::to_decimal);
     let million = Decimal::from_i64(MICROS_PER_SECOND);
     let micros = seconds
         .and_then(|s| s.checked_mul(million))
         .and_then(|micros| micros.to_i64());
-    let limit = (SECONDS_MAX + 1) * MICROS_PER_SECOND;
+    let limit = (UNIX_SECONDS_MAX + 1) * MICROS_PER_SECOND;
     let Some(micros) = micros.filter(|micros| (0..limit).contains(micros)) else {
         return Ok(Value::Null);
     };

@@ -160,7 +160,11 @@ fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (Some(from_base), Some(to_base)) = (base(from), base(to)) else {
         return Ok(Value::Null);
     };
-    let bits = convert::bits_of(digits_of(&call.text(values, 0), from_base));
+    let text = call.text(values, 0);
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    let bits = convert::bits_of(digits_of(&text, from_base));
     let shown = if to < 0 {
         let signed = bits.cast_signed();
         let sign = if signed < 0 { "-" } else { "" };

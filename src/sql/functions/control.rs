@@ -7,14 +7,15 @@
 use super::super::eval::{compare, convert, fit};
 use super::{Call, of_count, result};
 use crate::error::Result;
-use crate::types::Value;
+use crate::sql::expr::Expr;
+use crate::types::{ColumnType, Value};
 
 functions! {
     /// Choice.
     TABLE of ControlFlow:
     "IF" 3..3 "condition, a, b" result::common_tail, Always, Constant, Lazy(choose), "The second argument when the first is true, else the third.";
     "IFNULL" 2..2 "a, b" result::common, AllArguments, Constant, Lazy(coalesce), "The first argument unless it is NULL, else the second.";
-    "NULLIF" 2..2 "a, b" result::first, Always, Constant, Lazy(null_if), "NULL when both arguments are equal, else the first.";
+    "NULLIF" 2..2 "a, b" null_if_type, Always, Constant, Lazy(null_if), "NULL when both arguments are equal, else the first.";
 }
 
 functions! {
@@ -33,17 +34,26 @@ fn choose<'a>(call: &Call<'a>) -> Result<Value<'a>> {
     };
     let holds = call.scope().condition(condition)? == Some(true);
     let chosen = if holds { then } else { otherwise };
-    fit::fit(call.scope().value(chosen)?, call.ty, call.ctx)
+    fit::of((call.scope().value(chosen)?, chosen), call.ty, call.ctx)
 }
 
 fn coalesce<'a>(call: &Call<'a>) -> Result<Value<'a>> {
     for arg in call.args {
         let value = call.scope().value(arg)?;
         if !value.is_null() {
-            return fit::fit(value, call.ty, call.ctx);
+            return fit::of((value, arg), call.ty, call.ctx);
         }
     }
     Ok(Value::Null)
+}
+
+/// The type of the first argument; a member of an ENUM is a text.
+fn null_if_type(args: &[Expr]) -> ColumnType {
+    let first = result::first(args);
+    if matches!(first, ColumnType::Enum(_)) {
+        return ColumnType::VARCHAR;
+    }
+    first
 }
 
 fn null_if<'a>(call: &Call<'a>) -> Result<Value<'a>> {
@@ -57,7 +67,7 @@ fn null_if<'a>(call: &Call<'a>) -> Result<Value<'a>> {
     let other = call.scope().value(b)?;
     match compare::is_equal(&value, &other, call.ctx)? {
         Some(true) => Ok(Value::Null),
-        Some(false) | None => Ok(value),
+        Some(false) | None => fit::of((value, a), call.ty, call.ctx),
     }
 }
 
@@ -93,8 +103,8 @@ fn least<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 fn extreme<'a>(values: &[Value<'a>], call: &Call<'a>, largest: bool) -> Result<Value<'a>> {
     let is_dated = values.iter().any(compare::is_dated);
     let mut best: Option<(&Value<'a>, Value<'a>)> = None;
-    for value in values {
-        let fitted = fit::fit(value.clone(), call.ty, call.ctx)?;
+    for (value, arg) in values.iter().zip(call.args) {
+        let fitted = fit::of((value.clone(), arg), call.ty, call.ctx)?;
         let order = match &best {
             None => None,
             Some((other, _)) if is_dated => compare::order(value, other, call.ctx)?,

@@ -29,7 +29,7 @@ use std::sync::LazyLock;
 
 use super::context::EvalContext;
 use super::eval::fold::Stability;
-use super::eval::{convert, print};
+use super::eval::{convert, digits, print};
 use super::expr::{Expr, ExprKind, Row};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
@@ -255,9 +255,14 @@ impl<'a> Call<'a> {
 
     /// The text of the argument at `idx`; empty when it was not given.
     fn text<'v>(&self, values: &'v [Value<'a>], idx: usize) -> Cow<'v, str> {
-        values
-            .get(idx)
-            .map_or(Cow::Borrowed(""), |value| convert::text(value, self.ctx))
+        match (values.get(idx), self.args.get(idx)) {
+            (Some(value @ (Value::Decimal(_) | Value::Double(_))), Some(arg)) => {
+                let spelled = digits::spelled(value.clone(), arg);
+                Cow::Owned(convert::into_text(spelled, self.ctx).into_owned())
+            }
+            (Some(value), _) => convert::text(value, self.ctx),
+            (None, _) => Cow::Borrowed(""),
+        }
     }
 
     /// The argument at `idx` as a count or position; 0 when it was not given.

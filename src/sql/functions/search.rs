@@ -165,7 +165,8 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some((wanted, list)) = values.split_first() else {
         return Ok(Value::Int(0));
     };
-    let is_text = |value: &Value<'_>| matches!(value, Value::Text(_) | Value::Bytes(_));
+    let is_text =
+        |value: &Value<'_>| matches!(value, Value::Text(_) | Value::Bytes(_) | Value::Enum(_));
     let are_texts = values.iter().all(|value| is_text(value) || value.is_null());
     for (idx, value) in list.iter().enumerate() {
         let equal = if are_texts {

@@ -40,7 +40,7 @@ fn soundex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         return Ok(of_text(""));
     };
     let mut out = String::new();
-    out.extend(first.to_uppercase());
+    out.push(first.to_ascii_uppercase());
     let mut last = digit(first);
     for letter in letters {
         let next = digit(letter);

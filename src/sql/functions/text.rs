@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use super::super::eval::convert;
+use super::super::eval::{convert, digits};
 use super::{Call, of_count, of_text, result};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
@@ -62,10 +62,20 @@ fn concat_ws<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 /// What is not `NULL`, with the separator between.
 fn joined<'a>(separator: &[u8], parts: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mut out: Vec<u8> = Vec::new();
-    for (idx, part) in parts.iter().filter(|part| !part.is_null()).enumerate() {
+    let args = call.args.iter().skip(call.args.len() - parts.len());
+    let given = parts.iter().zip(args).filter(|(part, _)| !part.is_null());
+    for (idx, (part, arg)) in given.enumerate() {
         if idx != 0 {
             out.extend_from_slice(separator);
         }
+        let number;
+        let part = match part {
+            Value::Decimal(_) | Value::Double(_) => {
+                number = digits::spelled(part.clone(), arg);
+                &number
+            }
+            other => other,
+        };
         let part = convert::bytes(part, call.ctx);
         if !call.fits(out.len().checked_add(part.len())) {
             return Ok(Value::Null);

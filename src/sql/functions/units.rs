@@ -10,6 +10,7 @@ use super::super::eval::convert;
 use super::{Call, locale, of_text, result};
 use crate::error::{Code, Result};
 use crate::types::Value;
+use crate::types::value::text::write_fixed_f64;
 
 functions! {
     /// For people.
@@ -117,20 +118,38 @@ fn format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let digits = call.count(values, 1)?.clamp(0, FORMAT_DIGITS_MAX);
     let number =
         convert::number(Call::arg(values, 0), call.ctx)?.unwrap_or(convert::Number::Int(0));
-    let width = usize::try_from(digits).unwrap_or(0);
     let scale = u8::try_from(digits).unwrap_or(0);
-    let exact = number
-        .to_decimal()
-        .and_then(|number| number.rescale(38, scale));
-    let text = match exact {
-        Some(number) => number.to_string(),
-        None => format!("{:.width$}", number.to_f64()),
+    let exact = match number {
+        convert::Number::Double(_) => None,
+        convert::Number::Int(_) | convert::Number::UInt(_) | convert::Number::Decimal(_) => {
+            let exact = number.to_decimal();
+            exact.and_then(|number| number.rescale(38, scale))
+        }
+    };
+    let text = if let Some(number) = exact {
+        number.to_string()
+    } else {
+        let mut text = Vec::new();
+        write_fixed_f64(rounded(number.to_f64(), digits), scale, &mut text);
+        String::from_utf8(text).unwrap_or_default()
     };
     let marks = match values.get(2) {
         None => locale::DEFAULT,
         Some(_) => marks(&call.text(values, 2), call),
     };
     Ok(of_text(marks.write(&text)))
+}
+
+/// A double with so many digits after the point; a half goes to the even neighbour, as in ROUND.
+fn rounded(number: f64, digits: i64) -> f64 {
+    let factor = 10_f64.powi(i32::try_from(digits).unwrap_or(0));
+    let scaled = number * factor;
+    if scaled.is_finite() {
+        // Zero has no sign.
+        scaled.round_ties_even() / factor + 0.0
+    } else {
+        number
+    }
 }
 
 /// The marks of a locale; warning 1649 for an unknown one.

@@ -1,0 +1,220 @@
+//! Whether two answers are the same.
+//!
+//! Rows are compared in their order where ORDER BY fixes it, as sets with repetition elsewhere.
+//! Floating point numbers may differ in their last digits: sums depend on the order of rows. Types are
+//! compared by class: MariaDB has narrower integers for literals and counts, and other lengths.
+
+use std::fmt;
+
+use crate::query::Query;
+use crate::wire::{Answer, Answers, Column, Row};
+
+/// Digits after the first in which doubles must agree.
+const DOUBLE_DIGITS: usize = 9;
+
+/// What differs in two answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Difference {
+    pub(crate) kind: Kind,
+    pub(crate) reference: String,
+    pub(crate) ours: String,
+}
+
+/// In what respect answers differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One failed, or both in different ways.
+    Error,
+    /// The type of a column.
+    Type,
+    /// A value, or how many rows there are.
+    Value,
+}
+
+impl Kind {
+    /// Its word in `known.txt`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Error => "error",
+            Kind::Type => "type",
+            Kind::Value => "value",
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference {
+            kind,
+            reference,
+            ours,
+        } = self;
+        write!(
+            f,
+            "  {}: MariaDB {reference}\n  {}: Meseta  {ours}",
+            kind.word(),
+            kind.word()
+        )
+    }
+}
+
+/// The first difference of two answers to a query.
+pub(crate) fn differ(answers: &Answers, query: &Query) -> Option<Difference> {
+    let difference = |kind, reference: String, ours: String| {
+        Some(Difference {
+            kind,
+            reference,
+            ours,
+        })
+    };
+    match (&answers.reference, &answers.ours) {
+        (
+            Answer::Rows { columns, rows },
+            Answer::Rows {
+                columns: our_columns,
+                rows: our_rows,
+            },
+        ) => {
+            for (theirs, own) in columns.iter().zip(our_columns) {
+                let (theirs, own) = (Class::of(theirs), Class::of(own));
+                if theirs != own {
+                    return difference(Kind::Type, format!("{theirs:?}"), format!("{own:?}"));
+                }
+            }
+            let (reference, ours) = different_rows(columns, (rows, our_rows), query.is_ordered())?;
+            difference(Kind::Value, reference, ours)
+        }
+        (
+            Answer::Error { errno, text },
+            Answer::Error {
+                errno: own,
+                text: own_text,
+            },
+        ) => {
+            if errno == own {
+                return None;
+            }
+            difference(
+                Kind::Error,
+                format!("{errno} {text}"),
+                format!("{own} {own_text}"),
+            )
+        }
+        (Answer::Error { errno, text }, Answer::Rows { rows, .. }) => {
+            difference(Kind::Error, format!("{errno} {text}"), first(rows))
+        }
+        (Answer::Rows { rows, .. }, Answer::Error { errno, text }) => {
+            difference(Kind::Error, first(rows), format!("{errno} {text}"))
+        }
+    }
+}
+
+fn first(rows: &[Row]) -> String {
+    rows.first().map_or("no rows".to_owned(), |row| shown(row))
+}
+
+/// What of a column's type must be the same.
+#[derive(Debug, PartialEq, Eq)]
+enum Class {
+    Int { unsigned: bool },
+    Decimal { decimals: u8 },
+    Float,
+    Double,
+    Date,
+    Time { decimals: u8 },
+    Datetime { decimals: u8 },
+    Year,
+    Text,
+    Bytes,
+    Null,
+    Other(u8),
+}
+
+impl Class {
+    fn of(column: &Column) -> Class {
+        let decimals = column.decimals;
+        match column.type_code {
+            1 | 2 | 3 | 8 | 9 => Class::Int {
+                unsigned: column.is_unsigned,
+            },
+            0 | 246 => Class::Decimal { decimals },
+            4 => Class::Float,
+            5 => Class::Double,
+            6 => Class::Null,
+            7 | 12 => Class::Datetime { decimals },
+            10 => Class::Date,
+            11 => Class::Time { decimals },
+            13 => Class::Year,
+            15 | 247..=254 if column.is_binary => Class::Bytes,
+            15 | 247..=254 => Class::Text,
+            other => Class::Other(other),
+        }
+    }
+}
+
+/// The first rows that differ, shown.
+fn different_rows(
+    columns: &[Column],
+    (theirs, ours): (&[Row], &[Row]),
+    is_ordered: bool,
+) -> Option<(String, String)> {
+    if theirs.len() != ours.len() {
+        let count = |rows: &[Row]| format!("{} rows, first {}", rows.len(), first(rows));
+        return Some((count(theirs), count(ours)));
+    }
+    let keyed = |rows: &'_ [Row]| -> Vec<(Vec<String>, usize)> {
+        let keys = rows.iter().enumerate();
+        let mut keys: Vec<_> = keys.map(|(at, row)| (key(columns, row), at)).collect();
+        if !is_ordered {
+            keys.sort();
+        }
+        keys
+    };
+    let pairs = keyed(theirs).into_iter().zip(keyed(ours));
+    let mut different = pairs.filter(|(a, b)| a.0 != b.0);
+    let ((_, a), (_, b)) = different.next()?;
+    Some((shown(&theirs[a]), shown(&ours[b])))
+}
+
+/// What of a row must be the same.
+fn key(columns: &[Column], row: &Row) -> Vec<String> {
+    let cells = columns.iter().zip(row);
+    let cells = cells.map(|(column, cell)| match cell {
+        None => "NULL".to_owned(),
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            match text.parse::<f64>() {
+                Ok(number) if matches!(column.type_code, 4 | 5) => rounded(number, &text),
+                Ok(0.0) => format!("{:?}", text.trim_start_matches('-')),
+                Ok(_) | Err(_) => format!("{text:?}"),
+            }
+        }
+    });
+    cells.collect()
+}
+
+/// A double without its last digits, and how many digits it shows after the point where that is
+/// fixed.
+fn rounded(number: f64, text: &str) -> String {
+    // Neither has a sign on zero in common with the other.
+    let number = if number == 0.0 { 0.0 } else { number };
+    let digits = match text.split_once('.') {
+        Some((_, fraction)) if fraction.ends_with('0') => fraction.len(),
+        Some(_) | None => 0,
+    };
+    format!("{number:.DOUBLE_DIGITS$e} {digits}")
+}
+
+fn shown(row: &[Option<Vec<u8>>]) -> String {
+    let cells = row.iter().map(|cell| {
+        let Some(bytes) = cell else {
+            return "NULL".to_owned();
+        };
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return format!("{text:?}");
+        }
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+        format!("0x{}", digits.collect::<Vec<_>>().concat())
+    });
+    cells.collect::<Vec<_>>().join(", ")
+}
