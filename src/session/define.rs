@@ -18,7 +18,9 @@ const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance
 impl Session {
     pub(super) async fn create_database(&mut self, create: &ast::CreateDatabase) -> Result<Reply> {
         self.commit_open().await?;
-        check_not_system(&create.name)?;
+        if !is_ordinary_system(&create.name) {
+            check_not_system(&create.name)?;
+        }
         ddl::check_identifier(&create.name, Code::WrongDatabaseName)?;
         let options = &create.options;
         let ctx = self.context(Arc::default());
@@ -27,7 +29,13 @@ impl Session {
             options.collation.as_deref(),
             &ctx,
         )?;
-        match self.shared.catalog.create_database(&create.name).await {
+        let created = if is_ordinary_system(&create.name) {
+            let text = format!("Can't create database '{}'; database exists", create.name);
+            Err(Error::new(Code::DbCreateExists, text))
+        } else {
+            self.shared.catalog.create_database(&create.name).await
+        };
+        match created {
             Err(error) if error.code() == Code::DbCreateExists && create.if_not_exists => {
                 self.note(&error);
             }
@@ -144,6 +152,12 @@ impl Session {
         check_not_system(&database)?;
         self.shared.catalog.truncate(&database, &table.name).await
     }
+}
+
+/// Whether it is a database of the system that MySQL takes for one like others: creating it tells
+/// that it exists, where the other two deny access.
+fn is_ordinary_system(database: &str) -> bool {
+    ["mysql", "sys"].contains(&database)
 }
 
 fn check_not_system(database: &str) -> Result<()> {

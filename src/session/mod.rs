@@ -220,7 +220,7 @@ impl Session {
     /// What a statement that begins now may look at.
     fn context(&self, parameters: Parameters) -> EvalContext {
         EvalContext {
-            now: now(),
+            now: self.settings.clock.unwrap_or_else(now),
             zone: self.settings.zone.clone(),
             mode: self.settings.mode,
             parameters,

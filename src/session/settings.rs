@@ -8,7 +8,7 @@ use crate::plan::Policy;
 use crate::sql::context::{Mode, SessionFacts};
 use crate::sql::expr::VariableScope;
 use crate::types::Value;
-use crate::types::temporal::Zone;
+use crate::types::temporal::{Timestamp, Zone};
 
 /// What the variables of a session mean.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct Settings {
     pub mode: Mode,
     /// `time_zone`.
     pub zone: Zone,
+    /// `timestamp`, when it holds the clock.
+    pub clock: Option<Timestamp>,
     /// `max_execution_time`; `None` for 0.
     pub time_limit: Option<Duration>,
     /// `sql_select_limit`; `None` when it is the greatest number.
@@ -50,6 +52,7 @@ impl Settings {
             autocommit: read.switch("autocommit")?,
             mode: mode_of(&read.text("sql_mode")?),
             zone: Zone::parse(&read.text("time_zone")?)?,
+            clock: state.held_clock(),
             time_limit: Some(read.number("max_execution_time")?)
                 .filter(|millis| 0 < *millis)
                 .map(Duration::from_millis),

@@ -15,7 +15,8 @@ use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
-use crate::types::Value;
+use crate::types::temporal::{FSP_MAX, MICROS_PER_SECOND};
+use crate::types::{Timestamp, Value};
 
 /// User variables one session may have.
 pub const USER_VARIABLES_MAX: usize = 10_000;
@@ -84,6 +85,16 @@ impl State {
     /// As [`Locals::set`].
     pub fn set_variable(&self, name: &str, value: Option<Value<'static>>) -> Result<()> {
         self.kept.lock().locals.set(name, value)
+    }
+
+    /// Where `SET timestamp` holds the clock; `None` when it runs.
+    pub fn held_clock(&self) -> Option<Timestamp> {
+        let set = self
+            .kept
+            .lock()
+            .locals
+            .get(VariableScope::Session, "timestamp");
+        moment(&set.ok()?)
     }
 
     /// Every system variable of a scope, for `SHOW VARIABLES`.
@@ -160,6 +171,23 @@ impl State {
     }
 }
 
+/// The point that a value of `timestamp` stands for; `None` for 0, the clock.
+fn moment(seconds: &Value<'_>) -> Option<Timestamp> {
+    let Value::Double(seconds) = seconds else {
+        return None;
+    };
+    // Six digits after the point, and then no point, are microseconds.
+    let micros: i64 = format!("{seconds:.6}").replace('.', "").parse().ok()?;
+    (0 < micros).then(|| Timestamp::from_clock(micros, FSP_MAX))
+}
+
+/// A point in seconds since 1970.
+fn seconds(at: Timestamp) -> Value<'static> {
+    let micros = at.total_micros();
+    let (whole, part) = (micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND);
+    Value::Double(format!("{whole}.{part:06}").parse().unwrap_or(0.0))
+}
+
 /// However the connection ended.
 impl Drop for State {
     fn drop(&mut self) {
@@ -173,6 +201,10 @@ impl SessionFacts for State {
         match name {
             "warning_count" => Ok(Value::Int(i64::from(kept.warnings_count))),
             "error_count" => Ok(Value::Int(i64::from(kept.errors_count))),
+            "timestamp" => {
+                let set = kept.locals.get(scope, name)?;
+                Ok(moment(&set).map_or_else(|| seconds(super::now()), |_| set))
+            }
             "last_insert_id" | "identity" => Ok(Value::UInt(kept.last_insert_id)),
             other => kept.locals.get(scope, other),
         }

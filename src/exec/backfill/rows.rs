@@ -5,6 +5,7 @@ use crate::catalog::{Index, Table};
 use crate::codec::keyspace::{self, format_key};
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
+use crate::exec::write::duplicate_text;
 use crate::exec::write::row::{KEY_BYTES_MAX, KEY_COLUMN_BYTES_MAX};
 use crate::index::{self, Entry};
 use crate::kv::{Page, Space};
@@ -162,7 +163,7 @@ impl<'t> Maker<'t> {
             };
             match crate::codec::key::decode_part(rest, &column.ty, part.direction) {
                 Ok((value, behind)) => {
-                    texts.push(value.to_text().into_owned());
+                    texts.push(duplicate_text(&value, &column.ty));
                     rest = behind;
                 }
                 Err(_) => break,

@@ -33,7 +33,7 @@ use crate::kv::{CommitError, Engine, Key, Space};
 use crate::plan::Policy;
 use crate::sql::bound::{Delete, Insert, InsertSource, Query, Subquery, Update};
 use crate::sql::context::{EvalContext, WarningLevel};
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// How often an autocommit statement starts over when a concurrent one changed its rows.
 pub const CONFLICT_ATTEMPTS_MAX: usize = 32;
@@ -265,16 +265,18 @@ pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
         Some(index) => index.column(table, column_idx),
         None => table.columns.get(column_idx),
     };
-    let parts = parts
+    let parts: Vec<_> = parts
         .iter()
-        .filter_map(|part| Some((&column(part.column_idx)?.ty, part.direction)));
-    let values = match keyspace::decode_row_key(key, parts) {
+        .filter_map(|part| Some((&column(part.column_idx)?.ty, part.direction)))
+        .collect();
+    let values = match keyspace::decode_row_key(key, parts.iter().copied()) {
         Ok(values) => values,
         Err(corrupt) => return corrupt.into(),
     };
     let values: Vec<_> = values
         .iter()
-        .map(|value| value.to_text().into_owned())
+        .zip(&parts)
+        .map(|(value, (ty, _))| duplicate_text(value, ty))
         .collect();
     let text = format!(
         "Duplicate entry '{}' for key '{}.{name}'",
@@ -282,4 +284,21 @@ pub fn duplicate_entry(table: &Table, at: Space, key: &Key) -> Error {
         table.name
     );
     Error::new(Code::DuplicateEntry, text)
+}
+
+/// One value of a duplicate key as error 1062 shows it: as MySQL, without the zero bytes that fill
+/// a `BINARY(n)`, and other bytes that are no text as `\x80`.
+pub(crate) fn duplicate_text(value: &Value<'_>, ty: &ColumnType) -> String {
+    let Value::Bytes(bytes) = value else {
+        return value.to_text().into_owned();
+    };
+    let mut shown: &[u8] = bytes;
+    while let ([rest @ .., 0], ColumnType::Binary { .. }) = (shown, ty) {
+        shown = rest;
+    }
+    let shown = shown.iter().map(|byte| match byte {
+        b' '..=b'~' => char::from(*byte).to_string(),
+        _ => format!("\\x{byte:02X}"),
+    });
+    shown.collect()
 }

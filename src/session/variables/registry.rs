@@ -41,6 +41,8 @@ pub enum Kind {
     Bool,
     /// A number within bounds; a value outside is moved to the nearest bound, as MySQL does.
     Int(i64, u64),
+    /// Seconds since 1970, with a fraction; 0 stands for the clock.
+    Moment,
     /// Any text.
     Text,
     /// Any text, or NULL.
@@ -61,6 +63,9 @@ pub enum Kind {
     /// Words of which only the listed ones are true here.
     OnlyWord(&'static [&'static str]),
 }
+
+/// The last second that `timestamp` may be set to: 2038-01-19 03:14:07, the last of a TIMESTAMP.
+const MOMENT_SECONDS_MAX: f64 = 2_147_483_647.0;
 
 /// The words of `sql_mode`; `LINDORM` is ours (dialect §4). The combination modes expand.
 pub const SQL_MODES: &[&str] = &[
@@ -106,8 +111,8 @@ macro_rules! variables {
 }
 
 use Kind::{
-    Bool, Int, NullableText, OnlyBool, OnlyWord, ReadOnlyBool, ReadOnlyInt, ReadOnlyText, Set,
-    Text, Word,
+    Bool, Int, Moment, NullableText, OnlyBool, OnlyWord, ReadOnlyBool, ReadOnlyInt, ReadOnlyText,
+    Set, Text, Word,
 };
 
 variables! {
@@ -195,7 +200,7 @@ variables! {
     "system_time_zone" GlobalOnly ReadOnlyText, "UTC", "The machine's zone.";
     "thread_stack" GlobalOnly ReadOnlyInt, "2097152", "Bytes of a thread's stack.";
     "time_zone" Both Text, "SYSTEM", "The zone TIMESTAMP is shown in.";
-    "timestamp" SessionOnly ReadOnlyInt, "0", "The statement's time.";
+    "timestamp" SessionOnly Moment, "0", "What NOW() tells; 0 is the clock.";
     "tls_version" GlobalOnly ReadOnlyText, "", "TLS is not offered yet.";
     "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
@@ -224,6 +229,7 @@ impl Variable {
     fn parsed_default(&self) -> Value<'static> {
         match self.kind {
             Bool | ReadOnlyBool | OnlyBool(_) => Value::Int(i64::from(self.default == "ON")),
+            Moment => Value::Double(0.0),
             Int(..) | ReadOnlyInt => Value::UInt(self.default.parse().unwrap_or(0)),
             Text | NullableText | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_) => {
                 Value::Text(Cow::Borrowed(self.default))
@@ -254,6 +260,7 @@ impl Variable {
                 }
             }
             Int(low, high) => self.number(&value, low, high),
+            Moment => self.moment(&value),
             NullableText if value.is_null() => Ok(Value::Null),
             Text | NullableText => self.text(&value).map(|text| Value::Text(Cow::Owned(text))),
             Word(words) | OnlyWord(words) => self.word(&value, words),
@@ -319,6 +326,19 @@ impl Variable {
             | Value::Year(_)
             | Value::Json(_)
             | Value::Enum(_) => Err(self.wrong_type()),
+        }
+    }
+
+    fn moment(&self, value: &Value<'_>) -> Result<Value<'static>> {
+        if matches!(value, Value::Null | Value::Text(_) | Value::Bytes(_)) {
+            return Err(self.wrong_type());
+        }
+        match value.to_text().parse::<f64>() {
+            Ok(seconds) if (0.0..=MOMENT_SECONDS_MAX).contains(&seconds) => {
+                Ok(Value::Double(seconds))
+            }
+            Ok(_) => Err(self.wrong_value(value)),
+            Err(_) => Err(self.wrong_type()),
         }
     }
 

@@ -129,6 +129,10 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 self.quoted(b'\'', Kind::NationalText)
             }
+            b'\\' if self.peek(1) == b'N' => {
+                self.at += 2;
+                Kind::Word(Word::NULL)
+            }
             b'@' => self.variable(),
             b'/' if self.peek(1) == b'*' => self.hint(),
             byte if is_name(byte) => self.word(previous),
