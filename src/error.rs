@@ -272,5 +272,24 @@ codes! {
     NoOpenCursor = 1421 "HY000" "FETCH of a statement without an open cursor.";
     ConnectionKilled = 3169 "HY000" "Another connection killed this one.";
     IdleTooLong = 4031 "HY000" "The client was silent for longer than `wait_timeout`.";
+    WindowMissing = 3579 "HY000" "No window of that name.";
+    WindowCircle = 3580 "HY000" "A window that goes on from itself.";
+    WindowPartitionTwice = 3581 "HY000" "A window that parts what another has parted.";
+    WindowFrameInherited = 3582 "HY000" "A window that goes on from one with a frame.";
+    WindowOrderTwice = 3583 "HY000" "A window that sorts what another has sorted.";
+    FrameStart = 3584 "HY000" "A frame that starts behind all rows.";
+    FrameEnd = 3585 "HY000" "A frame that ends before all rows.";
+    FrameBounds = 3586 "HY000" "A frame that ends before it starts, or a distance that is none.";
+    RangeOrder = 3587 "HY000" "A frame of distances without one ORDER BY of numbers or times.";
+    RangeTemporal = 3588 "HY000" "A frame of numbers over times.";
+    RangeNumeric = 3589 "HY000" "A frame of intervals over numbers.";
+    RangeNotConstant = 3590 "HY000" "A frame whose distance is not constant.";
+    WindowTwice = 3591 "HY000" "Two windows of one name.";
+    WindowOrdinal = 3592 "HY000" "A window over the n-th of the select list.";
+    WindowMisplaced = 3593 "HY000" "A window function where none can be.";
+    WindowAliasMisplaced = 3594 "HY000" "An alias of a window function where none can be.";
+    WindowNested = 3595 "HY000" "A window over a window function.";
+    RowsInterval = 3596 "HY000" "A frame of rows with an interval.";
+    GroupingArgument = 3602 "HY000" "`GROUPING` of what is not grouped.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

@@ -248,6 +248,7 @@ fn select(table: &Arc<Table>, filter: Option<Expr>, outputs: &[usize]) -> Select
         filter,
         aggregation: None,
         having: None,
+        windowing: None,
         outputs: outputs.collect(),
         distinct: false,
         order_by: Vec::new(),
@@ -416,6 +417,7 @@ fn count_groups(made: &mut Select, group: Expr) {
     };
     made.outputs = vec![output(first), output(count)];
     made.aggregation = Some(Aggregation {
+        rollup: false,
         keys: vec![group],
         aggregates: vec![Aggregate {
             kind: AggregateKind::Count,
@@ -474,6 +476,7 @@ fn least_and_greatest(made: &mut Select, case: &mut Case, table: &Table) {
     });
     made.outputs = outputs.collect();
     made.aggregation = Some(Aggregation {
+        rollup: false,
         keys: Vec::new(),
         aggregates: vec![aggregate(AggregateKind::Min), aggregate(AggregateKind::Max)],
     });

@@ -42,6 +42,7 @@ pub mod transaction;
 pub mod tuple;
 pub mod uses;
 pub mod view;
+pub mod window;
 pub mod write;
 
 #[cfg(test)]

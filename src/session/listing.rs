@@ -183,7 +183,7 @@ fn lower(expr: Expr) -> Expr {
         star: false,
         order_by: Vec::new(),
         separator: None,
-        over: false,
+        over: None,
     }))
 }
 

@@ -276,12 +276,12 @@ impl Session {
             table,
             purpose: Purpose::Select,
             filter: select.filter.as_ref(),
-            order_by: if select.aggregation.is_some() {
+            order_by: if select.aggregation.is_some() || select.windowing.is_some() {
                 &[]
             } else {
                 &select.order_by
             },
-            limit: select.limit.as_ref(),
+            limit: select.limit.as_ref().filter(|_| !select.rearranges()),
             hints: &select.hints,
         };
         write::change::lock_rows(target, &env, transaction).await

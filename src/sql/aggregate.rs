@@ -16,6 +16,7 @@ mod document;
 mod joined;
 pub mod names;
 mod result;
+mod slide;
 mod spread;
 
 use std::borrow::Cow;
@@ -35,20 +36,20 @@ pub use result::aggregate_type;
 use spread::{Spread, Wanted};
 
 /// The state of one aggregate over one group.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Accumulator {
     state: State,
     /// The argument values met, when only distinct ones count.
     seen: Option<Box<Seen>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Seen {
     keys: HashSet<Vec<GroupKey<'static>>>,
     bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum State {
     Count(i64),
     Sum(Sum),

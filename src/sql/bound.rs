@@ -11,8 +11,10 @@ use crate::catalog::Table;
 use crate::types::ResultColumn;
 
 mod from;
+mod window;
 
 pub use from::{Answer, Capture, From, JoinTree, Joined, Relation, Round, Source, Stage, Subquery};
+pub use window::{Frame, FrameBound, Window, WindowFunction, WindowKind, Windowing};
 
 /// A bound query.
 #[derive(Debug, Clone)]
@@ -100,11 +102,13 @@ pub struct Select {
     pub aggregation: Option<Aggregation>,
     /// `HAVING`, over the aggregated row (or the table's row when there is no aggregation).
     pub having: Option<Expr>,
-    /// What is returned, over the same row as `having`.
+    /// Window functions; `None` when there are none.
+    pub windowing: Option<Windowing>,
+    /// What is returned, over the same row as `having`, or the windowed row.
     pub outputs: Vec<Output>,
     /// `DISTINCT`.
     pub distinct: bool,
-    /// `ORDER BY`, over the same row as `having`.
+    /// `ORDER BY`, over the same row as `outputs`.
     pub order_by: Vec<OrderBy>,
     /// `LIMIT`: a literal or a parameter.
     pub limit: Option<Expr>,
@@ -117,6 +121,13 @@ pub struct Select {
 }
 
 impl Select {
+    /// Whether rows go out in another order than they are read or grouped in, so that no order of
+    /// theirs is of use.
+    pub fn rearranges(&self) -> bool {
+        let aggregation = self.aggregation.as_ref();
+        self.windowing.is_some() || aggregation.is_some_and(|aggregation| aggregation.rollup)
+    }
+
     /// The table, when one table is all that is read.
     pub fn table(&self) -> Option<&Arc<Table>> {
         match &self.from {
@@ -149,6 +160,9 @@ pub struct OrderBy {
 pub struct Aggregation {
     /// The keys, over the table's row. Empty: one group, also when there is no row.
     pub keys: Vec<Expr>,
+    /// `WITH ROLLUP`: there is a group for each number of keys from none to all, the other keys
+    /// `NULL`. The last of `keys` was not written: it is that number.
+    pub rollup: bool,
     /// The aggregates.
     pub aggregates: Vec<Aggregate>,
 }

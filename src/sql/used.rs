@@ -22,11 +22,15 @@ pub fn columns(select: &Select) -> Vec<usize> {
             captures.for_each(|capture| take(&capture.expr));
         }
     }
-    let order_by = select.order_by.iter().map(|key| &key.expr);
     let Some(aggregation) = &select.aggregation else {
-        let outputs = select.outputs.iter().map(|output| &output.expr);
-        let all = outputs.chain(&select.having).chain(order_by);
-        all.for_each(take);
+        select.having.iter().for_each(&mut take);
+        if let Some(windowing) = &select.windowing {
+            windowing.inputs.iter().for_each(take);
+        } else {
+            let outputs = select.outputs.iter().map(|output| &output.expr);
+            let order_by = select.order_by.iter().map(|key| &key.expr);
+            outputs.chain(order_by).for_each(take);
+        }
         return used.into_iter().collect();
     };
     // The other clauses see the grouped row.

@@ -323,14 +323,15 @@ pub fn steps(select: &Select, order: Order, limits: RowLimits) -> Vec<Step<'_>> 
         steps.push(Step::Aggregate {
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
-            in_order: order.of_groups && !select::asks_of_groups(select),
+            in_order: order.of_groups && !aggregation.rollup && !select::asks_of_groups(select),
         });
     }
     steps.extend(select.having.as_ref().map(Step::Having));
+    steps.extend(select.windowing.as_ref().map(Step::Windows));
     if select.distinct {
         steps.push(Step::Distinct);
     }
-    if !select.order_by.is_empty() && !order.of_rows {
+    if !select.order_by.is_empty() && (!order.of_rows || select.rearranges()) {
         let rows_kept = limits
             .limit
             .map(|limit| limit.saturating_add(limits.offset));

@@ -110,8 +110,27 @@ impl Groups {
         row: &dyn Row,
         ctx: &EvalContext,
     ) -> Result<()> {
+        if aggregation.rollup {
+            for kept in 0..aggregation.keys.len() {
+                self.key.clear();
+                let about = (aggregation, kept);
+                state::push_rolled_up(&mut self.key, about, (row, ctx))?;
+                self.add_keyed(aggregation, row, ctx)?;
+            }
+            return Ok(());
+        }
         self.key.clear();
         state::push_key(&mut self.key, aggregation, (row, ctx))?;
+        self.add_keyed(aggregation, row, ctx)
+    }
+
+    /// Takes a row into the group of `self.key`.
+    fn add_keyed(
+        &mut self,
+        aggregation: &Aggregation,
+        row: &dyn Row,
+        ctx: &EvalContext,
+    ) -> Result<()> {
         let hash = partition::hash(&self.key, self.depth);
         let Some(group_idx) = self.place(hash, aggregation, ctx)? else {
             self.payload.clear();

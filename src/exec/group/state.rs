@@ -158,6 +158,27 @@ pub(super) fn push_key(
     Ok(())
 }
 
+/// Appends the group key of a row of which all but `kept` keys are rolled up.
+pub(super) fn push_rolled_up(
+    out: &mut Vec<u8>,
+    (aggregation, kept): (&Aggregation, usize),
+    (row, ctx): (&dyn Row, &EvalContext),
+) -> Result<()> {
+    let Some((level, keys)) = aggregation.keys.split_last() else {
+        return Ok(());
+    };
+    for (idx, expr) in keys.iter().enumerate() {
+        let value = if idx < kept {
+            eval(expr, row, ctx)?
+        } else {
+            Value::Null
+        };
+        tuple::encode(out, [(&value, &expr.ty)])?;
+    }
+    let kept = Value::Int(i64::try_from(kept).unwrap_or(i64::MAX));
+    tuple::encode(out, [(&kept, &level.ty)])
+}
+
 /// What an aggregate takes of a row.
 fn arguments(aggregate: &Aggregate) -> impl Iterator<Item = &Expr> {
     let keys = aggregate.order_by.iter().map(|key| &key.expr);

@@ -44,6 +44,7 @@ fn aggregation(more: Vec<Aggregate>) -> Aggregation {
     ];
     aggregates.extend(more);
     Aggregation {
+        rollup: false,
         keys: vec![column(0, &TEXT)],
         aggregates,
     }

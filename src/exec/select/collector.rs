@@ -12,7 +12,8 @@ use crate::exec::read::Reader;
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
-use crate::sql::bound::{Select, Stage};
+use crate::exec::window::{self, Windowed};
+use crate::sql::bound::{Select, Stage, Windowing};
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Row;
 
@@ -32,7 +33,7 @@ impl Grouping {
         let Some(aggregation) = &select.aggregation else {
             return Grouping::None;
         };
-        let is_in_order = in_order && !asks_of_groups(select);
+        let is_in_order = in_order && !aggregation.rollup && !asks_of_groups(select);
         if is_in_order || aggregation.keys.is_empty() {
             let groups = InOrder::new(aggregation, &env.memory, &env.ctx);
             return Grouping::InOrder(Box::new(groups));
@@ -50,6 +51,8 @@ pub fn asks_of_groups(select: &Select) -> bool {
 /// Takes in all rows: into groups, into the sort, or into one after the other.
 pub(super) struct Collector {
     grouping: Grouping,
+    /// What rows go to first, when there are window functions.
+    windowed: Option<Box<Windowed>>,
     sorter: Sorter,
     memory: Memory,
     /// The outputs of a row; used again for the next.
@@ -57,9 +60,14 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(grouping: Grouping, sorter: Sorter, memory: &Memory) -> Collector {
+    pub(super) fn new(
+        grouping: Grouping,
+        windowed: Option<Box<Windowed>>,
+        (sorter, memory): (Sorter, &Memory),
+    ) -> Collector {
         Collector {
             grouping,
+            windowed,
             sorter,
             memory: memory.clone(),
             outputs: Vec::new(),
@@ -72,7 +80,11 @@ impl Collector {
         select: &Select,
     ) -> std::result::Result<Groups, Box<Collector>> {
         match self.grouping {
-            Grouping::Hash(groups) if select.order_by.is_empty() && !asks_of_groups(select) => {
+            Grouping::Hash(groups)
+                if select.order_by.is_empty()
+                    && self.windowed.is_none()
+                    && !asks_of_groups(select) =>
+            {
                 Ok(*groups)
             }
             grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
@@ -149,7 +161,7 @@ impl Collector {
         }
     }
 
-    /// Puts one row, grouped or not, into the sort.
+    /// Takes in one row, grouped or not: for the window functions, or into the sort.
     fn add_output(
         &mut self,
         select: &Select,
@@ -161,6 +173,19 @@ impl Collector {
         {
             return Ok(());
         }
+        match (&mut self.windowed, &select.windowing) {
+            (Some(windowed), Some(windowing)) => windowed.add(windowing, row, &stream.ctx),
+            (None, _) | (_, None) => self.add_last(select, row, stream),
+        }
+    }
+
+    /// Puts a row into the sort.
+    fn add_last(
+        &mut self,
+        select: &Select,
+        row: &dyn Row,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
         self.outputs.clear();
         with_outputs(&select.outputs, row, &stream.ctx, |values| {
             encode_outputs(&mut self.outputs, &select.outputs, values)
@@ -200,6 +225,10 @@ impl Collector {
             }
             (Grouping::None, _) | (_, None) => {}
         }
+        if let (Some(windowed), Some(windowing)) = (self.windowed.take(), &select.windowing) {
+            self.finish_windows((*windowed, windowing), select, stream)
+                .await?;
+        }
         let late = stream.seen.take().map(Seen::into_late).transpose()?;
         if let Some(late) = late.flatten() {
             let mut late = (late, self.sorter);
@@ -210,6 +239,36 @@ impl Collector {
             self.sorter = late.1;
         }
         self.sorter.finish()
+    }
+
+    /// Computes the window functions, window by window.
+    async fn finish_windows(
+        &mut self,
+        (mut windowed, windowing): (Windowed, &Windowing),
+        select: &Select,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
+        let mut windows = windowing.windows.iter().peekable();
+        while let Some(window) = windows.next() {
+            let next = windows.peek().copied();
+            let mut pass = windowed.finish(window, &self.memory)?;
+            windowed = Windowed::new(&self.memory, &stream.cancel);
+            for step_idx in 0.. {
+                stream.cancel.check_row(step_idx)?;
+                stream.pace.keep().await;
+                match (pass.step(window, &stream.ctx)?, next) {
+                    (window::Step::Row(row), Some(next)) => {
+                        windowed.push(next, &row, &stream.ctx)?;
+                    }
+                    (window::Step::Row(row), None) => {
+                        self.add_last(select, &ValuesRow(&row), stream)?;
+                    }
+                    (window::Step::Working, _) => {}
+                    (window::Step::End, _) => break,
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn finish_groups(

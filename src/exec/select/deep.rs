@@ -49,7 +49,10 @@ pub(super) fn shape(select: &Select, used_columns: &[usize]) -> Option<Arc<Shape
 /// What a SELECT asks of the order and number of the rows that are read, as far as its access paths
 /// can see to it.
 pub fn wanted(select: &Select, limits: RowLimits) -> Wanted<'_> {
-    let takes_all = select.aggregation.is_some() || select.distinct || select.having.is_some();
+    let takes_all = select.aggregation.is_some()
+        || select.rearranges()
+        || select.distinct
+        || select.having.is_some();
     if takes_all {
         return Wanted::default();
     }

@@ -226,7 +226,9 @@ fn with_request(
     let select = &program.select;
     let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
     limits.limit = limits.limit.or(env.select_limit);
-    let wants_all = select.distinct || (select.having.is_some() && select.aggregation.is_none());
+    let rearranges = select.rearranges();
+    let wants_all =
+        rearranges || select.distinct || (select.having.is_some() && select.aggregation.is_none());
     let aggregation = select.aggregation.as_ref();
     let grouping = aggregation.map(|aggregation| aggregation.keys.as_slice());
     let aggregates = aggregation.map(|aggregation| aggregation.aggregates.as_slice());
@@ -237,7 +239,7 @@ fn with_request(
         filter: select.filter.as_ref(),
         grouping,
         aggregates: aggregates.unwrap_or_default(),
-        order_by: &select.order_by,
+        order_by: if rearranges { &[] } else { &select.order_by },
         limit: limits.limit.filter(|_| !wants_all),
         offset: limits.offset,
         wants_all,

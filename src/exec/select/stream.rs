@@ -29,6 +29,7 @@ use crate::exec::read::{Reader, newest};
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
+use crate::exec::window::Windowed;
 use crate::plan::TablePlan;
 use crate::sql::bound::{Aggregation, Output, Select};
 use crate::sql::context::EvalContext;
@@ -329,16 +330,19 @@ impl Phase {
         env: &Env,
         (in_order, ordered, limits): (bool, bool, RowLimits),
     ) -> (Phase, Option<Box<InOrder>>) {
-        let ordered = ordered || select.order_by.is_empty();
+        let windowed = select.windowing.is_some();
+        let windowed = windowed.then(|| Box::new(Windowed::new(&env.memory, &env.cancel)));
+        let ordered = ordered && !select.rearranges() || select.order_by.is_empty();
+        let streams = ordered && windowed.is_none();
         match Grouping::new(select, in_order, env) {
-            Grouping::None if ordered => (Phase::Streaming, None),
-            Grouping::InOrder(groups) if ordered && !collector::asks_of_groups(select) => {
+            Grouping::None if streams => (Phase::Streaming, None),
+            Grouping::InOrder(groups) if streams && !collector::asks_of_groups(select) => {
                 (Phase::Streaming, Some(groups))
             }
             grouping @ (Grouping::None | Grouping::InOrder(_) | Grouping::Hash(_)) => {
                 let rows_wanted = Window::new(limits).rows_wanted();
                 let sorter = Sorter::new(rows_wanted, "sort", &env.memory, &env.cancel);
-                let collector = Collector::new(grouping, sorter, &env.memory);
+                let collector = Collector::new(grouping, windowed, (sorter, &env.memory));
                 (Phase::Collecting(Box::new(collector)), None)
             }
         }

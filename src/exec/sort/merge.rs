@@ -135,7 +135,10 @@ impl Sorted {
     }
 
     /// Goes to the next row; `false` when there is none.
-    pub(super) fn advance(&mut self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// I/O errors of the spill files.
+    pub fn advance(&mut self) -> Result<bool> {
         if !self.is_taken {
             self.is_taken = true;
             return Ok(!self.heads.is_empty());
@@ -152,7 +155,7 @@ impl Sorted {
     }
 
     /// Key and outputs of the row it stands on.
-    pub(super) fn row(&self) -> (&[u8], &[u8]) {
+    pub fn row(&self) -> (&[u8], &[u8]) {
         let top = self.heads.peek();
         let source = top.and_then(|top| self.sources.get(top.0.source_idx));
         source.map(Source::row).unwrap_or_default()

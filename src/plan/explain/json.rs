@@ -82,6 +82,14 @@ pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) ->
             inner.insert(0, ("having_condition", Json::text(scope.text(condition))));
             inner
         }
+        Step::Windows(windowing) => {
+            let mut members = vec![
+                ("using_filesort", Json::Bool(true)),
+                ("functions", Json::text(scope.windows(windowing))),
+            ];
+            members.extend(inner);
+            vec![("windowing", Json::Object(members))]
+        }
         Step::Distinct => {
             let mut members = vec![("using_temporary_table", Json::Bool(true))];
             members.extend(inner);

@@ -20,7 +20,7 @@ use super::span::Span;
 use super::stand_in::StandIns;
 use super::verdict::Reason;
 use crate::catalog::{Index, KeyPart, Table};
-use crate::sql::bound::{Aggregate, OrderBy};
+use crate::sql::bound::{Aggregate, OrderBy, Windowing};
 use crate::sql::expr::Expr;
 use crate::types::column_type::LobSize;
 use crate::types::temporal::Zone;
@@ -114,6 +114,8 @@ pub enum Step<'a> {
     },
     /// HAVING.
     Having(&'a Expr),
+    /// Window functions; later steps see their values, then what they were computed from.
+    Windows(&'a Windowing),
     /// DISTINCT.
     Distinct,
     /// A sort that the access path does not save.

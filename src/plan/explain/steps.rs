@@ -3,7 +3,7 @@
 use super::{Explained, Step};
 use crate::plan::text::{self, Names};
 use crate::sql::aggregate::names;
-use crate::sql::bound::{Aggregate, OrderBy};
+use crate::sql::bound::{Aggregate, OrderBy, Window, WindowKind, Windowing};
 use crate::sql::expr::Expr;
 use crate::types::temporal::Zone;
 
@@ -43,7 +43,51 @@ impl<'a> Scope<'a> {
             let mut names: Vec<String> = keys.iter().map(|key| self.text(key)).collect();
             names.extend(aggregates.iter().map(|one| self.aggregate(one)));
             self.grouped = Some(names);
+        } else if let Step::Windows(windowing) = step {
+            self.grouped = Some(self.windowed(windowing));
         }
+    }
+
+    /// The texts of the columns of windowed rows.
+    fn windowed(&self, windowing: &Windowing) -> Vec<String> {
+        let mut names = vec![String::new(); windowing.functions_count];
+        names.extend(windowing.inputs.iter().map(|input| self.text(input)));
+        let mut inner = Scope::over(self.zone, |idx| format!("column {idx}"));
+        inner.grouped = Some(names.clone());
+        for window in &windowing.windows {
+            let over = inner.window(window);
+            for function in &window.functions {
+                if let Some(name) = names.get_mut(function.position) {
+                    *name = if let WindowKind::Aggregate(aggregate) = &function.kind {
+                        inner.aggregate(aggregate)
+                    } else {
+                        let args = inner.list(&function.args);
+                        format!("{}({args})", function.kind.name().unwrap_or_default())
+                    };
+                    name.push_str(&over);
+                }
+            }
+        }
+        names
+    }
+
+    /// ` OVER (…)`, without the frame.
+    fn window(&self, window: &Window) -> String {
+        let mut parts = Vec::new();
+        if !window.partition_by.is_empty() {
+            parts.push(format!("PARTITION BY {}", self.list(&window.partition_by)));
+        }
+        if !window.order_by.is_empty() {
+            parts.push(format!("ORDER BY {}", self.order(&window.order_by)));
+        }
+        format!(" OVER ({})", parts.join(" "))
+    }
+
+    /// The texts of the window functions.
+    pub(super) fn windows(&self, windowing: &Windowing) -> String {
+        let mut names = self.windowed(windowing);
+        names.truncate(windowing.functions_count);
+        names.join(", ")
     }
 
     fn name(&self, idx: usize) -> String {

@@ -181,7 +181,7 @@ pub(super) fn empty_message(source: &Source<'_>) -> Option<&'static str> {
 pub(super) fn is_held(step: &Step<'_>) -> bool {
     match step {
         Step::Aggregate { keys, in_order, .. } => !keys.is_empty() && !in_order,
-        Step::Distinct => true,
+        Step::Distinct | Step::Windows(_) => true,
         Step::Having(_) | Step::Sort { .. } | Step::Limit { .. } => false,
     }
 }

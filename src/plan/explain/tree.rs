@@ -165,6 +165,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
             }
             Step::Sort { keys, .. } => ending.push(format!("sorts by {}", scope.order(keys))),
             Step::Distinct => ending.push("removes duplicates".to_owned()),
+            Step::Windows(_) => ending.push("computes window functions".to_owned()),
             Step::Having(_) | Step::Limit { .. } => {}
         }
         scope.pass(step);
@@ -330,6 +331,7 @@ pub(super) fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
             line
         }
         Step::Having(condition) => format!("Filter: {}", scope.text(condition)),
+        Step::Windows(windowing) => format!("Window: {}", scope.windows(windowing)),
         Step::Distinct => "Remove duplicates".to_owned(),
         Step::Sort { keys, rows_kept } => {
             let kept = rows_kept.map_or(String::new(), |kept| format!(", keeping {}", rows(kept)));

@@ -14,7 +14,7 @@ use crate::types::{ColumnType, Value};
 const ENTRY_BYTES: usize = 64;
 
 /// The document of one group.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Document {
     /// The cells, with commas between; `None` before the first row.
     Array(Option<String>),

@@ -18,7 +18,7 @@ const BYTES_MAX: usize = 1024;
 const SEPARATOR: &str = ",";
 
 /// The texts of one group.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Joined {
     separator: Box<str>,
     /// Whether each key of `ORDER BY` is descending.
@@ -37,7 +37,7 @@ pub(super) struct Joined {
 }
 
 /// A row's text and what it is sorted by.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Waiting {
     keys: Vec<Value<'static>>,
     text: Vec<u8>,

@@ -1,6 +1,6 @@
 //! Expressions with unresolved names.
 
-use super::{OrderItem, Select};
+use super::{OrderItem, Over, Select};
 use crate::sql::expr::{BinaryOp, CastType, CompareOp, IntervalUnit, UnaryOp, VariableScope};
 
 /// An expression.
@@ -157,8 +157,8 @@ pub struct Call {
     pub order_by: Vec<OrderItem>,
     /// `SEPARATOR` inside `GROUP_CONCAT`.
     pub separator: Option<String>,
-    /// Whether `OVER` follows: a window function.
-    pub over: bool,
+    /// `OVER …`: a window function.
+    pub over: Option<Box<Over>>,
 }
 
 /// `column`, `table.column`, `database.table.column`.

@@ -10,6 +10,7 @@ mod print;
 mod query;
 mod session;
 mod show;
+mod window;
 
 pub use ddl::{
     AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
@@ -27,6 +28,7 @@ pub use session::{
     PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
+pub use window::{Distance, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowSpec};
 
 /// One statement.
 #[derive(Debug, Clone, PartialEq)]

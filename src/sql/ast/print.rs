@@ -167,7 +167,11 @@ impl Call {
         if let Some(separator) = &self.separator {
             write!(f, " SEPARATOR {separator:?}")?;
         }
-        f.write_str(if self.over { ") OVER" } else { ")" })
+        f.write_str(")")?;
+        match &self.over {
+            Some(over) => write!(f, " OVER {over:?}"),
+            None => Ok(()),
+        }
     }
 }
 

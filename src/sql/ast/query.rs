@@ -1,6 +1,6 @@
 //! The statements on rows.
 
-use super::{ColumnName, Expr};
+use super::{ColumnName, Expr, NamedWindow};
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,8 +106,8 @@ pub struct Block {
     pub rollup: bool,
     /// `HAVING`.
     pub having: Option<Expr>,
-    /// Whether `WINDOW` was written: refused by `bind`.
-    pub window: bool,
+    /// `WINDOW`.
+    pub windows: Vec<NamedWindow>,
 }
 
 /// One member of the select list.

@@ -53,8 +53,11 @@ const OF_GRAMMAR: &[&str] = &[
 
 impl Scope<'_> {
     pub(super) fn call(&mut self, call: &ast::Call) -> Result<Expr> {
-        if call.over {
-            return Err(Error::unsupported("window functions"));
+        if call.over.is_some() {
+            return self.window_call(call);
+        }
+        if call.name.eq_ignore_ascii_case("GROUPING") {
+            return self.grouping_call(call);
         }
         if let Some(known) = names::find(&call.name) {
             return self.aggregate(call, known.kind);
@@ -106,6 +109,10 @@ impl Scope<'_> {
         self.aggregate_rule = AggregateRule::Allowed;
         let order_by = order_by.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut args = args?;
+        let keys = order_by.iter().map(|key: &OrderBy| &key.expr);
+        if args.iter().chain(keys).any(|arg| self.has_window(arg)) {
+            return Err(super::window::misplaced(&call.name));
+        }
         if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject)
             && let Some(value) = args.last_mut()
         {
@@ -116,13 +123,7 @@ impl Scope<'_> {
         }
         let distinct = call.distinct && !matches!(kind, AggregateKind::Min | AggregateKind::Max);
         let ty = aggregate::aggregate_type(kind, &args);
-        let nullable = !matches!(
-            kind,
-            AggregateKind::Count
-                | AggregateKind::BitAnd
-                | AggregateKind::BitOr
-                | AggregateKind::BitXor
-        );
+        let nullable = is_nullable(kind);
         let aggregate = Aggregate {
             kind,
             args,
@@ -314,6 +315,14 @@ pub(super) fn default_value(column: &Column) -> Result<Expr> {
     }
 }
 
+/// Whether an aggregate of no rows is `NULL`.
+pub(super) fn is_nullable(kind: AggregateKind) -> bool {
+    !matches!(
+        kind,
+        AggregateKind::Count | AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor
+    )
+}
+
 /// Whether an aggregate has that name.
 pub(super) fn is_aggregate(name: &str) -> bool {
     names::find(name).is_some()
@@ -396,7 +405,7 @@ const OF_TRUTH: &[&str] = &[
 
 /// # Errors
 /// 1582 for a wrong number of arguments.
-fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
+pub(super) fn check_aggregate(call: &ast::Call, kind: AggregateKind) -> Result<()> {
     let fits = match kind {
         AggregateKind::Count if call.star => true,
         AggregateKind::Count if call.distinct => !call.args.is_empty(),

@@ -225,6 +225,7 @@ fn finish(
         filter,
         aggregation: None,
         having: None,
+        windowing: None,
         outputs,
         distinct: false,
         order_by,

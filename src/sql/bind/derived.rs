@@ -108,6 +108,7 @@ impl Scope<'_> {
         let is_plain = |expr: &Expr| matches!(expr.kind, ExprKind::Column(_));
         let fits = inner.aggregates.is_empty()
             && inner.subqueries.is_empty()
+            && inner.windows.is_empty()
             && !outputs.iter().any(|output| is_volatile(&output.expr))
             && (!is_optional || outputs.iter().all(|output| is_plain(&output.expr)));
         if !fits {
@@ -160,7 +161,7 @@ fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
         && !block.from.is_empty()
         && block.group_by.is_empty()
         && block.having.is_none()
-        && !block.window;
+        && block.windows.is_empty();
     is_plain.then_some(block)
 }
 

@@ -5,14 +5,19 @@
 //! aggregate its place, and any other column must be determined by the keys.
 
 use super::determined;
+use super::expr::truth;
 use super::same::same;
-use super::scope::{Clause, Scope};
+use super::scope::{AggregateRule, Clause, Scope};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
-use crate::sql::bound::{Aggregate, AggregateKind, Aggregation, From, Relation};
+use crate::sql::bound::{Aggregate, AggregateKind, Aggregation, From, OrderBy, Relation};
 use crate::sql::eval::fold;
-use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::expr::{BinaryOp, CompareOp, Expr, ExprKind, Slot};
+use crate::types::{ColumnType, Value};
+
+/// Keys that one `GROUPING` takes: it gives a bit of 64 for each.
+const GROUPING_ARGS_MAX: usize = 64;
 
 /// Rewrites expressions for an aggregated query.
 pub(super) struct Grouping {
@@ -24,6 +29,10 @@ pub(super) struct Grouping {
     determined: Determined,
     /// How errors call the columns.
     column_names: Vec<String>,
+    /// Whether `WITH ROLLUP`.
+    rollup: bool,
+    /// The calls of `GROUPING`: what stands for each, and which keys it asks about.
+    groupings: Vec<(usize, Vec<usize>)>,
 }
 
 /// Which columns have one value per group.
@@ -41,6 +50,9 @@ impl Scope<'_> {
         self.clause = Clause::GroupBy;
         for key in keys {
             let bound = self.referring(key)?;
+            if self.has_window(&bound) {
+                return Err(super::window::misplaced("in GROUP BY"));
+            }
             if has_column_from(&bound, self.columns_count()) {
                 return Err(Error::new(
                     Code::WrongGroupKey,
@@ -51,6 +63,54 @@ impl Scope<'_> {
         }
         Ok(())
     }
+
+    /// The order of groups that are rolled up: each behind those that it is the sum of.
+    pub(super) fn rollup_order(&mut self) -> Vec<OrderBy> {
+        let mut order_by = Vec::with_capacity(2 * self.keys.len());
+        for key in self.keys.clone() {
+            let is_rolled_up = self.grouping(vec![key.clone()]);
+            order_by.extend([is_rolled_up, key].map(|expr| OrderBy {
+                expr,
+                descending: false,
+            }));
+        }
+        order_by
+    }
+
+    /// `GROUPING(key, …)`: which of the keys are rolled up, a bit each.
+    ///
+    /// # Errors
+    /// 1111 where there are no groups, and 1582.
+    pub(super) fn grouping_call(&mut self, call: &ast::Call) -> Result<Expr> {
+        if self.aggregate_rule != AggregateRule::Allowed {
+            return Err(misused_grouping());
+        }
+        let is_call = !call.star && !call.distinct && !call.args.is_empty();
+        if !is_call || GROUPING_ARGS_MAX < call.args.len() {
+            return Err(Error::new(
+                Code::WrongParameterCount,
+                "Incorrect parameter count in the call to native function 'GROUPING'",
+            ));
+        }
+        let args = self.values(&call.args)?;
+        Ok(self.grouping(args))
+    }
+
+    fn grouping(&mut self, args: Vec<Expr>) -> Expr {
+        let idx = self.names.numbering.next();
+        self.groupings.push((idx, args));
+        let (per_row, text) = (true, "grouping()".into());
+        Expr {
+            kind: ExprKind::Slot(Slot { idx, per_row, text }),
+            ty: ColumnType::BIGINT,
+            nullable: false,
+        }
+    }
+}
+
+/// Error 1111.
+pub(super) fn misused_grouping() -> Error {
+    Error::new(Code::InvalidGroupFunction, "Invalid use of group function")
 }
 
 /// Whether the expression reads a column at `first` or behind it.
@@ -62,19 +122,28 @@ fn has_column_from(expr: &Expr, first: usize) -> bool {
 
 impl Grouping {
     /// The grouping of the query bound in `scope`, which is done with.
-    pub(super) fn new(scope: Scope<'_>, filter: Option<&Expr>, from: &From) -> Grouping {
+    pub(super) fn new(
+        scope: Scope<'_>,
+        (filter, rollup): (Option<&Expr>, bool),
+        from: &From,
+    ) -> Result<Grouping> {
+        let groupings = scope.groupings.iter();
+        let groupings = groupings.map(|(slot, args)| Ok((*slot, grouped(args, &scope.keys)?)));
+        let groupings = groupings.collect::<Result<Vec<_>>>()?;
         let determined = if scope.names.mode.only_full_group_by {
             Determined::Some(determined::columns(&scope.keys, from, filter))
         } else {
             Determined::All
         };
-        Grouping {
+        Ok(Grouping {
             determined,
             column_names: names_of(from, scope.source().map(|source| source.alias.as_str())),
             columns_count: scope.columns_count(),
             keys: scope.keys,
             aggregates: scope.aggregates,
-        }
+            rollup,
+            groupings,
+        })
     }
 
     /// Whether the whole input is one group.
@@ -83,9 +152,13 @@ impl Grouping {
     }
 
     /// The keys and aggregates that the rewritten expressions stand on.
-    pub(super) fn into_aggregation(self) -> Aggregation {
+    pub(super) fn into_aggregation(mut self) -> Aggregation {
+        if self.rollup {
+            self.keys.push(number(0));
+        }
         Aggregation {
             keys: self.keys,
+            rollup: self.rollup,
             aggregates: self.aggregates,
         }
     }
@@ -103,6 +176,11 @@ impl Grouping {
     fn rewritten(&mut self, expr: &mut Expr) -> std::result::Result<(), usize> {
         if let Some(idx) = self.keys.iter().position(|key| same(key, expr)) {
             expr.kind = ExprKind::Column(idx);
+            expr.nullable |= self.rollup;
+            return Ok(());
+        }
+        if let Some(answer) = self.rolled_up(expr) {
+            *expr = answer;
             return Ok(());
         }
         if let ExprKind::Column(idx) = expr.kind {
@@ -110,7 +188,7 @@ impl Grouping {
                 Some(aggregate) => aggregate,
                 None => self.any_value(idx, expr)?,
             };
-            expr.kind = ExprKind::Column(self.keys.len() + aggregate);
+            expr.kind = ExprKind::Column(self.aggregated_keys_count() + aggregate);
             return Ok(());
         }
         let mut result = Ok(());
@@ -120,6 +198,32 @@ impl Grouping {
             }
         });
         result
+    }
+
+    /// Keys of the aggregated row.
+    fn aggregated_keys_count(&self) -> usize {
+        self.keys.len() + usize::from(self.rollup)
+    }
+
+    /// The answer of a call of `GROUPING`, from the number of keys that are not rolled up.
+    fn rolled_up(&self, expr: &Expr) -> Option<Expr> {
+        let ExprKind::Slot(slot) = &expr.kind else {
+            return None;
+        };
+        let mut calls = self.groupings.iter();
+        let (_, keys) = calls.find(|(other, _)| *other == slot.idx)?;
+        let level = || Expr {
+            kind: ExprKind::Column(self.keys.len()),
+            ..number(0)
+        };
+        let bits = keys.iter().map(|key| {
+            let (level, key) = (Box::new(level()), Box::new(number(*key)));
+            truth(ExprKind::Compare(CompareOp::LessOrEqual, level, key), false)
+        });
+        bits.reduce(|bits, bit| {
+            let doubled = binary(BinaryOp::Multiply, bits, number(2));
+            binary(BinaryOp::Add, doubled, bit)
+        })
     }
 
     /// The aggregate that gives the column's one value; a group of no rows has none.
@@ -170,6 +274,40 @@ impl Grouping {
                  GROUP BY clause; this is incompatible with sql_mode=only_full_group_by"
             ),
         )
+    }
+}
+
+/// Which keys the arguments of `GROUPING` are.
+///
+/// # Errors
+/// 3602.
+fn grouped(args: &[Expr], keys: &[Expr]) -> Result<Vec<usize>> {
+    let args = args.iter().enumerate();
+    args.map(|(arg_idx, arg)| {
+        let position = keys.iter().position(|key| same(key, arg));
+        position.ok_or_else(|| {
+            let number = arg_idx + 1;
+            let text = format!("Argument #{number} of GROUPING function is not in GROUP BY");
+            Error::new(Code::GroupingArgument, text)
+        })
+    })
+    .collect()
+}
+
+fn number(number: usize) -> Expr {
+    let number = i64::try_from(number).unwrap_or(i64::MAX);
+    Expr {
+        kind: ExprKind::Literal(Value::Int(number)),
+        ty: ColumnType::BIGINT,
+        nullable: false,
+    }
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        ty: ColumnType::BIGINT,
+        nullable: false,
     }
 }
 

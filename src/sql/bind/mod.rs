@@ -15,6 +15,7 @@ mod cte;
 mod derived;
 mod determined;
 mod expr;
+mod frame;
 mod from;
 mod group;
 mod hints;
@@ -31,6 +32,8 @@ mod source;
 mod subquery;
 #[cfg(test)]
 mod tests;
+mod window;
+mod windowing;
 mod write;
 
 use std::sync::Arc;

@@ -94,7 +94,7 @@ fn block(items: Vec<SelectItem>, from: Vec<TableRef>) -> Block {
         group_by: Vec::new(),
         rollup: false,
         having: None,
-        window: false,
+        windows: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 use super::Names;
 use super::same::same;
 use super::source::{Ambiguous, Bound, Source};
+use super::window::WindowCall;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{ColumnName, RowAlias};
 use crate::sql::bound::{Aggregate, Capture, Subquery};
@@ -25,6 +26,10 @@ pub(super) enum Clause {
     OrderBy,
     /// `ON`.
     On,
+    /// `PARTITION BY` of a window.
+    WindowPartition,
+    /// `ORDER BY` of a window.
+    WindowOrder,
 }
 
 impl Clause {
@@ -36,6 +41,8 @@ impl Clause {
             Clause::Having => "having clause",
             Clause::OrderBy => "order clause",
             Clause::On => "on clause",
+            Clause::WindowPartition => "window partition by",
+            Clause::WindowOrder => "window order by",
         }
     }
 }
@@ -104,6 +111,12 @@ pub(super) struct Scope<'a> {
     pub(super) aggregate_rule: AggregateRule,
     /// The aggregates met so far.
     pub(super) aggregates: Vec<Aggregate>,
+    /// The window functions met so far.
+    pub(super) windows: Vec<WindowCall>,
+    /// Whether arguments or the window of a window function are being bound.
+    pub(super) is_in_window: bool,
+    /// The calls of `GROUPING` met so far: what stands for each, and its arguments.
+    pub(super) groupings: Vec<(usize, Vec<Expr>)>,
     /// The select list, once it is bound.
     pub(super) items: Vec<Item>,
     /// The keys of GROUP BY, once they are bound.
@@ -168,6 +181,9 @@ impl<'a> Scope<'a> {
             clause,
             aggregate_rule: AggregateRule::Forbidden,
             aggregates: Vec::new(),
+            windows: Vec::new(),
+            is_in_window: false,
+            groupings: Vec::new(),
             items: Vec::new(),
             keys: Vec::new(),
             proposed: None,
@@ -208,10 +224,12 @@ impl<'a> Scope<'a> {
                 Some(expr) => Some(expr),
                 None => self.item_named(name)?,
             },
-            Clause::OrderBy | Clause::GroupBy => match self.table_column(name)? {
-                Some(expr) => Some(expr),
-                None => self.item_named(name)?,
-            },
+            Clause::OrderBy | Clause::GroupBy | Clause::WindowPartition | Clause::WindowOrder => {
+                match self.table_column(name)? {
+                    Some(expr) => Some(expr),
+                    None => self.item_named(name)?,
+                }
+            }
             Clause::FieldList | Clause::Where | Clause::Having | Clause::On => {
                 self.table_column(name)?
             }
@@ -276,6 +294,19 @@ impl<'a> Scope<'a> {
         source.proposed_column(idx)
     }
 
+    /// Whether a member of the select list is not known yet in this clause.
+    fn is_window_misplaced(&self, expr: &Expr) -> bool {
+        match self.clause {
+            Clause::OrderBy | Clause::FieldList => false,
+            Clause::Where
+            | Clause::GroupBy
+            | Clause::Having
+            | Clause::On
+            | Clause::WindowPartition
+            | Clause::WindowOrder => self.has_window(expr),
+        }
+    }
+
     /// The grouped column of that name.
     fn grouped_column(&self, name: &ColumnName) -> Option<Expr> {
         let column = self.table_column(name).ok()??;
@@ -293,6 +324,14 @@ impl<'a> Scope<'a> {
         if let Some(first) = found.next() {
             return match found.find(|other| !same(&other.expr, &first.expr)) {
                 Some(_) => Err(self.ambiguous(name)),
+                None if self.is_window_misplaced(&first.expr) => Err(Error::new(
+                    Code::WindowAliasMisplaced,
+                    format!(
+                        "You cannot use the alias '{}' of an expression containing a window \
+                         function in this context.'",
+                        first.name
+                    ),
+                )),
                 None => Ok(Some(first.expr.clone())),
             };
         }

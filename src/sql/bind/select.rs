@@ -1,10 +1,11 @@
 //! Query blocks: `SELECT … FROM … WHERE … GROUP BY … HAVING …`, with the ORDER BY and LIMIT behind
 //! them.
 
-use super::group::Grouping;
+use super::group::{Grouping, misused_grouping};
 use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
-use super::{hints, order};
+use super::window::Draft;
+use super::{hints, order, windowing};
 use crate::error::{Error, Result};
 use crate::sql::ast::{self, Block};
 use crate::sql::bound::{
@@ -17,20 +18,16 @@ struct Clauses {
     outputs: Vec<Output>,
     having: Option<Expr>,
     order_by: Vec<OrderBy>,
+    windows: Vec<Draft>,
 }
 
 /// # Errors
 /// 1235 for what the grammar has and this server does not.
 fn check_offered(block: &Block) -> Result<()> {
-    let refused = [
-        (block.counts_rows, "SQL_CALC_FOUND_ROWS"),
-        (block.rollup, "WITH ROLLUP"),
-        (block.window, "window functions"),
-    ];
-    match refused.iter().find(|(found, _)| *found) {
-        Some((_, what)) => Err(Error::unsupported(what)),
-        None => Ok(()),
+    if block.counts_rows {
+        return Err(Error::unsupported("SQL_CALC_FOUND_ROWS"));
     }
+    Ok(())
 }
 
 /// Binds a block.
@@ -61,8 +58,11 @@ pub(super) fn block(
     let is_grouped = !scope.keys.is_empty() || !scope.aggregates.is_empty();
     let mut subqueries = std::mem::take(&mut scope.subqueries);
     let alias = scope.source().map(|source| source.alias.clone());
+    if !block.rollup && !scope.groupings.is_empty() {
+        return Err(misused_grouping());
+    }
     let aggregation = if is_grouped {
-        let grouping = Grouping::new(scope, filter.as_ref(), &from);
+        let grouping = Grouping::new(scope, (filter.as_ref(), block.rollup), &from)?;
         Some(aggregate(&mut clauses, grouping, &mut subqueries)?)
     } else {
         let later = subqueries.iter_mut();
@@ -70,6 +70,8 @@ pub(super) fn block(
         later.for_each(|one| one.stage = Stage::Row);
         None
     };
+    let windowing =
+        windowing::assemble(clauses.windows, &mut clauses.outputs, &mut clauses.order_by)?;
     Ok(Select {
         from,
         alias: alias.unwrap_or_default(),
@@ -78,6 +80,7 @@ pub(super) fn block(
         filter,
         aggregation,
         having: clauses.having,
+        windowing,
         outputs: clauses.outputs,
         distinct: block.distinct,
         order_by: clauses.order_by,
@@ -193,11 +196,16 @@ fn bind_clauses(select: &ast::Select, block: &Block, scope: &mut Scope<'_>) -> R
         .as_ref()
         .map(|having| scope.value(having))
         .transpose()?;
-    let order_by = scope.order_by(&select.order_by)?;
+    let mut order_by = scope.order_by(&select.order_by)?;
+    if block.rollup && order_by.is_empty() {
+        order_by = scope.rollup_order();
+    }
+    let windows = scope.window_drafts(&block.windows)?;
     Ok(Clauses {
         outputs,
         having,
         order_by,
+        windows,
     })
 }
 
@@ -220,6 +228,17 @@ fn aggregate(
     }
     for (idx, key) in clauses.order_by.iter_mut().enumerate() {
         grouping.rewrite(&mut key.expr, "ORDER BY clause", idx + 1)?;
+    }
+    for draft in &mut clauses.windows {
+        let mut position = 0;
+        draft.each_expr(&mut |expr| {
+            position += 1;
+            grouping.rewrite(
+                expr,
+                "the window or the arguments of a window function",
+                position,
+            )
+        })?;
     }
     let later = subqueries.iter_mut();
     for subquery in later.filter(|one| one.stage == Stage::Group) {

@@ -112,8 +112,17 @@ impl Scope<'_> {
         match self.clause {
             Clause::Where | Clause::On => Stage::Filter,
             Clause::GroupBy => Stage::Row,
-            Clause::FieldList | Clause::Having | Clause::OrderBy if is_inside => Stage::Row,
-            Clause::FieldList | Clause::Having | Clause::OrderBy => Stage::Group,
+            Clause::FieldList
+            | Clause::Having
+            | Clause::OrderBy
+            | Clause::WindowPartition
+            | Clause::WindowOrder => {
+                if is_inside {
+                    Stage::Row
+                } else {
+                    Stage::Group
+                }
+            }
         }
     }
 }
@@ -138,5 +147,8 @@ fn plain_expression(select: &ast::Select) -> Option<&ast::Expr> {
 
 /// Whether an aggregate stands there: it is the subquery's own.
 fn is_aggregate(expr: &ast::Expr) -> bool {
-    matches!(expr, ast::Expr::Call(call) if call.star || super::call::is_aggregate(&call.name))
+    let ast::Expr::Call(call) = expr else {
+        return false;
+    };
+    call.star || call.over.is_some() || super::call::is_aggregate(&call.name)
 }

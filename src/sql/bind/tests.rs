@@ -10,8 +10,8 @@ use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::Statement;
 use crate::sql::bound::{
-    From, Hints, Insert, InsertValue, JoinTree, Joined, OrderBy, Query, Relation, Select, Subquery,
-    Update,
+    FrameBound, From, Hints, Insert, InsertValue, JoinTree, Joined, OrderBy, Query, Relation,
+    Select, Subquery, Update, WindowKind, Windowing,
 };
 use crate::sql::context::SessionFacts;
 use crate::sql::eval::print;
@@ -411,6 +411,9 @@ fn show_clauses(select: &Select, text: &mut String) {
     show_subqueries(&select.subqueries, text);
     line("filter", select.filter.as_ref(), text);
     if let Some(aggregation) = &select.aggregation {
+        if aggregation.rollup {
+            writeln!(text, "rollup, the last key says how many others are kept").unwrap();
+        }
         for key in &aggregation.keys {
             line("key", Some(key), text);
         }
@@ -429,6 +432,9 @@ fn show_clauses(select: &Select, text: &mut String) {
         }
     }
     line("having", select.having.as_ref(), text);
+    if let Some(windowing) = &select.windowing {
+        show_windows(windowing, text);
+    }
     for output in &select.outputs {
         let column = &output.column;
         let origin = match column.org_name.as_str() {
@@ -454,6 +460,44 @@ fn show_clauses(select: &Select, text: &mut String) {
     show_order(&select.order_by, text);
     line("limit", select.limit.as_ref(), text);
     line("offset", select.offset.as_ref(), text);
+}
+
+fn show_windows(windowing: &Windowing, text: &mut String) {
+    let exprs = |exprs: &[Expr]| {
+        let texts: Vec<String> = exprs.iter().map(print::text).collect();
+        texts.join(", ")
+    };
+    for input in &windowing.inputs {
+        line("input", Some(input), text);
+    }
+    for window in &windowing.windows {
+        let parts = exprs(&window.partition_by);
+        let order = ordered(&window.order_by);
+        writeln!(text, "window: by ({parts}){order}").unwrap();
+        for function in &window.functions {
+            let (name, args) = match &function.kind {
+                WindowKind::Aggregate(aggregate) => {
+                    (format!("{:?}", aggregate.kind), exprs(&aggregate.args))
+                }
+                kind => (kind.name().unwrap().to_owned(), exprs(&function.args)),
+            };
+            let frame = [&function.frame.start, &function.frame.end].map(|bound| match bound {
+                FrameBound::Unbounded => "unbounded".to_owned(),
+                FrameBound::CurrentRow => "current row".to_owned(),
+                FrameBound::Peers => "peers".to_owned(),
+                FrameBound::RowsBefore(rows) => format!("{} before", print::text(rows)),
+                FrameBound::RowsBehind(rows) => format!("{} behind", print::text(rows)),
+                FrameBound::Value(value) => format!("value {}", print::text(value)),
+            });
+            let [start, end] = frame;
+            let (position, ty) = (function.position + 1, &function.ty);
+            writeln!(
+                text,
+                "  ${position} = {name}({args}) from {start} to {end}  [{ty}]"
+            )
+            .unwrap();
+        }
+    }
 }
 
 fn value_text(value: &InsertValue) -> String {

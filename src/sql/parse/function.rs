@@ -148,7 +148,7 @@ impl Parser<'_> {
                 star: false,
                 order_by: Vec::new(),
                 separator: None,
-                over: false,
+                over: None,
             };
             parser.set_height(0)?;
             if parser.is(Kind::Star) && parser.kind_ahead(1) == Kind::CloseParen {
@@ -165,7 +165,7 @@ impl Parser<'_> {
                 return Ok(Expr::Cast(Box::new(bytes), CastType::Char(None)));
             }
             parser.expect(Kind::CloseParen)?;
-            call.over = parser.over()?;
+            call.over = parser.over(&call.name)?;
             parser.set_height(parser.height() + 1)?;
             Ok(Expr::Call(Box::new(call)))
         })
@@ -192,19 +192,6 @@ impl Parser<'_> {
             self.set_height(height.max(self.height()))?;
         }
         Ok(())
-    }
-
-    /// `OVER …` behind a call.
-    fn over(&mut self) -> Result<bool> {
-        if !self.eat_word(Word::OVER) {
-            return Ok(false);
-        }
-        if self.eat(Kind::OpenParen) {
-            self.skip_parens()?;
-        } else {
-            self.name()?;
-        }
-        Ok(true)
     }
 
     /// At the name of a call that is parsed but not offered.

@@ -266,6 +266,6 @@ pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
         star: false,
         order_by: Vec::new(),
         separator: None,
-        over: false,
+        over: None,
     }))
 }

@@ -171,7 +171,7 @@ impl Parser<'_> {
         let filter = self.condition(Word::WHERE)?;
         let (group_by, rollup) = self.group_by()?;
         let having = self.condition(Word::HAVING)?;
-        let window = self.window()?;
+        let windows = self.windows()?;
         if self.is_word(Word::INTO) {
             self.skip_into();
             into = true;
@@ -187,7 +187,7 @@ impl Parser<'_> {
             group_by,
             rollup,
             having,
-            window,
+            windows,
         })));
         select.into = into;
         Ok(select)
@@ -238,20 +238,6 @@ impl Parser<'_> {
         }
         let keys = self.exprs()?;
         Ok((keys, self.eat_words(&[Word::WITH, Word::ROLLUP])))
-    }
-
-    /// `WINDOW w AS (…), …`.
-    fn window(&mut self) -> Result<bool> {
-        if !self.eat_word(Word::WINDOW) {
-            return Ok(false);
-        }
-        self.comma_list(|parser| {
-            parser.name()?;
-            parser.expect_word(Word::AS)?;
-            parser.expect(Kind::OpenParen)?;
-            parser.skip_parens()
-        })?;
-        Ok(true)
     }
 
     fn select_item(&mut self) -> Result<SelectItem> {

@@ -112,6 +112,7 @@ fn block_sentence(block: &BlockShown<'_>, zone: &Zone, parts: &mut Vec<String>) 
                 parts.push(format!("groups them by {}", scope.list(keys)));
             }
             Step::Sort { keys, .. } => parts.push(format!("sorts by {}", scope.order(keys))),
+            Step::Windows(_) => parts.push("computes window functions".to_owned()),
             Step::Distinct => parts.push("removes duplicates".to_owned()),
             Step::Having(_) | Step::Limit { .. } => {}
         }
@@ -246,7 +247,7 @@ fn block(block: &BlockShown<'_>, zone: &Zone) -> Vec<Node> {
         match step {
             Step::Aggregate { .. } => node.note(&took(block.took_groups.as_ref())),
             Step::Sort { .. } => node.note(&took(block.took_sort.as_ref())),
-            Step::Having(_) | Step::Distinct | Step::Limit { .. } => {}
+            Step::Having(_) | Step::Windows(_) | Step::Distinct | Step::Limit { .. } => {}
         }
         scope.pass(step);
     }

@@ -1,0 +1,208 @@
+//! An aggregate over a frame that goes from row to row.
+//!
+//! ```text
+//!   the frame begins with the partition     rows are added as they come
+//!   MIN, MAX                                values that may yet be the least are kept in order
+//!   counts, exact sums                      rows that leave the frame are taken out
+//!   anything else                           computed anew when a row has left
+//! ```
+//! Doubles are not taken out: what is left would not be the sum of the others.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use super::partition::Partition;
+use crate::error::Result;
+use crate::exec::row::ValuesRow;
+use crate::sql::aggregate::Accumulator;
+use crate::sql::bound::{Aggregate, AggregateKind, Frame, FrameBound};
+use crate::sql::context::EvalContext;
+use crate::sql::eval::{compare, eval_exact};
+use crate::types::Value;
+
+/// The aggregate of the last frame.
+pub(super) struct Sliding {
+    aggregate: Aggregate,
+    has_moving_start: bool,
+    /// The first row that is in it.
+    start: u64,
+    /// The row behind those that are in it.
+    until: u64,
+    state: State,
+}
+
+enum State {
+    Running {
+        accumulator: Accumulator,
+        /// How many of the rows have a value.
+        values_count: u64,
+    },
+    /// Values that may be the best of a later frame, with their rows; the best of this one first.
+    Extreme {
+        wanted: Ordering,
+        candidates: VecDeque<(u64, Value<'static>)>,
+    },
+}
+
+impl Sliding {
+    pub(super) fn new(aggregate: &Aggregate, frame: &Frame, ctx: &EvalContext) -> Sliding {
+        let has_moving_start = !matches!(frame.start, FrameBound::Unbounded);
+        let wanted = if aggregate.kind == AggregateKind::Min {
+            Some(Ordering::Less)
+        } else if aggregate.kind == AggregateKind::Max {
+            Some(Ordering::Greater)
+        } else {
+            None
+        };
+        let state = match wanted.filter(|_| has_moving_start) {
+            Some(wanted) => State::Extreme {
+                wanted,
+                candidates: VecDeque::new(),
+            },
+            None => State::Running {
+                accumulator: Accumulator::new(aggregate, ctx),
+                values_count: 0,
+            },
+        };
+        Sliding {
+            aggregate: aggregate.clone(),
+            has_moving_start,
+            start: 0,
+            until: 0,
+            state,
+        }
+    }
+
+    /// The first row that it may still ask for.
+    pub(super) fn keeps_from(&self) -> u64 {
+        if self.has_moving_start {
+            self.start
+        } else {
+            self.until
+        }
+    }
+
+    /// The aggregate of the rows from `start` to before `until`.
+    ///
+    /// # Errors
+    /// Those of the aggregate.
+    pub(super) fn value(
+        &mut self,
+        (start, until): (u64, u64),
+        partition: &Partition,
+        ctx: &EvalContext,
+    ) -> Result<Value<'static>> {
+        if self.until <= start {
+            self.begin_at(start, ctx);
+        }
+        while self.start < start {
+            if !self.leave(partition, ctx)? {
+                self.begin_at(start, ctx);
+            }
+        }
+        while self.until < until {
+            self.enter(partition, ctx)?;
+        }
+        match &self.state {
+            State::Running { accumulator, .. } => accumulator.clone().finish(ctx),
+            State::Extreme { candidates, .. } => {
+                let best = candidates.front().map(|(_, value)| value.clone());
+                Ok(best.unwrap_or(Value::Null))
+            }
+        }
+    }
+
+    fn begin_at(&mut self, start: u64, ctx: &EvalContext) {
+        self.start = start;
+        self.until = start;
+        match &mut self.state {
+            State::Running {
+                accumulator,
+                values_count,
+            } => {
+                *accumulator = Accumulator::new(&self.aggregate, ctx);
+                *values_count = 0;
+            }
+            State::Extreme { candidates, .. } => candidates.clear(),
+        }
+    }
+
+    /// Takes in the row behind.
+    fn enter(&mut self, partition: &Partition, ctx: &EvalContext) -> Result<()> {
+        let row = ValuesRow(partition.row(self.until)?);
+        match &mut self.state {
+            State::Running {
+                accumulator,
+                values_count,
+            } => {
+                let values = arguments(&self.aggregate, &row, ctx)?;
+                *values_count += u64::from(takes(&self.aggregate, &values));
+                accumulator.update(&values, ctx)?;
+            }
+            State::Extreme { wanted, candidates } => {
+                let values = arguments(&self.aggregate, &row, ctx)?;
+                if let Some(value) = values.into_iter().next().filter(|value| !value.is_null()) {
+                    while let Some((_, last)) = candidates.back()
+                        && compare::order(last, &value, ctx)? != Some(*wanted)
+                    {
+                        candidates.pop_back();
+                    }
+                    candidates.push_back((self.until, value.into_owned()));
+                }
+            }
+        }
+        self.until += 1;
+        Ok(())
+    }
+
+    /// Takes out the first row; `false` when what is left is not known then.
+    fn leave(&mut self, partition: &Partition, ctx: &EvalContext) -> Result<bool> {
+        match &mut self.state {
+            State::Running {
+                accumulator,
+                values_count,
+            } => {
+                let row = ValuesRow(partition.row(self.start)?);
+                let values = arguments(&self.aggregate, &row, ctx)?;
+                if takes(&self.aggregate, &values) {
+                    if !accumulator.remove(&values, ctx)? {
+                        return Ok(false);
+                    }
+                    *values_count = values_count.saturating_sub(1);
+                    if *values_count == 0 {
+                        *accumulator = Accumulator::new(&self.aggregate, ctx);
+                    }
+                }
+            }
+            State::Extreme { candidates, .. } => {
+                if candidates
+                    .front()
+                    .is_some_and(|(row, _)| *row == self.start)
+                {
+                    candidates.pop_front();
+                }
+            }
+        }
+        self.start += 1;
+        Ok(true)
+    }
+}
+
+/// Whether the aggregate does not pass over the values.
+fn takes(aggregate: &Aggregate, values: &[Value<'_>]) -> bool {
+    let takes_null = matches!(
+        aggregate.kind,
+        AggregateKind::JsonArray | AggregateKind::JsonObject
+    );
+    takes_null || !values.iter().any(Value::is_null)
+}
+
+/// What the aggregate takes of a row.
+fn arguments<'a>(
+    aggregate: &'a Aggregate,
+    row: &'a ValuesRow<'a>,
+    ctx: &'a EvalContext,
+) -> Result<Vec<Value<'a>>> {
+    let args = aggregate.args.iter();
+    args.map(|arg| eval_exact(arg, row, ctx)).collect()
+}
