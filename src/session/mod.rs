@@ -76,7 +76,12 @@ impl Session {
     /// When the server's variables cannot be read: an internal error.
     pub fn new(shared: &Arc<Shared>, client: Client, cancel: &Arc<CancelToken>) -> Result<Session> {
         let user = format!("{}@{}", client.user, client.host);
-        let state = Arc::new(State::new(shared, user, client.connection_id, cancel));
+        let state = Arc::new(State::new(
+            (&shared.globals, &shared.named_locks),
+            user,
+            client.connection_id,
+            cancel,
+        ));
         let settings = Settings::of(&state, shared.allow_full_scan)?;
         Ok(Session {
             shared: Arc::clone(shared),

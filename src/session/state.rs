@@ -7,8 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::shared::Shared;
-use super::variables::Locals;
+use super::variables::{Globals, Locals};
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
@@ -49,7 +48,7 @@ struct Kept {
 impl State {
     /// The state of a new session.
     pub fn new(
-        shared: &Shared,
+        (globals, named_locks): (&Arc<Globals>, &Arc<NamedLocks>),
         user: String,
         connection_id: u32,
         cancel: &Arc<CancelToken>,
@@ -60,7 +59,7 @@ impl State {
             cancel: Arc::clone(cancel),
             kept: Mutex::new(Kept {
                 database: None,
-                locals: Locals::new(Arc::clone(&shared.globals)),
+                locals: Locals::new(Arc::clone(globals)),
                 user_variables: HashMap::new(),
                 last_insert_id: 0,
                 told_insert_id: None,
@@ -70,7 +69,7 @@ impl State {
                 errors_count: 0,
             }),
             sequences: Mutex::default(),
-            named_locks: Arc::clone(&shared.named_locks),
+            named_locks: Arc::clone(named_locks),
         }
     }
 

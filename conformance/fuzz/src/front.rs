@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use meseta::catalog::{Table, describe, persist};
 use meseta::error::Result;
-use meseta::exec::budget::Budget;
+use meseta::exec::budget;
 use meseta::exec::ddl;
-use meseta::exec::group::Groups;
+use meseta::exec::group::{Groups, InOrder, Step as GroupStep};
 use meseta::exec::row::{PairRow, ValuesRow};
 use meseta::exec::select::{self, Env};
 use meseta::exec::write;
@@ -25,8 +25,8 @@ use meseta::session::settings::mode_of;
 use meseta::session::state::State;
 use meseta::session::variables::Globals;
 use meseta::sql::ast::{CreateTable, Statement, TableSource};
-use meseta::sql::bind::{self, Names};
-use meseta::sql::bound::{Delete, Insert, InsertValue, Select, Update};
+use meseta::sql::bind::{self, Names, Numbering};
+use meseta::sql::bound::{Delete, From, Insert, InsertValue, Query, Select, Update};
 use meseta::sql::context::{EvalContext, Mode, SessionFacts, Warnings};
 use meseta::sql::eval::{eval, eval_condition, eval_exact};
 use meseta::sql::expr::{NoRow, Row};
@@ -110,7 +110,7 @@ impl Front {
     pub fn new(text: &[u8]) -> Front {
         let is_other = text.len() % 4 == 3;
         let state = Arc::new(State::new(
-            &Arc::new(Globals::default()),
+            (&Arc::new(Globals::default()), &Arc::default()),
             "a@b".to_owned(),
             1,
             &Arc::default(),
@@ -125,7 +125,8 @@ impl Front {
             now: Timestamp::from_micros(NOW_MICROS, 6).expect("is a time"),
             zone: Zone::parse(zone).expect("is a zone"),
             mode: mode_of(if is_other { OTHER_MODE } else { USUAL_MODE }),
-            parameters: Vec::new(),
+            parameters: Arc::default(),
+            slots: Vec::new(),
             facts: Arc::clone(&state) as Arc<dyn SessionFacts>,
             warnings: Arc::new(Warnings::default()),
             strict_write: false,
@@ -144,7 +145,8 @@ impl Front {
         let values = types
             .zip(samples.iter().cycle())
             .map(|(ty, sample)| samples::value(*sample, ty));
-        self.ctx.parameters = values.take(parameters_count.min(PARAMETERS_MAX)).collect();
+        let values = values.take(parameters_count.min(PARAMETERS_MAX)).collect();
+        self.ctx.parameters = Arc::new(values);
         let known = self.ctx.parameters.iter().filter(|_| types_known);
         self.parameter_types = known.map(bind::parameter_type).collect();
     }
@@ -158,11 +160,22 @@ impl Front {
             mode: self.ctx.mode,
             facts: state.as_ref(),
             parameters: &types,
+            ctes: None,
+            numbering: &Numbering::new(),
         };
         match statement {
             Statement::Explain(explain) => return self.statement(&explain.statement, depth),
             Statement::Select(select) => {
-                let select = bind::select(select, &names)?;
+                let query = bind::query(select, &names)?;
+                let Query::Select(select) = query else {
+                    return Ok(());
+                };
+                let is_plain = select.subqueries.is_empty() && select.windowing.is_none();
+                // Joins and subqueries are planned by what is read.
+                if !is_plain || matches!(select.from, From::Joined(_)) {
+                    let _program = select::Program::new(*select);
+                    return Ok(());
+                }
                 match depth {
                     Depth::Plan => self.plan_select(&select)?,
                     Depth::Evaluate => self.evaluate_select(&select)?,
@@ -175,6 +188,10 @@ impl Front {
                 }
             }
             Statement::Update(update) => {
+                if !bind::is_of_one_table(&update.tables) {
+                    let _change = bind::update_by_query(update, &names)?;
+                    return Ok(());
+                }
                 let update = bind::update(update, &names)?;
                 match depth {
                     Depth::Plan => self.plan_target(Target::of_update(&update), &update.alias)?,
@@ -182,6 +199,10 @@ impl Front {
                 }
             }
             Statement::Delete(delete) => {
+                if delete.several.is_some() {
+                    let _change = bind::delete_by_query(delete, &names)?;
+                    return Ok(());
+                }
                 let delete: Delete = bind::delete(delete, &names)?;
                 self.plan_target(Target::of_delete(&delete), &delete.alias)?;
             }
@@ -259,22 +280,17 @@ impl Front {
         Env {
             engine: empty_tables(),
             view: None,
-            ctx: EvalContext {
-                parameters: self.ctx.parameters.clone(),
-                zone: self.ctx.zone.clone(),
-                facts: Arc::clone(&self.ctx.facts),
-                warnings: Arc::clone(&self.ctx.warnings),
-                ..self.ctx
-            },
+            ctx: self.ctx.nested(),
             policy: Policy {
                 allow_full_scan,
                 ..Policy::default()
             },
             uses: Arc::default(),
             cancel: Arc::default(),
-            memory_bytes_max: MEMORY_BYTES_MAX,
-            spill_dir: None,
+            memory: budget::Memory::alone(MEMORY_BYTES_MAX),
             select_limit: None,
+            rounds: Vec::new(),
+            meter: None,
         }
     }
 
@@ -287,16 +303,17 @@ impl Front {
             uses: env.uses,
             cancel: env.cancel,
             ids: Arc::default(),
-            memory_bytes_max: MEMORY_BYTES_MAX,
+            memory: env.memory,
             found_rows: false,
             autocommit: true,
+            given_rows: Arc::default(),
         }
     }
 
     fn plan_select(&self, select: &Select) -> Result<()> {
         let env = self.env(false);
         let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
-        let Some(table) = &select.table else {
+        let Some(table) = select.table() else {
             self.explain(None, Vec::new());
             return Ok(());
         };
@@ -340,6 +357,7 @@ impl Front {
             alias,
             plan,
             rows_estimate: Some(1),
+            names: None,
         });
         let explained = Explained {
             statement: explain::Statement::Select,
@@ -365,7 +383,7 @@ impl Front {
 /// Values.
 impl Front {
     fn evaluate_select(&self, select: &Select) -> Result<()> {
-        let Some(table) = &select.table else {
+        let Some(table) = select.table() else {
             return self.evaluate_row(select, &NoRow);
         };
         for sample in [Sample::Usual, Sample::Least, Sample::Greatest, Sample::Null] {
@@ -384,15 +402,27 @@ impl Front {
         let Some(aggregation) = &select.aggregation else {
             return self.output(select, row);
         };
-        let budget = Budget::new("group", MEMORY_BYTES_MAX);
-        let mut groups = Groups::new(aggregation, budget, &self.ctx);
+        let memory = budget::Memory::alone(MEMORY_BYTES_MAX);
+        if aggregation.keys.is_empty() {
+            let mut groups = InOrder::new(aggregation, &memory, &self.ctx);
+            for _ in 0..2 {
+                let _none = groups.add(aggregation, row, &self.ctx)?;
+            }
+            let group = groups.end(aggregation, &self.ctx)?;
+            return group.map_or(Ok(()), |group| self.output(select, &ValuesRow(&group)));
+        }
+        let mut groups = Groups::new(aggregation, &memory);
         for _ in 0..2 {
             groups.add(aggregation, row, &self.ctx)?;
         }
-        for group in groups.into_groups() {
-            self.output(select, &ValuesRow(&group.finish(&self.ctx)?))?;
+        let mut groups = groups.finish()?;
+        loop {
+            match groups.step(aggregation, &self.ctx)? {
+                GroupStep::Row(group) => self.output(select, &ValuesRow(&group))?,
+                GroupStep::Working | GroupStep::Part => {}
+                GroupStep::End => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     fn output(&self, select: &Select, row: &dyn Row) -> Result<()> {
@@ -416,7 +446,7 @@ impl Front {
     }
 
     fn evaluate_insert(&self, insert: &Insert) -> Result<()> {
-        for given in &insert.rows {
+        for given in insert.source.values() {
             for lenient in [true, false] {
                 let mut values = self.defaults(&insert.table, lenient);
                 for (column_idx, value) in insert.columns.iter().zip(given) {
