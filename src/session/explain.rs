@@ -43,7 +43,7 @@ impl Session {
         };
         match self.compile(&explain.statement, &[])? {
             Compiled::Query(program, _) => {
-                let env = self.select_env(Arc::new(parameters), &program.tables());
+                let env = self.select_env(Arc::new(parameters), program.tables());
                 let meter = explain.analyze.then(Arc::<Meter>::default);
                 let measured = match &meter {
                     Some(meter) => Some(self.measure(&program, &env, meter).await?),
@@ -177,7 +177,7 @@ impl Session {
         env: &Env,
         meter: &Arc<Meter>,
     ) -> Result<Measured> {
-        let mut run = self.select_env(Arc::clone(&env.ctx.parameters), &program.tables());
+        let mut run = self.select_env(Arc::clone(&env.ctx.parameters), program.tables());
         run.view.clone_from(&env.view);
         run.meter = Some(Arc::clone(meter));
         run.memory = run.memory.counted();

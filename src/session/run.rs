@@ -199,14 +199,14 @@ impl Session {
         if program.select().is_some_and(|select| select.for_update) {
             self.lock_selected(program, &parameters).await?;
         }
-        let env = self.select_env(parameters, &program.tables());
+        let env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let is_autocommit = env.view.is_none();
         let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
             later @ Opened::Later(_) => later.stream().await?,
         };
-        if is_autocommit && !self.are_current(&program.tables()) {
+        if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
         let zone = self.settings.zone.clone();
@@ -221,7 +221,7 @@ impl Session {
     pub(super) fn select_env(
         &mut self,
         parameters: Parameters,
-        tables: &[&Arc<Table>],
+        tables: &[Arc<Table>],
     ) -> select::Env {
         let mut tables = tables.iter();
         let use_indexes = tables.all(|table| self.may_use_indexes(Some(table)));
@@ -370,8 +370,8 @@ impl Session {
 
     /// Whether what was bound is what there is: asked once there is a snapshot, which has what the
     /// tables had when they were bound, or has not.
-    pub(super) fn are_current(&mut self, tables: &[&Arc<Table>]) -> bool {
-        let is_current = |table: &&Arc<Table>| self.shared.catalog.is_current(table);
+    pub(super) fn are_current(&mut self, tables: &[Arc<Table>]) -> bool {
+        let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
         self.transaction.is_some()
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)

@@ -69,11 +69,11 @@ impl Session {
         (program, query): (&Arc<write::Program>, &Arc<query::Program>),
         parameters: Parameters,
     ) -> Result<Option<Outcome>> {
-        let mut env = self.select_env(Arc::clone(&parameters), &query.tables());
+        let mut env = self.select_env(Arc::clone(&parameters), query.tables());
         env.ctx.strict_write = self.settings.mode.strict;
         self.heed(query.hints());
         let stream = query::open(query, env)?.stream().await?;
-        if !self.are_current(&query.tables()) {
+        if !self.are_current(query.tables()) {
             return Ok(None);
         }
         if let Some(transaction) = self.current_transaction() {
@@ -149,13 +149,13 @@ impl Session {
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.new_transaction();
             own.read_only = self.settings.read_only;
-            let mut env = self.select_env(Arc::clone(&parameters), &program.query.tables());
+            let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
             env.ctx.strict_write = self.settings.mode.strict;
             if !in_transaction {
                 env.view = Some(own.view());
             }
             let rows = self.found_rows(&program.query, env).await?;
-            if !self.are_current(&program.query.tables()) {
+            if !self.are_current(program.query.tables()) {
                 return Ok(None);
             }
             let Some(table) = program.change.targets.first().map(|target| &target.table) else {

@@ -20,6 +20,7 @@ pub struct Program {
     /// What is run.
     pub body: Body,
     columns: Arc<[ResultColumn]>,
+    tables: Vec<Arc<Table>>,
 }
 
 /// What a [`Program`] runs.
@@ -70,7 +71,12 @@ impl Program {
                 query: *query,
             })),
         };
-        Program { body, columns }
+        let tables = body.tables();
+        Program {
+            body,
+            columns,
+            tables,
+        }
     }
 
     /// How a client sees the columns.
@@ -96,19 +102,20 @@ impl Program {
     }
 
     /// All tables that are read, some of them more than once.
-    pub fn tables(&self) -> Vec<&Arc<Table>> {
-        match &self.body {
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+}
+
+impl Body {
+    fn tables(&self) -> Vec<Arc<Table>> {
+        match self {
             Body::Select(program) => program.tables(),
             Body::Set(program) => {
-                let mut tables = program.sides.0.tables();
-                tables.extend(program.sides.1.tables());
-                tables
+                let (left, right) = &program.sides;
+                [left.tables(), right.tables()].concat()
             }
-            Body::Recursive(program) => {
-                let mut tables = program.first.tables();
-                tables.extend(program.next.tables());
-                tables
-            }
+            Body::Recursive(program) => [program.first.tables(), program.next.tables()].concat(),
         }
     }
 }

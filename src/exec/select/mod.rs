@@ -87,21 +87,21 @@ impl Program {
     }
 
     /// All tables that are read, some of them more than once.
-    pub fn tables(&self) -> Vec<&Arc<Table>> {
-        let mut tables: Vec<&Arc<Table>> = match &self.shape {
-            None => self.select.table().into_iter().collect(),
+    pub fn tables(&self) -> Vec<Arc<Table>> {
+        let mut tables: Vec<Arc<Table>> = match &self.shape {
+            None => self.select.table().into_iter().cloned().collect(),
             Some(shape) => {
                 let kinds = shape.kinds.iter();
                 let tables = kinds.flat_map(|kind| match kind {
-                    Kind::Table(table, _) => vec![table],
-                    Kind::Query(program) => program.tables(),
+                    Kind::Table(table, _) => vec![Arc::clone(table)],
+                    Kind::Query(program) => program.tables().to_vec(),
                     Kind::Round(_) => Vec::new(),
                 });
                 tables.collect()
             }
         };
         let within = self.subqueries.iter();
-        tables.extend(within.flat_map(|program| program.tables()));
+        tables.extend(within.flat_map(|program| program.tables().iter().cloned()));
         tables
     }
 }

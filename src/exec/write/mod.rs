@@ -110,10 +110,11 @@ impl Program {
     }
 
     /// The tables that are read by queries, some of them more than once.
-    pub fn tables_read(&self) -> Vec<&Arc<Table>> {
+    pub fn tables_read(&self) -> Vec<Arc<Table>> {
         let within = self.subqueries.iter().map(|(_, program)| program);
         let all = self.query.iter().chain(within);
-        all.flat_map(|program| program.tables()).collect()
+        all.flat_map(|program| program.tables().iter().cloned())
+            .collect()
     }
 
     /// The table that is written, as it was bound.
