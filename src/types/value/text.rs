@@ -100,13 +100,27 @@ pub fn write_f64(number: f64, out: &mut Vec<u8>) {
     write_double(&format_args!("{number:e}"), out);
 }
 
-/// Appends a double with so many digits after the point, those of its exact value (MySQL manual,
-/// "Mathematical Functions": `PI()+0.000000000000000000` is `3.141592653589793116`).
+/// Appends a double with so many digits after the point: zeros where the shortest text that reads as
+/// the same number has fewer. So does MariaDB, whose `dtoa.c` is MySQL's; the manual still shows
+/// the exact digits that older versions gave (`PI()+0.000000000000000000`).
 pub fn write_fixed_f64(number: f64, digits: u8, out: &mut Vec<u8>) {
     let digits = usize::from(digits);
     // Zero has no sign.
     let number = if number == 0.0 { 0.0 } else { number };
-    let _ = write!(out, "{number:.digits$}");
+    let start = out.len();
+    let _ = write!(out, "{number}");
+    let text = out.get(start..).unwrap_or_default();
+    let point = text.iter().position(|byte| *byte == b'.');
+    let shown = point.map_or(0, |point| text.len() - point - 1);
+    if digits < shown {
+        out.truncate(start);
+        let _ = write!(out, "{number:.digits$}");
+    } else if shown < digits {
+        if point.is_none() {
+            out.push(b'.');
+        }
+        out.resize(out.len() + digits - shown, b'0');
+    }
 }
 
 /// Appends a float as MySQL shows it: with 6 significant digits.
