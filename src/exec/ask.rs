@@ -28,7 +28,19 @@ const ANSWERS_MAX: usize = 4096;
 /// Answers of more bytes are not remembered.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// Fills the slots of the subqueries that read nothing of the row around them.
+/// What keeping an answer costs beyond its bytes.
+const ANSWER_OVERHEAD_BYTES: usize = 96;
+
+/// An answer, and what it takes of the statement's memory as long as it is held.
+pub struct Answered {
+    /// What goes into the slot.
+    pub value: SlotValue,
+    /// To be kept as long as the slot.
+    pub held: Budget,
+}
+
+/// Fills the slots of the subqueries that read nothing of the row around them. Returns what the
+/// answers take of the statement's memory, to be kept as long as they are used.
 ///
 /// # Errors
 /// Those of the subqueries.
@@ -36,23 +48,31 @@ pub async fn answer_once<'a>(
     subqueries: impl Iterator<Item = (&'a Subquery, &'a Arc<query::Program>)>,
     nest: &Nest,
     ctx: &mut EvalContext,
-) -> Result<()> {
+) -> Result<Vec<Budget>> {
+    let mut held = Vec::new();
     for (subquery, inner) in subqueries {
         if subquery.captures.is_empty() {
-            let value = answer((subquery, inner), nest, ctx.nested()).await?;
-            ctx.fill(subquery.slot, value);
+            let answered = answer((subquery, inner), nest, ctx.nested()).await?;
+            ctx.fill(subquery.slot, answered.value);
+            held.push(answered.held);
         }
     }
-    Ok(())
+    Ok(held)
 }
 
 /// Answers the subqueries of a query row by row.
 pub struct Asker {
     program: Arc<select::Program>,
     nest: Nest,
-    /// By the position of the subquery and what it reads.
-    known: HashMap<(usize, Vec<GroupKey<'static>>), SlotValue>,
+    known: HashMap<Question, SlotValue>,
+    /// What the known answers take of the statement's memory.
+    known_bytes: Budget,
+    /// What the answers take that are in the slots now, by the position of the subquery.
+    held: HashMap<usize, Budget>,
 }
+
+/// The position of a subquery, and the values it reads.
+type Question = (usize, Vec<GroupKey<'static>>);
 
 impl Asker {
     /// For the subqueries of a program; `None` when none reads rows.
@@ -64,6 +84,8 @@ impl Asker {
                 program: Arc::clone(program),
                 nest: nest.clone(),
                 known: HashMap::new(),
+                known_bytes: nest.memory.budget("answers of subqueries"),
+                held: HashMap::new(),
             })
     }
 
@@ -89,18 +111,24 @@ impl Asker {
             for (capture, value) in subquery.captures.iter().zip(&key) {
                 ctx.fill(capture.slot, SlotValue::Value(value.0.clone()));
             }
-            if let Some(value) = self.known.get(&(position, key.clone())) {
+            let question = (position, key);
+            if let Some(value) = self.known.get(&question) {
                 ctx.fill(subquery.slot, value.clone());
                 continue;
             }
-            let value = answer((subquery, inner), &self.nest, ctx.nested()).await?;
-            self.remember((position, key), &value);
-            ctx.fill(subquery.slot, value);
+            // What is replaced is freed before the next answer needs room.
+            ctx.fill(subquery.slot, SlotValue::Unset);
+            self.held.remove(&position);
+            let answered = answer((subquery, inner), &self.nest, ctx.nested()).await?;
+            self.remember(question, &answered.value);
+            ctx.fill(subquery.slot, answered.value);
+            self.held.insert(position, answered.held);
         }
         Ok(())
     }
 
-    fn remember(&mut self, key: (usize, Vec<GroupKey<'static>>), value: &SlotValue) {
+    /// Remembers an answer if there is room for it, by forgetting all others if need be.
+    fn remember(&mut self, question: Question, value: &SlotValue) {
         let bytes = match value {
             SlotValue::Unset | SlotValue::Failed(_) => 0,
             SlotValue::Value(value) | SlotValue::StandIn(value, _) => value.memory_bytes(),
@@ -109,10 +137,15 @@ impl Asker {
         if ANSWER_BYTES_MAX < bytes {
             return;
         }
-        if ANSWERS_MAX <= self.known.len() {
+        let asked = question.1.iter().map(|value| value.0.memory_bytes());
+        let bytes = bytes + asked.sum::<usize>() + ANSWER_OVERHEAD_BYTES;
+        if ANSWERS_MAX <= self.known.len() || !self.known_bytes.fits(bytes) {
             self.known.clear();
+            self.known_bytes.reset();
         }
-        self.known.insert(key, value.clone());
+        if self.known_bytes.try_take(bytes) {
+            self.known.insert(question, value.clone());
+        }
     }
 }
 
@@ -124,7 +157,7 @@ pub fn answer<'a>(
     (subquery, program): (&'a Subquery, &'a Arc<query::Program>),
     nest: &'a Nest,
     ctx: EvalContext,
-) -> BoxFuture<'a, Result<SlotValue>> {
+) -> BoxFuture<'a, Result<Answered>> {
     Box::pin(async move {
         let watch = Watch::start(nest.meter.as_ref());
         let rows_max = rows_max(subquery.answer);
@@ -183,8 +216,8 @@ impl Taker {
         }
     }
 
-    fn finish(self) -> SlotValue {
-        match self.answer {
+    fn finish(self) -> Answered {
+        let value = match self.answer {
             Answer::Value if 1 < self.rows_count => SlotValue::Failed(Error::new(
                 Code::SubqueryRows,
                 "Subquery returns more than 1 row",
@@ -192,6 +225,10 @@ impl Taker {
             Answer::Value => SlotValue::Value(self.value),
             Answer::Exists => SlotValue::Value(Value::Int(i64::from(0 < self.rows_count))),
             Answer::Set => SlotValue::Set(Arc::new(self.members)),
+        };
+        Answered {
+            value,
+            held: self.budget,
         }
     }
 }

@@ -155,6 +155,12 @@ impl StatementWrites {
 /// A point to which a transaction can go back.
 struct Savepoint {
     name: String,
+    mark: Mark,
+}
+
+/// What a transaction had written at some point.
+#[derive(Clone)]
+pub struct Mark {
     overlay: Arc<Overlay>,
     absent: BTreeSet<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
@@ -335,6 +341,22 @@ impl Transaction {
         committed(self.engine.commit(writes).await)
     }
 
+    /// What it has written so far.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            overlay: Arc::clone(&self.overlay),
+            absent: self.absent.clone(),
+            unchanged: self.unchanged.clone(),
+        }
+    }
+
+    /// Forgets what was written since. Locks are kept.
+    pub fn back_to(&mut self, mark: Mark) {
+        self.overlay = mark.overlay;
+        self.absent = mark.absent;
+        self.unchanged = mark.unchanged;
+    }
+
     /// `SAVEPOINT name`; one of the same name is replaced.
     ///
     /// # Errors
@@ -348,9 +370,7 @@ impl Transaction {
         }
         self.savepoints.push(Savepoint {
             name: name.to_owned(),
-            overlay: Arc::clone(&self.overlay),
-            absent: self.absent.clone(),
-            unchanged: self.unchanged.clone(),
+            mark: self.mark(),
         });
         Ok(())
     }
@@ -363,9 +383,8 @@ impl Transaction {
         let position = self.savepoint_position(name)?;
         self.savepoints.truncate(position + 1);
         if let Some(savepoint) = self.savepoints.last() {
-            self.overlay = Arc::clone(&savepoint.overlay);
-            self.absent = savepoint.absent.clone();
-            self.unchanged = savepoint.unchanged.clone();
+            let mark = savepoint.mark.clone();
+            self.back_to(mark);
         }
         Ok(())
     }

@@ -323,7 +323,7 @@ impl Session {
             self.insert_rows_of((program, query), parameters).await?
         } else {
             let mut env = self.write_env(parameters, program.write.table());
-            self.answer_for_write(program, &mut env).await?;
+            let _held = self.answer_for_write(program, &mut env).await?;
             self.run_once(program, env).await?
         };
         let Some(outcome) = outcome else {

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use super::Session;
 use crate::error::{Code, Error, Result};
 use crate::exec::ask;
+use crate::exec::budget::Budget;
 use crate::exec::nest::Nest;
 use crate::exec::query::{self, QueryStream};
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
-use crate::exec::transaction::{Failed, definition_changed};
+use crate::exec::select::Env;
+use crate::exec::transaction::{Failed, Mark, definition_changed};
 use crate::exec::write::{self, Outcome, several};
 use crate::kv::CommitError;
 use crate::sql::context::{Parameters, WarningLevel};
@@ -21,9 +23,6 @@ use crate::types::Value;
 /// What a piece may take of the bytes that the engine writes at once: rows grow by their index
 /// entries.
 const PIECE_PART: usize = 8;
-
-/// Goes back to where a statement began, if a later piece of it fails. No client can name it.
-const SAVEPOINT: &str = "\0statement";
 
 /// The rows of a piece.
 struct Piece {
@@ -46,14 +45,15 @@ impl RowSink for Piece {
 }
 
 impl Session {
-    /// Answers the subqueries of a write that read no row of it.
+    /// Answers the subqueries of a write that read no row of it. Returns what the answers take of
+    /// the statement's memory.
     pub(super) async fn answer_for_write(
         &mut self,
         program: &write::Program,
         env: &mut write::Env,
-    ) -> Result<()> {
+    ) -> Result<Vec<Budget>> {
         if program.subqueries.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let parameters = Arc::clone(&env.ctx.parameters);
         let reading = self.select_env(parameters, &program.tables_read());
@@ -76,18 +76,17 @@ impl Session {
         if !self.are_current(query.tables()) {
             return Ok(None);
         }
-        if let Some(transaction) = self.current_transaction() {
-            transaction.savepoint(SAVEPOINT)?;
-            let outcome = self.insert_pieces(program, stream, parameters).await;
-            if let Some(transaction) = self.current_transaction() {
-                if outcome.is_err() {
-                    transaction.rollback_to(SAVEPOINT)?;
-                }
-                transaction.release_savepoint(SAVEPOINT)?;
-            }
-            return outcome;
+        let begun = self.current_transaction().map(|open| open.mark());
+        let outcome = self.insert_pieces(program, stream, parameters).await;
+        self.undo_failed(begun, outcome)
+    }
+
+    /// Takes back what a failed statement has written into the open transaction.
+    fn undo_failed<T>(&mut self, begun: Option<Mark>, outcome: Result<T>) -> Result<T> {
+        if let (Err(_), Some(open), Some(mark)) = (&outcome, &mut self.transaction, begun) {
+            open.back_to(mark);
         }
-        self.insert_pieces(program, stream, parameters).await
+        outcome
     }
 
     async fn insert_pieces(
@@ -114,7 +113,7 @@ impl Session {
             }
             rows_count += piece.rows.len();
             let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
-            self.answer_for_write(program, &mut env).await?;
+            let _held = self.answer_for_write(program, &mut env).await?;
             env.given_rows = Arc::new(piece.rows);
             match self.run_once(program, env).await? {
                 Some(outcome) => add(&mut all, &outcome),
@@ -154,7 +153,7 @@ impl Session {
             if !in_transaction {
                 env.view = Some(own.view());
             }
-            let rows = self.found_rows(&program.query, env).await?;
+            let (rows, _held) = self.found_rows(&program.query, env).await?;
             if !self.are_current(program.query.tables()) {
                 return Ok(None);
             }
@@ -163,7 +162,9 @@ impl Session {
             };
             let env = self.write_env(Arc::clone(&parameters), table);
             if let Some(open) = self.current_transaction() {
-                return several::run(program, &rows, (&env, open)).await.map(Some);
+                let begun = open.mark();
+                let outcome = several::run(program, &rows, (&env, open)).await;
+                return self.undo_failed(Some(begun), outcome).map(Some);
             }
             let outcome = several::run(program, &rows, (&env, &mut own)).await?;
             match own.commit().await {
@@ -178,12 +179,12 @@ impl Session {
         Err(write::too_many_conflicts())
     }
 
-    /// All rows of a query.
+    /// All rows of a query, and what they take of the statement's memory.
     async fn found_rows(
         &self,
         query: &Arc<query::Program>,
-        env: crate::exec::select::Env,
-    ) -> Result<write::Rows> {
+        env: Env,
+    ) -> Result<(write::Rows, Budget)> {
         let mut budget = env.memory.budget("the rows to change");
         let mut stream = query::open(query, env)?.stream().await?;
         let mut all = Piece {
@@ -196,7 +197,7 @@ impl Session {
             let end = stream.next_page(&mut all).await?;
             budget.take(all.bytes - before)?;
             if end != PageEnd::More {
-                return Ok(Arc::new(all.rows));
+                return Ok((Arc::new(all.rows), budget));
             }
         }
     }

@@ -203,7 +203,9 @@ impl Walk {
                 let query = self.query(inner, (env, mode)).await?;
                 let answer = match mode {
                     Mode::Run if !query.is_refused() => {
-                        ask::answer((subquery, inner), nest, ctx.nested()).await?
+                        ask::answer((subquery, inner), nest, ctx.nested())
+                            .await?
+                            .value
                     }
                     Mode::Run | Mode::Trial => stand_in_answer(subquery),
                 };

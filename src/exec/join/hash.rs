@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::parted::{OPERATOR, Parted};
-use super::rows::{Frame, add_matches};
+use super::rows::{Frame, add_all};
 use super::shape::{Batch, JoinedRow, Row, piece_bytes};
 use super::unit::UnitReader;
 use crate::error::{Error, Result};
@@ -171,7 +171,7 @@ impl HashTable {
         };
         let found = found.map_or(&[][..], Vec::as_slice);
         let candidates = found.iter().filter_map(|idx| self.rows.get(*idx));
-        add_matches(sides.step, (row, candidates), to)
+        add_all(sides.step, (row, candidates), to)
     }
 }
 

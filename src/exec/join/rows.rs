@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::facts;
 use super::hash::{Built, Sides};
-use super::lookup;
+use super::lookup::Matches;
 use super::parted::Taken;
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
@@ -65,7 +65,7 @@ enum State {
     /// Nothing was read.
     New,
     Scan(Box<UnitReader>),
-    Lookup,
+    Lookup(Matches),
     Hash(Built),
 }
 
@@ -142,7 +142,7 @@ impl JoinRows {
     pub fn rows_read(&self) -> u64 {
         let scanned = self.steps.iter().map(|running| match &running.state {
             State::Scan(reader) => reader.rows_read,
-            State::New | State::Lookup | State::Hash(_) => 0,
+            State::New | State::Lookup(_) | State::Hash(_) => 0,
         });
         self.rows_read + scanned.sum::<u64>()
     }
@@ -191,10 +191,7 @@ impl JoinRows {
                 self.note_in(0, (0, self.rows_read() - read_before));
                 return Ok(batch);
             };
-            let has_waiting = self
-                .steps
-                .get(step_idx)
-                .is_some_and(|running| 0 < running.waiting.len());
+            let has_waiting = self.steps.get(step_idx).is_some_and(Running::has_waiting);
             if !has_waiting {
                 let Some(batch) = self.of_step(before).await? else {
                     return self.of_files(step_idx).await;
@@ -278,9 +275,15 @@ impl JoinRows {
         let mut batch = match &running.step.method {
             Method::Scan { .. } => return Err(Error::internal("a second scan in a join")),
             Method::Lookup(lookup) => {
-                running.state = State::Lookup;
-                let rows: Batch = running.waiting.by_ref().take(BATCH_ROWS).collect();
-                let found = lookup::lookup((&running.step, lookup), rows, &frame).await?;
+                if matches!(running.state, State::New) {
+                    running.state = State::Lookup(Matches::default());
+                }
+                let State::Lookup(matches) = &mut running.state else {
+                    return Err(Error::internal("a lookup without its state"));
+                };
+                let found = matches
+                    .next((&running.step, lookup), &mut running.waiting, &frame)
+                    .await?;
                 self.rows_read += found.rows_read;
                 found.batch
             }
@@ -348,24 +351,40 @@ impl Running {
             waiting: Vec::new().into_iter(),
         }
     }
+
+    /// Whether rows of the steps before it are not joined to their end.
+    fn has_waiting(&self) -> bool {
+        let is_within = matches!(&self.state, State::Lookup(matches) if matches.has_more());
+        is_within || 0 < self.waiting.len()
+    }
 }
 
-/// Adds to `batch` the matches of a row among candidates, which it is joined with; or the row without
-/// a match, where such rows are kept.
+/// Adds to `batch` the matches of a row among candidates, which it is joined with. Whether there are
+/// any.
 pub(super) fn add_matches<'r>(
+    step: &Step,
+    (row, candidates): (&Row, impl Iterator<Item = &'r Row>),
+    (frame, batch): (&Frame<'_>, &mut Batch),
+) -> Result<bool> {
+    let before = batch.len();
+    for (idx, candidate) in candidates.enumerate() {
+        frame.nest.cancel.check_row(idx)?;
+        let joined = overlay(row, candidate);
+        if meets(step.conditions.as_ref(), &joined, frame)? {
+            batch.push(joined);
+        }
+    }
+    Ok(before < batch.len())
+}
+
+/// As [`add_matches`], where the candidates are all there are: adds the row itself when it has no
+/// match, and such rows are kept.
+pub(super) fn add_all<'r>(
     step: &Step,
     (row, candidates): (Row, impl Iterator<Item = &'r Row>),
     (frame, batch): (&Frame<'_>, &mut Batch),
 ) -> Result<()> {
-    let mut is_matched = false;
-    for (idx, candidate) in candidates.enumerate() {
-        frame.nest.cancel.check_row(idx)?;
-        let joined = overlay(&row, candidate);
-        if meets(step.conditions.as_ref(), &joined, frame)? {
-            is_matched = true;
-            batch.push(joined);
-        }
-    }
+    let is_matched = add_matches(step, (&row, candidates), (frame, batch))?;
     if step.is_outer && !is_matched {
         batch.push(row);
     }

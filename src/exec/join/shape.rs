@@ -89,6 +89,15 @@ impl Shape {
         vec![None; self.joined.sources.len()]
     }
 
+    /// A row of one source alone.
+    pub fn row_with(&self, source_idx: usize, piece: Piece) -> Row {
+        let mut row = self.empty_row();
+        if let Some(place) = row.get_mut(source_idx) {
+            *place = Some(piece);
+        }
+        row
+    }
+
     /// The piece of a source that a stored row makes.
     ///
     /// # Errors

@@ -150,12 +150,8 @@ fn round(number: usize, source_idx: usize, frame: &Frame<'_>) -> Result<Batch> {
         return Err(Error::internal("a recursive query without a round"));
     };
     let rows = rows.iter().map(|values| {
-        let mut row = frame.shape.empty_row();
         let piece = frame.shape.piece_of_values(source_idx, values);
-        if let Some(place) = row.get_mut(source_idx) {
-            *place = Some(piece);
-        }
-        row
+        frame.shape.row_with(source_idx, piece)
     });
     Ok(rows.collect())
 }
@@ -207,11 +203,8 @@ impl TableRows {
             {
                 continue;
             }
-            let mut row = frame.shape.empty_row();
             let piece = frame.shape.piece_of_stored(self.source_idx, &stored)?;
-            if let Some(place) = row.get_mut(self.source_idx) {
-                *place = Some(piece);
-            }
+            let row = frame.shape.row_with(self.source_idx, piece);
             batch.push(row);
         }
         Ok(Some(batch))
@@ -237,11 +230,8 @@ struct Taker<'a> {
 
 impl RowSink for Taker<'_> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let mut row = self.shape.empty_row();
         let piece = self.shape.piece_of_values(self.source_idx, values);
-        if let Some(place) = row.get_mut(self.source_idx) {
-            *place = Some(piece);
-        }
+        let row = self.shape.row_with(self.source_idx, piece);
         self.batch.push(row);
         Ok(())
     }

@@ -36,6 +36,8 @@ pub struct RecursiveStream {
     /// What it has found so far: the next round reads it.
     found: Vec<Vec<Value<'static>>>,
     found_bytes: Budget,
+    /// What the rows of the round before take, which this one reads.
+    round_bytes: Budget,
     /// All rows so far, when duplicates go.
     seen: Option<HashSet<Box<[u8]>>>,
     seen_bytes: Budget,
@@ -99,6 +101,7 @@ impl RecursiveStream {
             rounds_max,
             found: Vec::new(),
             found_bytes: budget(&nest),
+            round_bytes: budget(&nest),
             seen: (!program.query.all).then(HashSet::new),
             seen_bytes: budget(&nest),
             rows_read: 0,
@@ -132,7 +135,7 @@ impl RecursiveStream {
         if self.rounds_max < self.rounds_done {
             return Err(too_deep(self.rounds_done));
         }
-        self.found_bytes = budget(&self.nest);
+        self.round_bytes = std::mem::replace(&mut self.found_bytes, budget(&self.nest));
         let number = self.program.query.number;
         self.nest.rounds.retain(|(other, _)| *other != number);
         self.nest.rounds.push((number, Arc::new(found)));

@@ -67,10 +67,12 @@ impl Deep {
     pub(super) async fn stream(self: Box<Deep>) -> Result<Box<SelectStream>> {
         let Deep { program, env } = *self;
         let (nest, mut ctx, select_limit) = Nest::of(env);
-        ask::answer_once(program.subqueries(), &nest, &mut ctx).await?;
+        let answers = ask::answer_once(program.subqueries(), &nest, &mut ctx).await?;
         let Some(shape) = &program.shape else {
             let env = nest.env(ctx, select_limit);
-            return open_flat(program, env)?.stream().await;
+            let mut stream = open_flat(program, env)?.stream().await?;
+            stream.answers = answers;
+            return Ok(stream);
         };
         let select = &program.select;
         let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &ctx)?;
@@ -87,7 +89,8 @@ impl Deep {
         });
         let env = nest.env(ctx, select_limit);
         let feed = (feed, late, ordered);
-        let stream = SelectStream::joined(Arc::clone(&program), env, feed, (asker, limits));
+        let mut stream = SelectStream::joined(Arc::clone(&program), env, feed, (asker, limits));
+        stream.answers = answers;
         Ok(Box::new(stream))
     }
 }

@@ -18,7 +18,7 @@ use super::window::Window;
 use super::{Env, Program, RowLimits};
 use crate::error::{Error, Result};
 use crate::exec::ask::Asker;
-use crate::exec::budget::Memory;
+use crate::exec::budget::{Budget, Memory};
 use crate::exec::cancel::CancelToken;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::elsewhere;
@@ -48,6 +48,8 @@ pub struct SelectStream {
     pub(super) feed: Option<Box<Feed>>,
     /// Who answers subqueries row by row.
     pub(super) asker: Option<Box<Asker>>,
+    /// What the answers of subqueries that were run once take of the statement's memory.
+    pub(super) answers: Vec<Budget>,
     pub(super) phase: Phase,
     /// Groups that come one after the other, while rows are streamed into them.
     pub(super) in_order: Option<Box<InOrder>>,
@@ -90,50 +92,19 @@ impl SelectStream {
         limits: RowLimits,
     ) -> Result<SelectStream> {
         let select = &program.select;
-        let in_order = plan.as_ref().is_some_and(|plan| plan.grouped_in_order);
-        let ordered = plan.as_ref().is_some_and(|plan| plan.ordered);
-        let (phase, in_order) = Phase::first(select, &env, (in_order, ordered, limits));
-        let reader = match (select.table(), &mut plan) {
-            (Some(table), Some(plan)) => {
-                env.uses.note(table, plan, env.ctx.now);
-                let view = env.view.unwrap_or_else(|| newest(&env.engine, plan));
-                let means = Means {
-                    memory: env.memory.clone(),
-                    cancel: &env.cancel,
-                };
-                let mut reader = Reader::new(view, table, plan, &means)?;
-                let aggregation = select.aggregation.as_ref();
-                if plan.residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
-                    reader.leave_values_out();
-                }
-                Some(reader)
-            }
-            (None, _) | (Some(_), None) => None,
+        let reader = reader(select, &env, plan.as_mut())?;
+        let orders = match &plan {
+            Some(plan) => (plan.grouped_in_order, plan.ordered),
+            None => (false, false),
         };
         let residual = match plan {
             Some(plan) => plan.residual,
             None => select.filter.clone(),
         };
-        let seen = select.distinct.then(|| Seen::new(&env.memory));
-        Ok(SelectStream {
-            ctx: env.ctx,
-            cancel: env.cancel,
-            residual,
-            reader,
-            feed: None,
-            asker: None,
-            phase,
-            in_order,
-            memory: env.memory,
-            window: Window::new(limits),
-            seen,
-            bytes: Vec::new(),
-            rows_read: 0,
-            pace: Pace::default(),
-            batch_rows_done: 0,
-            tally: Tally::of(env.meter.as_ref()),
-            program,
-        })
+        let mut stream = SelectStream::begun(program, env, orders, limits);
+        stream.reader = reader;
+        stream.residual = residual;
+        Ok(stream)
     }
 
     /// A stream of the rows of a join. `late` is what they must still meet.
@@ -143,16 +114,32 @@ impl SelectStream {
         (feed, late, ordered): (Box<Feed>, Option<Expr>, bool),
         (asker, limits): (Option<Box<Asker>>, RowLimits),
     ) -> SelectStream {
+        let mut stream = SelectStream::begun(program, env, (false, ordered), limits);
+        stream.feed = Some(feed);
+        stream.asker = asker;
+        stream.residual = late;
+        stream
+    }
+
+    /// A stream that reads nothing yet. Its rows come group by group, in the order that is asked
+    /// for, or not.
+    fn begun(
+        program: Arc<Program>,
+        env: Env,
+        (in_order, ordered): (bool, bool),
+        limits: RowLimits,
+    ) -> SelectStream {
         let select = &program.select;
-        let (phase, in_order) = Phase::first(select, &env, (false, ordered, limits));
+        let (phase, in_order) = Phase::first(select, &env, (in_order, ordered, limits));
         let seen = select.distinct.then(|| Seen::new(&env.memory));
         SelectStream {
             ctx: env.ctx,
             cancel: env.cancel,
-            residual: late,
+            residual: None,
             reader: None,
-            feed: Some(feed),
-            asker,
+            feed: None,
+            asker: None,
+            answers: Vec::new(),
             phase,
             in_order,
             memory: env.memory,
@@ -320,6 +307,26 @@ impl RowStream for SelectStream {
         }
         Box::pin(self.page(sink))
     }
+}
+
+/// What reads the table along the path of its plan; `None` without a table.
+fn reader(select: &Select, env: &Env, plan: Option<&mut TablePlan>) -> Result<Option<Reader>> {
+    let (Some(table), Some(plan)) = (select.table(), plan) else {
+        return Ok(None);
+    };
+    env.uses.note(table, plan, env.ctx.now);
+    let view = env.view.clone();
+    let view = view.unwrap_or_else(|| newest(&env.engine, plan));
+    let means = Means {
+        memory: env.memory.clone(),
+        cancel: &env.cancel,
+    };
+    let mut reader = Reader::new(view, table, plan, &means)?;
+    let aggregation = select.aggregation.as_ref();
+    if plan.residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
+        reader.leave_values_out();
+    }
+    Ok(Some(reader))
 }
 
 impl Phase {

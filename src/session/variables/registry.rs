@@ -132,6 +132,7 @@ variables! {
     "collation_server" Both OnlyWord(&["utf8mb4_bin"]), "utf8mb4_bin", "The order of the server.";
     "completion_type" Both OnlyWord(&["NO_CHAIN", "0"]), "NO_CHAIN", "What COMMIT does besides.";
     "connect_timeout" GlobalOnly Int(2, 31_536_000), "10", "Seconds a login may take.";
+    "cte_max_recursion_depth" Both Int(0, 4_294_967_295), "1000", "The most rounds of a recursive common table expression.";
     "datadir" GlobalOnly ReadOnlyText, "", "The data directory.";
     "default_collation_for_utf8mb4" Both OnlyWord(&["utf8mb4_bin"]), "utf8mb4_bin", "The only collation.";
     "default_storage_engine" Both ReadOnlyText, "Meseta", "The only storage engine.";

@@ -93,7 +93,7 @@ impl Scope<'_> {
         };
         let mut inner = Scope::new(*names, None, Clause::Where);
         inner.from.columns_count = self.from.columns_count;
-        inner.from.first_relation = self.from.first_relation + self.from.relations.len();
+        inner.from.first_relation = self.from.next_relation();
         // What cannot be bound so is told when it is bound on its own.
         let Ok(Some(tree)) = inner.bind_from(&block.from) else {
             return Ok(None);

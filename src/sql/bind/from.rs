@@ -15,7 +15,8 @@ use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRe
 use crate::sql::bound::{self, JoinTree, Relation};
 use crate::sql::expr::{Expr, ExprKind};
 
-/// Sources that one query may join, as in MySQL 61 tables and as many again for what is merged.
+/// Sources that one query may join, those of queries that are merged into it included: MySQL's 61
+/// tables and as many again, and what `plan::join::Sources` can hold.
 const SOURCES_MAX: usize = 128;
 
 /// Databases that MySQL has and this server knows by name only.
@@ -179,7 +180,7 @@ impl Scope<'_> {
     }
 
     fn factor(&mut self, factor: &TableFactor, is_optional: bool) -> Result<Side> {
-        if SOURCES_MAX <= self.from.sources.len() {
+        if SOURCES_MAX <= self.from.next_relation() {
             let text =
                 format!("Too many tables; the most that one query can join is {SOURCES_MAX}");
             return Err(Error::new(Code::TooManyTables, text));
@@ -235,7 +236,7 @@ impl Scope<'_> {
             hints,
             first_column: self.from.columns_count,
         };
-        let position = self.from.first_relation + self.from.relations.len();
+        let position = self.from.next_relation();
         self.from.columns_count += relation.columns_count();
         self.from.relations.push(relation);
         self.from.sources.push(source);

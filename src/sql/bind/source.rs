@@ -225,6 +225,11 @@ impl Bound {
         }
     }
 
+    /// The position that the next relation has in the query that this one becomes part of.
+    pub(super) fn next_relation(&self) -> usize {
+        self.first_relation + self.relations.len()
+    }
+
     /// The column of that name.
     pub(super) fn find(&self, name: &ColumnName) -> Result<Option<Place>, Ambiguous> {
         let (database, table) = (name.database.as_deref(), name.table.as_deref());

@@ -614,3 +614,26 @@ fn only_computed_types_depend_on_parameters() {
         assert!(depends(sql), "{sql}");
     }
 }
+
+/// Joins say which sources a condition reads by a bit each.
+#[test]
+fn no_query_has_more_sources_than_a_set_of_them_can_hold() {
+    let aliases = |letter: char, count: usize| -> String {
+        let tables: Vec<String> = (0..count).map(|idx| format!("t {letter}{idx}")).collect();
+        tables.join(", ")
+    };
+    let (a, b) = (aliases('a', 100), aliases('b', 100));
+    let merged = format!("SELECT x.id FROM (SELECT a0.id FROM {a}) x, (SELECT b0.id FROM {b}) y");
+    let parsed = parse_first(merged.as_bytes(), DEFAULT_MODE).unwrap();
+    let Statement::Select(select) = parsed.statement else {
+        panic!("not a SELECT");
+    };
+    let From::Joined(joined) = super::select(&select, &names("")).unwrap().from else {
+        panic!("no join");
+    };
+    // The second is run on its own.
+    assert_eq!(joined.sources.len(), 101);
+    let plain = format!("SELECT 1 FROM {}", aliases('c', 129));
+    let error = bound(&plain, names("")).unwrap_err();
+    assert_eq!(error.code(), Code::TooManyTables);
+}
