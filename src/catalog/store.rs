@@ -450,7 +450,7 @@ fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<(
             tables.insert(table.name.clone(), Arc::new(table));
             Ok(())
         }
-        SystemKey::Build(_) => Ok(()),
+        SystemKey::Build(_) | SystemKey::Account(..) => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Accounts, Options, Server, listen};
+use super::{Options, Server, TlsOptions, listen};
 use crate::protocol::auth;
 use crate::protocol::handshake::HELLO_BYTES_MAX;
 use crate::protocol::packet::{PacketReader, PacketWriter};
@@ -58,9 +58,11 @@ impl Running {
             connections_max,
             connect_timeout,
             shutdown_grace: Duration::from_mins(1),
-            accounts: Accounts::new(Password::of(password)),
+            root_password: Some(Password::fast(password)).filter(|given| !given.is_empty()),
+            tls: TlsOptions::default(),
+            data_dir: None,
         };
-        let server = Server::new(listener, options, Arc::clone(&shared));
+        let server = Server::new(listener, options, Arc::clone(&shared)).unwrap();
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.run(async move {
             let _ = stopped.await;

@@ -185,6 +185,12 @@ impl Processes {
         self.started.elapsed()
     }
 
+    /// Who is at a connection; `None` when there is no such connection.
+    pub fn user_of(&self, id: u32) -> Option<String> {
+        let running = self.running.read();
+        running.get(&id).map(|process| process.doing.lock().user.clone())
+    }
+
     /// KILL.
     ///
     /// # Errors
@@ -258,8 +264,23 @@ impl Process {
             command: doing.command,
             seconds: age_ms / 1000,
             state: doing.state.clone(),
-            text: doing.is_running.then(|| doing.text.clone()),
+            text: doing.is_running.then(|| without_passwords(&doing.text)),
         }
+    }
+}
+
+/// A statement's text as far as others may see it: it ends where a password may come.
+fn without_passwords(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let verbs = ["create", "alter", "set", "prepare", "/", "-", "#", "("];
+    let may_have = verbs.iter().any(|verb| lower.trim_start().starts_with(verb));
+    let found = ["identified", "password"].iter().filter_map(|word| {
+        let at = lower.find(word)?;
+        Some(at + word.len())
+    });
+    match found.min().filter(|_| may_have).and_then(|end| text.get(..end)) {
+        Some(shown) => format!("{shown} <secret>"),
+        None => text.to_owned(),
     }
 }
 

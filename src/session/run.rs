@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compile::Compiled;
+use super::guard::KILLERS;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -45,6 +46,7 @@ impl Session {
         if !keeps_warnings(statement) {
             self.warnings = Arc::new(Warnings::default());
         }
+        self.guard(statement)?;
         match statement {
             Statement::Select(_)
             | Statement::Insert(_)
@@ -56,6 +58,7 @@ impl Session {
             Statement::Explain(explain) => self.explain(explain, parameters).await,
             Statement::Describe(describe) => self.describe(describe),
             Statement::Show(show) => self.show(show),
+            Statement::Account(statement) => self.run_account(statement).await,
             Statement::Prepare(prepare) => {
                 self.prepare_named(prepare)?;
                 Ok(self.told("Statement prepared"))
@@ -99,8 +102,9 @@ impl Session {
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name)?,
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
-            Statement::Flush | Statement::UnlockTables => {}
-            Statement::LockTables => {
+            Statement::Flush => self.shared.accounts.forget_fast(),
+            Statement::UnlockTables => {}
+            Statement::LockTables(_) => {
                 self.commit_open().await?;
                 self.warnings
                     .add(WarningLevel::Warning, Code::FeatureIgnored, || {
@@ -121,6 +125,7 @@ impl Session {
             | Statement::Explain(_)
             | Statement::Describe(_)
             | Statement::Show(_)
+            | Statement::Account(_)
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::CheckTables(_)
@@ -408,7 +413,13 @@ impl Session {
         } else {
             super::processes::Kill::Connection
         };
-        self.shared.processes().kill(number, what)
+        let processes = self.shared.processes();
+        let owner = processes.user_of(number).ok_or_else(unknown)?;
+        if owner != self.client.user && !self.holds_any(KILLERS) {
+            let text = format!("You are not owner of thread {number}");
+            return Err(Error::new(Code::KillDenied, text));
+        }
+        processes.kill(number, what)
     }
 }
 

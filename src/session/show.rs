@@ -9,6 +9,7 @@ use super::Session;
 use super::listing::Listing;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
+use crate::accounts::Privilege;
 use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
@@ -76,10 +77,14 @@ impl Session {
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing = server::status(self.shared.processes());
+                let listing = server::status(self.shared.processes(), self.client.tls.as_ref());
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
-            Show::Processlist { full } => Ok(server::processlist(self.shared.processes(), *full)),
+            Show::Processlist { full } => {
+                let sees_all = self.holds_any(&[Privilege::Process]);
+                let user = (!sees_all).then_some(self.client.user.as_str());
+                Ok(server::processlist(self.shared.processes(), *full, user))
+            }
             Show::Engines => Ok(server::engines()),
             Show::Charset(filter) => self.filtered_in_any_case(server::charsets(), filter.as_ref()),
             Show::Collation(filter) => {
@@ -88,7 +93,8 @@ impl Session {
             Show::Functions(filter) => {
                 self.filtered_in_any_case(server::functions(), filter.as_ref())
             }
-            Show::Grants => Ok(server::grants(&self.client.user)),
+            Show::Grants { user, using } => self.show_grants(user.as_ref(), using),
+            Show::CreateUser(user) => self.show_create_user(user),
             Show::Plugins => Ok(server::plugins()),
             Show::Privileges => Ok(server::privileges()),
             Show::Triggers(_) => Ok(server::triggers()),

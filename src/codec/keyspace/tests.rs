@@ -8,15 +8,17 @@ use crate::types::{Date, Decimal, Time};
 
 proptest! {
     #[test]
-    fn system_keys_come_back(name in ".{0,20}", id in any::<u32>()) {
-        for key in [SystemKey::Database(name), SystemKey::Table(id), SystemKey::Build(id)] {
+    fn system_keys_come_back(name in "[^\0]{0,20}", id in any::<u32>()) {
+        let account = SystemKey::Account(name.clone(), name.clone());
+        let numbered = [SystemKey::Table(id), SystemKey::Build(id)];
+        for key in numbered.into_iter().chain([SystemKey::Database(name), account]) {
             prop_assert_eq!(SystemKey::decode(&key.encode()), Ok(key));
         }
     }
 
     #[test]
     fn any_bytes_are_a_system_key_in_its_one_form_or_corrupt(
-        kind in 0..5u8,
+        kind in 0..8u8,
         tail in prop::collection::vec(any::<u8>(), 0..8),
     ) {
         let mut bytes = vec![kind];

@@ -17,7 +17,9 @@ impl Session {
         };
         let mut listing = Listing::of_texts(&[&name]);
         for database in self.shared.catalog.current().databases() {
-            listing.push_texts([database]);
+            if self.sees_database(database) {
+                listing.push_texts([database]);
+            }
         }
         self.filtered(listing, filter)
     }
@@ -43,6 +45,9 @@ impl Session {
             return Ok(listing);
         }
         for table in self.shared.catalog.current().tables(&database)? {
+            if !self.sees_table(&database, &table.name) {
+                continue;
+            }
             let mut row = vec![text(Some(table.name.clone()))];
             if full {
                 row.push(Value::text("BASE TABLE"));
@@ -95,7 +100,9 @@ impl Session {
             return Ok(listing);
         }
         for table in self.shared.catalog.current().tables(&database)? {
-            listing.push(self.status_row(table));
+            if self.sees_table(&database, &table.name) {
+                listing.push(self.status_row(table));
+            }
         }
         self.filtered(listing, filter)
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::accounts::Privilege;
+use crate::session::Tls;
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
 use crate::session::processes::Processes;
@@ -41,7 +43,7 @@ fn is_switch(name: &str) -> bool {
 }
 
 /// `SHOW STATUS`.
-pub(super) fn status(processes: &Processes) -> Listing {
+pub(super) fn status(processes: &Processes, tls: Option<&Tls>) -> Listing {
     let mut listing = Listing::of_texts(&["Variable_name", "Value"]);
     let internal = crate::error::internal_errors_count();
     let rows = [
@@ -57,12 +59,13 @@ pub(super) fn status(processes: &Processes) -> Listing {
     for (name, value) in rows {
         listing.push_texts([name, &value.to_string()]);
     }
-    listing.push_texts(["Ssl_cipher", ""]);
+    listing.push_texts(["Ssl_cipher", tls.map_or("", |tls| tls.cipher.as_str())]);
+    listing.push_texts(["Ssl_version", tls.map_or("", |tls| tls.version)]);
     listing
 }
 
-/// `SHOW [FULL] PROCESSLIST`.
-pub(super) fn processlist(processes: &Processes, full: bool) -> Listing {
+/// `SHOW [FULL] PROCESSLIST`, of one user or of all.
+pub(super) fn processlist(processes: &Processes, full: bool, user: Option<&str>) -> Listing {
     let mut listing = Listing::new(&[
         ("Id", ColumnType::BIGINT_UNSIGNED),
         ("User", TEXT),
@@ -73,7 +76,8 @@ pub(super) fn processlist(processes: &Processes, full: bool) -> Listing {
         ("State", TEXT),
         ("Info", LONG_TEXT),
     ]);
-    for process in processes.list() {
+    let all = processes.list().into_iter();
+    for process in all.filter(|process| user.is_none_or(|user| user == process.user)) {
         let info = process.text.map(|info| {
             if full {
                 info
@@ -172,15 +176,6 @@ pub(super) fn collations() -> Listing {
     listing
 }
 
-/// `SHOW GRANTS`: until there are other users, root has everything.
-pub(super) fn grants(user: &str) -> Listing {
-    let mut listing = Listing::of_texts(&[&format!("Grants for {user}@%")]);
-    listing.push_texts([&format!(
-        "GRANT ALL PRIVILEGES ON *.* TO `{user}`@`%` WITH GRANT OPTION"
-    )]);
-    listing
-}
-
 /// `SHOW PLUGINS`.
 pub(super) fn plugins() -> Listing {
     let mut listing = Listing::of_texts(&["Name", "Status", "Type", "Library", "License"]);
@@ -203,15 +198,9 @@ pub(super) fn plugins() -> Listing {
 /// `SHOW PRIVILEGES`.
 pub(super) fn privileges() -> Listing {
     let mut listing = Listing::of_texts(&["Privilege", "Context", "Comment"]);
-    for (privilege, comment) in [
-        ("Create", "To create databases and tables"),
-        ("Delete", "To delete rows"),
-        ("Drop", "To drop databases and tables"),
-        ("Insert", "To insert rows"),
-        ("Select", "To read rows"),
-        ("Update", "To update rows"),
-    ] {
-        listing.push_texts([privilege, "Databases,Tables", comment]);
+    for privilege in Privilege::ALL {
+        let (context, comment) = privilege.about();
+        listing.push_texts([privilege.name(), context, comment]);
     }
     listing
 }

@@ -167,6 +167,7 @@ variables! {
     "max_error_count" Both OnlyWord(&["1024"]), "1024", "Warnings kept of a statement.";
     "max_execution_time" Both Int(0, 4_294_967_295), "0", "Milliseconds a SELECT may take; 0 is no bound.";
     "max_join_size" Both Int(1, u64::MAX), "18446744073709551615", "Joins are bounded by query_memory_bytes.";
+    "max_user_connections" GlobalOnly Int(0, 4_294_967_295), "0", "The most connections of one account; 0 is no bound.";
     "max_value_bytes" GlobalOnly ReadOnlyInt, "2097152", "The most bytes of one value.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";
@@ -182,6 +183,7 @@ variables! {
     "query_cache_type" Both OnlyWord(&["OFF", "0"]), "OFF", "There is no query cache.";
     "query_memory_bytes" Both Int(1_048_576, 1_099_511_627_776), "268435456", "Memory one statement may hold.";
     "read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
+    "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
     "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
     "session_track_schema" Both Bool, "ON", "Whether a change of database is told.";
@@ -202,7 +204,7 @@ variables! {
     "thread_stack" GlobalOnly ReadOnlyInt, "2097152", "Bytes of a thread's stack.";
     "time_zone" Both Text, "SYSTEM", "The zone TIMESTAMP is shown in.";
     "timestamp" SessionOnly Moment, "0", "What NOW() tells; 0 is the clock.";
-    "tls_version" GlobalOnly ReadOnlyText, "", "TLS is not offered yet.";
+    "tls_version" GlobalOnly ReadOnlyText, "", "The versions of TLS that are offered.";
     "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
     "tx_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Old name of transaction_isolation.";

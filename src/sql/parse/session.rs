@@ -34,13 +34,12 @@ impl Parser<'_> {
             Some(Word::STATEMENT) if !self.assigns_ahead(1) => {
                 return Ok(self.unsupported("SET STATEMENT"));
             }
-            Some(Word::ROLE) if !self.assigns_ahead(1) => return Ok(self.unsupported("SET ROLE")),
-            Some(Word::DEFAULT) => return Ok(self.unsupported("SET DEFAULT ROLE")),
+            Some(Word::ROLE) if !self.assigns_ahead(1) => return self.set_role(),
+            Some(Word::DEFAULT) => return self.set_default_role(),
             _ => {}
         }
         if self.is_word(Word::PASSWORD) {
-            self.skip_rest();
-            return Ok(Statement::Set(vec![SetItem::Password]));
+            return self.set_password();
         }
         Ok(Statement::Set(self.comma_list(Parser::set_item)?))
     }
@@ -335,19 +334,19 @@ impl Parser<'_> {
         if !locks {
             return Ok(Statement::UnlockTables);
         }
-        self.comma_list(|parser| {
-            parser.table_name()?;
+        let tables = self.comma_list(|parser| {
+            let table = parser.table_name()?;
             parser.table_alias()?;
             parser.eat_word(Word::LOW_PRIORITY);
             match parser.eat_any(&[Word::READ, Word::WRITE]) {
                 Some(Word::READ) => {
                     parser.eat_word(Word::LOCAL);
-                    Ok(())
+                    Ok(table)
                 }
-                Some(_) => Ok(()),
+                Some(_) => Ok(table),
                 None => Err(parser.syntax_error()),
             }
         })?;
-        Ok(Statement::LockTables)
+        Ok(Statement::LockTables(tables))
     }
 }

@@ -1,0 +1,302 @@
+//! What one statement needs, with its names resolved: by the table of [`super::kind`] and, for
+//! statements on rows, by what [`super::reads`] finds in them.
+
+use super::kind::{Kind, Rule, kind};
+use super::reads::Walk;
+use crate::accounts::{Privilege, Privileges};
+use crate::error::Result;
+use crate::session::Session;
+use crate::sql::ast::{
+    AccountStatement, CreateTable, SetItem, SetValue, Show, Statement, TableName, TableSource,
+    UserName,
+};
+
+/// What a statement needs: all of these.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::session) struct Needs {
+    pub(super) needs: Vec<Need>,
+    /// Whether it may be run before an expired password is changed.
+    pub(super) in_sandbox: bool,
+}
+
+/// One thing that is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Need {
+    /// All of these on a table.
+    OnTable {
+        database: String,
+        table: String,
+        privileges: Privileges,
+        /// The column that is read, when that is why.
+        column: Option<String>,
+    },
+    /// One of these on a table, to lock its rows.
+    ToLock {
+        database: String,
+        table: String,
+        any_of: Privileges,
+    },
+    /// Any on a table, for a statement that tells about it.
+    AnyOnTable { database: String, table: String },
+    /// This on a database.
+    OnDatabase {
+        database: String,
+        privilege: Privilege,
+    },
+    /// Any on a database or something in it.
+    AnyInDatabase(String),
+    /// One of these on everything.
+    Global(&'static [Privilege]),
+}
+
+impl Needs {
+    /// What is needed to make a database current.
+    pub(in crate::session) fn to_use(database: &str) -> Needs {
+        Needs {
+            needs: vec![Need::AnyInDatabase(database.to_owned())],
+            in_sandbox: true,
+        }
+    }
+}
+
+impl Session {
+    /// What a statement needs, with the names that it leaves out taken from the session as it is now.
+    ///
+    /// # Errors
+    /// 1046 when a table is named without database, and none is current.
+    pub(in crate::session) fn needs(&self, statement: &Statement) -> Result<Needs> {
+        let mut needs = Needs {
+            needs: Vec::new(),
+            in_sandbox: is_in_sandbox(statement),
+        };
+        self.add_needs(statement, &mut needs.needs)?;
+        Ok(needs)
+    }
+
+    fn add_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
+        match kind(statement).rule() {
+            Rule::Free | Rule::AtRun => {}
+            Rule::Rows => self.row_needs(statement, out)?,
+            Rule::Table(privilege) => {
+                for table in named_tables(statement) {
+                    let privileges = Privileges::of(&[privilege]);
+                    out.push(self.on_table(table, privileges)?);
+                }
+                self.row_needs(statement, out)?;
+            }
+            Rule::AnyOnTable => {
+                for name in named_tables(statement) {
+                    let database = self.database_or_current(name.database.as_deref())?;
+                    let table = name.name.clone();
+                    out.push(Need::AnyOnTable { database, table });
+                }
+            }
+            Rule::Database(privilege) => {
+                let database = self.named_database(statement)?;
+                out.push(Need::OnDatabase {
+                    database,
+                    privilege,
+                });
+            }
+            Rule::AnyInDatabase => out.push(Need::AnyInDatabase(self.named_database(statement)?)),
+            Rule::Global(any_of) => out.push(Need::Global(any_of)),
+            Rule::GlobalUnlessOwn(any_of) if !self.is_about_itself(statement) => {
+                out.push(Need::Global(any_of));
+            }
+            Rule::GlobalUnlessOwn(_) => {}
+        }
+        Ok(())
+    }
+
+    fn on_table(&self, name: &TableName, privileges: Privileges) -> Result<Need> {
+        let database = self.database_or_current(name.database.as_deref())?;
+        if privileges.has(Privilege::LockTables) {
+            // The one privilege of the table that is held on databases alone.
+            return Ok(Need::OnDatabase {
+                database,
+                privilege: Privilege::LockTables,
+            });
+        }
+        Ok(Need::OnTable {
+            database,
+            table: name.name.clone(),
+            privileges,
+            column: None,
+        })
+    }
+
+    /// What the queries of a statement need, and its writes of rows.
+    fn row_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
+        let mut walk = Walk::default();
+        self.walk(statement, &mut walk);
+        for touch in walk.touched {
+            let database = self.database_or_current(touch.table.database.as_deref())?;
+            out.push(Need::OnTable {
+                database: database.clone(),
+                table: touch.table.name.clone(),
+                privileges: touch.privileges,
+                column: touch.column,
+            });
+            if !touch.any_of.is_empty() {
+                out.push(Need::ToLock {
+                    database,
+                    table: touch.table.name,
+                    any_of: touch.any_of,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the table of kinds is what leaves none out; the others have no queries"
+    )]
+    fn walk(&self, statement: &Statement, walk: &mut Walk) {
+        match statement {
+            Statement::Select(select) => walk.select(select),
+            Statement::Insert(insert) => walk.insert(insert, self.settings.mode.lindorm),
+            Statement::Update(update) => {
+                walk.update(update, &|table, column| self.has_column(table, column));
+            }
+            Statement::Delete(delete) => walk.delete(delete),
+            Statement::Explain(explain) => self.walk(&explain.statement, walk),
+            Statement::Do(exprs) => walk.exprs(exprs),
+            Statement::Kill(kill) => walk.expr(&kill.id),
+            Statement::Set(items) => items.iter().for_each(|item| walk_item(item, walk)),
+            Statement::CreateTable(create) => walk_create(create, walk),
+            Statement::LockTables(tables) | Statement::RepairTables(tables) => {
+                tables.iter().for_each(|name| walk.reads(name));
+            }
+            _ => {}
+        }
+    }
+
+    fn has_column(&self, table: &TableName, column: &str) -> bool {
+        self.named_table(table).is_ok_and(|table| {
+            let mut columns = table.columns.iter();
+            columns.any(|one| one.name.eq_ignore_ascii_case(column))
+        })
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the table of kinds is what leaves none out"
+    )]
+    fn named_database(&self, statement: &Statement) -> Result<String> {
+        match statement {
+            Statement::CreateDatabase(create) => Ok(create.name.clone()),
+            Statement::DropDatabase { name, .. } | Statement::Use(name) => Ok(name.clone()),
+            Statement::Show(Show::CreateDatabase { name, .. }) => Ok(name.clone()),
+            Statement::Show(Show::Tables { database, .. } | Show::TableStatus { database, .. }) => {
+                self.database_or_current(database.as_deref())
+            }
+            _ => self.database_or_current(None),
+        }
+    }
+
+    /// Whether a statement is about the session's own account, and changes no more of it than its
+    /// owner may.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the others are about others"
+    )]
+    fn is_about_itself(&self, statement: &Statement) -> bool {
+        let Statement::Account(statement) = statement else {
+            return false;
+        };
+        match statement.as_ref() {
+            AccountStatement::AlterUser { users, options, .. } => {
+                *options == crate::sql::ast::AccountOptions::default()
+                    && users.iter().all(|user| self.is_self(&user.name))
+            }
+            AccountStatement::SetPassword { user, .. } => self.is_self(user),
+            AccountStatement::SetDefaultRole { users, .. } => {
+                users.iter().all(|user| self.is_self(user))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this names the session's own account.
+    pub(in crate::session) fn is_self(&self, name: &UserName) -> bool {
+        match name {
+            UserName::Current => true,
+            UserName::Named(name) => *name == self.identity.account,
+        }
+    }
+
+    /// What is needed to learn the columns of a table.
+    pub(in crate::session) fn needs_to_list(&self, table: &str) -> Result<Needs> {
+        let database = self.database_or_current(None)?;
+        let table = table.to_owned();
+        Ok(Needs {
+            needs: vec![Need::AnyOnTable { database, table }],
+            in_sandbox: false,
+        })
+    }
+}
+
+/// The tables that a statement names outside queries.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the table of kinds is what leaves none out"
+)]
+fn named_tables(statement: &Statement) -> Vec<&TableName> {
+    match statement {
+        Statement::CreateTable(create) => vec![&create.table],
+        Statement::DropTable(drop) => drop.tables.iter().collect(),
+        Statement::Truncate(table) => vec![table],
+        Statement::CreateIndex(create) => vec![&create.table],
+        Statement::DropIndex(drop) => vec![&drop.table],
+        Statement::AlterTable(alter) => vec![&alter.table],
+        Statement::AlterIndex(alter) => vec![&alter.table],
+        Statement::CheckTables(tables)
+        | Statement::RepairTables(tables)
+        | Statement::LockTables(tables) => tables.iter().collect(),
+        Statement::Describe(describe) => vec![&describe.table],
+        Statement::Show(
+            Show::Columns { table, .. } | Show::Index { table, .. } | Show::CreateTable(table),
+        ) => vec![table],
+        _ => Vec::new(),
+    }
+}
+
+fn walk_item(item: &SetItem, walk: &mut Walk) {
+    match item {
+        SetItem::Variable { value, .. } => match value {
+            SetValue::Expr(expr) => walk.expr(expr),
+            SetValue::Default | SetValue::Word(_) => {}
+        },
+        SetItem::UserVariable { value, .. } => walk.expr(value),
+        SetItem::Names { .. } | SetItem::CharacterSet(_) => {}
+    }
+}
+
+/// The table is filled by a query, or made like another.
+fn walk_create(create: &CreateTable, walk: &mut Walk) {
+    if let TableSource::Like(model) = &create.source {
+        walk.reads(model);
+    }
+    if let Some(query) = &create.query {
+        walk.select(&query.select);
+        walk.inserts(&create.table);
+    }
+}
+
+/// What somebody may do whose password has expired: change it, and what clients do unasked.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all others wait")]
+fn is_in_sandbox(statement: &Statement) -> bool {
+    let is_set = matches!(statement, Statement::Set(_)) && kind(statement) == Kind::Set;
+    let changes_password = match statement {
+        Statement::Account(statement) => match statement.as_ref() {
+            AccountStatement::SetPassword { .. } => true,
+            AccountStatement::AlterUser { users, .. } => {
+                users.iter().all(|user| user.identified.is_some())
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    is_set || changes_password
+}
