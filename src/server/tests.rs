@@ -3,6 +3,7 @@
 mod cancel;
 mod reports;
 mod unfriendly;
+mod users;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -381,6 +382,7 @@ async fn a_user_changes_on_the_same_connection() {
 async fn connections_are_limited_and_too_long_packets_told() {
     let server = Running::start("secret", 1).await;
     let mut client = Client::root(server.address, FLAGS).await;
+    let _admin = Client::root(server.address, FLAGS).await;
     let mut second = Client::connect(server.address).await;
     assert_eq!(second.packets(2).await, ["ERR 1040", "closed"]);
     client.command(&vec![3; (1 << 20) + 1]).await;

@@ -405,6 +405,19 @@ mod tests {
     }
 
     #[test]
+    fn passwords_are_not_listed() {
+        for (text, shown) in [
+            ("CREATE USER a IDENTIFIED BY 'x'", "CREATE USER a IDENTIFIED <secret>"),
+            ("alter user a identified with p as 'x'", "alter user a identified <secret>"),
+            ("SET PASSWORD = 'x'", "SET PASSWORD <secret>"),
+            ("/* c */ SET PASSWORD = 'x'", "/* c */ SET PASSWORD <secret>"),
+            ("SELECT password FROM t", "SELECT password FROM t"),
+        ] {
+            assert_eq!(without_passwords(text), shown);
+        }
+    }
+
+    #[test]
     fn the_sweep_stops_lost_and_idle_connections() {
         let processes = Arc::new(Processes::default());
         let lost = processes.register(String::new(), Box::new(Gone(true)));
