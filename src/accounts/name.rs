@@ -108,6 +108,20 @@ fn is_in_network(address: IpAddr, network: &str, mask: &str) -> bool {
     address.to_bits() & mask == network.to_bits()
 }
 
+/// The one name that a pattern means; `None` when there may be others.
+pub fn named_by(pattern: &str) -> Option<String> {
+    let mut name = String::new();
+    let mut chars = pattern.chars();
+    while let Some(found) = chars.next() {
+        match found {
+            '%' | '_' => return None,
+            '\\' => name.push(chars.next()?),
+            other => name.push(other),
+        }
+    }
+    Some(name)
+}
+
 /// Whether a name is like a pattern of `%`, `_` and `\`; upper and lower case of ASCII are one.
 pub fn is_like(name: &str, pattern: &str) -> bool {
     let name: Vec<char> = name.chars().map(|c| c.to_ascii_lowercase()).collect();

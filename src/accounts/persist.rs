@@ -88,7 +88,10 @@ pub fn hex(bytes: &[u8]) -> String {
 /// What is wrong with bytes that [`encode`] does not make.
 pub fn decode(name: AccountName, bytes: &[u8]) -> Result<Account> {
     let Some((&FORMAT, text)) = bytes.split_first() else {
-        return Err(format!("format byte {:?}, known is {FORMAT}", bytes.first()));
+        return Err(format!(
+            "format byte {:?}, known is {FORMAT}",
+            bytes.first()
+        ));
     };
     let stored = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     decode_members(name, stored).map_err(|damage| damage.0)
@@ -160,7 +163,7 @@ fn password(fields: &mut Fields) -> std::result::Result<Password, Damage> {
 /// The bytes of hexadecimal digits.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let pairs = digits.chunks_exact(2).map(|pair| {

@@ -39,7 +39,9 @@ impl Rights {
         };
         rights.add(&account.grants);
         // A role that was revoked in the meantime is active no more.
-        let granted = roles.iter().filter(|role| account.roles.contains_key(*role));
+        let granted = roles
+            .iter()
+            .filter(|role| account.roles.contains_key(*role));
         let mut waiting: Vec<&AccountName> = granted.collect();
         while let Some(role) = waiting.pop() {
             let Some(account) = directory.get(role) else {
@@ -56,7 +58,9 @@ impl Rights {
     fn add(&mut self, grants: &Grants) {
         self.global = self.global.with(grants.global);
         let databases = grants.databases.iter();
-        let mut databases: Vec<_> = databases.map(|(name, held)| (name.clone(), *held)).collect();
+        let mut databases: Vec<_> = databases
+            .map(|(name, held)| (name.clone(), *held))
+            .collect();
         databases.sort_by_key(|(pattern, _)| {
             let wildcard_at = pattern.find(['%', '_']);
             std::cmp::Reverse(wildcard_at.unwrap_or(usize::MAX))
@@ -90,6 +94,17 @@ impl Rights {
             sum = sum.with(Privileges::of(&[Privilege::Select]));
         }
         sum
+    }
+
+    /// What is held on every database that a pattern means: on the one that it names, or by a grant on
+    /// this very pattern.
+    pub fn on_pattern(&self, pattern: &str) -> Privileges {
+        if let Some(database) = name::named_by(pattern) {
+            return self.on_database(&database);
+        }
+        let own = self.databases.iter().flatten();
+        let own = own.filter(|(held_on, _)| held_on == pattern);
+        own.fold(self.global, |sum, (_, held)| sum.with(*held))
     }
 
     /// What is held on a table.

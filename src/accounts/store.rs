@@ -257,7 +257,9 @@ fn difference(
 ) -> WriteSet {
     let mut writes = WriteSet::blind();
     for (name, account) in after {
-        let is_same = before.get(name).is_some_and(|old| Arc::ptr_eq(old, account));
+        let is_same = before
+            .get(name)
+            .is_some_and(|old| Arc::ptr_eq(old, account));
         if !is_same {
             writes.put(SYSTEM_SPACE, key(name), persist::encode(account));
         }

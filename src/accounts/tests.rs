@@ -66,7 +66,14 @@ fn patterns_are_likes() {
 #[tokio::test]
 async fn the_most_specific_account_is_meant() {
     let accounts = Accounts::open(engine().await).await.unwrap();
-    let hosts = ["%", "10.%", "10.1.%", "10.1.0.0/16", "10.1.2.3", "localhost"];
+    let hosts = [
+        "%",
+        "10.%",
+        "10.1.%",
+        "10.1.0.0/16",
+        "10.1.2.3",
+        "localhost",
+    ];
     let put = |draft: &mut Draft| {
         for host in hosts {
             draft.put(Account::new(name("u", host)));
@@ -100,9 +107,15 @@ fn full_account() -> Account {
     account.locked = true;
     account.requirement = Requirement::Ssl;
     account.connections_max = 7;
-    account.grants.set(&Level::Global, Privileges::all_of(Lowest::Dynamic));
-    account.grants.set(&Level::Database("a%".to_owned()), select);
-    account.grants.set(&Level::Table("a".to_owned(), "t".to_owned()), select);
+    account
+        .grants
+        .set(&Level::Global, Privileges::all_of(Lowest::Dynamic));
+    account
+        .grants
+        .set(&Level::Database("a%".to_owned()), select);
+    account
+        .grants
+        .set(&Level::Table("a".to_owned(), "t".to_owned()), select);
     account.roles = BTreeMap::from([(name("r", "%"), true), (name("s", "%"), false)]);
     account.default_roles = DefaultRoles::These(BTreeSet::from([name("r", "%")]));
     account
@@ -137,7 +150,10 @@ fn accounts_come_back_from_their_bytes() {
         ("{", "{\"more\":1,"),
     ] {
         let damaged = format!("\u{1}{}", text.replacen(from, to, 1));
-        assert!(persist::decode(name("u", "%"), damaged.as_bytes()).is_err(), "{to}");
+        assert!(
+            persist::decode(name("u", "%"), damaged.as_bytes()).is_err(),
+            "{to}"
+        );
     }
 }
 
@@ -163,7 +179,10 @@ async fn changes_are_whole_and_last() {
     assert!(version < accounts.version());
     let again = Accounts::open(Arc::clone(&engine)).await.unwrap();
     assert_eq!(
-        again.current().get(&full.name).map(|kept| Account::clone(kept)),
+        again
+            .current()
+            .get(&full.name)
+            .map(|kept| Account::clone(kept)),
         Some(full.clone())
     );
     let renamed = again.change(|draft| {
@@ -192,8 +211,10 @@ async fn rights_are_the_most_specific_grant_and_the_sum_of_roles() {
     let put = |draft: &mut Draft| {
         let mut user = Account::new(name("u", "%"));
         user.grants.set(&Level::Database("d%".to_owned()), select);
-        user.grants.set(&Level::Database("d\\_1".to_owned()), insert);
-        user.grants.set(&Level::Table("x".to_owned(), "t".to_owned()), select);
+        user.grants
+            .set(&Level::Database("d\\_1".to_owned()), insert);
+        user.grants
+            .set(&Level::Table("x".to_owned(), "t".to_owned()), select);
         user.roles.insert(name("r", "%"), false);
         draft.put(user);
         let mut role = Account::role(name("r", "%"));
@@ -213,13 +234,27 @@ async fn rights_are_the_most_specific_grant_and_the_sum_of_roles() {
     assert_eq!(alone.on_database("d_1"), insert);
     assert_eq!(alone.on_database("e"), Privileges::NONE);
     assert_eq!(alone.on_table("x", "t"), select);
+    // Whoever holds a pattern may not pass on a wider one that looks like it.
+    assert_eq!(alone.on_pattern("d%"), select);
+    assert_eq!(alone.on_pattern("d_%"), Privileges::NONE);
+    assert_eq!(alone.on_pattern("d\\_1"), insert);
+    assert_eq!(alone.on_pattern("d_1"), Privileges::NONE);
+    assert_eq!(alone.on_pattern("d2"), select);
     assert!(alone.sees_database("x") && alone.sees_table("x", "t") && !alone.sees_table("x", "u"));
     assert!(!alone.sees_database("y") && alone.sees_database("information_schema"));
-    let with_role = Rights::of(&directory, &name("u", "%"), &BTreeSet::from([name("r", "%")]));
+    let with_role = Rights::of(
+        &directory,
+        &name("u", "%"),
+        &BTreeSet::from([name("r", "%")]),
+    );
     assert_eq!(with_role.on_database("d2"), select.with(drop).with(insert));
     assert_eq!(with_role.roles().len(), 2);
     // A role that is not granted is not active.
-    let stranger = Rights::of(&directory, &name("root", "%"), &BTreeSet::from([name("r", "%")]));
+    let stranger = Rights::of(
+        &directory,
+        &name("root", "%"),
+        &BTreeSet::from([name("r", "%")]),
+    );
     assert!(stranger.roles().is_empty());
     let gone = Rights::of(&directory, &name("nobody", "%"), &BTreeSet::new());
     assert!(gone.global().is_empty());

@@ -197,7 +197,11 @@ impl PacketReader {
 
     /// Takes the bytes out that were read and not given out: they are of another protocol.
     pub fn take_unread(&mut self) -> Vec<u8> {
-        let unread = self.buffer.get(self.start..self.end).unwrap_or(&[]).to_vec();
+        let unread = self
+            .buffer
+            .get(self.start..self.end)
+            .unwrap_or(&[])
+            .to_vec();
         (self.start, self.end) = (0, 0);
         unread
     }

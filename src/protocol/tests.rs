@@ -219,7 +219,10 @@ fn passwords_are_proven_only_by_the_right_answer() {
     let Password::Set(verifiers) = Password::of("password") else {
         panic!("a password was given");
     };
-    assert_eq!(hex(&verifiers.native.unwrap()), "2470c0c06dee42fd1618bb99005adca2ec9d1e19");
+    assert_eq!(
+        hex(&verifiers.native.unwrap()),
+        "2470c0c06dee42fd1618bb99005adca2ec9d1e19"
+    );
 }
 
 #[test]

@@ -129,6 +129,9 @@ fn openssl_name(suite: &str) -> String {
         return format!("TLS_{rest}");
     }
     let rest = suite.strip_prefix("TLS_").unwrap_or(suite);
-    let name = rest.replace("_WITH_", "-").replace("AES_", "AES").replace('_', "-");
+    let name = rest
+        .replace("_WITH_", "-")
+        .replace("AES_", "AES")
+        .replace('_', "-");
     name.replace("CHACHA20-POLY1305-SHA256", "CHACHA20-POLY1305")
 }

@@ -252,7 +252,12 @@ impl Connection {
         let entered = proven.unwrap_or_else(|_| Err(timed_out()))?;
         let client = Client {
             progress: talk.reports.as_ref().map(Reports::sender),
-            ..client(login, &entered, (&talk.wire, &talk.registration), self.address)
+            ..client(
+                login,
+                &entered,
+                (&talk.wire, &talk.registration),
+                self.address,
+            )
         };
         let cancel = Arc::clone(talk.registration.cancel());
         talk.session =

@@ -202,7 +202,10 @@ fn tell(shared: &Shared, options: &TlsOptions, connect_timeout: Duration) -> Res
     }
     let is_required = Value::Int(i64::from(options.is_required));
     shared.install("require_secure_transport", is_required)?;
-    shared.install("connect_timeout", Value::UInt(connect_timeout.as_secs()))
+    shared.install(
+        "connect_timeout",
+        Value::UInt(connect_timeout.as_secs().max(1)),
+    )
 }
 
 async fn serve_with(

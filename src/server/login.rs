@@ -16,7 +16,9 @@ use super::listener::Context;
 use super::seats::Seat;
 use super::wire::{Gone, Wire};
 use crate::accounts::store::ROOT;
-use crate::accounts::{Account, AccountName, Directory, Privilege, Privileges, Requirement, Rights};
+use crate::accounts::{
+    Account, AccountName, Directory, Privilege, Privileges, Requirement, Rights,
+};
 use crate::error::{Code, Error};
 use crate::protocol::auth::{self, Answer, Crypt, FirstAnswer, Password, Proof};
 use crate::protocol::capabilities::Capabilities;
@@ -71,7 +73,11 @@ impl Guest<'_> {
             Err(error) => return Err(self.wire.refuse(error).await),
         };
         self.wire.capabilities = hello.capabilities;
-        let requires_tls = self.context.shared.global_number("require_secure_transport") == 1;
+        let requires_tls = self
+            .context
+            .shared
+            .global_number("require_secure_transport")
+            == 1;
         if requires_tls && self.wire.tls().is_none() {
             let text = "Connections using insecure transport are prohibited while \
                         --require_secure_transport=ON.";
@@ -89,9 +95,11 @@ impl Guest<'_> {
     ) -> Result<Entered, Gone> {
         let directory = self.context.shared.accounts().current();
         let account = self.find(&directory, &login.user);
+        // Made in any case: finding out takes as long.
+        let decoy = decoy(&directory, &login.user);
         let password = match &account {
             Some(account) => account.password.clone(),
-            None => decoy(&directory, &login.user),
+            None => decoy,
         };
         let (plugin, response) = match first.for_password(&password) {
             FirstAnswer::Verify(plugin) => (plugin, login.response.clone()),

@@ -18,10 +18,10 @@ mod reports;
 mod rows;
 mod seats;
 mod signals;
-mod throttle;
-mod tls;
 #[cfg(test)]
 mod tests;
+mod throttle;
+mod tls;
 mod wire;
 
 pub use listener::{Options, Server, listen};

@@ -71,9 +71,7 @@ fn delay(count: u32) -> Duration {
 }
 
 fn make_room(sources: &mut HashMap<IpAddr, Failures>, now: Instant) {
-    sources.retain(|_, failures| {
-        now.saturating_duration_since(failures.last) <= FORGOTTEN_AFTER
-    });
+    sources.retain(|_, failures| now.saturating_duration_since(failures.last) <= FORGOTTEN_AFTER);
     if SOURCES_MAX <= sources.len() {
         let mut times: Vec<Instant> = sources.values().map(|failures| failures.last).collect();
         times.sort_unstable();

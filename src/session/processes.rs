@@ -188,7 +188,9 @@ impl Processes {
     /// Who is at a connection; `None` when there is no such connection.
     pub fn user_of(&self, id: u32) -> Option<String> {
         let running = self.running.read();
-        running.get(&id).map(|process| process.doing.lock().user.clone())
+        running
+            .get(&id)
+            .map(|process| process.doing.lock().user.clone())
     }
 
     /// KILL.
@@ -273,12 +275,18 @@ impl Process {
 fn without_passwords(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let verbs = ["create", "alter", "set", "prepare", "/", "-", "#", "("];
-    let may_have = verbs.iter().any(|verb| lower.trim_start().starts_with(verb));
+    let may_have = verbs
+        .iter()
+        .any(|verb| lower.trim_start().starts_with(verb));
     let found = ["identified", "password"].iter().filter_map(|word| {
         let at = lower.find(word)?;
         Some(at + word.len())
     });
-    match found.min().filter(|_| may_have).and_then(|end| text.get(..end)) {
+    match found
+        .min()
+        .filter(|_| may_have)
+        .and_then(|end| text.get(..end))
+    {
         Some(shown) => format!("{shown} <secret>"),
         None => text.to_owned(),
     }
@@ -407,10 +415,19 @@ mod tests {
     #[test]
     fn passwords_are_not_listed() {
         for (text, shown) in [
-            ("CREATE USER a IDENTIFIED BY 'x'", "CREATE USER a IDENTIFIED <secret>"),
-            ("alter user a identified with p as 'x'", "alter user a identified <secret>"),
+            (
+                "CREATE USER a IDENTIFIED BY 'x'",
+                "CREATE USER a IDENTIFIED <secret>",
+            ),
+            (
+                "alter user a identified with p as 'x'",
+                "alter user a identified <secret>",
+            ),
             ("SET PASSWORD = 'x'", "SET PASSWORD <secret>"),
-            ("/* c */ SET PASSWORD = 'x'", "/* c */ SET PASSWORD <secret>"),
+            (
+                "/* c */ SET PASSWORD = 'x'",
+                "/* c */ SET PASSWORD <secret>",
+            ),
             ("SELECT password FROM t", "SELECT password FROM t"),
         ] {
             assert_eq!(without_passwords(text), shown);

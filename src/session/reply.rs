@@ -90,6 +90,10 @@ pub struct Tls {
 
 /// Who is at the other end, known since login.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one fact that the protocol tells by itself"
+)]
 pub struct Client {
     /// The user's name.
     pub user: String,

@@ -7,9 +7,9 @@ mod server;
 use super::Reply;
 use super::Session;
 use super::listing::Listing;
+use crate::accounts::Privilege;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
-use crate::accounts::Privilege;
 use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 

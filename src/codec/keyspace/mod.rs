@@ -145,7 +145,8 @@ impl SystemKey {
 
 /// The account named by what stands behind the kind.
 fn account(rest: &[u8]) -> Result<SystemKey, Corrupt> {
-    let text = std::str::from_utf8(rest).map_err(|_| Corrupt::bad(1, "a name that is not UTF-8"))?;
+    let text =
+        std::str::from_utf8(rest).map_err(|_| Corrupt::bad(1, "a name that is not UTF-8"))?;
     let Some((user, host)) = text.split_once('\0') else {
         return Err(Corrupt::missing(1 + rest.len()));
     };

@@ -22,7 +22,11 @@ const FAST: [&str; 2] = ["\\x01\\x03", "OK 02"];
 
 impl Client {
     /// Sends a hello; what comes then is still to be received.
-    async fn hello(address: SocketAddr, who: (&str, &str), (plugin, flags): (Plugin, u32)) -> Client {
+    async fn hello(
+        address: SocketAddr,
+        who: (&str, &str),
+        (plugin, flags): (Plugin, u32),
+    ) -> Client {
         let (mut client, salt) = Client::greeted(address).await;
         let response = auth::response(plugin, &salt, who.1);
         let hello = hello_packet(who.0, &response, (plugin.name(), flags));
@@ -84,7 +88,8 @@ async fn each_account_has_its_plug_ins() {
     let server = Running::start("secret", 20).await;
     let mut root = Client::root(server.address, FLAGS).await;
     root.run("CREATE USER twice IDENTIFIED BY 'pw'").await;
-    root.run("CREATE USER old IDENTIFIED WITH mysql_native_password BY 'pw'").await;
+    root.run("CREATE USER old IDENTIFIED WITH mysql_native_password BY 'pw'")
+        .await;
     root.run("CREATE USER none").await;
     let mut both = Client::hello(server.address, ("twice", "pw"), SHA2).await;
     assert_eq!(both.packets(2).await, FAST);
@@ -97,7 +102,11 @@ async fn each_account_has_its_plug_ins() {
     // Asked for another answer.
     let mut old = Client::hello(server.address, ("old", "pw"), SHA2).await;
     let switch = old.receive().await;
-    assert!(switch.starts_with(b"\xfemysql_native_password\0"), "{}", switch.escape_ascii());
+    assert!(
+        switch.starts_with(b"\xfemysql_native_password\0"),
+        "{}",
+        switch.escape_ascii()
+    );
     let salt = Salt::fixed(switch[23..43].try_into().unwrap());
     old.send(&auth::response(Plugin::Native, &salt, "pw")).await;
     assert_eq!(old.packets(1).await, ["OK 02"]);
@@ -113,16 +122,25 @@ async fn each_account_has_its_plug_ins() {
 async fn a_hash_from_elsewhere_takes_the_password_once() {
     let server = Running::start("secret", 20).await;
     let mut root = Client::root(server.address, FLAGS).await;
-    root.run("CREATE USER maker IDENTIFIED WITH caching_sha2_password BY 'pw'").await;
+    root.run("CREATE USER maker IDENTIFIED WITH caching_sha2_password BY 'pw'")
+        .await;
     let made = root.value("SHOW CREATE USER maker").await;
     let hash = made.split(" AS ").nth(1).unwrap();
     let hash = hash.split(" REQUIRE").next().unwrap();
-    root.run(&format!("CREATE USER moved IDENTIFIED WITH 'caching_sha2_password' AS {hash}"))
-        .await;
+    root.run(&format!(
+        "CREATE USER moved IDENTIFIED WITH 'caching_sha2_password' AS {hash}"
+    ))
+    .await;
     for (password, wanted) in [("wrong", "ERR 1045"), ("pw", "OK 02")] {
         let (mut client, salt) = Client::greeted(server.address).await;
         let response = auth::response(Plugin::CachingSha2, &salt, password);
-        client.send(&hello_packet("moved", &response, (Plugin::CachingSha2.name(), FLAGS))).await;
+        client
+            .send(&hello_packet(
+                "moved",
+                &response,
+                (Plugin::CachingSha2.name(), FLAGS),
+            ))
+            .await;
         assert_eq!(client.receive().await, [1, 4]);
         client.send(&[2]).await;
         let key = client.receive().await;
@@ -131,7 +149,9 @@ async fn a_hash_from_elsewhere_takes_the_password_once() {
         let public = rsa::RsaPublicKey::from_public_key_pem(&pem).unwrap();
         let sent = auth::unsalted([password.as_bytes(), b"\0"].concat(), &salt);
         let padding = rsa::Oaep::new::<sha1::Sha1>();
-        let sent = public.encrypt(&mut rsa::rand_core::OsRng, padding, &sent).unwrap();
+        let sent = public
+            .encrypt(&mut rsa::rand_core::OsRng, padding, &sent)
+            .unwrap();
         client.send(&sent).await;
         assert_eq!(client.packets(1).await, [wanted]);
     }
@@ -154,7 +174,8 @@ async fn a_hash_from_elsewhere_takes_the_password_once() {
 async fn refusals_tell_nothing_to_strangers() {
     let server = Running::start("secret", 20).await;
     let mut root = Client::root(server.address, FLAGS).await;
-    root.run("CREATE USER a IDENTIFIED BY 'pw' ACCOUNT LOCK").await;
+    root.run("CREATE USER a IDENTIFIED BY 'pw' ACCOUNT LOCK")
+        .await;
     for user in ["a", "nobody"] {
         let mut client = Client::hello(server.address, (user, "no"), SHA2).await;
         let text = client.message().await;
@@ -164,7 +185,10 @@ async fn refusals_tell_nothing_to_strangers() {
     let mut client = Client::hello(server.address, ("a", "pw"), SHA2).await;
     assert_eq!(client.receive().await, [1, 3]);
     let text = client.message().await;
-    assert!(text.ends_with("Access denied for user 'a'@'localhost'. Account is locked."), "{text}");
+    assert!(
+        text.ends_with("Access denied for user 'a'@'localhost'. Account is locked."),
+        "{text}"
+    );
     server.stop().await;
 }
 
@@ -172,16 +196,24 @@ async fn refusals_tell_nothing_to_strangers() {
 async fn conditions_of_accounts() {
     let server = Running::start("secret", 20).await;
     let mut root = Client::root(server.address, FLAGS).await;
-    root.run("CREATE USER tls IDENTIFIED BY 'pw' REQUIRE SSL").await;
-    root.run("CREATE USER elsewhere@'10.%' IDENTIFIED BY 'pw'").await;
+    root.run("CREATE USER tls IDENTIFIED BY 'pw' REQUIRE SSL")
+        .await;
+    root.run("CREATE USER elsewhere@'10.%' IDENTIFIED BY 'pw'")
+        .await;
     for user in ["tls", "elsewhere"] {
         let mut client = Client::hello(server.address, (user, "pw"), NATIVE).await;
         assert_eq!(client.packets(1).await, ["ERR 1045"], "{user}");
     }
-    root.run("CREATE USER old IDENTIFIED BY 'pw' PASSWORD EXPIRE").await;
+    root.run("CREATE USER old IDENTIFIED BY 'pw' PASSWORD EXPIRE")
+        .await;
     let mut client = Client::hello(server.address, ("old", "pw"), NATIVE).await;
     assert_eq!(client.packets(1).await, ["ERR 1862"]);
-    let mut client = Client::hello(server.address, ("old", "pw"), (Plugin::Native, WITH_SANDBOX)).await;
+    let mut client = Client::hello(
+        server.address,
+        ("old", "pw"),
+        (Plugin::Native, WITH_SANDBOX),
+    )
+    .await;
     assert_eq!(client.packets(1).await, ["OK 02"]);
     client.is_told("SELECT 1", 1820).await;
     client.command(b"\x16SELECT 1").await;
@@ -200,7 +232,8 @@ async fn conditions_of_accounts() {
 async fn connections_of_one_account_are_counted() {
     let server = Running::start("secret", 20).await;
     let mut root = Client::root(server.address, FLAGS).await;
-    root.run("CREATE USER few IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 1").await;
+    root.run("CREATE USER few IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 1")
+        .await;
     root.run("CREATE USER some IDENTIFIED BY 'pw'").await;
     let mut first = Client::hello(server.address, ("few", "pw"), NATIVE).await;
     assert_eq!(first.packets(1).await, ["OK 02"]);
@@ -215,7 +248,9 @@ async fn connections_of_one_account_are_counted() {
     first.command(&change).await;
     let switch = first.receive().await;
     let salt = Salt::fixed(switch[23..43].try_into().unwrap());
-    first.send(&auth::response(Plugin::Native, &salt, "pw")).await;
+    first
+        .send(&auth::response(Plugin::Native, &salt, "pw"))
+        .await;
     assert_eq!(first.packets(1).await, ["OK 02"]);
     drop(first);
     while 1 < server.shared.processes().count() {
@@ -335,7 +370,10 @@ struct Encrypted {
 
 impl Encrypted {
     /// Up to the hello, which is sent behind TLS.
-    fn connect(address: SocketAddr, tls: &'static rustls::SupportedProtocolVersion) -> (Encrypted, Salt) {
+    fn connect(
+        address: SocketAddr,
+        tls: &'static rustls::SupportedProtocolVersion,
+    ) -> (Encrypted, Salt) {
         let mut socket = StdTcpStream::connect(address).unwrap();
         let mut header = [0; 4];
         socket.read_exact(&mut header).unwrap();
@@ -357,7 +395,13 @@ impl Encrypted {
         connection.write_tls(&mut request).unwrap();
         socket.write_all(&request).unwrap();
         let stream = StreamOwned::new(connection, socket);
-        (Encrypted { stream, sequence: 2 }, salt)
+        (
+            Encrypted {
+                stream,
+                sequence: 2,
+            },
+            salt,
+        )
     }
 
     fn send(&mut self, payload: &[u8]) {
@@ -372,8 +416,8 @@ impl Encrypted {
         let mut header = [0; 4];
         self.stream.read_exact(&mut header).unwrap();
         self.sequence = header[3].wrapping_add(1);
-        let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);
-        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        let [low, middle, high, _] = header.map(usize::from);
+        let mut payload = vec![0; low | middle << 8 | high << 16];
         self.stream.read_exact(&mut payload).unwrap();
         payload
     }
@@ -396,14 +440,19 @@ impl Encrypted {
 async fn behind_tls_everything_is_as_without() {
     let server = Running::start("secret", 20).await;
     let mut root = Client::root(server.address, FLAGS).await;
-    root.run("CREATE USER tls IDENTIFIED WITH caching_sha2_password BY 'pw' REQUIRE SSL").await;
+    root.run("CREATE USER tls IDENTIFIED WITH caching_sha2_password BY 'pw' REQUIRE SSL")
+        .await;
     root.run("SET GLOBAL require_secure_transport = ON").await;
     let address = server.address;
     let talk = move || {
         for (wanted, tls) in [("TLSv1.2", &version::TLS12), ("TLSv1.3", &version::TLS13)] {
             let (mut client, salt) = Encrypted::connect(address, tls);
             let response = auth::response(Plugin::CachingSha2, &salt, "pw");
-            client.send(&hello_packet("tls", &response, ("caching_sha2_password", FLAGS | 1 << 11)));
+            client.send(&hello_packet(
+                "tls",
+                &response,
+                ("caching_sha2_password", FLAGS | 1 << 11),
+            ));
             if wanted == "TLSv1.2" {
                 // The slow way, in clear behind TLS.
                 assert_eq!(client.receive(), [1, 4]);
@@ -413,10 +462,17 @@ async fn behind_tls_everything_is_as_without() {
             }
             assert_eq!(shown(&client.receive()), "OK 02");
             let version = client.value("SHOW STATUS LIKE 'Ssl_version'");
-            assert!(version.ends_with(wanted.as_bytes()), "{}", version.escape_ascii());
+            assert!(
+                version.ends_with(wanted.as_bytes()),
+                "{}",
+                version.escape_ascii()
+            );
             let cipher = client.value("SHOW STATUS LIKE 'Ssl_cipher'");
             let cipher = String::from_utf8_lossy(&cipher[1..]).into_owned();
-            assert!(cipher.contains("AES") || cipher.contains("CHACHA"), "{cipher}");
+            assert!(
+                cipher.contains("AES") || cipher.contains("CHACHA"),
+                "{cipher}"
+            );
             // Much in both directions.
             let text = "x".repeat(900_000);
             let echoed = client.value(&format!("SELECT '{text}'"));

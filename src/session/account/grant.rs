@@ -46,7 +46,9 @@ impl Session {
         self.may_change(&names)?;
         let take = |draft: &mut Draft| {
             for name in names {
-                let account = draft.edit(&name).ok_or_else(|| no_such_grant(&name, &level))?;
+                let account = draft
+                    .edit(&name)
+                    .ok_or_else(|| no_such_grant(&name, &level))?;
                 let held = account.grants.at(&level);
                 if held.is_empty() && level != Level::Global {
                     return Err(no_such_grant(&name, &level));
@@ -165,7 +167,7 @@ impl Session {
         let rights = &self.identity.rights;
         let held = match level {
             Level::Global => rights.global(),
-            Level::Database(database) => rights.on_database(database),
+            Level::Database(pattern) => rights.on_pattern(pattern),
             Level::Table(database, table) => rights.on_table(database, table),
         };
         if held.has_all(privileges.with(Privileges::of(&[OPTION]))) {

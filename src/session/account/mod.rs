@@ -285,7 +285,10 @@ impl Session {
             RoleChoice::None => BTreeSet::new(),
             RoleChoice::AllExcept(except) => {
                 let granted = account.roles.keys();
-                granted.filter(|role| !except.contains(role)).cloned().collect()
+                granted
+                    .filter(|role| !except.contains(role))
+                    .cloned()
+                    .collect()
             }
             RoleChoice::These(these) => {
                 for role in these {
@@ -394,7 +397,8 @@ fn apply(account: &mut Account, user: &UserSpec, options: &AccountOptions) -> Re
             account.password = restricted(account, password);
         }
         // A plug-in without password leaves none: it is to be set first.
-        account.expired = matches!(identified, Identified::With(_)) && !account.name.user.is_empty();
+        account.expired =
+            matches!(identified, Identified::With(_)) && !account.name.user.is_empty();
     }
     if let Some(requirement) = options.requirement {
         account.requirement = requirement;
@@ -456,12 +460,16 @@ fn password_of_hash(plugin: Plugin, hash: &[u8]) -> Result<Password> {
     }
     let verifiers = match plugin {
         Plugin::Native => {
-            let digits = hash.strip_prefix(b"*").and_then(|digits| std::str::from_utf8(digits).ok());
+            let digits = hash
+                .strip_prefix(b"*")
+                .and_then(|digits| std::str::from_utf8(digits).ok());
             let bytes = digits.and_then(crate::accounts::persist::unhex);
-            bytes.and_then(|bytes| bytes.try_into().ok()).map(|native| Verifiers {
-                native: Some(native),
-                ..Verifiers::default()
-            })
+            bytes
+                .and_then(|bytes| bytes.try_into().ok())
+                .map(|native| Verifiers {
+                    native: Some(native),
+                    ..Verifiers::default()
+                })
         }
         Plugin::CachingSha2 => Crypt::parse(hash).map(|crypt| Verifiers {
             crypt: Some(crypt),

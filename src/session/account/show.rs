@@ -1,11 +1,11 @@
 //! SHOW GRANTS and SHOW CREATE USER: statements that make again what they show.
 
 use crate::accounts::name::quoted;
+use crate::accounts::persist::hex;
 use crate::accounts::privilege::Lowest;
 use crate::accounts::{
     Account, AccountName, DefaultRoles, Grants, Level, Privilege, Privileges, Requirement,
 };
-use crate::accounts::persist::hex;
 use crate::error::{Code, Error, Result};
 use crate::protocol::Plugin;
 use crate::protocol::auth::{Crypt, Password};
@@ -149,49 +149,50 @@ fn grant_line(name: &AccountName, (held, lowest): (Privileges, Lowest), object: 
 /// The statement that makes an account again. Of several verifiers the one of its plug-in is shown.
 fn create_user(account: &Account) -> String {
     let (plugin, hash) = shown_hash(account);
-    let mut sql = format!("CREATE USER {}", account.name.quoted());
-    sql.push_str(&format!(" IDENTIFIED WITH '{}'", plugin.name()));
-    if let Some(hash) = hash {
-        sql.push_str(&format!(" AS {hash}"));
-    }
-    match &account.default_roles {
-        DefaultRoles::None => {}
+    let mut parts = vec![
+        format!("CREATE USER {}", account.name.quoted()),
+        format!("IDENTIFIED WITH '{}'", plugin.name()),
+    ];
+    parts.extend(hash.map(|hash| format!("AS {hash}")));
+    let roles = match &account.default_roles {
+        DefaultRoles::None => Vec::new(),
         DefaultRoles::All | DefaultRoles::These(_) => {
-            let roles: Vec<String> = account.initial_roles().iter().map(AccountName::quoted).collect();
-            if !roles.is_empty() {
-                sql.push_str(&format!(" DEFAULT ROLE {}", roles.join(",")));
-            }
+            let roles = account.initial_roles();
+            roles.iter().map(AccountName::quoted).collect()
         }
+    };
+    if !roles.is_empty() {
+        parts.push(format!("DEFAULT ROLE {}", roles.join(",")));
     }
-    sql.push_str(match account.requirement {
-        Requirement::None => " REQUIRE NONE",
-        Requirement::Ssl => " REQUIRE SSL",
-    });
+    let requirement = match account.requirement {
+        Requirement::None => "NONE",
+        Requirement::Ssl => "SSL",
+    };
+    parts.push(format!("REQUIRE {requirement}"));
     if 0 < account.connections_max {
-        sql.push_str(&format!(" WITH MAX_USER_CONNECTIONS {}", account.connections_max));
+        let most = account.connections_max;
+        parts.push(format!("WITH MAX_USER_CONNECTIONS {most}"));
     }
-    sql.push_str(if account.expired {
-        " PASSWORD EXPIRE"
-    } else {
-        " PASSWORD EXPIRE DEFAULT"
-    });
-    sql.push_str(if account.locked {
-        " ACCOUNT LOCK"
-    } else {
-        " ACCOUNT UNLOCK"
-    });
-    sql.push_str(
-        " PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
-    );
-    sql
+    let expire = if account.expired { "" } else { " DEFAULT" };
+    let lock = if account.locked { "LOCK" } else { "UNLOCK" };
+    parts.push(format!(
+        "PASSWORD EXPIRE{expire} ACCOUNT {lock} {UNUSED_OPTIONS}"
+    ));
+    parts.join(" ")
 }
+
+/// What MySQL shows of options that have no effect.
+const UNUSED_OPTIONS: &str = "PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD \
+                              REQUIRE CURRENT DEFAULT";
 
 /// The plug-in and the hash as SQL; no hash without password.
 fn shown_hash(account: &Account) -> (Plugin, Option<String>) {
     let Password::Set(verifiers) = &account.password else {
         return (account.plugin, None);
     };
-    let native = verifiers.native.map(|native| format!("'*{}'", hex(&native)));
+    let native = verifiers
+        .native
+        .map(|native| format!("'*{}'", hex(&native)));
     let crypt = verifiers.crypt.as_ref().map(crypt_literal);
     match (account.plugin, native, crypt) {
         (Plugin::CachingSha2, _, Some(crypt)) | (Plugin::Native, None, Some(crypt)) => {

@@ -47,7 +47,9 @@ impl Identity {
     pub(super) fn new(accounts: &Accounts, account: AccountName, expired: bool) -> Identity {
         let found = accounts.current().get(&account).map(Arc::clone);
         let mut identity = Identity {
-            roles: found.map(|account| account.initial_roles()).unwrap_or_default(),
+            roles: found
+                .map(|account| account.initial_roles())
+                .unwrap_or_default(),
             account,
             expired,
             rights: Arc::default(),

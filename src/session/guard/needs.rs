@@ -4,7 +4,7 @@
 use super::kind::{Kind, Rule, kind};
 use super::reads::Walk;
 use crate::accounts::{Privilege, Privileges};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
     AccountStatement, CreateTable, SetItem, SetValue, Show, Statement, TableName, TableSource,
@@ -75,17 +75,16 @@ impl Session {
 
     fn add_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         match kind(statement).rule() {
-            Rule::Free | Rule::AtRun => {}
             Rule::Rows => self.row_needs(statement, out)?,
             Rule::Table(privilege) => {
-                for table in named_tables(statement) {
+                for table in some_named_tables(statement)? {
                     let privileges = Privileges::of(&[privilege]);
                     out.push(self.on_table(table, privileges)?);
                 }
                 self.row_needs(statement, out)?;
             }
             Rule::AnyOnTable => {
-                for name in named_tables(statement) {
+                for name in some_named_tables(statement)? {
                     let database = self.database_or_current(name.database.as_deref())?;
                     let table = name.name.clone();
                     out.push(Need::AnyOnTable { database, table });
@@ -103,7 +102,7 @@ impl Session {
             Rule::GlobalUnlessOwn(any_of) if !self.is_about_itself(statement) => {
                 out.push(Need::Global(any_of));
             }
-            Rule::GlobalUnlessOwn(_) => {}
+            Rule::GlobalUnlessOwn(_) | Rule::Free | Rule::AtRun => {}
         }
         Ok(())
     }
@@ -163,10 +162,16 @@ impl Session {
             Statement::Explain(explain) => self.walk(&explain.statement, walk),
             Statement::Do(exprs) => walk.exprs(exprs),
             Statement::Kill(kill) => walk.expr(&kill.id),
-            Statement::Set(items) => items.iter().for_each(|item| walk_item(item, walk)),
+            Statement::Set(items) => {
+                for item in items {
+                    walk_item(item, walk);
+                }
+            }
             Statement::CreateTable(create) => walk_create(create, walk),
             Statement::LockTables(tables) | Statement::RepairTables(tables) => {
-                tables.iter().for_each(|name| walk.reads(name));
+                for name in tables {
+                    walk.reads(name);
+                }
             }
             _ => {}
         }
@@ -186,12 +191,13 @@ impl Session {
     fn named_database(&self, statement: &Statement) -> Result<String> {
         match statement {
             Statement::CreateDatabase(create) => Ok(create.name.clone()),
-            Statement::DropDatabase { name, .. } | Statement::Use(name) => Ok(name.clone()),
-            Statement::Show(Show::CreateDatabase { name, .. }) => Ok(name.clone()),
+            Statement::DropDatabase { name, .. }
+            | Statement::Use(name)
+            | Statement::Show(Show::CreateDatabase { name, .. }) => Ok(name.clone()),
             Statement::Show(Show::Tables { database, .. } | Show::TableStatus { database, .. }) => {
                 self.database_or_current(database.as_deref())
             }
-            _ => self.database_or_current(None),
+            _ => Err(Error::internal("a statement on a database names none")),
         }
     }
 
@@ -237,6 +243,15 @@ impl Session {
     }
 }
 
+/// The tables that a statement must name: none would mean that anybody may run it.
+fn some_named_tables(statement: &Statement) -> Result<Vec<&TableName>> {
+    let tables = named_tables(statement);
+    if tables.is_empty() {
+        return Err(Error::internal("a statement on tables names none"));
+    }
+    Ok(tables)
+}
+
 /// The tables that a statement names outside queries.
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -246,7 +261,6 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
     match statement {
         Statement::CreateTable(create) => vec![&create.table],
         Statement::DropTable(drop) => drop.tables.iter().collect(),
-        Statement::Truncate(table) => vec![table],
         Statement::CreateIndex(create) => vec![&create.table],
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::AlterTable(alter) => vec![&alter.table],
@@ -255,7 +269,8 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         | Statement::RepairTables(tables)
         | Statement::LockTables(tables) => tables.iter().collect(),
         Statement::Describe(describe) => vec![&describe.table],
-        Statement::Show(
+        Statement::Truncate(table)
+        | Statement::Show(
             Show::Columns { table, .. } | Show::Index { table, .. } | Show::CreateTable(table),
         ) => vec![table],
         _ => Vec::new(),

@@ -90,7 +90,11 @@ impl Walk {
                 self.select(&sides.0);
                 self.select(&sides.1);
             }
-            QueryBody::Values(rows) => rows.iter().for_each(|row| self.exprs(row)),
+            QueryBody::Values(rows) => {
+                for row in rows {
+                    self.exprs(row);
+                }
+            }
             QueryBody::Table(table) => self.reads(table),
         }
     }
@@ -131,7 +135,9 @@ impl Walk {
     }
 
     fn order(&mut self, items: &[OrderItem]) {
-        items.iter().for_each(|item| self.expr(&item.expr));
+        for item in items {
+            self.expr(&item.expr);
+        }
     }
 
     fn limit(&mut self, limit: Option<&Limit>) {
@@ -277,7 +283,9 @@ impl Walk {
     }
 
     pub(super) fn exprs<'a>(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
-        exprs.into_iter().for_each(|expr| self.expr(expr));
+        for expr in exprs {
+            self.expr(expr);
+        }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm per kind: a list, not logic")]
@@ -330,7 +338,9 @@ impl Walk {
                 otherwise,
             } => {
                 self.exprs(operand.as_deref());
-                branches.iter().for_each(|branch| self.pair(branch));
+                for branch in branches {
+                    self.pair(branch);
+                }
                 self.exprs(otherwise.as_deref());
             }
             Expr::Call(call) => {

@@ -13,28 +13,92 @@ use crate::session::{Client, Session, Shared};
 /// A statement of each form, with the grants that it takes: all of them, and no other. A form that
 /// everybody may use has none.
 const EXAMPLES: &[(Kind, &str, &[&str])] = &[
-    (Kind::SelectRows, "SELECT * FROM d.t WHERE a = 1", &["SELECT ON d.t"]),
-    (Kind::InsertRows, "INSERT INTO d.t VALUES (1, 1)", &["INSERT ON d.t"]),
-    (Kind::UpdateRows, "UPDATE d.t SET b = 2 WHERE a = 1", &["UPDATE ON d.t", "SELECT ON d.t"]),
-    (Kind::DeleteRows, "DELETE FROM d.t WHERE a = 1", &["DELETE ON d.t", "SELECT ON d.t"]),
-    (Kind::Explain, "EXPLAIN SELECT * FROM d.t WHERE a = 1", &["SELECT ON d.t"]),
-    (Kind::Do, "DO (SELECT b FROM d.t WHERE a = 1)", &["SELECT ON d.t"]),
-    (Kind::CreateDatabase, "CREATE DATABASE d2", &["CREATE ON d2.*"]),
+    (
+        Kind::SelectRows,
+        "SELECT * FROM d.t WHERE a = 1",
+        &["SELECT ON d.t"],
+    ),
+    (
+        Kind::InsertRows,
+        "INSERT INTO d.t VALUES (1, 1)",
+        &["INSERT ON d.t"],
+    ),
+    (
+        Kind::UpdateRows,
+        "UPDATE d.t SET b = 2 WHERE a = 1",
+        &["UPDATE ON d.t", "SELECT ON d.t"],
+    ),
+    (
+        Kind::DeleteRows,
+        "DELETE FROM d.t WHERE a = 1",
+        &["DELETE ON d.t", "SELECT ON d.t"],
+    ),
+    (
+        Kind::Explain,
+        "EXPLAIN SELECT * FROM d.t WHERE a = 1",
+        &["SELECT ON d.t"],
+    ),
+    (
+        Kind::Do,
+        "DO (SELECT b FROM d.t WHERE a = 1)",
+        &["SELECT ON d.t"],
+    ),
+    (
+        Kind::CreateDatabase,
+        "CREATE DATABASE d2",
+        &["CREATE ON d2.*"],
+    ),
     (Kind::DropDatabase, "DROP DATABASE d", &["DROP ON d.*"]),
-    (Kind::CreateTable, "CREATE TABLE d.n (a INT PRIMARY KEY)", &["CREATE ON d.n"]),
-    (Kind::DropTable, "DROP TABLE d.t, d.u", &["DROP ON d.t", "DROP ON d.u"]),
+    (
+        Kind::CreateTable,
+        "CREATE TABLE d.n (a INT PRIMARY KEY)",
+        &["CREATE ON d.n"],
+    ),
+    (
+        Kind::DropTable,
+        "DROP TABLE d.t, d.u",
+        &["DROP ON d.t", "DROP ON d.u"],
+    ),
     (Kind::Truncate, "TRUNCATE d.t", &["DROP ON d.t"]),
-    (Kind::CreateIndex, "CREATE INDEX j ON d.t (b)", &["INDEX ON d.t"]),
+    (
+        Kind::CreateIndex,
+        "CREATE INDEX j ON d.t (b)",
+        &["INDEX ON d.t"],
+    ),
     (Kind::DropIndex, "DROP INDEX i ON d.t", &["INDEX ON d.t"]),
-    (Kind::AlterTable, "ALTER TABLE d.t ADD INDEX j (b)", &["ALTER ON d.t"]),
-    (Kind::AlterIndex, "ALTER INDEX i ON d.t INACTIVE", &["INDEX ON d.t"]),
+    (
+        Kind::AlterTable,
+        "ALTER TABLE d.t ADD INDEX j (b)",
+        &["ALTER ON d.t"],
+    ),
+    (
+        Kind::AlterIndex,
+        "ALTER INDEX i ON d.t INACTIVE",
+        &["INDEX ON d.t"],
+    ),
     (Kind::CheckTables, "CHECK TABLE d.t", &["SELECT ON d.t"]),
-    (Kind::RepairTables, "REPAIR TABLE d.t", &["INSERT ON d.t", "SELECT ON d.t"]),
+    (
+        Kind::RepairTables,
+        "REPAIR TABLE d.t",
+        &["INSERT ON d.t", "SELECT ON d.t"],
+    ),
     (Kind::Describe, "DESCRIBE d.t", &["INDEX ON d.t"]),
     (Kind::Use, "USE d", &["UPDATE ON d.t"]),
-    (Kind::Set, "SET @x = (SELECT b FROM d.t WHERE a = 1)", &["SELECT ON d.t"]),
-    (Kind::SetGlobal, "SET GLOBAL wait_timeout = 100", &["SYSTEM_VARIABLES_ADMIN ON *.*"]),
-    (Kind::SetGlobal, "SET GLOBAL TRANSACTION READ WRITE", &["SUPER ON *.*"]),
+    (
+        Kind::Set,
+        "SET @x = (SELECT b FROM d.t WHERE a = 1)",
+        &["SELECT ON d.t"],
+    ),
+    (
+        Kind::SetGlobal,
+        "SET GLOBAL wait_timeout = 100",
+        &["SYSTEM_VARIABLES_ADMIN ON *.*"],
+    ),
+    (
+        Kind::SetGlobal,
+        "SET GLOBAL TRANSACTION READ WRITE",
+        &["SUPER ON *.*"],
+    ),
     (Kind::SetTransaction, "SET TRANSACTION READ WRITE", &[]),
     (Kind::Begin, "BEGIN", &[]),
     (Kind::Commit, "COMMIT", &[]),
@@ -42,44 +106,116 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     (Kind::Savepoint, "SAVEPOINT s", &[]),
     (Kind::RollbackTo, "ROLLBACK TO s", &[]),
     (Kind::ReleaseSavepoint, "RELEASE SAVEPOINT s", &[]),
-    (Kind::Prepare, "PREPARE s FROM 'SELECT * FROM d.t WHERE a = 1'", &["SELECT ON d.t"]),
+    (
+        Kind::Prepare,
+        "PREPARE s FROM 'SELECT * FROM d.t WHERE a = 1'",
+        &["SELECT ON d.t"],
+    ),
     (Kind::Execute, "EXECUTE s", &[]),
     (Kind::Deallocate, "DEALLOCATE PREPARE s", &[]),
-    (Kind::LockTables, "LOCK TABLES d.t READ", &["LOCK TABLES ON d.*", "SELECT ON d.t"]),
+    (
+        Kind::LockTables,
+        "LOCK TABLES d.t READ",
+        &["LOCK TABLES ON d.*", "SELECT ON d.t"],
+    ),
     (Kind::UnlockTables, "UNLOCK TABLES", &[]),
     (Kind::Unsupported, "HANDLER t OPEN", &[]),
     (Kind::Kill, "KILL QUERY 1", &["CONNECTION_ADMIN ON *.*"]),
     (Kind::Flush, "FLUSH PRIVILEGES", &["RELOAD ON *.*"]),
     (Kind::CreateUser, "CREATE USER n", &["CREATE USER ON *.*"]),
-    (Kind::AlterUser, "ALTER USER q IDENTIFIED BY 'x'", &["CREATE USER ON *.*"]),
+    (
+        Kind::AlterUser,
+        "ALTER USER q IDENTIFIED BY 'x'",
+        &["CREATE USER ON *.*"],
+    ),
     (Kind::AlterUser, "ALTER USER p IDENTIFIED BY 'x'", &[]),
-    (Kind::AlterUser, "ALTER USER p ACCOUNT UNLOCK", &["CREATE USER ON *.*"]),
+    (
+        Kind::AlterUser,
+        "ALTER USER p ACCOUNT UNLOCK",
+        &["CREATE USER ON *.*"],
+    ),
     (Kind::DropUser, "DROP USER q", &["CREATE USER ON *.*"]),
-    (Kind::RenameUser, "RENAME USER q TO q2", &["CREATE USER ON *.*"]),
-    (Kind::SetPassword, "SET PASSWORD FOR q = 'x'", &["CREATE USER ON *.*"]),
+    (
+        Kind::RenameUser,
+        "RENAME USER q TO q2",
+        &["CREATE USER ON *.*"],
+    ),
+    (
+        Kind::SetPassword,
+        "SET PASSWORD FOR q = 'x'",
+        &["CREATE USER ON *.*"],
+    ),
     (Kind::SetPassword, "SET PASSWORD = 'x'", &[]),
     (Kind::CreateRole, "CREATE ROLE r2", &["CREATE ROLE ON *.*"]),
     (Kind::DropRole, "DROP ROLE r", &["DROP ROLE ON *.*"]),
-    (Kind::Grant, "GRANT SELECT ON d.t TO q", &["SELECT ON d.t", "GRANT OPTION ON d.t"]),
-    (Kind::Grant, "GRANT SELECT ON d.* TO q", &["SELECT ON d.*", "GRANT OPTION ON d.*"]),
-    (Kind::Grant, "GRANT SELECT ON *.* TO q", &["SELECT ON *.*", "GRANT OPTION ON *.*"]),
-    (Kind::Revoke, "REVOKE SELECT ON d.u FROM q", &["SELECT ON d.u", "GRANT OPTION ON d.u"]),
-    (Kind::RevokeAll, "REVOKE ALL, GRANT OPTION FROM q", &["CREATE USER ON *.*"]),
+    (
+        Kind::Grant,
+        "GRANT SELECT ON d.t TO q",
+        &["SELECT ON d.t", "GRANT OPTION ON d.t"],
+    ),
+    (
+        Kind::Grant,
+        "GRANT SELECT ON d.* TO q",
+        &["SELECT ON d.*", "GRANT OPTION ON d.*"],
+    ),
+    (
+        Kind::Grant,
+        "GRANT SELECT ON *.* TO q",
+        &["SELECT ON *.*", "GRANT OPTION ON *.*"],
+    ),
+    (
+        Kind::Revoke,
+        "REVOKE SELECT ON d.u FROM q",
+        &["SELECT ON d.u", "GRANT OPTION ON d.u"],
+    ),
+    (
+        Kind::RevokeAll,
+        "REVOKE ALL, GRANT OPTION FROM q",
+        &["CREATE USER ON *.*"],
+    ),
     (Kind::GrantRoles, "GRANT r TO q", &["ROLE_ADMIN ON *.*"]),
     (Kind::RevokeRoles, "REVOKE r FROM q", &["ROLE_ADMIN ON *.*"]),
     (Kind::SetRole, "SET ROLE NONE", &[]),
-    (Kind::SetDefaultRole, "SET DEFAULT ROLE NONE TO q", &["CREATE USER ON *.*"]),
+    (
+        Kind::SetDefaultRole,
+        "SET DEFAULT ROLE NONE TO q",
+        &["CREATE USER ON *.*"],
+    ),
     (Kind::SetDefaultRole, "SET DEFAULT ROLE NONE TO p", &[]),
     (Kind::ShowDatabases, "SHOW DATABASES", &[]),
     (Kind::ShowTables, "SHOW TABLES FROM d", &["DROP ON d.t"]),
-    (Kind::ShowTableStatus, "SHOW TABLE STATUS FROM d", &["DROP ON d.t"]),
-    (Kind::ShowColumns, "SHOW COLUMNS FROM d.t", &["INSERT ON d.t"]),
+    (
+        Kind::ShowTableStatus,
+        "SHOW TABLE STATUS FROM d",
+        &["DROP ON d.t"],
+    ),
+    (
+        Kind::ShowColumns,
+        "SHOW COLUMNS FROM d.t",
+        &["INSERT ON d.t"],
+    ),
     (Kind::ShowIndex, "SHOW INDEX FROM d.t", &["INSERT ON d.t"]),
-    (Kind::ShowCreateTable, "SHOW CREATE TABLE d.t", &["INSERT ON d.t"]),
-    (Kind::ShowCreateDatabase, "SHOW CREATE DATABASE d", &["INSERT ON d.t"]),
+    (
+        Kind::ShowCreateTable,
+        "SHOW CREATE TABLE d.t",
+        &["INSERT ON d.t"],
+    ),
+    (
+        Kind::ShowCreateDatabase,
+        "SHOW CREATE DATABASE d",
+        &["INSERT ON d.t"],
+    ),
     (Kind::ShowCreateOther, "SHOW CREATE TRIGGER d.x", &[]),
-    (Kind::ShowCreateUser, "SHOW CREATE USER q", &["SELECT ON mysql.*"]),
-    (Kind::ShowGrants, "SHOW GRANTS FOR q", &["SELECT ON mysql.*"]),
+    (
+        Kind::ShowCreateUser,
+        "SHOW CREATE USER q",
+        &["SELECT ON mysql.*"],
+    ),
+    (
+        Kind::ShowGrants,
+        "SHOW GRANTS FOR q",
+        &["SELECT ON mysql.*"],
+    ),
     (Kind::ShowGrants, "SHOW GRANTS", &[]),
     (Kind::ShowDiagnostics, "SHOW WARNINGS", &[]),
     (Kind::ShowVariables, "SHOW VARIABLES", &[]),
@@ -111,8 +247,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         "SELECT * FROM d.t WHERE a = 1 FOR UPDATE",
         &["SELECT ON d.t", "DELETE ON d.t"],
     ),
-    (Kind::InsertRows, "REPLACE INTO d.t VALUES (1, 1)", &["INSERT ON d.t", "DELETE ON d.t"]),
-    (Kind::InsertRows, "UPSERT INTO d.t (a) VALUES (1)", &["INSERT ON d.t", "UPDATE ON d.t"]),
+    (
+        Kind::InsertRows,
+        "REPLACE INTO d.t VALUES (1, 1)",
+        &["INSERT ON d.t", "DELETE ON d.t"],
+    ),
+    (
+        Kind::InsertRows,
+        "UPSERT INTO d.t (a) VALUES (1)",
+        &["INSERT ON d.t", "UPDATE ON d.t"],
+    ),
     (
         Kind::InsertRows,
         "INSERT INTO d.t VALUES (1, 1) ON DUPLICATE KEY UPDATE b = VALUES(b)",
@@ -138,7 +282,11 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         "DELETE x FROM d.t x JOIN d.u ON x.a = u.a WHERE u.a = 1",
         &["DELETE ON d.t", "SELECT ON d.t", "SELECT ON d.u"],
     ),
-    (Kind::CreateTable, "CREATE TABLE d.n LIKE d.t", &["CREATE ON d.n", "SELECT ON d.t"]),
+    (
+        Kind::CreateTable,
+        "CREATE TABLE d.n LIKE d.t",
+        &["CREATE ON d.n", "SELECT ON d.t"],
+    ),
     (
         Kind::CreateTable,
         "CREATE TABLE d.n (a INT PRIMARY KEY) SELECT a FROM d.t WHERE a = 1",
@@ -189,7 +337,8 @@ impl World {
     /// Everything as it was, and `p` with these grants.
     async fn reset(&mut self, grants: &[&str]) {
         for database in ["d", "d2"] {
-            self.run(&format!("DROP DATABASE IF EXISTS {database}")).await;
+            self.run(&format!("DROP DATABASE IF EXISTS {database}"))
+                .await;
         }
         self.run("CREATE DATABASE d").await;
         for table in ["t", "u", "v"] {
@@ -214,7 +363,8 @@ impl World {
         if let Err(error) = self.root.query(sql.as_bytes()).await {
             assert_eq!(error.code().errno(), 1146, "{sql}: {error}");
             let (privilege, object) = grant.split_once(" ON ").unwrap();
-            self.run(&format!("GRANT {privilege}, CREATE ON {object} TO p")).await;
+            self.run(&format!("GRANT {privilege}, CREATE ON {object} TO p"))
+                .await;
         }
     }
 
@@ -256,7 +406,10 @@ async fn every_statement_needs_what_its_line_says() {
             fewer.remove(left_out);
             world.reset(&fewer).await;
             let tried = world.try_as_p(sql).await;
-            assert!(is_refusal(&tried), "{kind:?}: {sql} with {fewer:?}: {tried:?}");
+            assert!(
+                is_refusal(&tried),
+                "{kind:?}: {sql} with {fewer:?}: {tried:?}"
+            );
         }
     }
 }
@@ -296,10 +449,7 @@ async fn refusals_have_mysqls_words() {
             "CREATE DATABASE d2",
             "Access denied for user 'p'@'%' to database 'd2'",
         ),
-        (
-            "USE d2",
-            "Access denied for user 'p'@'%' to database 'd2'",
-        ),
+        ("USE d2", "Access denied for user 'p'@'%' to database 'd2'"),
         (
             "CREATE USER n",
             "Access denied; you need (at least one of) the CREATE USER privilege(s) for this \
@@ -391,11 +541,17 @@ async fn an_expired_password_is_changed_first() {
     world.reset(&["ALL ON *.*"]).await;
     let mut p = session(&world.shared, "p");
     p.identity.expired = true;
-    for sql in ["SELECT 1", "ALTER USER p ACCOUNT UNLOCK", "SET GLOBAL wait_timeout = 1"] {
+    for sql in [
+        "SELECT 1",
+        "ALTER USER p ACCOUNT UNLOCK",
+        "SET GLOBAL wait_timeout = 1",
+    ] {
         let error = p.query(sql.as_bytes()).await.err().unwrap();
         assert_eq!(error.code().errno(), 1820, "{sql}");
     }
     p.query(b"SET autocommit = 1").await.unwrap();
-    p.query(b"ALTER USER USER() IDENTIFIED BY 'new'").await.unwrap();
+    p.query(b"ALTER USER USER() IDENTIFIED BY 'new'")
+        .await
+        .unwrap();
     p.query(b"SELECT 1").await.unwrap();
 }

@@ -4,9 +4,9 @@
 //! is written with the value that means nothing: that is how SHOW CREATE USER prints it.
 
 use super::cursor::Parser;
+use super::literal;
 use super::token::Kind;
 use super::word::Word;
-use super::literal;
 use crate::accounts::name::ANY_HOST;
 use crate::accounts::{AccountName, Requirement};
 use crate::error::{Code, Error, Result};
@@ -134,7 +134,9 @@ impl Parser<'_> {
         if self.eat_word(Word::BY) {
             if self.eat_word(Word::PASSWORD) {
                 // How MariaDB, and MySQL before 5.7, write the hash.
-                return self.hash().map(|hash| Identified::WithAs(Plugin::Native, hash));
+                return self
+                    .hash()
+                    .map(|hash| Identified::WithAs(Plugin::Native, hash));
             }
             return self.clear().map(Identified::By);
         }

@@ -5,8 +5,8 @@ use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
-    AccountKind, ColumnDef, CreateDatabase, CreateQuery, CreateTable, DatabaseOptions, DropIndex, DropTable,
-    IndexDef, KeyPart, Statement, TableOptions, TableSource,
+    AccountKind, ColumnDef, CreateDatabase, CreateQuery, CreateTable, DatabaseOptions, DropIndex,
+    DropTable, IndexDef, KeyPart, Statement, TableOptions, TableSource,
 };
 
 /// The list between the parentheses of CREATE TABLE.

@@ -140,12 +140,12 @@ impl Parser<'_> {
             Word::GRANTS => {
                 self.bump();
                 let mut using = Vec::new();
-                let user = match self.eat_word(Word::FOR) {
-                    true => Some(self.user_name()?),
-                    false => None,
-                };
-                if user.is_some() && self.eat_word(Word::USING) {
-                    using = self.comma_list(Parser::account_name)?;
+                let mut user = None;
+                if self.eat_word(Word::FOR) {
+                    user = Some(self.user_name()?);
+                    if self.eat_word(Word::USING) {
+                        using = self.comma_list(Parser::account_name)?;
+                    }
                 }
                 Show::Grants { user, using }
             }
