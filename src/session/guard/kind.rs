@@ -5,7 +5,9 @@
 //! who may not.
 
 use crate::accounts::Privilege;
-use crate::sql::ast::{AccountKind, AccountStatement, Kill, SetItem, SetScope, Show, Statement};
+use crate::sql::ast::{
+    AccountKind, AccountStatement, Kill, Maintenance, SetItem, SetScope, Show, Statement,
+};
 
 /// What a form of statement needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +79,8 @@ kinds! {
     AlterTable          Table(Alter);
     AlterIndex          Table(Index);
     CheckTables         Table(Select);
-    RepairTables        Table(Insert);
+    // REPAIR, ANALYZE and OPTIMIZE, which read, too.
+    MaintainTables      Table(Insert);
     Describe            AnyOnTable;
     // Of the session.
     Use                 AnyInDatabase;
@@ -155,8 +158,12 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::DropIndex(_) => Kind::DropIndex,
         Statement::AlterTable(_) => Kind::AlterTable,
         Statement::AlterIndex(_) => Kind::AlterIndex,
-        Statement::CheckTables(_) => Kind::CheckTables,
-        Statement::RepairTables(_) => Kind::RepairTables,
+        Statement::Maintain(maintain) => match maintain.kind {
+            Maintenance::Check => Kind::CheckTables,
+            Maintenance::Repair | Maintenance::Analyze | Maintenance::Optimize => {
+                Kind::MaintainTables
+            }
+        },
         Statement::Use(_) => Kind::Use,
         Statement::Show(show) => show_kind(show),
         Statement::Set(items) if items.iter().any(is_global) => Kind::SetGlobal,

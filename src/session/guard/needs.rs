@@ -7,8 +7,8 @@ use crate::accounts::{Privilege, Privileges};
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, SetItem, SetValue, Show, Statement, TableName, TableSource,
-    UserName,
+    AccountStatement, CreateTable, Maintain, SetItem, SetValue, Show, Statement, TableName,
+    TableSource, UserName,
 };
 
 /// What a statement needs: all of these.
@@ -168,7 +168,7 @@ impl Session {
                 }
             }
             Statement::CreateTable(create) => walk_create(create, walk),
-            Statement::LockTables(tables) | Statement::RepairTables(tables) => {
+            Statement::LockTables(tables) | Statement::Maintain(Maintain { tables, .. }) => {
                 for name in tables {
                     walk.reads(name);
                 }
@@ -265,9 +265,9 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::AlterTable(alter) => vec![&alter.table],
         Statement::AlterIndex(alter) => vec![&alter.table],
-        Statement::CheckTables(tables)
-        | Statement::RepairTables(tables)
-        | Statement::LockTables(tables) => tables.iter().collect(),
+        Statement::Maintain(Maintain { tables, .. }) | Statement::LockTables(tables) => {
+            tables.iter().collect()
+        }
         Statement::Describe(describe) => vec![&describe.table],
         Statement::Truncate(table)
         | Statement::Show(

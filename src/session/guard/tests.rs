@@ -78,7 +78,7 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     ),
     (Kind::CheckTables, "CHECK TABLE d.t", &["SELECT ON d.t"]),
     (
-        Kind::RepairTables,
+        Kind::MaintainTables,
         "REPAIR TABLE d.t",
         &["INSERT ON d.t", "SELECT ON d.t"],
     ),
