@@ -18,6 +18,8 @@ pub(crate) struct Difference {
     pub(crate) kind: Kind,
     pub(crate) reference: String,
     pub(crate) ours: String,
+    /// The two rows that differ, where it is that.
+    pub(crate) rows: Option<(Row, Row)>,
 }
 
 /// In what respect answers differ.
@@ -48,6 +50,7 @@ impl fmt::Display for Difference {
             kind,
             reference,
             ours,
+            ..
         } = self;
         write!(
             f,
@@ -65,6 +68,7 @@ pub(crate) fn differ(answers: &Answers, query: &Query) -> Option<Difference> {
             kind,
             reference,
             ours,
+            rows: None,
         })
     };
     match (&answers.reference, &answers.ours) {
@@ -81,8 +85,7 @@ pub(crate) fn differ(answers: &Answers, query: &Query) -> Option<Difference> {
                     return difference(Kind::Type, format!("{theirs:?}"), format!("{own:?}"));
                 }
             }
-            let (reference, ours) = different_rows(columns, (rows, our_rows), query.is_ordered())?;
-            difference(Kind::Value, reference, ours)
+            different_rows(columns, (rows, our_rows), query.is_ordered())
         }
         (
             Answer::Error { errno, text },
@@ -152,15 +155,20 @@ impl Class {
     }
 }
 
-/// The first rows that differ, shown.
+/// The first rows that differ.
 fn different_rows(
     columns: &[Column],
     (theirs, ours): (&[Row], &[Row]),
     is_ordered: bool,
-) -> Option<(String, String)> {
+) -> Option<Difference> {
     if theirs.len() != ours.len() {
         let count = |rows: &[Row]| format!("{} rows, first {}", rows.len(), first(rows));
-        return Some((count(theirs), count(ours)));
+        return Some(Difference {
+            kind: Kind::Value,
+            reference: count(theirs),
+            ours: count(ours),
+            rows: None,
+        });
     }
     let keyed = |rows: &'_ [Row]| -> Vec<(Vec<String>, usize)> {
         let keys = rows.iter().enumerate();
@@ -173,7 +181,12 @@ fn different_rows(
     let pairs = keyed(theirs).into_iter().zip(keyed(ours));
     let mut different = pairs.filter(|(a, b)| a.0 != b.0);
     let ((_, a), (_, b)) = different.next()?;
-    Some((shown(&theirs[a]), shown(&ours[b])))
+    Some(Difference {
+        kind: Kind::Value,
+        reference: shown(&theirs[a]),
+        ours: shown(&ours[b]),
+        rows: Some((theirs[a].clone(), ours[b].clone())),
+    })
 }
 
 /// What of a row must be the same.
@@ -205,6 +218,34 @@ fn rounded(number: f64, text: &str) -> String {
     format!("{number:.DOUBLE_DIGITS$e} {digits}")
 }
 
+/// Numbers that differ by no more, of themselves or of one, may differ by where quotients were rounded:
+/// four digits after the point are left to the least of them.
+const CLOSE: f64 = 1e-3;
+
+/// Digits of the widest DECIMAL here; MySQL has 65.
+const DECIMAL_DIGITS_MAX: usize = 38;
+
+fn number(cell: &Option<Vec<u8>>) -> Option<f64> {
+    std::str::from_utf8(cell.as_ref()?).ok()?.parse().ok()
+}
+
+/// Whether two rows have the same texts, and numbers that are nearly the same.
+pub(crate) fn are_close(theirs: &Row, ours: &Row) -> bool {
+    theirs.iter().zip(ours).all(|(a, b)| {
+        let are_close = |(a, b): (f64, f64)| (a - b).abs() <= CLOSE * a.abs().max(1.0);
+        a == b || number(a).zip(number(b)).is_some_and(are_close)
+    })
+}
+
+/// Whether a cell is a number with more digits than there are here.
+pub(crate) fn is_wide(cell: &Option<Vec<u8>>) -> bool {
+    let digits = |cell: &Vec<u8>| cell.iter().filter(|byte| byte.is_ascii_digit()).count();
+    number(cell).is_some() && cell.as_ref().map_or(0, digits) > DECIMAL_DIGITS_MAX
+}
+
+/// Characters of a row that are shown.
+const SHOWN_CHARS_MAX: usize = 300;
+
 fn shown(row: &[Option<Vec<u8>>]) -> String {
     let cells = row.iter().map(|cell| {
         let Some(bytes) = cell else {
@@ -216,5 +257,10 @@ fn shown(row: &[Option<Vec<u8>>]) -> String {
         let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
         format!("0x{}", digits.collect::<Vec<_>>().concat())
     });
-    cells.collect::<Vec<_>>().join(", ")
+    let text = cells.collect::<Vec<_>>().join(", ");
+    let some: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+    match text.len() - some.len() {
+        0 => some,
+        more => format!("{some}… and {more} bytes"),
+    }
 }

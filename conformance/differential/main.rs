@@ -16,6 +16,7 @@
 //! | `MESETA_DIFF_QUERIES=n` | as `--queries` |
 //! | `MESETA_DIFF_SEED=n` | as `--seed`: that of the first schema; each schema has its own, one more |
 //! | `MESETA_DIFF_BINARY=path` | another server than the one just built |
+//! | `MESETA_DIFF_SHOW_KNOWN=1` | show each shape of a known difference too, to see what its line hides |
 
 #![allow(
     clippy::expect_used,
@@ -42,6 +43,7 @@ mod schema;
 mod server;
 mod shrink;
 mod wire;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,6 +58,7 @@ use known::Known;
 use query::Query;
 use schema::Schema;
 use wire::Pair;
+use words::Words;
 
 /// Queries of the quick profile.
 const QUICK_QUERIES: u64 = 2_000;
@@ -84,6 +87,7 @@ struct Settings {
     queries: Option<u64>,
     seed: Option<u64>,
     binary: PathBuf,
+    shows_known: bool,
 }
 
 impl Settings {
@@ -96,6 +100,7 @@ impl Settings {
                 || PathBuf::from(env!("CARGO_BIN_EXE_meseta")),
                 PathBuf::from,
             ),
+            shows_known: std::env::var_os("MESETA_DIFF_SHOW_KNOWN").is_some(),
         }
     }
 
@@ -142,7 +147,7 @@ struct Findings {
     /// Queries that both answered with the same error.
     refused: u64,
     /// How often each known difference was met.
-    known: BTreeMap<String, u64>,
+    known: BTreeMap<String, Vec<String>>,
     /// Mismatches by the shape of the small query: how often, and the text of the first.
     new: BTreeMap<String, (u64, String)>,
 }
@@ -175,7 +180,7 @@ fn run(settings: &Settings) -> Result<(), String> {
         ask_about_schema(&mut pair, (seed, some), &known, &mut findings)?;
         seed = seed.wrapping_add(1);
     }
-    findings.tell()
+    findings.tell(settings.shows_known)
 }
 
 /// Makes the tables of one seed and asks about them.
@@ -202,11 +207,11 @@ fn ask_about_schema(
         });
         let sql = query.to_string();
         let columns = schema.columns_in(&sql);
-        if let Some(name) = known.name_of((&query, &columns), &difference) {
-            *findings.known.entry(name).or_default() += 1;
+        let text = format!("{sql}\n  seed {seed}: {columns}\n{difference}");
+        if let Some(name) = known.name_of(&Words::of(&sql, &schema.types_in(&sql)), &difference) {
+            findings.known.entry(name).or_default().push(text);
             continue;
         }
-        let text = format!("{sql}\n  seed {seed}: {columns}\n{difference}");
         let entry = findings.new.entry(shrink::shape(&query, &difference));
         let found = entry.or_insert_with(|| {
             println!("differential: mismatch: {text}\n");
@@ -232,13 +237,16 @@ fn difference(
 }
 
 impl Findings {
-    fn tell(&self) -> Result<(), String> {
-        for (name, count) in &self.known {
-            println!("differential: known difference, {count} times: {name}");
+    fn tell(&self, shows_known: bool) -> Result<(), String> {
+        for (name, texts) in &self.known {
+            println!("differential: known difference, {} times: {name}", texts.len());
+            for text in texts.iter().filter(|_| shows_known) {
+                println!("{text}");
+            }
         }
         let counts: u64 = self.new.values().map(|(count, _)| count).sum();
         let (asked, refused) = (self.asked, self.refused);
-        let known: u64 = self.known.values().sum();
+        let known: usize = self.known.values().map(Vec::len).sum();
         let kinds = self.new.len();
         println!(
             "differential: {asked} queries, {refused} of them errors of both, {known} known \

@@ -159,6 +159,7 @@ impl<'p, 's> Line<'p, 's> {
         let here: Vec<usize> = self.conjuncts_within(unit.sources);
         let filter = self.take(&here);
         self.ordered = facts.alone.as_ref().is_some_and(|plan| plan.ordered)
+            && !self.setting.wanted.order_by.is_empty()
             && self.pool.units.len() == 1
             && self.pool.late.is_empty();
         self.place(Next {

@@ -27,7 +27,10 @@ impl Scope<'_> {
         let (slot, query) = self.subquery(select, Answer::Value)?;
         match query.columns().as_slice() {
             [column] => Ok(Expr {
-                kind: ExprKind::Slot(slot),
+                kind: ExprKind::Slot(Slot {
+                    decimals: column.decimals,
+                    ..slot
+                }),
                 ty: column.ty.clone(),
                 nullable: true,
             }),
@@ -94,6 +97,7 @@ impl Scope<'_> {
             idx: names.numbering.next(),
             per_row: !captures.is_empty(),
             text: format!("(subquery {})", names.numbering.next_subquery()).into(),
+            decimals: None,
         };
         self.subqueries.push(Subquery {
             query: Arc::clone(&query),

@@ -92,6 +92,7 @@ impl Scope<'_> {
                 idx: slot,
                 per_row: true,
                 text,
+                decimals: None,
             }),
             ty,
             nullable,
@@ -447,7 +448,7 @@ fn shown(kind: &WindowKind, args: &[Expr]) -> (ColumnType, bool) {
         WindowKind::PercentRank | WindowKind::CumeDist => (ColumnType::Double, false),
         WindowKind::Lag | WindowKind::Lead => {
             let values = args.first().into_iter().chain(args.get(2));
-            (typing::common_type(values.map(|arg| &arg.ty)), true)
+            (typing::common_of(values), true)
         }
         WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
             let ty = args.first().map(|arg| arg.ty.clone());

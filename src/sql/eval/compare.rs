@@ -47,7 +47,34 @@ pub(crate) fn compare<'a>(
     }
     reject_bad_date(&left, (&right, b), scope.ctx)?;
     reject_bad_date(&right, (&left, a), scope.ctx)?;
-    compare_values(op, (&left, &right), scope.ctx)
+    let order = match before_all_dates((&left, a), (&right, b), scope.ctx) {
+        Some(order) => Some(order),
+        None => before_all_dates((&right, b), (&left, a), scope.ctx).map(Ordering::reverse),
+    };
+    match order {
+        Some(order) => Ok(Some(holds(op, order))),
+        None => compare_values(op, (&left, &right), scope.ctx),
+    }
+}
+
+/// How a constant date lies to the text of a column that is none: such a text counts as `0000-00-00`.
+/// Beside a date that is no constant it is converted as by `CAST`, and so `NULL`.
+fn before_all_dates(
+    dated: (&Value<'_>, &Expr),
+    other: (&Value<'_>, &Expr),
+    ctx: &EvalContext,
+) -> Option<Ordering> {
+    let Value::Text(text) = other.0 else {
+        return None;
+    };
+    let is_met = is_dated(dated.0)
+        && !fold::is_statement_constant(other.1)
+        && fold::is_statement_constant(dated.1)
+        && moment::parse_datetime(text, ctx).is_none();
+    is_met.then(|| {
+        warn_bad_date(text, ctx);
+        Ordering::Greater
+    })
 }
 
 /// `a op b` of two values.
@@ -319,15 +346,19 @@ fn millis_of(number: &Value<'_>) -> Option<i128> {
 
 fn datetime_of_text(text: &str, ctx: &EvalContext) -> Result<Option<Datetime>> {
     let Some(parsed) = moment::parse_datetime(text, ctx) else {
-        convert::warn(ctx, Code::IncorrectTypeValue, || {
-            format!("Incorrect datetime value: '{}'", convert::shown(text))
-        });
+        warn_bad_date(text, ctx);
         return Ok(None);
     };
     if parsed.is_truncated {
         convert::truncated(ctx, "datetime", text)?;
     }
     Ok(Some(parsed.datetime))
+}
+
+fn warn_bad_date(text: &str, ctx: &EvalContext) {
+    convert::warn(ctx, Code::IncorrectTypeValue, || {
+        format!("Incorrect datetime value: '{}'", convert::shown(text))
+    });
 }
 
 /// A moment against what clocks show, compared in UTC.

@@ -20,7 +20,7 @@ use super::super::bound::{Aggregate, AggregateKind};
 use super::super::expr::{BinaryOp, Expr, ExprKind};
 use super::{fit, typing};
 use crate::types::value::text::write_fixed_f64;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// From so many digits on a DOUBLE shows what it takes: MySQL's `DECIMAL_NOT_SPECIFIED`.
 const NOT_FIXED: u8 = 31;
@@ -39,6 +39,27 @@ pub fn of_double(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
     of(expr, at).filter(|digits| *digits < NOT_FIXED)
 }
 
+/// As [`of_double`], of a column of a result, whose type need not be `DOUBLE`.
+pub fn of_column(column: &ResultColumn) -> Option<u8> {
+    of_type(&column.ty).or(column.decimals)
+}
+
+/// The digits after the point of numbers of an exact type, and of dates.
+fn of_type(ty: &ColumnType) -> Option<u8> {
+    match ty {
+        ColumnType::Decimal { scale, .. } => Some(*scale),
+        ColumnType::Time { fsp } | ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
+            Some(*fsp)
+        }
+        ColumnType::Null
+        | ColumnType::Boolean
+        | ColumnType::Int { .. }
+        | ColumnType::Year
+        | ColumnType::Date => Some(0),
+        _ => None,
+    }
+}
+
 fn of_aggregate(aggregate: &Aggregate) -> Option<u8> {
     let arg = of(aggregate.args.first()?, &|_| None)?;
     match aggregate.kind {
@@ -54,21 +75,11 @@ fn of_aggregate(aggregate: &Aggregate) -> Option<u8> {
 fn of(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
     match &expr.ty {
         ColumnType::Double => {}
-        ColumnType::Decimal { scale, .. } => return Some(*scale),
-        ColumnType::Time { fsp } | ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
-            return Some(*fsp);
-        }
-        ColumnType::Null
-        | ColumnType::Boolean
-        | ColumnType::Int { .. }
-        | ColumnType::Year
-        | ColumnType::Date => {
-            return Some(0);
-        }
-        _ => return None,
+        ty => return of_type(ty),
     }
     match &expr.kind {
         ExprKind::Column(idx) => of_aggregate(at(*idx)?),
+        ExprKind::Slot(slot) => slot.decimals,
         ExprKind::Unary(_, a) => of(a, at),
         ExprKind::Binary(op, a, b) => {
             let (a, b) = (of(a, at)?, of(b, at)?);

@@ -16,7 +16,8 @@
 
 use super::super::expr::ExprKind;
 use super::super::expr::{BinaryOp, CastType, Expr, IntervalUnit, UnaryOp};
-pub use super::common::{chars_of, common_type};
+use super::magnitude;
+pub use super::common::{chars_of, common_of, common_type};
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
@@ -91,7 +92,8 @@ impl Numeric {
         }
     }
 
-    /// As [`Numeric::of`]; a literal integer has the digits it is written with.
+    /// As [`Numeric::of`]; a literal integer has the digits it is written with, a computed one those
+    /// that it can have.
     pub fn of_expr(expr: &Expr) -> Numeric {
         match &expr.kind {
             ExprKind::Literal(Value::Int(number)) => Numeric::Int {
@@ -102,7 +104,13 @@ impl Numeric {
                 unsigned: true,
                 digits: digits_of(*number),
             },
-            _ => Numeric::of(&expr.ty),
+            _ => match Numeric::of(&expr.ty) {
+                Numeric::Int { unsigned, digits } => Numeric::Int {
+                    unsigned,
+                    digits: magnitude::digits(expr).map_or(digits, |known| known.min(digits)),
+                },
+                other => other,
+            },
         }
     }
 

@@ -5,7 +5,7 @@
     reason = "the bodies of the registry share one signature"
 )]
 
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
 
 use super::super::eval::convert;
 use super::{Call, result};
@@ -103,7 +103,9 @@ fn log<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn log2<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(logarithm(call.double(values, 0)?, call, f64::log2))
+    // As MySQL computes it: its last digit is not that of the nearest double.
+    let log2 = |number: f64| number.ln() / LN_2;
+    Ok(logarithm(call.double(values, 0)?, call, log2))
 }
 
 fn log10<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
