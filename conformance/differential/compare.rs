@@ -233,8 +233,26 @@ fn number(cell: &Option<Vec<u8>>) -> Option<f64> {
 pub(crate) fn are_close(theirs: &Row, ours: &Row) -> bool {
     theirs.iter().zip(ours).all(|(a, b)| {
         let are_close = |(a, b): (f64, f64)| (a - b).abs() <= CLOSE * a.abs().max(1.0);
-        a == b || number(a).zip(number(b)).is_some_and(are_close)
+        a == b
+            || number(a).zip(number(b)).is_some_and(are_close)
+            || texts_are_close(a.as_deref(), b.as_deref(), are_close)
     })
+}
+
+/// Whether two texts differ only in numbers within them, which are nearly the same.
+fn texts_are_close(a: Option<&[u8]>, b: Option<&[u8]>, close: impl Fn((f64, f64)) -> bool) -> bool {
+    let text = |cell: Option<&[u8]>| String::from_utf8(cell?.to_vec()).ok();
+    let (Some(a), Some(b)) = (text(a), text(b)) else {
+        return false;
+    };
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let around = |text: &str| text.replace(is_digit, "");
+    let numbers = |text: &str| -> Vec<f64> {
+        let parts = text.split(|c: char| !is_digit(c));
+        parts.filter_map(|part| part.parse().ok()).collect()
+    };
+    let (x, y) = (numbers(&a), numbers(&b));
+    around(&a) == around(&b) && x.len() == y.len() && x.into_iter().zip(y).all(close)
 }
 
 /// Whether a cell is a number with more digits than there are here.

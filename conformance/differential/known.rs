@@ -6,13 +6,14 @@
 //! ```text
 //!   avg, sum .. / .. #null   a word of the query, one within its reach, one within the reach of that;
 //!                            `,` stands between alternatives. What a word reaches is told in `words`
+//!   = .. #text with #hex     both within the reach of the first
 //!   theirs:text ours:text    MariaDB's answer, ours, begins or goes on so
 //!   close                    both are rows with the same texts and nearly the same numbers
 //!   wide                     MariaDB's row has a number of more digits than there are here
 //! ```
 
 use crate::compare::{self, Difference};
-use crate::words::Words;
+use crate::words::{Step, Words};
 
 /// The list.
 pub(crate) struct Known(Vec<Line>);
@@ -24,8 +25,8 @@ struct Line {
 }
 
 enum Condition {
-    /// Words within each other, each with its alternatives.
-    Path(Vec<Vec<String>>),
+    /// Words within each other.
+    Path(Vec<Step>),
     Theirs(String),
     Ours(String),
     Close,
@@ -64,8 +65,9 @@ impl Condition {
             "close" => Condition::Close,
             "wide" => Condition::Wide,
             _ => {
-                let alternatives = |step: &str| step.split(", ").map(str::to_owned).collect();
-                Condition::Path(text.split(" .. ").map(alternatives).collect())
+                let alternatives = |one: &str| one.split(", ").map(str::to_owned).collect();
+                let step = |step: &str| Step(step.split(" with ").map(alternatives).collect());
+                Condition::Path(text.split(" .. ").map(step).collect())
             }
         }
     }

@@ -42,6 +42,7 @@ mod schema;
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
 mod shrink;
+mod window;
 mod wire;
 mod words;
 
@@ -203,7 +204,7 @@ fn ask_about_schema(
             continue;
         };
         let (query, difference) = shrink::smallest(query, difference, |query| {
-            compare::differ(&pair.ask(&query.to_string()).ok()?, query)
+            compare::differ(&pair.ask(query).ok()?, query)
         });
         let sql = query.to_string();
         let columns = schema.columns_in(&sql);
@@ -230,8 +231,7 @@ fn difference(
     query: &Query,
     findings: &mut Findings,
 ) -> Result<Option<Difference>, String> {
-    let sql = query.to_string();
-    let answers = pair.ask(&sql).map_err(|error| format!("{error}\n{sql}"))?;
+    let answers = pair.ask(query)?;
     findings.refused += u64::from(answers.are_errors());
     Ok(compare::differ(&answers, query))
 }

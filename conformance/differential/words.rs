@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   a function, a cast           what is in its parentheses
-//!   an operator                  the parentheses around it: the generator writes them always
+//!   an operator, also IN, DIV    the parentheses around it: the generator writes them always
 //!   any other word: WHERE, CASE  what follows, to the end of the parentheses around it
 //! ```
 //!
@@ -12,6 +12,9 @@
 //!   #null #text #hex #whole #decimal #double #moment   a literal: `#moment` is DATE'…' and the like
 //!   column:ty                                          a column whose type begins so
 //! ```
+
+/// Words that are all wanted within one reach, each with its alternatives.
+pub(crate) struct Step(pub(crate) Vec<Vec<String>>);
 
 /// The words of a query.
 pub(crate) struct Words(Vec<Word>);
@@ -24,6 +27,11 @@ struct Word {
     /// The first word that it reaches, and the first that it does not reach any more.
     reach: (usize, usize),
 }
+
+/// Operators that are words.
+const WORD_OPERATORS: &[&str] = &[
+    "and", "between", "div", "in", "is", "like", "not", "or", "regexp", "rlike", "xor",
+];
 
 /// Operators, the longer ones first.
 const OPERATORS: &[&str] = &["<=>", "->>", "<=", ">=", "<>", "<<", ">>", "->"];
@@ -83,7 +91,9 @@ impl Words {
                 open.push((at, ends[at]));
             }
             let around = *open.last().expect("the whole is open");
-            let is_word = self.0[at].text.starts_with(|c: char| c.is_alphabetic());
+            let text = self.0[at].text.as_str();
+            let is_word = text.starts_with(|c: char| c.is_alphabetic())
+                && !WORD_OPERATORS.contains(&text);
             let is_call = self.0.get(at + 1).is_some_and(|next| next.text == "(");
             self.0[at].reach = match (is_word, is_call) {
                 (true, true) => (at + 1, ends[at + 1]),
@@ -94,17 +104,20 @@ impl Words {
     }
 
     /// Whether there are words as in `steps`, each within the reach of the one before.
-    pub(crate) fn have(&self, steps: &[Vec<String>]) -> bool {
+    pub(crate) fn have(&self, steps: &[Step]) -> bool {
         self.have_within((0, self.0.len()), steps)
     }
 
-    fn have_within(&self, (start, end): (usize, usize), steps: &[Vec<String>]) -> bool {
+    fn have_within(&self, (start, end): (usize, usize), steps: &[Step]) -> bool {
         let Some((step, more)) = steps.split_first() else {
             return true;
         };
-        let mut words = self.0[start..end.max(start)].iter();
-        words.any(|word| {
-            step.iter().any(|wanted| word.is(wanted)) && self.have_within(word.reach, more)
+        let within = &self.0[start..end.max(start)];
+        step.0.iter().all(|alternatives| {
+            within.iter().any(|word| {
+                alternatives.iter().any(|wanted| word.is(wanted))
+                    && self.have_within(word.reach, more)
+            })
         })
     }
 }

@@ -13,8 +13,8 @@
     reason = "every other kind of expression has as many digits as its type"
 )]
 
-use super::super::expr::{BinaryOp, Expr, ExprKind, UnaryOp};
-use super::typing::Numeric;
+use super::super::expr::{BinaryOp, CastType, Expr, ExprKind, UnaryOp};
+use super::typing::{Numeric, chars_of};
 use crate::types::Value;
 
 /// Digits of what functions give, in the order of names.
@@ -56,6 +56,7 @@ const OF_FUNCTIONS: &[(&str, u8)] = &[
     ("TIME_TO_SEC", 10),
     ("TO_DAYS", 7),
     ("TO_SECONDS", 12),
+    ("UNIX_TIMESTAMP", 11),
     ("WEEK", 2),
     ("WEEKDAY", 1),
     ("WEEKOFYEAR", 2),
@@ -96,6 +97,9 @@ pub(super) fn digits(expr: &Expr) -> Option<u8> {
             let results = branches.iter().map(|(_, result)| result);
             most(results.chain(otherwise.as_deref()))
         }
+        ExprKind::Cast(a, CastType::Signed | CastType::Unsigned) => {
+            of(a).or_else(|| u8::try_from(chars_of(&a.ty)?).ok())
+        }
         ExprKind::Call(function, args) => of_call(function.name, args),
         _ => None,
     }
@@ -124,7 +128,8 @@ fn of_operator(op: BinaryOp, a: u8, b: u8) -> Option<u8> {
 fn of_call(name: &str, args: &[Expr]) -> Option<u8> {
     match name {
         "IF" => most(args.iter().skip(1)),
-        "NULLIF" => of(args.first()?),
+        "NULLIF" | "TRUNCATE" => of(args.first()?),
+        "ROUND" => Some(of(args.first()?)?.saturating_add(1)),
         "MOD" => most(args.iter()),
         _ if CHOOSING.contains(&name) => most(args.iter()),
         _ => {

@@ -216,7 +216,11 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
     match op {
         BinaryOp::Multiply => decimal(left_digits + right_digits, left_scale + right_scale),
         BinaryOp::Divide => decimal(left_digits + right_scale, left_scale + DIVIDE_SCALE),
-        BinaryOp::Modulo => decimal(left_digits.max(right_digits), scale),
+        // As many digits in all as the longer one has, before and after the point.
+        BinaryOp::Modulo => {
+            let most = (left_digits + left_scale).max(right_digits + right_scale);
+            decimal(most.saturating_sub(scale), scale)
+        }
         BinaryOp::Add
         | BinaryOp::Subtract
         | BinaryOp::IntegerDivide
