@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::query::Query;
+use crate::ask::Ask;
 use crate::wire::{Answer, Answers, Column, Row};
 
 /// Digits after the first in which doubles must agree.
@@ -62,7 +62,7 @@ impl fmt::Display for Difference {
 }
 
 /// The first difference of two answers to a query.
-pub(crate) fn differ(answers: &Answers, query: &Query) -> Option<Difference> {
+pub(crate) fn differ(answers: &Answers, query: &Ask) -> Option<Difference> {
     let difference = |kind, reference: String, ours: String| {
         Some(Difference {
             kind,
@@ -236,6 +236,14 @@ pub(crate) fn are_close(theirs: &Row, ours: &Row) -> bool {
         a == b
             || number(a).zip(number(b)).is_some_and(are_close)
             || texts_are_close(a.as_deref(), b.as_deref(), are_close)
+    })
+}
+
+/// Whether the numbers of the first row are whole, and those of the second at most a half away.
+pub(crate) fn is_rounded(theirs: &Row, ours: &Row) -> bool {
+    theirs.iter().zip(ours).all(|(a, b)| {
+        let is_rounded = |(a, b): (f64, f64)| a.fract() == 0.0 && (a - b).abs() <= 0.5;
+        a == b || number(a).zip(number(b)).is_some_and(is_rounded)
     })
 }
 

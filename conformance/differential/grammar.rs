@@ -120,7 +120,6 @@ const INT: &[&str] = &[
     "JSON_DEPTH({j})",
     "JSON_VALID({s})",
     "JSON_CONTAINS({j}, {j})",
-    "JSON_CONTAINS({j}, '1', {P})",
     "JSON_CONTAINS_PATH({j}, 'one', {P}, {P})",
     "JSON_CONTAINS_PATH({j}, 'all', {P}, {P})",
     "JSON_LENGTH(JSON_ARRAY({i}, {s}, {i}))",
@@ -282,12 +281,12 @@ const TEXT: &[&str] = &[
     "LCASE(HEX({i}))",
     "INET6_NTOA(INET6_ATON('10.0.0.1'))",
     "REGEXP_REPLACE({s}, {r}, 'z')",
-    "JSON_UNQUOTE(JSON_EXTRACT({j}, {P}))",
-    "JSON_VALUE({j}, {P})",
-    "JSON_QUOTE({s})",
-    "JSON_TYPE({j})",
-    "JSON_UNQUOTE(JSON_EXTRACT(JSON_OBJECT('k', {s}, 'l', {i}), '$.k'))",
-    "JSON_UNQUOTE(JSON_EXTRACT(JSON_ARRAY({s}, {i}), '$[{#0..2}]'))",
+    "CAST(JSON_UNQUOTE(JSON_EXTRACT({j}, {P})) AS CHAR)",
+    "CAST(JSON_VALUE({j}, {P}) AS CHAR)",
+    "CAST(JSON_QUOTE({s}) AS CHAR)",
+    "CAST(JSON_TYPE({j}) AS CHAR)",
+    "CAST(JSON_UNQUOTE(JSON_EXTRACT(JSON_OBJECT('k', {s}, 'l', {i}), '$.k')) AS CHAR)",
+    "CAST(JSON_UNQUOTE(JSON_EXTRACT(JSON_ARRAY({s}, {i}), '$[{#0..2}]')) AS CHAR)",
 ];
 
 const BYTES: &[&str] = &[

@@ -9,6 +9,7 @@
 //!   = .. #text with #hex     both within the reach of the first
 //!   theirs:text ours:text    MariaDB's answer, ours, begins or goes on so
 //!   close                    both are rows with the same texts and nearly the same numbers
+//!   rounded                  MariaDB's row has whole numbers where ours has fractions
 //!   wide                     MariaDB's row has a number of more digits than there are here
 //! ```
 
@@ -30,6 +31,7 @@ enum Condition {
     Theirs(String),
     Ours(String),
     Close,
+    Rounded,
     Wide,
 }
 
@@ -63,6 +65,7 @@ impl Condition {
         }
         match text {
             "close" => Condition::Close,
+            "rounded" => Condition::Rounded,
             "wide" => Condition::Wide,
             _ => {
                 let alternatives = |one: &str| one.split(", ").map(str::to_owned).collect();
@@ -79,6 +82,8 @@ impl Condition {
             Condition::Ours(text) => difference.ours.to_lowercase().contains(text),
             Condition::Close => (difference.rows.as_ref())
                 .is_some_and(|(theirs, ours)| compare::are_close(theirs, ours)),
+            Condition::Rounded => (difference.rows.as_ref())
+                .is_some_and(|(theirs, ours)| compare::is_rounded(theirs, ours)),
             Condition::Wide => (difference.rows.as_ref())
                 .is_some_and(|(theirs, _)| theirs.iter().any(compare::is_wide)),
         }

@@ -30,11 +30,13 @@
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
+mod ask;
 mod compare;
 mod expr;
 mod grammar;
 mod known;
 mod mariadb;
+mod prepared;
 mod query;
 mod rows;
 mod schema;
@@ -45,6 +47,7 @@ mod shrink;
 mod window;
 mod wire;
 mod words;
+mod write;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,7 +59,7 @@ use rand::{Rng as _, SeedableRng as _};
 
 use compare::Difference;
 use known::Known;
-use query::Query;
+use ask::Ask;
 use schema::Schema;
 use wire::Pair;
 use words::Words;
@@ -198,7 +201,7 @@ fn ask_about_schema(
             .map_err(|error| format!("seed {seed}: {error}\n{sql:.2000}"))?;
     }
     for _ in 0..queries {
-        let query = Query::random(&mut rng, &schema);
+        let query = Ask::random(&mut rng, &schema);
         findings.asked += 1;
         let Some(difference) = difference(pair, &query, findings)? else {
             continue;
@@ -208,7 +211,11 @@ fn ask_about_schema(
         });
         let sql = query.to_string();
         let columns = schema.columns_in(&sql);
-        let text = format!("{sql}\n  seed {seed}: {columns}\n{difference}");
+        let how = match &query {
+            Ask::Prepared(_) => ", prepared",
+            Ask::Query(_) | Ask::Write(_) => "",
+        };
+        let text = format!("{sql}\n  seed {seed}{how}: {columns}\n{difference}");
         if let Some(name) = known.name_of(&Words::of(&sql, &schema.types_in(&sql)), &difference) {
             findings.known.entry(name).or_default().push(text);
             continue;
@@ -228,7 +235,7 @@ fn ask_about_schema(
 
 fn difference(
     pair: &mut Pair,
-    query: &Query,
+    query: &Ask,
     findings: &mut Findings,
 ) -> Result<Option<Difference>, String> {
     let answers = pair.ask(query)?;

@@ -161,7 +161,13 @@ impl Query {
             .random_ratio(1, 4)
             .then(|| Expr::random(&groups, Kind::Bool, (rng, GROUP_DEPTH)));
         // MariaDB does not sort what it rolls up, and DISTINCT rewrites the query.
-        self.rollup = !keys.is_empty() && !self.distinct && rng.random_ratio(1, 6);
+        let texts: Vec<String> = keys.iter().map(Expr::to_string).collect();
+        let is_plain = |at: usize| {
+            let text = &texts[at];
+            text.starts_with(char::is_lowercase) && !texts[..at].contains(text)
+        };
+        let are_columns = (0..texts.len()).all(is_plain);
+        self.rollup = !keys.is_empty() && are_columns && !self.distinct && rng.random_ratio(1, 6);
         self.group = Some(keys);
     }
 

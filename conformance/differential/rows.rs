@@ -75,6 +75,22 @@ impl<'a> Rows<'a> {
         (Expr::leaf(Kind::Bool, table.name.clone()), rows)
     }
 
+    /// The rows of a table.
+    pub(crate) fn of_one(table: &Table, tables: &'a [Table]) -> Rows<'a> {
+        Rows::new((columns_of(table, ""), "c0"), tables)
+    }
+
+    /// The rows of two tables that have the same key: the text of FROM, and the rows.
+    pub(crate) fn of_two(
+        (left, right): (&Table, &Table),
+        tables: &'a [Table],
+    ) -> (String, Rows<'a>) {
+        let mut columns = columns_of(left, "a");
+        columns.extend(columns_of(right, "b"));
+        let from = format!("{} AS a JOIN {} AS b ON a.c0 = b.c0", left.name, right.name);
+        (from, Rows::new((columns, "a.c0, b.c0"), tables))
+    }
+
     /// `WITH`, if there is one, FROM, and the rows.
     pub(crate) fn random(tables: &'a [Table], rng: &mut StdRng) -> (Option<Expr>, Expr, Rows<'a>) {
         match rng.random_range(0..11) {

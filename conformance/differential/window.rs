@@ -35,10 +35,10 @@ pub(crate) fn function(rows: &Rows<'_>, kind: Kind, rng: &mut StdRng) -> Expr {
     let Some(template) = template else {
         return Expr::random(rows, kind, (rng, DEPTH));
     };
-    let partition = *["", "", "PARTITION BY {i} ", "PARTITION BY {s} ", "PARTITION BY {t} "]
+    let partition = *["", "", "PARTITION BY COALESCE({i}, 0) ", "PARTITION BY {s} ", "PARTITION BY {t} "]
         .choose(rng)
         .expect("there is one");
-    let first = *["", "", "{i}, ", "{s} DESC, ", "{D}, "]
+    let first = *["", "", "ABS({i}), ", "{s} DESC, ", "{D}, "]
         .choose(rng)
         .expect("there is one");
     let direction = *["", " DESC"].choose(rng).expect("there is one");

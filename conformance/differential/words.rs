@@ -33,6 +33,11 @@ const WORD_OPERATORS: &[&str] = &[
     "and", "between", "div", "in", "is", "like", "not", "or", "regexp", "rlike", "xor",
 ];
 
+/// Words that are no functions, whatever follows them.
+const CLAUSES: &[&str] = &[
+    "by", "distinct", "else", "from", "having", "on", "over", "select", "then", "when", "where",
+];
+
 /// Operators, the longer ones first.
 const OPERATORS: &[&str] = &["<=>", "->>", "<=", ">=", "<>", "<<", ">>", "->"];
 
@@ -94,7 +99,8 @@ impl Words {
             let text = self.0[at].text.as_str();
             let is_word = text.starts_with(|c: char| c.is_alphabetic())
                 && !WORD_OPERATORS.contains(&text);
-            let is_call = self.0.get(at + 1).is_some_and(|next| next.text == "(");
+            let is_call = !CLAUSES.contains(&text)
+                && self.0.get(at + 1).is_some_and(|next| next.text == "(");
             self.0[at].reach = match (is_word, is_call) {
                 (true, true) => (at + 1, ends[at + 1]),
                 (true, false) => (at + 1, around.1),

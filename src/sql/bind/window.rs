@@ -12,7 +12,7 @@ use crate::sql::ast::{self, Literal, NamedWindow, Over, WindowSpec};
 use crate::sql::bound::{
     Aggregate, AggregateKind, Frame, FrameBound, OrderBy, WindowFunction, WindowKind,
 };
-use crate::sql::eval::{fold, typing};
+use crate::sql::eval::{digits, fold, typing};
 use crate::sql::expr::{Expr, ExprKind, Slot};
 use crate::types::{ColumnType, Value};
 
@@ -92,7 +92,7 @@ impl Scope<'_> {
                 idx: slot,
                 per_row: true,
                 text,
-                decimals: None,
+                decimals: decimals(&kind, &args),
             }),
             ty,
             nullable,
@@ -435,6 +435,24 @@ fn check_arguments(call: &ast::Call, kind: &WindowKind, args: &[Expr]) -> Result
         Code::WrongArguments,
         format!("Incorrect arguments to {name}"),
     ))
+}
+
+/// The digits after the point that a DOUBLE of a function has, where its argument fixes them.
+fn decimals(kind: &WindowKind, args: &[Expr]) -> Option<u8> {
+    match kind {
+        WindowKind::Aggregate(aggregate) => digits::of_aggregate(aggregate, &|_| None),
+        WindowKind::Lag
+        | WindowKind::Lead
+        | WindowKind::FirstValue
+        | WindowKind::LastValue
+        | WindowKind::NthValue => digits::of_double(args.first()?, &|_| None),
+        WindowKind::RowNumber
+        | WindowKind::Rank
+        | WindowKind::DenseRank
+        | WindowKind::Ntile
+        | WindowKind::PercentRank
+        | WindowKind::CumeDist => None,
+    }
 }
 
 /// The type of a function's result, and whether it can be `NULL`.

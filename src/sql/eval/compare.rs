@@ -183,7 +183,8 @@ pub(crate) fn is_in<'a>(
     Ok(answer)
 }
 
-/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers.
+/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers; with a number
+/// and a time, so does a date.
 pub(crate) fn is_between<'a>(
     scope: Scope<'a>,
     expr: &'a Expr,
@@ -202,6 +203,12 @@ pub(crate) fn is_between<'a>(
     }
     reject_bad_date(&value, (&low, low_expr), scope.ctx)?;
     reject_bad_date(&value, (&high, high_expr), scope.ctx)?;
+    let all = [&value, &low, &high];
+    let is_null = |value: &&Value<'_>| matches!(value, Value::Null);
+    let are_numbers = all.iter().any(|value| value.is_number())
+        && all.iter().any(|value| matches!(value, Value::Time(_)))
+        && !all.iter().any(is_null);
+    let order = if are_numbers { order_as_numbers } else { order };
     let from_low = order(&value, &low, scope.ctx)?.map(Ordering::is_ge);
     let to_high = order(&value, &high, scope.ctx)?.map(Ordering::is_le);
     Ok(match (from_low, to_high) {

@@ -167,6 +167,20 @@ pub(crate) fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
     }
 }
 
+/// Whether a number computed from others has no sign because none of them has one.
+pub fn has_no_sign(expr: &Expr) -> bool {
+    match (&expr.kind, Numeric::of(&expr.ty)) {
+        (_, Numeric::Int { unsigned, .. }) => unsigned,
+        (ExprKind::Binary(_, a, b), Numeric::Decimal { .. }) => has_no_sign(a) && has_no_sign(b),
+        (ExprKind::Call(function, args), Numeric::Decimal { .. }) => match function.name {
+            "NULLIF" | "ROUND" | "TRUNCATE" => args.first().is_some_and(has_no_sign),
+            "IFNULL" | "COALESCE" | "GREATEST" | "LEAST" => args.iter().all(has_no_sign),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// The type of `op a`.
 pub fn unary_type(op: UnaryOp, a: &Expr) -> ColumnType {
     match op {
@@ -198,7 +212,7 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
         | BinaryOp::BitXor
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => return ColumnType::BIGINT_UNSIGNED,
-        BinaryOp::IntegerDivide => return bigint(unsigned),
+        BinaryOp::IntegerDivide => return bigint(unsigned || has_no_sign(a) || has_no_sign(b)),
         BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply if ints => return bigint(unsigned),
         BinaryOp::Modulo if ints => return bigint(left.is_unsigned()),
         BinaryOp::Add

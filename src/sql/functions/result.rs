@@ -5,7 +5,7 @@
 )]
 
 use super::super::eval::collation;
-use super::super::eval::typing::{Numeric, common_of};
+use super::super::eval::typing::{Numeric, common_of, has_no_sign};
 use super::super::expr::{Expr, ExprKind};
 use crate::types::decimal::{DIGITS_MAX, SCALE_MAX};
 use crate::types::{ColumnType, Value};
@@ -106,15 +106,6 @@ pub(super) fn whole(args: &[Expr]) -> ColumnType {
             scale: 0,
         },
         other => other,
-    }
-}
-
-/// Whether a number computed from others has no sign because none of them has one.
-fn has_no_sign(expr: &Expr) -> bool {
-    match (&expr.kind, Numeric::of(&expr.ty)) {
-        (_, Numeric::Int { unsigned, .. }) => unsigned,
-        (ExprKind::Binary(_, a, b), Numeric::Decimal { .. }) => has_no_sign(a) && has_no_sign(b),
-        _ => false,
     }
 }
 
