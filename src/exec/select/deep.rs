@@ -80,7 +80,9 @@ impl Deep {
         let wanted = wanted(select, limits);
         let Planned { plan, .. } = plan(&program, shape, (&nest, &ctx, wanted)).await?;
         let (late, ordered) = (plan.late.clone(), plan.ordered);
-        let rows = JoinRows::open(shape, (plan, wanted), (&nest, ctx.nested())).await?;
+        let asker = Asker::new(&program, &nest).map(Box::new);
+        let place = (&nest, ctx.nested());
+        let rows = JoinRows::open(shape, (plan, wanted), place, asker).await?;
         let asker = Asker::new(&program, &nest).map(Box::new);
         let feed = Box::new(Feed {
             shape: Arc::clone(shape),

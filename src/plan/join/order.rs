@@ -241,6 +241,11 @@ impl<'p, 's> Line<'p, 's> {
         let hashed = facts
             .is_permitted
             .then(|| self.hashed(unit_idx, (unit, facts), &conjuncts));
+        if !unit.asked.is_empty() {
+            return hashed.ok_or_else(|| {
+                Error::unsupported("a subquery in ON of an outer join with a table read by keys only")
+            });
+        }
         let UnitRows::Source(source) = unit.rows else {
             return hashed.ok_or_else(|| Error::internal("a join that may not be read"));
         };
@@ -366,6 +371,7 @@ impl<'p, 's> Line<'p, 's> {
             method: next.method,
             is_outer: unit.on.is_some(),
             conditions: shape::all_of(next.conditions),
+            asked: shape::all_of(unit.asked.clone()),
             filter,
             rows_estimate: next.rows,
         });

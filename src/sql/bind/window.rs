@@ -469,8 +469,13 @@ fn shown(kind: &WindowKind, args: &[Expr]) -> (ColumnType, bool) {
             (typing::common_of(values), true)
         }
         WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
-            let ty = args.first().map(|arg| arg.ty.clone());
-            (ty.unwrap_or(ColumnType::Null), true)
+            let ty = match args.first().map(|arg| &arg.ty) {
+                // The label, as of all that is not the column itself.
+                Some(ColumnType::Enum(_)) => ColumnType::VARCHAR,
+                Some(ty) => ty.clone(),
+                None => ColumnType::Null,
+            };
+            (ty, true)
         }
     }
 }

@@ -125,6 +125,8 @@ pub enum Answer {
 /// When the answer of a subquery is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
+    /// For `ON` of an outer join: of two rows that may be a match.
+    Join,
     /// For `WHERE`.
     Filter,
     /// For what is computed of each row: outputs, keys of groups, arguments of aggregates.
