@@ -10,6 +10,7 @@
 //!   theirs:text ours:text    MariaDB's answer, ours, begins or goes on so
 //!   close                    both are rows with the same texts and nearly the same numbers
 //!   rounded                  MariaDB's row has whole numbers where ours has fractions
+//!   cut                      MariaDB's row has the beginnings of our texts
 //!   wide                     MariaDB's row has a number of more digits than there are here
 //! ```
 
@@ -32,6 +33,7 @@ enum Condition {
     Ours(String),
     Close,
     Rounded,
+    Cut,
     Wide,
 }
 
@@ -66,6 +68,7 @@ impl Condition {
         match text {
             "close" => Condition::Close,
             "rounded" => Condition::Rounded,
+            "cut" => Condition::Cut,
             "wide" => Condition::Wide,
             _ => {
                 let alternatives = |one: &str| one.split(", ").map(str::to_owned).collect();
@@ -84,6 +87,8 @@ impl Condition {
                 .is_some_and(|(theirs, ours)| compare::are_close(theirs, ours)),
             Condition::Rounded => (difference.rows.as_ref())
                 .is_some_and(|(theirs, ours)| compare::is_rounded(theirs, ours)),
+            Condition::Cut => (difference.rows.as_ref())
+                .is_some_and(|(theirs, ours)| compare::is_cut(theirs, ours)),
             Condition::Wide => (difference.rows.as_ref())
                 .is_some_and(|(theirs, _)| theirs.iter().any(compare::is_wide)),
         }
