@@ -53,7 +53,9 @@ impl Ask {
             Ask::Prepared(query) => {
                 let smaller = query.smaller().into_iter();
                 let smaller = smaller.map(|query| Ask::Prepared(Box::new(query)));
-                std::iter::once(Ask::Query(query.clone())).chain(smaller).collect()
+                std::iter::once(Ask::Query(query.clone()))
+                    .chain(smaller)
+                    .collect()
             }
             Ask::Write(write) => write.smaller().into_iter().map(Ask::Write).collect(),
         }

@@ -228,8 +228,8 @@ const CLOSE: f64 = 1e-3;
 /// Digits of the widest DECIMAL here; MySQL has 65.
 const DECIMAL_DIGITS_MAX: usize = 38;
 
-fn number(cell: &Option<Vec<u8>>) -> Option<f64> {
-    std::str::from_utf8(cell.as_ref()?).ok()?.parse().ok()
+fn number(cell: Option<&[u8]>) -> Option<f64> {
+    std::str::from_utf8(cell?).ok()?.parse().ok()
 }
 
 /// Whether two rows have the same texts, and numbers that are nearly the same.
@@ -237,7 +237,9 @@ pub(crate) fn are_close(theirs: &Row, ours: &Row) -> bool {
     theirs.iter().zip(ours).all(|(a, b)| {
         let are_close = |(a, b): (f64, f64)| (a - b).abs() <= CLOSE * a.abs().max(1.0);
         a == b
-            || number(a).zip(number(b)).is_some_and(are_close)
+            || number(a.as_deref())
+                .zip(number(b.as_deref()))
+                .is_some_and(are_close)
             || texts_are_close(a.as_deref(), b.as_deref(), are_close)
     })
 }
@@ -246,7 +248,10 @@ pub(crate) fn are_close(theirs: &Row, ours: &Row) -> bool {
 pub(crate) fn is_rounded(theirs: &Row, ours: &Row) -> bool {
     theirs.iter().zip(ours).all(|(a, b)| {
         let is_rounded = |(a, b): (f64, f64)| a.fract() == 0.0 && (a - b).abs() <= 0.5;
-        a == b || number(a).zip(number(b)).is_some_and(is_rounded)
+        a == b
+            || number(a.as_deref())
+                .zip(number(b.as_deref()))
+                .is_some_and(is_rounded)
     })
 }
 
@@ -276,9 +281,9 @@ fn texts_are_close(a: Option<&[u8]>, b: Option<&[u8]>, close: impl Fn((f64, f64)
 }
 
 /// Whether a cell is a number with more digits than there are here.
-pub(crate) fn is_wide(cell: &Option<Vec<u8>>) -> bool {
-    let digits = |cell: &Vec<u8>| cell.iter().filter(|byte| byte.is_ascii_digit()).count();
-    number(cell).is_some() && cell.as_ref().map_or(0, digits) > DECIMAL_DIGITS_MAX
+pub(crate) fn is_wide(cell: Option<&[u8]>) -> bool {
+    let digits = |cell: &[u8]| cell.iter().filter(|byte| byte.is_ascii_digit()).count();
+    number(cell).is_some() && DECIMAL_DIGITS_MAX < cell.map_or(0, digits)
 }
 
 /// Characters of a row that are shown.

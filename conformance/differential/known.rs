@@ -89,8 +89,9 @@ impl Condition {
                 .is_some_and(|(theirs, ours)| compare::is_rounded(theirs, ours)),
             Condition::Cut => (difference.rows.as_ref())
                 .is_some_and(|(theirs, ours)| compare::is_cut(theirs, ours)),
-            Condition::Wide => (difference.rows.as_ref())
-                .is_some_and(|(theirs, _)| theirs.iter().any(compare::is_wide)),
+            Condition::Wide => (difference.rows.as_ref()).is_some_and(|(theirs, _)| {
+                theirs.iter().any(|cell| compare::is_wide(cell.as_deref()))
+            }),
         }
     }
 }
@@ -99,7 +100,10 @@ fn line(line: &str) -> Line {
     let mut parts = line.splitn(3, " | ").map(str::trim);
     let mut part = || parts.next().unwrap_or_default().to_owned();
     let (kind, conditions, reason) = (part(), part(), part());
-    assert!(!reason.is_empty(), "a line of known.txt has three parts: {line}");
+    assert!(
+        !reason.is_empty(),
+        "a line of known.txt has three parts: {line}"
+    );
     let conditions = conditions.split(" & ").map(str::trim);
     Line {
         kind,

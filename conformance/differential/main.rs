@@ -27,10 +27,10 @@
     reason = "a test program: it may stop at a surprise"
 )]
 
+mod ask;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
-mod ask;
 mod compare;
 mod expr;
 mod grammar;
@@ -57,9 +57,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
+use ask::Ask;
 use compare::Difference;
 use known::Known;
-use ask::Ask;
 use schema::Schema;
 use wire::Pair;
 use words::Words;
@@ -246,7 +246,10 @@ fn difference(
 impl Findings {
     fn tell(&self, shows_known: bool) -> Result<(), String> {
         for (name, texts) in &self.known {
-            println!("differential: known difference, {} times: {name}", texts.len());
+            println!(
+                "differential: known difference, {} times: {name}",
+                texts.len()
+            );
             for text in texts.iter().filter(|_| shows_known) {
                 println!("{text}");
             }

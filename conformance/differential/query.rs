@@ -358,7 +358,10 @@ impl Query {
             limit: None,
             ..self.clone()
         };
-        let with = self.with.as_ref().map_or(String::new(), |with| format!("{with} "));
+        let with = self
+            .with
+            .as_ref()
+            .map_or(String::new(), |with| format!("{with} "));
         let end = self.end();
         format!("{with}SELECT DISTINCT * FROM ({inner}) AS z{end}")
     }
@@ -374,10 +377,8 @@ impl Query {
             end = format!(" ORDER BY {}", keys.join(", "));
         }
         if let Some(limit) = &self.limit {
-            end.push_str(&format!(" LIMIT {}", limit.rows));
-            if let Some(offset) = limit.offset {
-                end.push_str(&format!(" OFFSET {offset}"));
-            }
+            let offset = limit.offset.map(|offset| format!(" OFFSET {offset}"));
+            end = format!("{end} LIMIT {}{}", limit.rows, offset.unwrap_or_default());
         }
         end
     }

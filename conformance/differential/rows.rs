@@ -56,10 +56,7 @@ fn columns_of(table: &Table, alias: &str) -> Vec<(String, Kind)> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(
-        (columns, key): (Vec<(String, Kind)>, &'static str),
-        tables: &'a [Table],
-    ) -> Rows<'a> {
+    fn new((columns, key): (Vec<(String, Kind)>, &'static str), tables: &'a [Table]) -> Rows<'a> {
         Rows {
             columns,
             key,
@@ -145,10 +142,17 @@ impl<'a> Rows<'a> {
             ),
         };
         let with = Expr::leaf(Kind::Bool, format!("WITH RECURSIVE r (n, s) AS ({with})"));
-        let mut columns = vec![("d.n".to_owned(), Kind::Int), ("d.s".to_owned(), Kind::Text)];
+        let mut columns = vec![
+            ("d.n".to_owned(), Kind::Int),
+            ("d.s".to_owned(), Kind::Text),
+        ];
         if rng.random_bool(0.5) {
             let rows = Rows::new((columns, "d.n"), tables);
-            return (Some(with), Expr::leaf(Kind::Bool, "r AS d".to_owned()), rows);
+            return (
+                Some(with),
+                Expr::leaf(Kind::Bool, "r AS d".to_owned()),
+                rows,
+            );
         }
         let table = tables.choose(rng).expect("there is one");
         columns.extend(columns_of(table, "a"));

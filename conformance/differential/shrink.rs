@@ -1,8 +1,8 @@
 //! Makes a query that is answered differently small: drops clauses, then replaces expressions by
 //! parts of themselves, as long as the answers still differ in the same respect.
 
-use crate::compare::Difference;
 use crate::ask::Ask;
+use crate::compare::Difference;
 
 /// Queries that may be asked to make one small.
 const ATTEMPTS_MAX: usize = 400;

@@ -35,16 +35,21 @@ pub(crate) fn function(rows: &Rows<'_>, kind: Kind, rng: &mut StdRng) -> Expr {
     let Some(template) = template else {
         return Expr::random(rows, kind, (rng, DEPTH));
     };
-    let partition = *["", "", "PARTITION BY COALESCE({i}, 0) ", "PARTITION BY {s} ", "PARTITION BY {t} "]
-        .choose(rng)
-        .expect("there is one");
+    let partition = *[
+        "",
+        "",
+        "PARTITION BY COALESCE({i}, 0) ",
+        "PARTITION BY {s} ",
+        "PARTITION BY {t} ",
+    ]
+    .choose(rng)
+    .expect("there is one");
     let first = *["", "", "ABS({i}), ", "{s} DESC, ", "{D}, "]
         .choose(rng)
         .expect("there is one");
     let direction = *["", " DESC"].choose(rng).expect("there is one");
     let key = rows.key;
-    let template =
-        format!("{template} OVER ({partition}ORDER BY {first}{key}{direction}{frame})");
+    let template = format!("{template} OVER ({partition}ORDER BY {first}{key}{direction}{frame})");
     Expr::of_template(rows, (kind, &template), (rng, DEPTH)).aggregate()
 }
 
@@ -84,7 +89,9 @@ fn framed(kind: Kind, rng: &mut StdRng) -> Option<String> {
         Kind::Bytes | Kind::Bool => return None,
     };
     let is_offered = |text: &&&str| {
-        let is_out = ["DISTINCT", "GROUP_CONCAT"].iter().any(|word| text.contains(word));
+        let is_out = ["DISTINCT", "GROUP_CONCAT"]
+            .iter()
+            .any(|word| text.contains(word));
         !is_out && !text.starts_with('(')
     };
     let aggregates: Vec<&&str> = grammar::aggregate(kind).iter().filter(is_offered).collect();

@@ -1,8 +1,8 @@
 //! One statement to both servers, and their answers with the types of the columns.
 
 use crate::ask::Ask;
-use crate::prepared;
 use crate::client::{self, Bytes, Client, EndForm, Failure};
+use crate::prepared;
 
 /// The database of the test, on both.
 const DATABASE: &str = "differential";

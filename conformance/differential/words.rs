@@ -97,10 +97,10 @@ impl Words {
             }
             let around = *open.last().expect("the whole is open");
             let text = self.0[at].text.as_str();
-            let is_word = text.starts_with(|c: char| c.is_alphabetic())
-                && !WORD_OPERATORS.contains(&text);
-            let is_call = !CLAUSES.contains(&text)
-                && self.0.get(at + 1).is_some_and(|next| next.text == "(");
+            let is_word =
+                text.starts_with(|c: char| c.is_alphabetic()) && !WORD_OPERATORS.contains(&text);
+            let is_call =
+                !CLAUSES.contains(&text) && self.0.get(at + 1).is_some_and(|next| next.text == "(");
             self.0[at].reach = match (is_word, is_call) {
                 (true, true) => (at + 1, ends[at + 1]),
                 (true, false) => (at + 1, around.1),
@@ -150,8 +150,13 @@ fn split(text: &str) -> (&str, &str) {
         let digits = rest[1..].find(|c: char| !c.is_ascii_digit());
         length += digits.map_or(rest.len(), |end| end + 1);
     } else if length == 0 {
-        let operator = OPERATORS.iter().find(|operator| text.starts_with(**operator));
-        length = operator.map_or_else(|| text.chars().next().map_or(0, char::len_utf8), |o| o.len());
+        let operator = OPERATORS
+            .iter()
+            .find(|operator| text.starts_with(**operator));
+        length = operator.map_or_else(
+            || text.chars().next().map_or(0, char::len_utf8),
+            |o| o.len(),
+        );
     }
     text.split_at(length)
 }

@@ -36,7 +36,11 @@ impl Write {
             [first, second, ..] => (second, first),
             _ => unreachable!("a schema has two tables"),
         };
-        let parts = Parts { table, other, schema };
+        let parts = Parts {
+            table,
+            other,
+            schema,
+        };
         let statement = match rng.random_range(0..7) {
             0 | 1 => parts.update(rng),
             2 => parts.delete(rng),
@@ -86,7 +90,11 @@ impl Parts<'_> {
         } else {
             ""
         };
-        Expr::tree(Kind::Bool, &[&before, " WHERE ", limit], vec![value, filter])
+        Expr::tree(
+            Kind::Bool,
+            &[&before, " WHERE ", limit],
+            vec![value, filter],
+        )
     }
 
     fn delete(&self, rng: &mut StdRng) -> Expr {

@@ -230,11 +230,11 @@ impl StandIns {
                 let text = Arc::clone(name);
                 let (idx, per_row) = (usize::MAX, true);
                 expr.kind = ExprKind::Slot(Slot {
-                idx,
-                per_row,
-                text,
-                decimals: None,
-            });
+                    idx,
+                    per_row,
+                    text,
+                    decimals: None,
+                });
             }
             return;
         }

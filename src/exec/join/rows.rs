@@ -388,7 +388,10 @@ async fn asked(
         for candidate in candidates {
             pace.keep().await;
             frame.nest.cancel.check()?;
-            if asking.are_match(sides.step, &candidate, frame.shape).await? {
+            if asking
+                .are_match(sides.step, &candidate, frame.shape)
+                .await?
+            {
                 batch.push(candidate);
             }
         }

@@ -36,7 +36,11 @@ pub struct Shape {
 }
 
 /// A query whose outputs that nobody uses are not worked out.
-fn without(mut query: bound::Query, used_columns: &[Vec<usize>], source_idx: usize) -> bound::Query {
+fn without(
+    mut query: bound::Query,
+    used_columns: &[Vec<usize>],
+    source_idx: usize,
+) -> bound::Query {
     let used = used_columns.get(source_idx).map_or(&[][..], Vec::as_slice);
     if let bound::Query::Select(select) = &mut query
         && !select.distinct
@@ -83,14 +87,16 @@ impl Shape {
                 slots.push(idx - source.first_column);
             }
         }
-        let kinds = sources.enumerate().map(|(source_idx, source)| match &source.relation {
-            Relation::Table(table) => Kind::Table(Arc::clone(table), Layout::of(table)),
-            Relation::Query(query) => {
-                let query = without(query.as_ref().clone(), &used_columns, source_idx);
-                Kind::Query(Arc::new(query::Program::new(query)))
-            }
-            Relation::Round(round) => Kind::Round(round.number),
-        });
+        let kinds = sources
+            .enumerate()
+            .map(|(source_idx, source)| match &source.relation {
+                Relation::Table(table) => Kind::Table(Arc::clone(table), Layout::of(table)),
+                Relation::Query(query) => {
+                    let query = without(query.as_ref().clone(), &used_columns, source_idx);
+                    Kind::Query(Arc::new(query::Program::new(query)))
+                }
+                Relation::Round(round) => Kind::Round(round.number),
+            });
         Shape {
             kinds: kinds.collect(),
             used_columns,

@@ -243,7 +243,9 @@ impl<'p, 's> Line<'p, 's> {
             .then(|| self.hashed(unit_idx, (unit, facts), &conjuncts));
         if !unit.asked.is_empty() {
             return hashed.ok_or_else(|| {
-                Error::unsupported("a subquery in ON of an outer join with a table read by keys only")
+                Error::unsupported(
+                    "a subquery in ON of an outer join with a table read by keys only",
+                )
             });
         }
         let UnitRows::Source(source) = unit.rows else {

@@ -182,24 +182,24 @@ fn united_columns(left: &Query, right: &Query) -> Result<Vec<ResultColumn>> {
         let ty = typing::common_of([&a, &b].into_iter());
         let is_double = ty == ColumnType::Double;
         ResultColumn {
-        database: String::new(),
-        table: String::new(),
-        org_table: String::new(),
-        name: left.name.clone(),
-        org_name: String::new(),
-        ty,
-        nullable: left.nullable || right.nullable,
-        primary_key: false,
-        auto_increment: false,
-        display_chars: if left.ty == right.ty {
-            left.display_chars.max(right.display_chars)
-        } else {
-            0
-        },
-        decimals: digits::of_column(&left)
-            .zip(digits::of_column(&right))
-            .map(|(a, b)| a.max(b))
-            .filter(|_| is_double),
+            database: String::new(),
+            table: String::new(),
+            org_table: String::new(),
+            name: left.name.clone(),
+            org_name: String::new(),
+            ty,
+            nullable: left.nullable || right.nullable,
+            primary_key: false,
+            auto_increment: false,
+            display_chars: if left.ty == right.ty {
+                left.display_chars.max(right.display_chars)
+            } else {
+                0
+            },
+            decimals: digits::of_column(left)
+                .zip(digits::of_column(right))
+                .map(|(a, b)| a.max(b))
+                .filter(|_| is_double),
         }
     });
     Ok(columns.collect())
@@ -215,7 +215,7 @@ fn side_exprs(side: &Query) -> Vec<Expr> {
         Query::Set(_) | Query::Recursive(_) => {
             let columns = side.columns().into_iter().enumerate();
             columns
-                .map(|(idx, column)| column_expr(idx, &column))
+                .map(|(idx, column)| column_expr(idx, column))
                 .collect()
         }
     }
@@ -230,7 +230,8 @@ fn finer(mut side: Query, columns: &[ResultColumn]) -> Query {
         let ColumnType::Decimal { precision, scale } = column.ty else {
             continue;
         };
-        let is_finer = matches!(output.expr.ty, ColumnType::Decimal { scale: own, .. } if own < scale);
+        let is_finer =
+            matches!(output.expr.ty, ColumnType::Decimal { scale: own, .. } if own < scale);
         if is_finer && !matches!(output.expr.kind, ExprKind::Column(_) | ExprKind::Literal(_)) {
             let target = CastType::Decimal { precision, scale };
             output.expr = Expr {

@@ -272,9 +272,7 @@ impl Bound {
     /// The digits after the point that the values of a DOUBLE of the row have, where a query gives it.
     pub(super) fn decimals(&self, column_idx: usize) -> Option<u8> {
         let mut columns = self.sources.iter().flat_map(Source::query_columns);
-        let is_it = |column: &&QueryColumn| {
-            matches!(column.expr.kind, ExprKind::Column(idx) if idx == column_idx)
-        };
+        let is_it = |column: &&QueryColumn| matches!(column.expr.kind, ExprKind::Column(idx) if idx == column_idx);
         columns.find(is_it)?.column.decimals
     }
 

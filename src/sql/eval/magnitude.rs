@@ -134,13 +134,17 @@ fn of_call(name: &str, args: &[Expr]) -> Option<u8> {
         _ if CHOOSING.contains(&name) => most(args.iter()),
         _ => {
             let mut known = OF_FUNCTIONS.iter();
-            known.find(|(other, _)| *other == name).map(|(_, digits)| *digits)
+            known
+                .find(|(other, _)| *other == name)
+                .map(|(_, digits)| *digits)
         }
     }
 }
 
 fn most<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Option<u8> {
-    exprs.map(of).try_fold(0, |most, digits| Some(most.max(digits?)))
+    exprs
+        .map(of)
+        .try_fold(0, |most, digits| Some(most.max(digits?)))
 }
 
 fn of_number(number: u64) -> u8 {

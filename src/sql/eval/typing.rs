@@ -16,8 +16,8 @@
 
 use super::super::expr::ExprKind;
 use super::super::expr::{BinaryOp, CastType, Expr, IntervalUnit, UnaryOp};
-use super::magnitude;
 pub use super::common::{chars_of, common_of, common_type};
+use super::magnitude;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 

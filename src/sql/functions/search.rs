@@ -4,8 +4,8 @@
     reason = "the bodies of the registry share one signature"
 )]
 
-use super::super::eval::typing::is_binary;
 use super::super::eval::convert::Number;
+use super::super::eval::typing::is_binary;
 use super::super::eval::{compare, convert, fit};
 use super::text::of_bytes;
 use super::{Call, of_count, result};
