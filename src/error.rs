@@ -261,6 +261,15 @@ codes! {
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
     WrongGroupKey = 1056 "42000" "GROUP BY something that contains an aggregate.";
+    WrongObject = 1347 "HY000" "A view where a table must be, or a table where a view must be.";
+    ColumnNotUpdatable = 1348 "HY000" "An assignment to a computed column of a view.";
+    ViewSelectInto = 1350 "HY000" "A view of a query with INTO.";
+    ViewSelectVariable = 1351 "HY000" "A view of a query with variables or parameters.";
+    ViewNotMerged = 1354 "HY000" "A view that cannot be merged although it should be.";
+    ViewInvalid = 1356 "HY000" "A view of tables or columns that are not there any more.";
+    ViewChangesSeveral = 1393 "HY000" "A write to several tables through one view.";
+    ViewDeletesSeveral = 1395 "HY000" "A DELETE through a view of several tables.";
+    NotInsertable = 1471 "HY000" "An INSERT into what takes no rows.";
     ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
     DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
     InvalidOnUpdate = 1294 "HY000" "ON UPDATE on a column that cannot hold the time.";

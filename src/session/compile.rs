@@ -122,6 +122,8 @@ impl Session {
             parameters,
             ctes: None,
             numbering: &Numbering::default(),
+            depth: 0,
+            trace: None,
         })
     }
 
@@ -171,7 +173,7 @@ enum Modify<T> {
 }
 
 fn bound_update(update: &ast::Update, names: &Names<'_>) -> Result<Modify<Update>> {
-    if bind::is_of_one_table(&update.tables) {
+    if bind::is_of_one_table(&update.tables, names) {
         let simple = bind::update(update, names)?;
         if !reads_rows(&simple.subqueries) {
             return Ok(Modify::Simple(simple));
@@ -181,7 +183,7 @@ fn bound_update(update: &ast::Update, names: &Names<'_>) -> Result<Modify<Update
 }
 
 fn bound_delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Modify<Delete>> {
-    if delete.several.is_none() {
+    if delete.several.is_none() && !bind::is_view(&delete.table, names) {
         let simple = bind::delete(delete, names)?;
         if !reads_rows(&simple.subqueries) {
             return Ok(Modify::Simple(simple));

@@ -87,6 +87,8 @@ impl Session {
                 self.create_table(create).await?;
             }
             Statement::DropTable(drop) => self.drop_tables(drop).await?,
+            Statement::CreateView(create) => self.create_view(create).await?,
+            Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
             Statement::Set(items) => self.set(items).await?,

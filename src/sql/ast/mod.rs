@@ -10,6 +10,9 @@ mod print;
 mod query;
 mod session;
 mod show;
+pub mod text;
+mod view;
+mod walk;
 mod window;
 
 pub use ddl::{
@@ -28,6 +31,7 @@ pub use session::{
     PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
+pub use view::{CreateView, DropView};
 pub use window::{Distance, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowSpec};
 
 /// One statement.
@@ -66,6 +70,10 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `CREATE VIEW`, `ALTER VIEW`.
+    CreateView(Box<CreateView>),
+    /// `DROP VIEW`.
+    DropView(DropView),
     /// `ALTER INDEX`.
     AlterIndex(AlterIndex),
     /// `CHECK TABLE a, b`.

@@ -32,6 +32,9 @@ mod source;
 mod subquery;
 #[cfg(test)]
 mod tests;
+mod through;
+mod trace;
+mod view;
 mod window;
 mod windowing;
 mod write;
@@ -43,12 +46,14 @@ use super::ast;
 use super::bound;
 use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
-use crate::catalog::{Definitions, Table};
+use crate::catalog::{Definitions, Table, View};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 pub use cte::CteScope;
 use scope::{Clause, Scope};
 use source::Source;
+pub use trace::Trace;
+pub use view::{columns_of_view, query_of, view_columns};
 
 /// Finds definitions by name.
 pub trait FindTable {
@@ -57,11 +62,20 @@ pub trait FindTable {
     /// # Errors
     /// 1049 or 1146.
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>>;
+
+    /// The view of that name, if there is one.
+    fn find_view(&self, _database: &str, _name: &str) -> Option<Arc<View>> {
+        None
+    }
 }
 
 impl FindTable for Definitions {
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
         self.table(database, name).map(Arc::clone)
+    }
+
+    fn find_view(&self, database: &str, name: &str) -> Option<Arc<View>> {
+        self.view(database, name).map(Arc::clone)
     }
 }
 
@@ -83,6 +97,10 @@ pub struct Names<'a> {
     pub ctes: Option<&'a CteScope<'a>>,
     /// Numbers of slots: begins anew with each statement.
     pub numbering: &'a Numbering,
+    /// How many views this is within.
+    pub depth: usize,
+    /// Where is kept what names meant.
+    pub trace: Option<&'a Trace>,
 }
 
 /// Gives out the numbers of a statement: of slots, of subqueries, of recursive queries.
@@ -90,6 +108,8 @@ pub struct Names<'a> {
 pub struct Numbering {
     next: AtomicUsize,
     subqueries: AtomicUsize,
+    /// How often views were named.
+    views: AtomicUsize,
 }
 
 impl Numbering {
@@ -98,6 +118,7 @@ impl Numbering {
         Numbering {
             next: AtomicUsize::new(0),
             subqueries: AtomicUsize::new(0),
+            views: AtomicUsize::new(0),
         }
     }
 
@@ -241,9 +262,19 @@ pub fn delete_by_query(delete: &ast::Delete, names: &Names<'_>) -> Result<bound:
     change::delete(delete, names)
 }
 
-/// Whether an UPDATE is of one table and nothing more.
-pub fn is_of_one_table(tables: &[ast::TableRef]) -> bool {
-    from::is_one_table(tables)
+/// Whether an UPDATE is of one table, which is no view, and nothing more.
+pub fn is_of_one_table(tables: &[ast::TableRef], names: &Names<'_>) -> bool {
+    from::is_one_table(tables, names)
+}
+
+/// Whether a query, as far as its form tells, can become part of the one that it stands in.
+pub fn may_merge(query: &ast::Select) -> bool {
+    derived::plain_block(query).is_some()
+}
+
+/// Whether a name means a view.
+pub fn is_view(name: &ast::TableName, names: &Names<'_>) -> bool {
+    view::find(name, names).is_some()
 }
 
 /// Binds a DELETE.

@@ -295,7 +295,7 @@ fn unit_word(unit: &Expr) -> String {
     }
 }
 
-fn scope_prefix(scope: VariableScope) -> &'static str {
+pub(crate) fn scope_prefix(scope: VariableScope) -> &'static str {
     match scope {
         VariableScope::Any => "@@",
         VariableScope::Session => "@@session.",
@@ -303,7 +303,7 @@ fn scope_prefix(scope: VariableScope) -> &'static str {
     }
 }
 
-fn cast_word(target: &CastType) -> String {
+pub(crate) fn cast_word(target: &CastType) -> String {
     let mut word = match target {
         CastType::Signed => "signed",
         CastType::Unsigned => "unsigned",
