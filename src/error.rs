@@ -270,6 +270,11 @@ codes! {
     ViewChangesSeveral = 1393 "HY000" "A write to several tables through one view.";
     ViewDeletesSeveral = 1395 "HY000" "A DELETE through a view of several tables.";
     NotInsertable = 1471 "HY000" "An INSERT into what takes no rows.";
+    TooManyRows = 1172 "42000" "`SELECT … INTO` of more than one row.";
+    OptionMisplaced = 1234 "42000" "An option of SELECT where it cannot be.";
+    UndeclaredVariable = 1327 "42000" "INTO a variable that was not declared.";
+    NoData = 1329 "02000" "`SELECT … INTO` of no row.";
+    MisplacedInto = 3954 "HY000" "INTO inside of a statement.";
     ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
     DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
     InvalidOnUpdate = 1294 "HY000" "ON UPDATE on a column that cannot hold the time.";

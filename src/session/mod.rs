@@ -15,6 +15,7 @@
 mod compile;
 mod define;
 mod explain;
+mod found;
 mod listing;
 mod maintain;
 mod prepared;

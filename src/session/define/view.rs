@@ -51,7 +51,7 @@ impl Session {
 
     fn view_of(&self, create: &CreateView, database: &str) -> Result<View> {
         let name = &create.view.name;
-        if create.select.into {
+        if create.select.into.is_some() {
             let text = "View's SELECT contains a 'INTO' clause";
             return Err(Error::new(Code::ViewSelectInto, text));
         }

@@ -23,8 +23,9 @@ pub use ddl::{
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
-    InsertValue, InsertVerb, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem, QueryBody,
-    RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName, TableRef, Update,
+    InsertValue, InsertVerb, IntoTarget, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem,
+    QueryBody, RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName,
+    TableRef, Update,
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use super::call::default_value;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
-use super::select::{from_of_tables, hints_of};
+use super::select::{ask_by_rows, from_of_tables, hints_of};
 use super::{Names, literal, order};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
-use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Select, Stage};
+use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Select};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
 
@@ -308,11 +308,7 @@ fn finish(
     let bound = targets.map(|target| outputs_of(target, &mut outputs));
     let bound = bound.collect();
     let mut subqueries = std::mem::take(&mut scope.subqueries);
-    for subquery in &mut subqueries {
-        if subquery.stage == Stage::Group {
-            subquery.stage = Stage::Row;
-        }
-    }
+    ask_by_rows(&mut subqueries);
     let alias = scope.source().map(|source| source.alias.clone());
     let parameters_count = scope.parameters_count;
     let select = Select {

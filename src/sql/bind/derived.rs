@@ -163,7 +163,7 @@ pub(super) fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
         && select.order_by.is_empty()
         && select.limit.is_none()
         && select.lock.is_none()
-        && !select.into
+        && select.into.is_none()
         && !block.distinct
         && !block.counts_rows
         && block.hints.is_empty()

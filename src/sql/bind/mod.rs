@@ -19,6 +19,7 @@ mod frame;
 mod from;
 mod group;
 mod hints;
+mod late;
 mod literal;
 mod operands;
 mod order;
@@ -40,7 +41,7 @@ mod windowing;
 mod write;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::ast;
 use super::bound;
@@ -110,6 +111,8 @@ pub struct Numbering {
     subqueries: AtomicUsize,
     /// How often views were named.
     views: AtomicUsize,
+    /// Whether the statement assigns user variables: then they are read for each row.
+    assigns: AtomicBool,
 }
 
 impl Numbering {
@@ -119,12 +122,21 @@ impl Numbering {
             next: AtomicUsize::new(0),
             subqueries: AtomicUsize::new(0),
             views: AtomicUsize::new(0),
+            assigns: AtomicBool::new(false),
         }
     }
 
     /// A number that was not given out before.
     fn next(&self) -> usize {
         self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn is_assigning(&self) -> bool {
+        self.assigns.load(Ordering::Relaxed)
+    }
+
+    fn begin_assigning(&self) {
+        self.assigns.store(true, Ordering::Relaxed);
     }
 
     /// The number of the next subquery, from 2: the statement itself is the first query.
@@ -211,12 +223,20 @@ pub fn delete_depends_on_parameters(delete: &bound::Delete) -> bool {
         .any(parameters::has_typed_operand)
 }
 
-/// Binds a query.
+/// Binds a query that is a statement. `INTO` and `SQL_CALC_FOUND_ROWS` are left to the caller.
 ///
 /// # Errors
 /// Unknown names, wrong grouping, what is not offered yet.
 pub fn query(query: &ast::Select, names: &Names<'_>) -> Result<bound::Query> {
-    query::query(query, names, None)
+    if query.assigns {
+        names.numbering.begin_assigning();
+    }
+    query::whole(query, names, None)
+}
+
+/// Whether a query that is a statement counts its rows: `SQL_CALC_FOUND_ROWS`.
+pub fn counts_rows(query: &ast::Select) -> bool {
+    query::counts_rows(query)
 }
 
 /// Binds a query of one block.
