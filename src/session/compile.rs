@@ -192,7 +192,8 @@ fn bound_update(update: &ast::Update, names: &Names<'_>) -> Result<Modify<Update
             return Ok(Modify::Simple(simple));
         }
     }
-    bind::update_by_query(update, names).map(Modify::ByQuery)
+    let numbering = Numbering::default();
+    bind::update_by_query(update, &anew(names, &numbering)).map(Modify::ByQuery)
 }
 
 fn bound_delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Modify<Delete>> {
@@ -202,7 +203,16 @@ fn bound_delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Modify<Delete
             return Ok(Modify::Simple(simple));
         }
     }
-    bind::delete_by_query(delete, names).map(Modify::ByQuery)
+    let numbering = Numbering::default();
+    bind::delete_by_query(delete, &anew(names, &numbering)).map(Modify::ByQuery)
+}
+
+/// For a statement that was bound in vain and is bound once more: slots are numbered from the start.
+fn anew<'a>(names: &Names<'a>, numbering: &'a Numbering) -> Names<'a> {
+    Names {
+        numbering,
+        ..*names
+    }
 }
 
 /// # Errors

@@ -31,7 +31,7 @@ fn body(explained: &Explained<'_>) -> Members {
     let Some(source) = &explained.source else {
         return match &explained.write {
             Some(write) => {
-                let mut members = verb(explained);
+                let mut members = verb(explained.statement);
                 members.push(("table_name", Json::text(&write.table.name)));
                 members.push(("access_type", Json::text("ALL")));
                 members.push(("reads_old", Json::Bool(write.reads_old)));
@@ -113,8 +113,8 @@ pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) ->
     }
 }
 
-fn verb(explained: &Explained<'_>) -> Members {
-    match explained.statement {
+pub(super) fn verb(statement: Statement) -> Members {
+    match statement {
         Statement::Select => Vec::new(),
         Statement::Update => vec![("update", Json::Bool(true))],
         Statement::Delete => vec![("delete", Json::Bool(true))],
@@ -124,7 +124,7 @@ fn verb(explained: &Explained<'_>) -> Members {
 }
 
 fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
-    let mut members = verb(explained);
+    let mut members = verb(explained.statement);
     members.push(("table_name", Json::text(source.alias)));
     if let Some(access_type) = source.access_type() {
         members.push(("access_type", Json::text(access_type)));

@@ -31,7 +31,8 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         scope.pass(step);
     }
     if let Some(write) = &explained.write {
-        steps.push(vec![write_line(explained.statement, write)]);
+        let named = (write.table.name.as_str(), write);
+        steps.push(vec![write_line(explained.statement, named)]);
     }
     // The last step is the root.
     for (depth, step) in steps.iter().rev().enumerate() {
@@ -347,7 +348,7 @@ pub(super) fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
     }
 }
 
-fn write_line(statement: Statement, write: &Write<'_>) -> String {
+pub(super) fn write_line(statement: Statement, (name, write): (&str, &Write<'_>)) -> String {
     let verb = match statement {
         Statement::Update => "Update",
         Statement::Delete => "Delete from",
@@ -360,7 +361,7 @@ fn write_line(statement: Statement, write: &Write<'_>) -> String {
     } else {
         "blind write"
     };
-    format!("{verb} {}: {how}", write.table.name)
+    format!("{verb} {name}: {how}")
 }
 
 /// Why each path was taken or not; and the refusal, if there is one.
