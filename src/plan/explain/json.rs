@@ -64,7 +64,7 @@ fn body(explained: &Explained<'_>) -> Members {
 /// A step around what feeds it.
 pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) -> Members {
     match step {
-        Step::Aggregate { keys, .. } => {
+        Step::Aggregate { keys, rollup, .. } => {
             let mut members = vec![
                 (
                     "using_temporary_table",
@@ -73,7 +73,7 @@ pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) ->
                 ("using_filesort", Json::Bool(false)),
             ];
             if !keys.is_empty() {
-                members.push(("group_by", Json::text(scope.list(keys))));
+                members.push(("group_by", Json::text(scope.groups(keys, *rollup))));
             }
             members.extend(inner);
             vec![("grouping_operation", Json::Object(members))]

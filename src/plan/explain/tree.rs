@@ -161,8 +161,8 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
             Step::Aggregate { keys: [], .. } => {
                 ending.push("aggregates them into one row".to_owned());
             }
-            Step::Aggregate { keys, .. } => {
-                ending.push(format!("groups them by {}", scope.list(keys)));
+            Step::Aggregate { keys, rollup, .. } => {
+                ending.push(format!("groups them by {}", scope.groups(keys, *rollup)));
             }
             Step::Sort { keys, .. } => ending.push(format!("sorts by {}", scope.order(keys))),
             Step::Distinct => ending.push("removes duplicates".to_owned()),
@@ -318,13 +318,14 @@ pub(super) fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
             keys,
             aggregates,
             in_order,
+            rollup,
         } => {
             let calls: Vec<String> = aggregates.iter().map(|one| scope.aggregate(one)).collect();
             let mut line = if keys.is_empty() {
                 "Aggregate".to_owned()
             } else {
                 let how = if *in_order { "in key order" } else { "hashed" };
-                format!("Group by {} ({how})", scope.list(keys))
+                format!("Group by {} ({how})", scope.groups(keys, *rollup))
             };
             if !calls.is_empty() {
                 let _ = write!(line, ": {}", calls.join(", "));

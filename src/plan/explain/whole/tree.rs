@@ -133,8 +133,8 @@ fn block_sentence(block: &BlockShown<'_>, zone: &Zone, parts: &mut Vec<String>) 
             Step::Aggregate { keys: [], .. } => {
                 parts.push("aggregates them into one row".to_owned());
             }
-            Step::Aggregate { keys, .. } => {
-                parts.push(format!("groups them by {}", scope.list(keys)));
+            Step::Aggregate { keys, rollup, .. } => {
+                parts.push(format!("groups them by {}", scope.groups(keys, *rollup)));
             }
             Step::Sort { keys, .. } => parts.push(format!("sorts by {}", scope.order(keys))),
             Step::Windows(_) => parts.push("computes window functions".to_owned()),
