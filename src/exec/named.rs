@@ -60,12 +60,11 @@ fn of(error: Error, name: impl Fn(usize) -> Option<String>) -> Error {
             .parse()
             .ok()
             .and_then(|number: usize| number.checked_sub(1));
-        match position.and_then(&name) {
-            Some(name) => text.push_str(&name),
-            None => {
-                text.push('$');
-                text.push_str(number);
-            }
+        if let Some(name) = position.and_then(&name) {
+            text.push_str(&name);
+        } else {
+            text.push('$');
+            text.push_str(number);
         }
         text.push_str(rest);
     }

@@ -18,7 +18,7 @@ mod window;
 pub use ddl::{
     AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
     CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
-    IndexKind, IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
+    IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
@@ -77,10 +77,8 @@ pub enum Statement {
     DropView(DropView),
     /// `ALTER INDEX`.
     AlterIndex(AlterIndex),
-    /// `CHECK TABLE a, b`.
-    CheckTables(Vec<TableName>),
-    /// `REPAIR TABLE a, b`.
-    RepairTables(Vec<TableName>),
+    /// `CHECK TABLE a, b` and the like.
+    Maintain(Maintain),
     /// `USE database`.
     Use(String),
     /// `SHOW …`.

@@ -193,7 +193,7 @@ fn is_more_than_a_row(item: &ast::SelectItem) -> bool {
 }
 
 /// Whether computing it twice may give two values.
-fn is_volatile(expr: &Expr) -> bool {
+pub(super) fn is_volatile(expr: &Expr) -> bool {
     let mut found = match &expr.kind {
         ExprKind::Call(function, _) => function.stability == fold::Stability::Row,
         ExprKind::UserVariable(_) => true,
