@@ -168,6 +168,8 @@ pub enum TableFactor {
         alias: Option<String>,
         /// The names of its columns, when given.
         columns: Vec<String>,
+        /// Whether `LATERAL` stands before it.
+        lateral: bool,
     },
     /// `(a JOIN b)`, `(a, b)`.
     Nested(Vec<TableRef>),

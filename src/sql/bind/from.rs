@@ -87,6 +87,11 @@ impl Scope<'_> {
         self.from.keeps_order |= join.straight;
         let middle = self.from.sources.len();
         let right = self.factor(&join.right, is_optional)?;
+        let last = self.from.relations.last();
+        let is_lateral = last.is_some_and(|last| !last.captures.is_empty());
+        if is_lateral && join.kind == JoinKind::Right {
+            return Err(Error::unsupported("LATERAL on the right of RIGHT JOIN"));
+        }
         let asked_before = self.subqueries.len();
         let mut conditions = Vec::new();
         if let Some(on) = &join.on {
@@ -206,8 +211,12 @@ impl Scope<'_> {
                 select,
                 alias,
                 columns,
+                lateral,
             } => {
                 let alias = alias.as_deref().unwrap_or_default();
+                if *lateral {
+                    return self.lateral(select, (alias, columns));
+                }
                 let outside = self.names;
                 self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
@@ -246,6 +255,7 @@ impl Scope<'_> {
             alias,
             hints,
             first_column: self.from.columns_count,
+            captures: Vec::new(),
         };
         let position = self.from.next_relation();
         self.from.columns_count += relation.columns_count();

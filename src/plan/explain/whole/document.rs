@@ -173,7 +173,7 @@ impl Writer<'_> {
             UnitShown::Query(alias, query, condition) => {
                 filter = condition.as_ref();
                 let mut part = vec![("using_temporary_table", Json::Bool(true))];
-                part.extend(self.part(query, false));
+                part.extend(self.part(query, matches!(step.method, MethodShown::Each)));
                 vec![
                     ("table_name", Json::text(*alias)),
                     ("access_type", Json::text("ALL")),

@@ -203,6 +203,8 @@ pub enum MethodShown {
     Scan,
     /// For each row so far it is read by keys.
     Lookup,
+    /// For each row so far the query is run.
+    Each,
     /// It is read once, and kept by the values of its keys.
     Hash(Vec<(Expr, Expr)>),
 }

@@ -161,6 +161,7 @@ fn join_sentence(join: &JoinShown<'_>, parts: &mut Vec<String>) {
             }
             (MethodShown::Scan, _) => format!("Reads {name}"),
             (MethodShown::Lookup, _) => format!("looks up {name} for each row"),
+            (MethodShown::Each, _) => format!("runs {name} for each row"),
             (MethodShown::Hash(keys), _) if keys.is_empty() => {
                 format!("combines with all of {name}")
             }
@@ -328,7 +329,7 @@ fn join(join: &JoinShown<'_>, zone: &Zone) -> Node {
         };
         if step.took.is_some() {
             node.note(&took(step.took.as_ref()));
-        } else if matches!(step.method, MethodShown::Lookup | MethodShown::Hash(_)) {
+        } else if !matches!(step.method, MethodShown::Scan) {
             node.note(&format!(" (about {})", rows(step.rows_estimate)));
         }
         if let Some(filter) = &step.filter {
@@ -356,6 +357,11 @@ fn step_node(
             "Outer lookup join with",
             ", for each row".to_owned(),
         ),
+        MethodShown::Each => (
+            "Lateral join with",
+            "Outer lateral join with",
+            ", for each row".to_owned(),
+        ),
         MethodShown::Hash(_) if keys.is_empty() => (
             "Nested loop join with",
             "Outer nested loop join with",
@@ -380,7 +386,7 @@ fn step_node(
 /// The keys of a hash join.
 fn equations(method: &MethodShown, scope: &Scope<'_>) -> Vec<String> {
     match method {
-        MethodShown::Scan | MethodShown::Lookup => Vec::new(),
+        MethodShown::Scan | MethodShown::Lookup | MethodShown::Each => Vec::new(),
         MethodShown::Hash(keys) => keys
             .iter()
             .map(|(far, near)| format!("{} = {}", scope.text(far), scope.text(near)))

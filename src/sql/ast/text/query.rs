@@ -255,8 +255,9 @@ impl Printer<'_> {
                 select,
                 alias,
                 columns,
+                lateral,
             } => {
-                self.word("(");
+                self.word(if *lateral { "lateral (" } else { "(" });
                 self.select(select, true);
                 self.word(") ");
                 self.name(alias.as_deref().unwrap_or_default());
