@@ -220,6 +220,7 @@ impl Scope<'_> {
                 let outside = self.names;
                 self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Nested(tables) => self.list(tables, is_optional),
         }
     }
@@ -322,7 +323,12 @@ fn check_aliases(table: &TableRef) -> Result<()> {
                     "Every derived table must have its own alias",
                 ));
             }
-            TableFactor::Table { .. } | TableFactor::Derived { .. } => {}
+            TableFactor::JsonTable(table) if table.alias.is_none() => {
+                let text = "Every table function must have an alias.";
+                return Err(Error::new(Code::TableFunctionAlias, text));
+            }
+            TableFactor::Table { .. } | TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+            }
             TableFactor::Nested(tables) => tables.iter().try_for_each(check_aliases)?,
         }
     }
@@ -335,7 +341,7 @@ pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
             TableFactor::Table { name, .. } => view::find(name, names).is_none(),
             TableFactor::Nested(tables) => is_one_table(tables, names),
-            TableFactor::Derived { .. } => false,
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => false,
         },
         _ => false,
     }
@@ -360,7 +366,9 @@ pub(super) fn only_table<'a>(
                 Ok((source, index_hints))
             }
             TableFactor::Nested(tables) => only_table(tables, names),
-            TableFactor::Derived { .. } => Err(Error::unsupported("UPDATE of a derived table")),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+                Err(Error::unsupported("UPDATE of a derived table"))
+            }
         },
         _ => Err(Error::unsupported("UPDATE of several tables")),
     }

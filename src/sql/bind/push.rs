@@ -62,7 +62,7 @@ fn narrow(query: &mut Query, condition: Expr) {
     match query {
         Query::Select(select) => narrow_block(select, condition),
         Query::Set(set) => narrow_sides(set, &condition),
-        Query::Recursive(_) => {}
+        Query::Recursive(_) | Query::Json(_) => {}
     }
 }
 
