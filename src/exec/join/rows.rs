@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::each::Each;
 use super::facts;
-use super::hash::{Built, Sides};
-use super::lookup::Matches;
-use super::parted::Taken;
+use super::hash::{Built, Sides, hashed};
+use super::lookup::{Found, Matches};
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
@@ -24,7 +23,7 @@ use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
 
 /// Rows that a step hands on at once; what a batch leads to beyond them waits.
-const BATCH_ROWS: usize = 1024;
+pub(super) const BATCH_ROWS: usize = 1024;
 
 /// The rows of a join.
 pub struct JoinRows {
@@ -307,21 +306,13 @@ impl JoinRows {
                 let State::Lookup(matches) = &mut running.state else {
                     return Err(Error::internal("a lookup without its state"));
                 };
-                let found = matches
-                    .next((&running.step, lookup), &mut running.waiting, &frame)
-                    .await?;
+                let step = (&running.step, lookup);
+                let found = matches.next(step, &mut running.waiting, &frame).await?;
                 self.rows_read += found.rows_read;
                 found.batch
             }
             Method::Each => {
-                if matches!(running.state, State::New) {
-                    running.state = State::Each(Each::default());
-                }
-                let State::Each(each) = &mut running.state else {
-                    return Err(Error::internal("a lateral join without its state"));
-                };
-                let found = each.next(&running.step, &mut running.waiting, &frame);
-                let found = found.await?;
+                let found = running.each(&frame).await?;
                 self.rows_read += found.rows_read;
                 found.batch
             }
@@ -356,30 +347,6 @@ impl JoinRows {
         }
         Ok(batch)
     }
-}
-
-/// Joins rows by a hash table; those whose matches are in files are put there.
-async fn hashed(
-    built: &mut Built,
-    (sides, waiting): (Sides<'_>, &mut std::vec::IntoIter<Row>),
-    frame: &Frame<'_>,
-) -> Result<Batch> {
-    let mut batch = Vec::new();
-    let mut pace = Pace::default();
-    for row in waiting {
-        pace.keep().await;
-        match built {
-            Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
-            Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
-                Taken::Alone(row) if sides.step.is_outer => batch.push(row),
-                Taken::Alone(_) | Taken::Later => {}
-            },
-        }
-        if BATCH_ROWS <= batch.len() {
-            break;
-        }
-    }
-    Ok(batch)
 }
 
 /// Joins rows by a hash table where subqueries tell what a match is.
@@ -449,6 +416,17 @@ impl Running {
             state: State::New,
             waiting: Vec::new().into_iter(),
         }
+    }
+
+    /// Joins rows that wait at a lateral step.
+    async fn each(&mut self, frame: &Frame<'_>) -> Result<Found> {
+        if matches!(self.state, State::New) {
+            self.state = State::Each(Each::default());
+        }
+        let State::Each(each) = &mut self.state else {
+            return Err(Error::internal("a lateral join without its state"));
+        };
+        each.next(&self.step, &mut self.waiting, frame).await
     }
 
     /// Whether rows of the steps before it are not joined to their end.

@@ -242,6 +242,9 @@ impl<'p, 's> Line<'p, 's> {
                 .collect()
         };
         if self.is_lateral(unit) {
+            if !unit.asked.is_empty() {
+                return Err(Error::unsupported("a subquery in ON of LEFT JOIN LATERAL"));
+            }
             return Ok(self.run_for_each(unit_idx, &conjuncts));
         }
         let hashed = facts
