@@ -92,6 +92,30 @@ impl Listing {
         })
     }
 
+    /// Gives the first column another name.
+    pub(super) fn rename_first(&mut self, name: &str) {
+        if let Some(column) = self.columns.first_mut() {
+            name.clone_into(&mut column.0);
+        }
+    }
+
+    /// Leaves out the last column.
+    pub(super) fn drop_last_column(&mut self) {
+        self.columns.pop();
+        for row in &mut self.rows {
+            row.pop();
+        }
+    }
+
+    /// Cuts the texts of the last column after so many characters.
+    pub(super) fn cut_last_column(&mut self, chars_max: usize) {
+        for row in &mut self.rows {
+            if let Some(Value::Text(text)) = row.last_mut() {
+                *text = Cow::Owned(text.chars().take(chars_max).collect());
+            }
+        }
+    }
+
     /// Keeps `offset` and `count` rows: LIMIT.
     pub(super) fn limit(&mut self, offset: usize, count: usize) {
         self.rows.drain(..offset.min(self.rows.len()));

@@ -26,6 +26,7 @@ pub mod settings;
 pub mod shared;
 mod show;
 pub mod state;
+mod system;
 mod transaction;
 pub mod variables;
 mod write_query;
@@ -152,6 +153,7 @@ impl Session {
             let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
             return Err(self.failed(error));
         }
+        let name = system::canonical(name).unwrap_or(name);
         self.state.set_database(Some(name.to_owned()));
         Ok(())
     }
@@ -166,7 +168,7 @@ impl Session {
     /// # Errors
     /// 1146 when there is no such table.
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
-        let table = self.table(None, table)?;
+        let table = self.shown_table(None, table)?;
         let columns = table.columns.iter().filter(|column| !column.hidden);
         let columns = columns.enumerate().filter(|(_, column)| {
             wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)

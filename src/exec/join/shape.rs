@@ -8,6 +8,7 @@ use crate::exec::query;
 use crate::exec::row::{Layout, StoredRow};
 use crate::sql::bound::{Joined, Relation};
 use crate::sql::expr;
+use crate::sql::listed::Listed;
 use crate::types::Value;
 
 /// The values of one row of a source that the statement uses.
@@ -44,6 +45,8 @@ pub enum Kind {
     Query(Arc<query::Program>),
     /// Those of the last round of a recursive query, by its number.
     Round(usize),
+    /// Made up by the server.
+    Listed(Arc<Listed>),
 }
 
 impl Shape {
@@ -75,6 +78,7 @@ impl Shape {
                 Kind::Query(Arc::new(query::Program::new(query.as_ref().clone())))
             }
             Relation::Round(round) => Kind::Round(round.number),
+            Relation::Listed(listed) => Kind::Listed(Arc::clone(listed)),
         });
         Shape {
             kinds: kinds.collect(),

@@ -43,6 +43,7 @@ use super::ast;
 use super::bound;
 use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
+use super::listed::Listed;
 use crate::catalog::{Definitions, Table};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
@@ -57,6 +58,14 @@ pub trait FindTable {
     /// # Errors
     /// 1049 or 1146.
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>>;
+
+    /// The table of that name whose rows the server makes up; `None` when the database has none such.
+    ///
+    /// # Errors
+    /// 1109 or 1146 when the database has such tables, but none of that name.
+    fn find_listed(&self, _database: &str, _name: &str) -> Result<Option<Arc<Listed>>> {
+        Ok(None)
+    }
 }
 
 impl FindTable for Definitions {

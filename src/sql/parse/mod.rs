@@ -35,6 +35,7 @@ mod window;
 mod word;
 mod write;
 
+pub use self::word::keywords;
 use super::ast::{Expr, Statement};
 use super::context::Mode;
 use crate::error::{Code, Error, Result};

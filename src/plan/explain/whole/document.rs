@@ -168,6 +168,13 @@ impl Writer<'_> {
                     ("recursive", Json::Bool(true)),
                 ]
             }
+            UnitShown::Listed(alias, condition) => {
+                filter = condition.as_ref();
+                vec![
+                    ("table_name", Json::text(*alias)),
+                    ("access_type", Json::text("ALL")),
+                ]
+            }
             UnitShown::Join(inside, condition) => {
                 filter = condition.as_ref();
                 self.join(inside)
