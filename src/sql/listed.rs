@@ -15,6 +15,8 @@ use crate::types::Value;
 pub struct Listed {
     /// Its definition; it has no storage. A hidden column comes last, which stands for its key.
     pub table: Arc<Table>,
+    /// The columns whose texts are compared without case.
+    pub caseless: Vec<usize>,
     /// What makes its rows.
     pub rows: Arc<dyn ListRows>,
 }

@@ -38,6 +38,36 @@ const MYSQL: &str = "mysql";
 /// The databases of the server, in order of name.
 pub(super) const DATABASES: [&str; 4] = [INFORMATION_SCHEMA, MYSQL, PERFORMANCE_SCHEMA, "sys"];
 
+/// Columns whose texts are compared without case, in whatever table they are.
+const CASELESS: &[&str] = &[
+    "CHARACTER_SET_NAME",
+    "COLLATION_NAME",
+    "COLUMN_KEY",
+    "COLUMN_NAME",
+    "COLUMN_TYPE",
+    "COMMAND",
+    "CONSTRAINT_NAME",
+    "CONSTRAINT_TYPE",
+    "DATA_TYPE",
+    "DEFAULT_CHARACTER_SET_NAME",
+    "DEFAULT_COLLATION_NAME",
+    "ENGINE",
+    "EXTRA",
+    "INDEX_NAME",
+    "INDEX_TYPE",
+    "IS_NULLABLE",
+    "PLUGIN_NAME",
+    "PRIVILEGE_TYPE",
+    "REFERENCED_COLUMN_NAME",
+    "ROUTINE_NAME",
+    "ROUTINE_TYPE",
+    "SUPPORT",
+    "TABLE_COLLATION",
+    "TABLE_TYPE",
+    "VARIABLE_NAME",
+    "WORD",
+];
+
 /// All tables of the system, in order of database and name.
 static ALL: &[&dyn SystemTable] = &[
     &server::CHARACTER_SETS,
@@ -177,8 +207,13 @@ impl FindTable for Tables<'_> {
             return Err(unknown(database, name));
         };
         let scene = Scene::new(self.scene.0, self.scene.1);
+        let definition = definition(table);
+        let columns = definition.columns.iter().enumerate();
+        let caseless = columns.filter(|(_, column)| CASELESS.contains(&column.name.as_str()));
+        let caseless = caseless.map(|(idx, _)| idx).collect();
         Ok(Some(Arc::new(Listed {
-            table: Arc::new(definition(table)),
+            table: Arc::new(definition),
+            caseless,
             rows: Arc::new(Rows { table, scene }),
         })))
     }

@@ -10,6 +10,7 @@
 )]
 
 mod call;
+mod caseless;
 mod change;
 mod cte;
 mod derived;
