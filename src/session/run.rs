@@ -100,8 +100,11 @@ impl Session {
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
             Statement::Flush | Statement::UnlockTables => {}
-            Statement::LockTables => {
+            Statement::LockTables(tables) => {
                 self.commit_open().await?;
+                for table in tables {
+                    self.shown_table(table.database.as_deref(), &table.name)?;
+                }
                 self.warnings
                     .add(WarningLevel::Warning, Code::FeatureIgnored, || {
                         "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT \

@@ -38,6 +38,10 @@ const MYSQL: &str = "mysql";
 /// The databases of the server, in order of name.
 pub(super) const DATABASES: [&str; 4] = [INFORMATION_SCHEMA, MYSQL, PERFORMANCE_SCHEMA, "sys"];
 
+/// Those of them that are listed. The others have nothing that a dump of all databases should hold:
+/// their tables can be read by name.
+const LISTED: [&str; 2] = [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA];
+
 /// Columns whose texts are compared without case, in whatever table they are.
 const CASELESS: &[&str] = &[
     "CHARACTER_SET_NAME",

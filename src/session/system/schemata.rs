@@ -149,7 +149,7 @@ impl Scene {
     pub(super) fn databases(&self) -> Vec<String> {
         let definitions = self.shared.catalog.current();
         let stored = definitions.databases().map(str::to_owned);
-        let system = super::DATABASES.into_iter().map(str::to_owned);
+        let system = super::LISTED.into_iter().map(str::to_owned);
         let mut all: Vec<String> = stored.chain(system).collect();
         all.sort();
         all
