@@ -691,7 +691,11 @@ fn note((table, access): (&Table, &Access), ordered: bool, tally: &mut Tally) {
             tally.streamed += usize::from(is_sorted);
         }
         Access::FullScan => tally.whole += 1,
-        Access::Nothing | Access::PointGet(_) | Access::MultiGet(_) | Access::PrefixScan(_) => {}
+        Access::Nothing
+        | Access::Count(_)
+        | Access::PointGet(_)
+        | Access::MultiGet(_)
+        | Access::PrefixScan(_) => {}
     }
 }
 

@@ -33,7 +33,7 @@ pub async fn rows(
 ) -> Result<Option<u64>> {
     let all = [KeyRange::all()];
     let (key, ranges) = match &plan.access {
-        Access::Nothing => return Ok(Some(0)),
+        Access::Nothing | Access::Count(_) => return Ok(Some(0)),
         Access::PointGet(_) => return Ok(Some(1)),
         Access::MultiGet(get) => return Ok(u64::try_from(get.keys.len()).ok()),
         Access::PrefixScan(scan) => (KeyRef::Primary, scan.ranges.as_slice()),

@@ -277,7 +277,7 @@ impl Work {
             Work::MultiGet(VecDeque::from(keys))
         };
         match std::mem::replace(&mut plan.access, Access::Nothing) {
-            Access::Nothing => Work::Finished,
+            Access::Nothing | Access::Count(_) => Work::Finished,
             Access::PointGet(get) => Work::Get(get.key),
             Access::MultiGet(get) => gets(get.keys),
             Access::Index(access) => match access.entries {
@@ -303,6 +303,7 @@ pub fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
         | Access::Index(_)
         | Access::Ends(_)
         | Access::Merge(_)
+        | Access::Count(_)
         | Access::FullScan => View::At(engine.snapshot(), None),
     }
 }

@@ -49,7 +49,32 @@ pub struct StatementWrites {
     rows: BTreeMap<(Space, Key), Option<Bytes>>,
     absent: Vec<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
+    growth: Growth,
     bytes: usize,
+}
+
+/// By how many rows each space grows; `None` where a row was written without looking whether there
+/// is one.
+#[derive(Debug, Clone, Default)]
+struct Growth(BTreeMap<Space, Option<i64>>);
+
+impl Growth {
+    fn add(&mut self, space: Space, by: Option<i64>) {
+        let sum = self.0.entry(space).or_insert(Some(0));
+        *sum = sum.zip(by).and_then(|(sum, by)| sum.checked_add(by));
+    }
+
+    fn add_all(&mut self, other: Growth) {
+        for (space, by) in other.0 {
+            self.add(space, by);
+        }
+    }
+
+    fn known(self) -> BTreeMap<Space, i64> {
+        let spaces = self.0.into_iter();
+        let known = spaces.filter_map(|(space, by)| Some((space, by?)));
+        known.collect()
+    }
 }
 
 /// A commit that did not take place, or perhaps not.
@@ -119,6 +144,11 @@ impl StatementWrites {
         }
     }
 
+    /// Says by how many rows the space grows by what was written last; `None` when nobody has looked.
+    pub fn grow(&mut self, space: Space, by: Option<i64>) {
+        self.growth.add(space, by);
+    }
+
     /// Requires that the row is at commit as it was read.
     pub fn must_be_unchanged(&mut self, space: Space, key: Key) {
         self.unchanged.insert((space, key));
@@ -146,6 +176,7 @@ impl StatementWrites {
                 None => writes.delete(space, key),
             }
         }
+        writes.growth = self.growth.known();
         writes.must_be_absent = self.absent;
         writes.must_be_unchanged = self.unchanged.into_iter().collect();
         writes
@@ -164,6 +195,7 @@ pub struct Mark {
     overlay: Arc<Overlay>,
     absent: BTreeSet<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
+    growth: Growth,
 }
 
 /// An open transaction, or the short one of an autocommit statement.
@@ -179,6 +211,7 @@ pub struct Transaction {
     overlay: Arc<Overlay>,
     absent: BTreeSet<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
+    growth: Growth,
     savepoints: Vec<Savepoint>,
     /// Whether `START TRANSACTION READ ONLY` began it.
     pub read_only: bool,
@@ -204,6 +237,7 @@ impl Transaction {
             overlay: Arc::default(),
             absent: BTreeSet::new(),
             unchanged: BTreeSet::new(),
+            growth: Growth::default(),
             savepoints: Vec::new(),
             read_only: false,
             begun_with: None,
@@ -289,6 +323,7 @@ impl Transaction {
         }
         self.absent.extend(statement.absent);
         self.unchanged.extend(statement.unchanged);
+        self.growth.add_all(statement.growth);
         if let Some(bound) = statement.table {
             let mut tables = self.tables.iter();
             if !tables.any(|known| Arc::ptr_eq(&known.table, &bound.table)) {
@@ -337,6 +372,7 @@ impl Transaction {
         }
         all.absent = std::mem::take(&mut self.absent).into_iter().collect();
         all.unchanged = std::mem::take(&mut self.unchanged);
+        all.growth = std::mem::take(&mut self.growth);
         let writes = all.into_write_set(self.snapshot.as_ref());
         committed(self.engine.commit(writes).await)
     }
@@ -347,6 +383,7 @@ impl Transaction {
             overlay: Arc::clone(&self.overlay),
             absent: self.absent.clone(),
             unchanged: self.unchanged.clone(),
+            growth: self.growth.clone(),
         }
     }
 
@@ -355,6 +392,7 @@ impl Transaction {
         self.overlay = mark.overlay;
         self.absent = mark.absent;
         self.unchanged = mark.unchanged;
+        self.growth = mark.growth;
     }
 
     /// `SAVEPOINT name`; one of the same name is replaced.

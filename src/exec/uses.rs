@@ -60,6 +60,7 @@ impl Uses {
             | Access::PointGet(_)
             | Access::MultiGet(_)
             | Access::PrefixScan(_)
+            | Access::Count(_)
             | Access::FullScan => {}
         }
     }

@@ -142,6 +142,21 @@ impl View {
         }
     }
 
+    /// How many keys a space has, if that is known at once and nothing was written to it that is not
+    /// committed.
+    pub fn count(&self, space: Space) -> Option<u64> {
+        let (snapshot, overlay) = match self {
+            View::Newest(engine) => (engine.snapshot(), None),
+            View::At(snapshot, overlay) => (Arc::clone(snapshot), overlay.as_ref()),
+        };
+        let all = KeyRange::all();
+        if overlay.is_some_and(|own| !own.range(space, &all).is_empty()) {
+            return None;
+        }
+        let count = snapshot.count(space).try_now().ok()?;
+        count.ok().flatten()
+    }
+
     /// The next page of a scan; `scan` then stands behind it. `reuse` is a batch whose memory may
     /// be used again. The flag says whether there is more.
     ///

@@ -45,6 +45,9 @@ struct SpaceState {
     created: Ts,
     dropped: Option<Ts>,
     keys: BTreeMap<Key, Versions>,
+    /// How many keys there were, oldest first; `None` where that is not known. One of these at
+    /// every commit that wrote here.
+    counts: Vec<(Ts, Option<u64>)>,
 }
 
 struct State {
@@ -112,6 +115,9 @@ impl State {
         {
             self.space_at(space, self.now)?;
         }
+        if let Some((space, _)) = writes.counted {
+            self.check_counted(space, writes.start_ts)?;
+        }
         if let Some(start_ts) = writes.start_ts {
             for (space, key) in &writes.must_be_unchanged {
                 self.check_unchanged(*space, key, start_ts)?;
@@ -143,8 +149,44 @@ impl State {
         Ok(())
     }
 
+    fn check_counted(
+        &self,
+        space: Space,
+        start_ts: Option<Ts>,
+    ) -> std::result::Result<(), CommitError> {
+        let counts = &self.space_at(space, self.now)?.counts;
+        let written = counts.last().map(|(ts, _)| *ts);
+        if written <= start_ts {
+            return Ok(());
+        }
+        let key = Key::new();
+        Err(CommitError::Conflict { space, key })
+    }
+
+    fn count_at(&self, space: Space, ts: Ts) -> Result<Option<u64>> {
+        let counts = &self.space_at(space, ts)?.counts;
+        let newest = counts.iter().rev().find(|(at, _)| *at <= ts);
+        Ok(newest.and_then(|(_, count)| *count))
+    }
+
+    fn count(&mut self, writes: &WriteSet, ts: Ts) {
+        for space in writes.spaces() {
+            if let Some(state) = self.spaces.get_mut(&space) {
+                let before = state.counts.last().and_then(|(_, count)| *count);
+                state.counts.push((ts, writes.count_after(space, before)));
+            }
+        }
+        let counted = writes.counted.as_ref();
+        let counted =
+            counted.and_then(|(space, count)| self.spaces.get_mut(space).zip(Some(count)));
+        if let Some((state, count)) = counted {
+            state.counts.push((ts, Some(*count)));
+        }
+    }
+
     fn apply(&mut self, writes: WriteSet) -> Ts {
         let ts = self.tick();
+        self.count(&writes, ts);
         for (space, key) in writes.deletes {
             self.write(space, key, (ts, None));
         }
@@ -194,6 +236,8 @@ impl State {
             self.horizon = self.horizon.max(ts);
         }
         for state in self.spaces.values_mut() {
+            let newest = state.counts.iter().rposition(|(at, _)| *at <= oldest);
+            state.counts.drain(..newest.unwrap_or(0));
             if state.dropped.is_some_and(|dropped| dropped <= oldest) {
                 state.keys.clear();
             }
@@ -303,6 +347,7 @@ impl Engine for Memory {
             created,
             dropped: None,
             keys: BTreeMap::new(),
+            counts: vec![(created, Some(0))],
         };
         state.spaces.insert(space, empty);
         Answer::Now(Ok(()))
@@ -391,6 +436,10 @@ impl Snapshot for MemorySnapshot {
 
     fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
         Answer::Now(self.engine.read().fill(scan, self.ts, page))
+    }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        Answer::Now(self.engine.read().count_at(space, self.ts))
     }
 }
 

@@ -179,4 +179,8 @@ pub trait Snapshot: Send + Sync {
     /// Fills `page` with the first rows of the scan, in its direction. [`Page::rest`] then says
     /// what is left. A page holds at least one row when there is one, however large.
     fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>>;
+
+    /// How many keys a space has, without looking at them: known as long as every commit since the
+    /// space was made, or counted, has said how the number changes ([`WriteSet::growth`]).
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>>;
 }

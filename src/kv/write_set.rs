@@ -1,5 +1,7 @@
 //! The one way to write: puts and deletes that happen together, and what must hold for them to.
 
+use std::collections::BTreeMap;
+
 use super::{CommitError, Key, Limits, Space, Ts};
 
 /// One key that gets a value.
@@ -33,6 +35,13 @@ pub struct WriteSet {
     /// Keys that no commit after `start_ts` may have put or deleted, else
     /// [`CommitError::Conflict`].
     pub must_be_unchanged: Vec<(Space, Key)>,
+    /// By how much the number of keys of a space changes; the checks above make sure that it is so.
+    /// The number of a space that is written and is not here is not known from then on
+    /// ([`super::Snapshot::count`]).
+    pub growth: BTreeMap<Space, i64>,
+    /// How many keys a space has in the state at `start_ts`; no commit after it may have written to
+    /// the space, else [`CommitError::Conflict`] with an empty key.
+    pub counted: Option<(Space, u64)>,
 }
 
 impl WriteSet {
@@ -62,7 +71,25 @@ impl WriteSet {
 
     /// Whether nothing is written. The checks may still be there.
     pub fn is_empty(&self) -> bool {
-        self.puts.is_empty() && self.deletes.is_empty()
+        self.puts.is_empty() && self.deletes.is_empty() && self.counted.is_none()
+    }
+
+    /// The spaces that are written, each once.
+    pub(super) fn spaces(&self) -> Vec<Space> {
+        let mut spaces: Vec<Space> = Vec::new();
+        for (space, _) in self.written() {
+            if spaces.last() != Some(&space) {
+                spaces.push(space);
+            }
+        }
+        spaces.sort_unstable();
+        spaces.dedup();
+        spaces
+    }
+
+    /// How many keys a space that is written has after it, if that is known.
+    pub(super) fn count_after(&self, space: Space, before: Option<u64>) -> Option<u64> {
+        before?.checked_add_signed(*self.growth.get(&space)?)
     }
 
     /// Bytes of all keys and values that are written.

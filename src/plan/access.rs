@@ -11,7 +11,9 @@ use super::cut::KeyParts;
 use super::derive::shape;
 use super::doubt::{Choice, Doubt};
 use super::refusal::Refusal;
-pub use super::request::{FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request};
+pub use super::request::{
+    FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
+};
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
 use super::{ends, merge, paths, point, points, residual, skip};
@@ -39,6 +41,8 @@ pub enum Access {
     Ends(Ends),
     /// The rows that any of several scans finds, or that all of them find.
     Merge(Merge),
+    /// How many rows there are is known: none is read.
+    Count(u64),
     /// Every row.
     FullScan,
 }
@@ -226,6 +230,9 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
     if request.limit == Some(0) {
         return Ok(TablePlan::nothing(request, Reason::NoRowsWanted));
     }
+    if let RowsKept::Known(rows) = request.rows_kept {
+        return Ok(TablePlan::counted(rows));
+    }
     let Some(filter) = request.filter else {
         return plan_conjuncts(request, &[], detail);
     };
@@ -337,6 +344,7 @@ impl Access {
             | Access::PrefixScan(_)
             | Access::Ends(_)
             | Access::Merge(_)
+            | Access::Count(_)
             | Access::FullScan => false,
         }
     }
@@ -395,10 +403,25 @@ impl TablePlan {
         }
     }
 
+    /// The plan of a statement that wants nothing but the number of rows.
+    fn counted(rows: u64) -> TablePlan {
+        let verdicts = vec![Verdict {
+            path: Path::FullScan,
+            is_taken: false,
+            reason: Reason::Counted,
+        }];
+        TablePlan::at_once(Access::Count(rows), verdicts)
+    }
+
     /// The plan of `MIN` and `MAX` by seeks.
     fn ends(ends: Ends, verdicts: Vec<Verdict>) -> TablePlan {
+        TablePlan::at_once(Access::Ends(ends), verdicts)
+    }
+
+    /// A plan that reads no more than its answer.
+    fn at_once(access: Access, verdicts: Vec<Verdict>) -> TablePlan {
         TablePlan {
-            access: Access::Ends(ends),
+            access,
             reverse: false,
             residual: None,
             ordered: true,

@@ -217,6 +217,7 @@ fn branch_of(candidate: &Candidate<'_, '_>, request: &Request<'_>) -> Result<Mer
         | Access::MultiGet(_)
         | Access::PrefixScan(_)
         | Access::Nothing
+        | Access::Count(_)
         | Access::Ends(_)
         | Access::Merge(_)
         | Access::FullScan => {

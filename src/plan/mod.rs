@@ -44,7 +44,7 @@ pub mod verdict;
 
 pub use access::{
     Access, Ends, Entries, IndexAccess, Merge, MergeBranch, MergeKind, MultiGet, PointGet, Policy,
-    PrefixScan, Purpose, Request, Seek, TablePlan, explain_table, plan_table,
+    PrefixScan, Purpose, Request, RowsKept, Seek, TablePlan, explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
 pub use doubt::{Counted, Crossing, Doubt, Estimate, Estimates};

@@ -163,6 +163,7 @@ fn taken(request: &Request<'_>, candidate: &Candidate<'_, '_>, access: &Access) 
             },
         },
         Access::PrefixScan(_) => bounded(request, candidate),
+        Access::Count(_) => Reason::Counted,
         Access::Ends(_) => Reason::Ends,
         Access::Merge(merge) => match merge.kind {
             MergeKind::Union => Reason::United,

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::access::{Purpose, Request};
+use super::access::{Purpose, Request, RowsKept};
 use super::advice;
 use super::derive::Derived;
 use super::stand_in::StandIns;
@@ -35,6 +35,8 @@ pub struct Refusal {
     index: Option<String>,
     /// The most rows of a LIMIT that would do.
     limit_max: Option<u64>,
+    /// The table whose number of rows would do.
+    uncounted: Option<String>,
 }
 
 impl Refusal {
@@ -77,6 +79,8 @@ impl Refusal {
             indexes: indexes.collect(),
             index: advice::index(request, derived),
             limit_max: is_plain.then_some(request.policy.full_scan_limit_max),
+            uncounted: (request.rows_kept == RowsKept::Unknown)
+                .then(|| text::quote_name(&table.name)),
         }
     }
 
@@ -165,6 +169,10 @@ impl Refusal {
             advice.push(format!("add LIMIT {limit} or less"));
         }
         advice.extend(self.index.clone());
+        let counted = self.uncounted.as_ref();
+        advice.extend(
+            counted.map(|table| format!("have the rows counted with ANALYZE TABLE {table}")),
+        );
         let verb = match self.purpose {
             Purpose::Select => "SELECT",
             Purpose::Update => "UPDATE",

@@ -51,6 +51,17 @@ pub enum Purpose {
     Delete,
 }
 
+/// The number of rows of a table, where it is all that a statement wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsKept {
+    /// It wants something else.
+    NotAsked,
+    /// It is not known: somebody wrote rows without looking whether they were there.
+    Unknown,
+    /// It is known.
+    Known(u64),
+}
+
 /// What a statement wants of one table.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -82,6 +93,8 @@ pub struct Request<'a> {
     pub ctx: &'a EvalContext,
     /// What is permitted.
     pub policy: &'a Policy,
+    /// What is known about the number of rows of the table, if the statement wants nothing else.
+    pub rows_kept: RowsKept,
     /// What is known about the number of rows.
     pub estimates: Estimates<'a>,
 }

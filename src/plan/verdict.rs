@@ -95,6 +95,8 @@ pub enum Reason {
         /// The condition of the index, as SQL.
         predicate: String,
     },
+    /// The number of rows is known without it.
+    Counted,
     /// MIN and MAX are the first and the last of its spans.
     Ends,
     /// It bounds a side of an OR, and other keys the other sides.
@@ -257,6 +259,7 @@ impl fmt::Display for Reason {
                 f,
                 "has just the rows WHERE {predicate}, which the conditions do not imply"
             ),
+            Reason::Counted => f.write_str("not needed: the number of rows is kept"),
             Reason::Ends => f.write_str("has what is asked for at the ends of its spans"),
             Reason::United => f.write_str("bounds a side of the OR; the rows are united"),
             Reason::Crossed => f.write_str(
@@ -301,6 +304,7 @@ impl Reason {
             | Reason::United
             | Reason::Crossed => true,
             Reason::Contradiction
+            | Reason::Counted
             | Reason::NoRowsWanted
             | Reason::NoCondition { .. }
             | Reason::Blocked { .. }

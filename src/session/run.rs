@@ -61,8 +61,7 @@ impl Session {
                 Ok(self.told("Statement prepared"))
             }
             Statement::Execute(execute) => self.execute_named(execute).await,
-            Statement::CheckTables(tables) => self.maintain(tables, false).await,
-            Statement::RepairTables(tables) => self.maintain(tables, true).await,
+            Statement::Maintain(maintain) => self.maintain(maintain).await,
             Statement::Do(exprs) => {
                 for expr in exprs {
                     self.constant(expr)?;
@@ -126,8 +125,7 @@ impl Session {
             | Statement::Show(_)
             | Statement::Prepare(_)
             | Statement::Execute(_)
-            | Statement::CheckTables(_)
-            | Statement::RepairTables(_)
+            | Statement::Maintain(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())

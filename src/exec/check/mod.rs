@@ -1,14 +1,16 @@
 //! CHECK TABLE and REPAIR TABLE: the rows of a table and the entries of its indexes, compared both
-//! ways.
+//! ways; and the number of rows (`count`, also for ANALYZE TABLE).
 //!
 //! ```text
 //!  each row      has its entry in each index, with the value it must have
 //!  each entry    belongs to a row, and is the one that this row has
+//!  the number    that is kept is the number of rows
 //! ```
 //! A check reads one snapshot, page by page, and keeps no more than a page; writers go on. A repair
 //! looks at each difference again in the newest state (`repair`) and mends it by a commit that
 //! holds only if nobody has changed row or entry meanwhile.
 
+pub mod count;
 mod repair;
 
 #[cfg(test)]
@@ -18,7 +20,7 @@ use std::sync::Arc;
 
 use super::backfill::rows::Maker;
 use super::cancel::CancelToken;
-use crate::catalog::{Index, IndexState, Table};
+use crate::catalog::{IndexState, Table};
 use crate::error::Result;
 use crate::index::{self, Entry};
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
@@ -26,11 +28,11 @@ use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
 /// Differences of one index that are described; the others are counted.
 const DIFFERENCES_SHOWN: usize = 5;
 
-/// What a check or a repair found in one index.
+/// What a check or a repair found in one index, or in the number of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The index.
-    pub index: String,
+    /// Where, in words.
+    pub place: String,
     /// Why it was not compared, if it was not.
     pub skipped: Option<String>,
     /// The first differences, in words.
@@ -42,9 +44,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(index: &Index) -> Finding {
+    fn new(place: String) -> Finding {
         Finding {
-            index: index.name.clone(),
+            place,
             skipped: None,
             shown: Vec::new(),
             differences: 0,
@@ -59,7 +61,7 @@ impl Finding {
         }
     }
 
-    /// Whether index and table agree now.
+    /// Whether it agrees with the rows now.
     pub fn is_clean(&self) -> bool {
         self.differences == self.mended
     }
@@ -87,7 +89,7 @@ impl Checker<'_> {
             self.read_rows(table, snapshot.as_ref()).await?;
         }
         for index in &table.indexes {
-            let mut finding = Finding::new(index);
+            let mut finding = Finding::new(format!("index {}", index.name));
             match index.state {
                 IndexState::Active | IndexState::Inactive => {
                     let side = Side {
@@ -106,6 +108,7 @@ impl Checker<'_> {
             }
             findings.push(finding);
         }
+        findings.push(self.check_count(table, snapshot.as_ref()).await?);
         Ok(findings)
     }
 

@@ -238,3 +238,28 @@ async fn entries_of_prefixes_expressions_and_some_rows_are_mended() {
         (of_p, of_e)
     );
 }
+
+#[tokio::test]
+async fn a_wrong_number_of_rows_is_found_and_counted_anew() {
+    let server = server().await;
+    let rows = Space(server.table("t").id.0);
+    // The same row once more, by somebody who says that three have come.
+    let row = server.rows_of(rows).await.remove(0);
+    write(&server, |writes| {
+        writes.put(rows, row.0, row.1);
+        writes.growth.insert(rows, 3);
+    })
+    .await;
+    assert_eq!(
+        mended(&server).await,
+        [
+            "warning number of rows: 7 is kept, there are 4",
+            "warning number of rows: 1 differences",
+            "error Corrupt",
+            "warning number of rows: 7 is kept, there are 4",
+            "info number of rows: 1 of 1 differences mended",
+            "status OK",
+        ]
+    );
+    assert_eq!(server.engine().snapshot().count(rows).await, Ok(Some(4)));
+}

@@ -8,7 +8,7 @@ use crate::exec::budget::{Budget, Memory};
 use crate::sql::aggregate::Accumulator;
 use crate::sql::bound::{Aggregate, AggregateKind, Aggregation};
 use crate::sql::context::EvalContext;
-use crate::sql::expr::Row;
+use crate::sql::expr::{Expr, ExprKind, Row};
 use crate::types::Value;
 
 /// One group in memory at a time.
@@ -70,10 +70,7 @@ impl InOrder {
 
     /// Whether a statement only counts its rows.
     pub fn only_counts(aggregation: &Aggregation) -> bool {
-        let is_count = |aggregate: &Aggregate| {
-            aggregate.kind == AggregateKind::Count && aggregate.args.is_empty()
-        };
-        aggregation.keys.is_empty() && aggregation.aggregates.iter().all(is_count)
+        aggregation.keys.is_empty() && aggregation.aggregates.iter().all(counts_rows)
     }
 
     /// Takes in rows of a statement that [`InOrder::only_counts`].
@@ -98,6 +95,17 @@ impl InOrder {
         self.budget.reset();
         state::finished_row((&self.key, states), aggregation, ctx).map(Some)
     }
+}
+
+/// Whether an aggregate of the rows of one table is their number: `COUNT(*)`, `COUNT` of a constant
+/// or of a column, neither of which is ever NULL.
+fn counts_rows(aggregate: &Aggregate) -> bool {
+    let is_there = |arg: &Expr| {
+        !arg.nullable && matches!(arg.kind, ExprKind::Literal(_) | ExprKind::Column(_))
+    };
+    aggregate.kind == AggregateKind::Count
+        && !aggregate.distinct
+        && aggregate.args.iter().all(is_there)
 }
 
 fn new_states(aggregation: &Aggregation, ctx: &EvalContext) -> Vec<Accumulator> {

@@ -151,6 +151,7 @@ impl Points {
             access @ (Access::MultiGet(_)
             | Access::PrefixScan(_)
             | Access::Index(_)
+            | Access::Count(_)
             | Access::Ends(_)
             | Access::Merge(_)
             | Access::FullScan) => {

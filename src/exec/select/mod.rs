@@ -21,6 +21,7 @@ pub use self::stream::SelectStream;
 pub use self::window::Window;
 use super::budget::Memory;
 use super::cancel::CancelToken;
+use super::group::InOrder;
 use super::join::{Kind, Shape};
 use super::meter::Meter;
 use super::nest::RoundRows;
@@ -31,8 +32,8 @@ use super::uses::Uses;
 use super::view::View;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::kv::Engine;
-use crate::plan::{self, Doubt, Estimates, Policy, Purpose, TablePlan};
+use crate::kv::{Engine, Space};
+use crate::plan::{self, Doubt, Estimates, Policy, Purpose, RowsKept, TablePlan};
 use crate::sql::bound::{Select, Subquery};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
@@ -247,8 +248,20 @@ fn with_request(
         hints: &select.hints,
         ctx: &env.ctx,
         policy: &env.policy,
+        rows_kept: rows_kept(select, table, env),
         estimates,
     })
+}
+
+/// What is known about the number of rows, if the statement wants nothing else.
+fn rows_kept(select: &Select, table: &Table, env: &Env) -> RowsKept {
+    let aggregation = select.aggregation.as_ref();
+    let only_counts = aggregation.is_some_and(InOrder::only_counts);
+    if !only_counts || select.filter.is_some() || !select.order_by.is_empty() {
+        return RowsKept::NotAsked;
+    }
+    let kept = view_of(env).count(Space(table.id.0));
+    kept.map_or(RowsKept::Unknown, RowsKept::Known)
 }
 
 /// A SELECT that was planned.

@@ -30,7 +30,7 @@ use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::window::Windowed;
-use crate::plan::TablePlan;
+use crate::plan::{Access, TablePlan};
 use crate::sql::bound::{Aggregation, Output, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
@@ -92,6 +92,10 @@ impl SelectStream {
         limits: RowLimits,
     ) -> Result<SelectStream> {
         let select = &program.select;
+        let rows_counted = match plan.as_ref().map(|plan| &plan.access) {
+            Some(Access::Count(rows)) => Some(*rows),
+            _ => None,
+        };
         let reader = reader(select, &env, plan.as_mut())?;
         let orders = match &plan {
             Some(plan) => (plan.grouped_in_order, plan.ordered),
@@ -102,6 +106,11 @@ impl SelectStream {
             None => select.filter.clone(),
         };
         let mut stream = SelectStream::begun(program, env, orders, limits);
+        if let Some(rows) = rows_counted {
+            let groups = stream.in_order.as_mut();
+            let groups = groups.ok_or_else(|| Error::internal("a count without its group"))?;
+            groups.add_counted(rows);
+        }
         stream.reader = reader;
         stream.residual = residual;
         Ok(stream)

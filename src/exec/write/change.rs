@@ -123,6 +123,7 @@ impl<'a> Target<'a> {
             hints: self.hints,
             ctx,
             policy,
+            rows_kept: plan::RowsKept::NotAsked,
             estimates,
         })
     }
@@ -332,6 +333,7 @@ impl<'a> Finder<'a> {
             Access::Nothing
             | Access::PrefixScan(_)
             | Access::Index(_)
+            | Access::Count(_)
             | Access::Ends(_)
             | Access::Merge(_)
             | Access::FullScan => Ok(()),

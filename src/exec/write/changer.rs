@@ -77,10 +77,13 @@ impl<'a> Changer<'a> {
                 self.writes.delete(space, entry_key);
             }
         }
+        let at = space(self.table);
         match value {
-            Some(value) => self.writes.put(space(self.table), key.clone(), value),
-            None => self.writes.delete(space(self.table), key.clone()),
+            Some(value) => self.writes.put(at, key.clone(), value),
+            None => self.writes.delete(at, key.clone()),
         }
+        let grown = i64::from(new.is_some()) - i64::from(old.is_some());
+        self.writes.grow(at, Some(grown));
         for change in changes {
             if let Some((space, entry)) = self.space(&change).zip(change.put) {
                 self.writes.put(space, entry.key, entry.value);
@@ -98,6 +101,7 @@ impl<'a> Changer<'a> {
         let value = row::value(self.table, new)?;
         let changes = entries::changes(self.table, None, Some(new))?;
         self.put_absent(space(self.table), key, value)?;
+        self.writes.grow(space(self.table), Some(1));
         for change in changes {
             let Some((index, entry)) = self.index(&change).zip(change.put) else {
                 continue;

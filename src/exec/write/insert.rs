@@ -237,6 +237,7 @@ impl<'a> Inserter<'a> {
         let value = row::value(self.table(), &row.values)?;
         let space = space(self.table());
         self.changer.writes.put(space, row.key, value);
+        self.changer.writes.grow(space, None);
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
 use tokio::sync::oneshot;
 
+use super::counts::{Counted, Counts};
 use super::journal::{MARKER_KEY, Marker};
 use super::options::Durability;
 use super::queue::{Commit, Outcome, Request};
@@ -45,6 +46,7 @@ pub(super) struct Committer {
     bases: VecDeque<Weak<Base>>,
     bases_max: usize,
     recent: Recent,
+    counts: Counts,
     run: Run,
     physical: Vec<u8>,
 }
@@ -61,6 +63,7 @@ struct Run {
 #[derive(Default)]
 struct Group {
     items: HashMap<Slice, Option<Slice>>,
+    counted: Counted,
     bytes: usize,
     members: Vec<oneshot::Sender<Outcome>>,
 }
@@ -70,6 +73,7 @@ impl Committer {
         let base = opened.base;
         Committer {
             recent: Recent::new(base.ts),
+            counts: Counts::default(),
             bases: VecDeque::from([Arc::downgrade(&base)]),
             bases_max: BASES_MIN,
             run: Run {
@@ -135,7 +139,7 @@ impl Committer {
                 None => break,
             }
         }
-        let outcome = self.write(group.items);
+        let outcome = self.write(group.items, group.counted);
         for member in group.members {
             let _ = member.send(outcome.clone());
         }
@@ -163,6 +167,9 @@ impl Committer {
         self.check_spaces(writes)?;
         if let Some(start_ts) = writes.start_ts {
             self.check_unchanged(&writes.must_be_unchanged, start_ts)?;
+        }
+        if let Some((space, _)) = writes.counted {
+            self.check_counted(space, writes.start_ts)?;
         }
         for place in &writes.must_be_absent {
             if self.exists(place, commit.absent_at, group)? {
@@ -196,6 +203,20 @@ impl Committer {
             }
         }
         Ok(())
+    }
+
+    fn check_counted(
+        &self,
+        space: Space,
+        start_ts: Option<Ts>,
+    ) -> std::result::Result<(), CommitError> {
+        self.base.spaces.check(space)?;
+        let is_held = |ts| !self.recent.is_space_changed_since(space, ts);
+        if start_ts.is_some_and(is_held) {
+            return Ok(());
+        }
+        let key = Key::new();
+        Err(CommitError::Conflict { space, key })
     }
 
     fn check_spaces(&self, writes: &WriteSet) -> Result<()> {
@@ -240,6 +261,7 @@ impl Committer {
 
     fn add(&mut self, writes: WriteSet, group: &mut Group) {
         let ts = self.next_ts();
+        self.counts.add(&writes, &self.base, &mut group.counted);
         let deletes = writes.deletes.into_iter();
         let deletes = deletes.map(|(space, key)| (space, key, None));
         let puts = writes.puts.into_iter();
@@ -265,8 +287,8 @@ impl Committer {
     }
 
     /// Writes a batch, syncs it as the options say, and shows it to readers.
-    fn write(&mut self, items: HashMap<Slice, Option<Slice>>) -> Outcome {
-        if items.is_empty() {
+    fn write(&mut self, items: HashMap<Slice, Option<Slice>>, counted: Counted) -> Outcome {
+        if items.is_empty() && counted.is_empty() {
             return Ok(self.base.ts);
         }
         let mode = match self.durability {
@@ -281,6 +303,7 @@ impl Committer {
         } else {
             self.run.synced = self.run.written;
         }
+        self.counts.put(counted, (&mut batch, &self.data));
         let shown = self.next_ts();
         // In key order: the ways to neighbours in the memtable are the same for the most part, and
         // are in the processor's cache for the next.
@@ -355,7 +378,7 @@ impl Committer {
         if is_used {
             return Err(Error::SpaceUsed(space));
         }
-        self.write_space(spaces::live_record(space))?;
+        self.write_space((space, spaces::live_record(space)), Some(0))?;
         let set = self.base.spaces.with(space);
         self.publish(Arc::new(set));
         Ok(())
@@ -363,17 +386,22 @@ impl Committer {
 
     fn drop_space(&mut self, space: Space) -> Result<()> {
         self.base.spaces.check(space)?;
-        self.write_space(spaces::dead_record(space))?;
+        self.write_space((space, spaces::dead_record(space)), None)?;
         let set = self.base.spaces.without(space);
         self.publish(Arc::new(set));
         self.recent.forget_space(space);
+        self.counts.forget(space);
         self.shared.dead.extend([space]);
         self.shared.reclaim.send(Job::Dropped(space));
         Ok(())
     }
 
-    /// Writes a record of the registry; synced in every mode.
-    fn write_space(&mut self, record: (Vec<u8>, &'static [u8])) -> Result<()> {
+    /// Writes a record of the registry, and how many keys the space has; synced in every mode.
+    fn write_space(
+        &mut self,
+        (space, record): (Space, (Vec<u8>, &'static [u8])),
+        keys_count: Option<u64>,
+    ) -> Result<()> {
         if let Some(cause) = self.shared.read_only() {
             return Err(cause);
         }
@@ -384,6 +412,8 @@ impl Committer {
             batch.insert(&self.data, MARKER_KEY, self.marker().encode());
         }
         batch.insert(&self.data, key, value);
+        let counted = Counted::of(space, keys_count);
+        self.counts.put(counted, (&mut batch, &self.data));
         let written = batch.commit();
         written.map_err(|cause| self.fail("writing a space record", &cause))?;
         self.note_synced();

@@ -18,7 +18,11 @@ use std::time::Duration;
 use crate::kv::{Error, Result};
 
 /// Names this server and the format in its version file.
-const VERSION_TEXT: &str = "Meseta data directory\nformat 1\n";
+const VERSION_TEXT: &str = "Meseta data directory\nformat 2\n";
+
+/// The format before, which knows no counts of keys (`spaces`): read, and marked as new, since a
+/// server of its time would write to it without counting.
+const VERSION_TEXT_1: &str = "Meseta data directory\nformat 1\n";
 
 /// First line of a version file of any format.
 const VERSION_HEAD: &str = "Meseta data directory";
@@ -49,7 +53,8 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         return Err(unwritable(io::Error::other("it is a file")));
     }
     fs::create_dir_all(dir).map_err(unwritable)?;
-    let is_sealed = check_version(dir)?;
+    let version = check_version(dir)?;
+    let is_sealed = version.is_some();
     if !is_sealed {
         check_not_foreign(dir)?;
     }
@@ -62,9 +67,16 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     }
     Ok(DirectoryLock {
         dir: dir.to_path_buf(),
-        is_sealed,
+        is_sealed: version == Some(Version::Present),
         _file: file,
     })
+}
+
+/// The formats that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Before,
+    Present,
 }
 
 impl DirectoryLock {
@@ -100,16 +112,18 @@ fn write_version(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Whether there is a version file of this format.
-fn check_version(dir: &Path) -> Result<bool> {
+/// Which version file there is.
+fn check_version(dir: &Path) -> Result<Option<Version>> {
     let path = dir.join(VERSION_FILE);
     let text = match fs::read(&path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::io(format!("reading {}", path.display()), &cause)),
     };
-    if text == VERSION_TEXT {
-        return Ok(true);
+    match text.as_str() {
+        VERSION_TEXT => return Ok(Some(Version::Present)),
+        VERSION_TEXT_1 => return Ok(Some(Version::Before)),
+        _ => {}
     }
     let mut lines = text.lines();
     if lines.next() != Some(VERSION_HEAD) {

@@ -13,6 +13,7 @@
 //! Nothing above this module sees the crate.
 
 mod committer;
+mod counts;
 mod directory;
 mod estimate;
 mod fault;

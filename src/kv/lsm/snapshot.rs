@@ -121,6 +121,15 @@ impl Base {
         found.map_err(|cause| fault::error("looking for a key", &cause))
     }
 
+    /// How many keys a space has, if that is known.
+    pub(super) fn count(&self, space: Space) -> Result<Option<u64>> {
+        self.spaces.check(space)?;
+        let found = self.snapshot.get(&self.data, spaces::count_key(space));
+        let found = found.map_err(|cause| fault::error("reading a number of keys", &cause))?;
+        let count = found.map(|value| spaces::read_count(space, &value));
+        count.transpose()
+    }
+
     /// The tree itself, for its sizes.
     pub(super) fn tree(&self) -> &AnyTree {
         &self.data.tree
@@ -290,6 +299,10 @@ impl Snapshot for LsmSnapshot {
             (Ok(true), _) | (Ok(false), Err(_)) => Answer::Now(Ok(())),
             (Ok(false), Ok(runtime)) => Answer::later(fill_elsewhere(runtime, rows, scan, page)),
         }
+    }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        Answer::Now(self.base().and_then(|base| base.count(space)))
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! 00 's' id:u32       "live" or "dead": the registry of spaces; ids are big-endian
 //! 00 'j'              the marker of async batches, see `journal`
+//! 00 'n' id:u32       how many keys the space has, u64, big-endian; absent where that is not known
 //! 01 id:u32 key…      the value of a key
 //! ```
 //!
@@ -34,6 +35,7 @@ use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 const OWN: u8 = 0;
 const DATA: u8 = 1;
 const REGISTRY: u8 = b's';
+const COUNT: u8 = b'n';
 const LIVE: &[u8] = b"live";
 const DEAD: &[u8] = b"dead";
 
@@ -118,9 +120,34 @@ pub(super) fn dead_record(space: Space) -> (Vec<u8>, &'static [u8]) {
 }
 
 fn registry_key(space: Space) -> Vec<u8> {
-    let mut key = vec![OWN, REGISTRY];
-    key.extend_from_slice(&space.0.to_be_bytes());
-    key
+    own_key(REGISTRY, space).to_vec()
+}
+
+fn own_key(kind: u8, space: Space) -> [u8; 6] {
+    let [a, b, c, d] = space.0.to_be_bytes();
+    [OWN, kind, a, b, c, d]
+}
+
+/// Where it is written how many keys a space has.
+pub(super) fn count_key(space: Space) -> [u8; 6] {
+    own_key(COUNT, space)
+}
+
+/// The value at [`count_key`].
+pub(super) fn count_value(count: u64) -> [u8; 8] {
+    count.to_be_bytes()
+}
+
+/// Reads a value at [`count_key`].
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] when it is not one.
+pub(super) fn read_count(space: Space, value: &[u8]) -> Result<u64> {
+    let value = <[u8; 8]>::try_from(value).map_err(|_| Error::Corrupt {
+        what: format!("the number of keys of space {space}"),
+    })?;
+    Ok(u64::from_be_bytes(value))
 }
 
 /// The keys of the registry: from (in), until (out).

@@ -97,6 +97,11 @@ impl Runner {
             "get" => self.get(&words).await,
             "multi-get" => self.multi_get(&words).await,
             "scan" => self.scan(&words).await,
+            "count" => match self.snapshots[words[1]].count(space(words[2])).await {
+                Ok(Some(count)) => format!("{count}\n"),
+                Ok(None) => "unknown\n".to_owned(),
+                Err(cause) => format!("{cause:?}\n"),
+            },
             other => panic!("no command {other}"),
         }
     }
@@ -128,6 +133,8 @@ impl Runner {
                 ["put-long-key", s, bytes] => {
                     writes.put(space(s), vec![b'k'; bytes.parse().unwrap()], "v");
                 }
+                ["growth", s, by] => drop(writes.growth.insert(space(s), by.parse().unwrap())),
+                ["counted", s, keys] => writes.counted = Some((space(s), keys.parse().unwrap())),
                 ["delete", s, k] => writes.delete(space(s), *k),
                 ["absent", s, k] => writes.must_be_absent.push((space(s), k.as_bytes().into())),
                 ["unchanged", s, k] => {

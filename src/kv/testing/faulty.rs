@@ -229,4 +229,11 @@ impl Snapshot for FaultySnapshot {
             Err(injected) => Answer::Now(Err(injected)),
         }
     }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        match self.dice.refuse() {
+            Ok(()) => self.snapshot.count(space),
+            Err(injected) => Answer::Now(Err(injected)),
+        }
+    }
 }

@@ -242,4 +242,11 @@ impl Snapshot for Mirrored {
             Ok(())
         })
     }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        Answer::later(async move {
+            let left = self.0.left.count(space).await;
+            same("count", left, &self.0.right.count(space).await)
+        })
+    }
 }

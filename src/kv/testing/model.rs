@@ -4,7 +4,7 @@
 //! proptest prints the seed of a failure and keeps it in `proptest-regressions`; a seed that found
 //! something becomes a script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -28,6 +28,7 @@ enum Step {
     Commit {
         from: Option<usize>,
         changes: Vec<(u32, u8, Option<u8>)>,
+        is_counted: bool,
         absent: Vec<(u32, u8)>,
         unchanged: Vec<(u32, u8)>,
     },
@@ -48,16 +49,22 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     );
     let commit = (
         prop::option::of(0..8usize),
-        prop::collection::vec(change, 0..6),
+        (
+            prop::collection::vec(change, 0..6),
+            prop::bool::weighted(0.9),
+        ),
         prop::collection::vec(place.clone(), 0..2),
         prop::collection::vec(place, 0..3),
     );
-    let commit = commit.prop_map(|(from, changes, absent, unchanged)| Step::Commit {
-        from,
-        changes,
-        absent,
-        unchanged,
-    });
+    let commit = commit.prop_map(
+        |(from, (changes, is_counted), absent, unchanged)| Step::Commit {
+            from,
+            changes,
+            is_counted,
+            absent,
+            unchanged,
+        },
+    );
     let range = (key.clone(), prop::option::of(key.clone()));
     let options = (1..7usize, any::<bool>(), any::<bool>());
     let step = prop_oneof![
@@ -96,6 +103,21 @@ struct Checker {
     taken: Vec<Taken>,
     commits: u64,
     changed: BTreeMap<(u32, Vec<u8>), u64>,
+    /// Spaces to which somebody has written without saying how the number of keys changes.
+    uncounted: BTreeSet<Space>,
+}
+
+/// Deletes first: that is how a write set is defined.
+fn put_all(model: &mut Model, changes: &[(u32, u8, Option<u8>)]) {
+    for pass in [false, true] {
+        for (space, number, value) in changes.iter().filter(|(_, _, v)| v.is_some() == pass) {
+            let keys = model.get_mut(space).unwrap();
+            match value {
+                Some(value) => keys.insert(key(*number), vec![*value; 3]),
+                None => keys.remove(&key(*number)),
+            };
+        }
+    }
 }
 
 impl Checker {
@@ -114,6 +136,7 @@ impl Checker {
             taken: Vec::new(),
             commits: 0,
             changed: BTreeMap::new(),
+            uncounted: BTreeSet::new(),
         }
     }
 
@@ -152,6 +175,7 @@ impl Checker {
             changes,
             absent,
             unchanged,
+            is_counted,
             ..
         } = step
         else {
@@ -173,6 +197,9 @@ impl Checker {
                 None => writes.delete(id, key(*number)),
             }
         }
+        if *is_counted {
+            writes.growth = self.growth(changes);
+        }
         let is_stale = |(space, number): &(u32, u8)| {
             let changed = self.changed.get(&(*space, key(*number)));
             since.is_some_and(|since| changed.is_some_and(|at| since < *at))
@@ -191,21 +218,41 @@ impl Checker {
         assert_eq!(outcome, expected);
         if outcome.is_ok() {
             self.apply(changes);
+            if !is_counted {
+                let ids = changes.iter().map(|(space, ..)| self.ids[*space as usize]);
+                self.uncounted.extend(ids);
+            }
         }
     }
 
-    /// Deletes first: that is how a write set is defined.
+    /// By how much each space grows.
+    fn growth(&self, changes: &[(u32, u8, Option<u8>)]) -> BTreeMap<Space, i64> {
+        let mut after = self.model.clone();
+        put_all(&mut after, changes);
+        let spaces = self.model.iter().zip(after.values());
+        let growth = spaces.map(|((space, before), after)| {
+            let rows = |of: &BTreeMap<_, _>| i64::try_from(of.len()).unwrap();
+            (self.ids[*space as usize], rows(after) - rows(before))
+        });
+        growth.collect()
+    }
+
+    /// What is known of the number of keys is true, and known unless somebody did not say.
+    async fn count(&self, taken: &Taken, space: u32) {
+        let id = taken.ids[space as usize];
+        let count = taken.snapshot.count(id).await.unwrap();
+        if let Some(count) = count {
+            assert_eq!(count, taken.model[&space].len() as u64);
+        } else {
+            assert!(self.uncounted.contains(&id));
+        }
+    }
+
     fn apply(&mut self, changes: &[(u32, u8, Option<u8>)]) {
         self.commits += 1;
-        for pass in [false, true] {
-            for (space, number, value) in changes.iter().filter(|(_, _, v)| v.is_some() == pass) {
-                let keys = self.model.get_mut(space).unwrap();
-                match value {
-                    Some(value) => keys.insert(key(*number), vec![*value; 3]),
-                    None => keys.remove(&key(*number)),
-                };
-                self.changed.insert((*space, key(*number)), self.commits);
-            }
+        put_all(&mut self.model, changes);
+        for (space, number, _) in changes {
+            self.changed.insert((*space, key(*number)), self.commits);
         }
     }
 
@@ -220,6 +267,7 @@ impl Checker {
             self.model[&space].get(key).map(Vec::as_slice)
         );
         if let Some(taken) = self.taken.get(at) {
+            self.count(taken, space).await;
             let expected = taken.model[&space].get(key).cloned();
             let id = taken.ids[space as usize];
             let found = taken.snapshot.get(id, key).await.unwrap();

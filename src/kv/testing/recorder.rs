@@ -214,4 +214,9 @@ impl Snapshot for Recorded {
         self.log.add(self.log.scan(scan));
         self.snapshot.scan(scan, page)
     }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        self.log.add(format!("count {space}"));
+        self.snapshot.count(space)
+    }
 }

@@ -52,6 +52,12 @@ fn body(explained: &Explained<'_>) -> Members {
             ("paths", Json::List(paths(source))),
         ];
     }
+    if let Access::Count(_) = &source.plan.access {
+        return vec![
+            ("message", Json::text(traditional::OPTIMIZED_AWAY)),
+            ("paths", Json::List(paths(source))),
+        ];
+    }
     let mut members = vec![("table", Json::Object(table(explained, source)))];
     let mut scope = Scope::of(explained);
     for step in &explained.steps {
@@ -204,6 +210,7 @@ fn path_name(access: &Access) -> &'static str {
             Entries::Ranges(_) => "IndexScan",
         },
         Access::Ends(_) => "Ends",
+        Access::Count(_) => "Count",
         Access::Merge(_) => "IndexMerge",
         Access::FullScan => "FullScan",
     }
@@ -224,7 +231,11 @@ fn spans(source: &Source<'_>, zone: &Zone) -> Vec<Json> {
         return texts.collect();
     }
     match &source.plan.access {
-        Access::Merge(_) | Access::Nothing | Access::Ends(_) | Access::FullScan => Vec::new(),
+        Access::Merge(_)
+        | Access::Nothing
+        | Access::Count(_)
+        | Access::Ends(_)
+        | Access::FullScan => Vec::new(),
         Access::PointGet(get) => texts(&[get.span()]),
         Access::MultiGet(gets) => texts(&gets.spans),
         Access::PrefixScan(scan) => texts(&scan.spans),

@@ -215,7 +215,7 @@ impl Source<'_> {
     /// About how many rows the access reads; the keys are known without asking anybody.
     fn rows(&self) -> Option<u64> {
         match &self.plan.access {
-            Access::Nothing => Some(0),
+            Access::Nothing | Access::Count(_) => Some(0),
             Access::PointGet(_) => Some(1),
             Access::MultiGet(gets) => u64::try_from(gets.keys.len()).ok(),
             Access::Index(index) => match &index.entries {
@@ -230,7 +230,7 @@ impl Source<'_> {
     /// MySQL's word for the access.
     fn access_type(&self) -> Option<&'static str> {
         match &self.plan.access {
-            Access::Nothing | Access::Ends(_) => None,
+            Access::Nothing | Access::Count(_) | Access::Ends(_) => None,
             Access::PointGet(_) => Some("const"),
             Access::PrefixScan(scan) => Some(span_type(&scan.spans)),
             Access::Index(index) => Some(match &index.entries {
@@ -254,6 +254,7 @@ impl Source<'_> {
             | Access::PrefixScan(_)
             | Access::Ends(_)
             | Access::Merge(_)
+            | Access::Count(_)
             | Access::FullScan => None,
         }
     }
@@ -273,7 +274,11 @@ impl Source<'_> {
             Access::MultiGet(gets) => gets.spans.clone(),
             Access::PrefixScan(scan) => scan.spans.clone(),
             Access::Index(index) => index.spans.clone(),
-            Access::Nothing | Access::Ends(_) | Access::Merge(_) | Access::FullScan => Vec::new(),
+            Access::Nothing
+            | Access::Ends(_)
+            | Access::Merge(_)
+            | Access::Count(_)
+            | Access::FullScan => Vec::new(),
         }
     }
 

@@ -6,7 +6,9 @@
 
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
 use crate::catalog::Table;
-use crate::plan::access::{Policy, Purpose, Request, TablePlan, explain_table, plan_table};
+use crate::plan::access::{
+    Policy, Purpose, Request, RowsKept, TablePlan, explain_table, plan_table,
+};
 use crate::plan::doubt::{Counted, Crossing, Estimate, Estimates};
 use crate::plan::skip::Distinct;
 use crate::plan::testing::{self, directive};
@@ -47,6 +49,7 @@ fn answer(directives: &[String], input: &str) -> String {
     };
     let counted = counted(directives, &table);
     let request = Request {
+        rows_kept: RowsKept::NotAsked,
         estimates: match &counted {
             Some(counted) => Estimates::Given(counted),
             None => Estimates::Unknown,
@@ -99,6 +102,7 @@ fn request<'a>(
         hints: &wanted.hints,
         ctx,
         policy,
+        rows_kept: RowsKept::NotAsked,
         estimates: Estimates::Unknown,
     }
 }

@@ -138,7 +138,7 @@ pub(super) fn table_extra(source: &Source<'_>) -> Vec<Cow<'static, str>> {
     if let Some(message) = empty_message(source) {
         return vec![Cow::Borrowed(message)];
     }
-    if let Access::Ends(_) = &source.plan.access {
+    if let Access::Ends(_) | Access::Count(_) = &source.plan.access {
         return vec![Cow::Borrowed(OPTIMIZED_AWAY)];
     }
     let mut extra = Vec::new();

@@ -111,6 +111,7 @@ pub(super) fn amount(source: &Source<'_>) -> String {
                 counted(count, "seek")
             )
         }
+        Access::Count(_) => "the kept number of rows".to_owned(),
         Access::FullScan => match (wanted, estimate) {
             (Some(wanted), _) => format!("at most {}", rows(wanted)),
             (None, Some(count)) => format!("all rows (about {count})"),
@@ -189,6 +190,7 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
                 | Access::PrefixScan(_)
                 | Access::Ends(_)
                 | Access::Merge(_)
+                | Access::Count(_)
                 | Access::FullScan => {
                     if source.plan.reverse {
                         "returns them in reverse key order"
@@ -257,6 +259,7 @@ pub(super) fn access_lines(source: &Source<'_>, zone: &Zone, steps: &mut Vec<Vec
         }
         Access::Merge(merge) => merge_lines(merge, source, zone, &mut lines),
         Access::Ends(ends) => ends_lines(ends, source, zone, &mut lines),
+        Access::Count(_) => lines.push(format!("Count of {name}")),
         Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
     }
     steps.push(lines);

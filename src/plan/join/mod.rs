@@ -19,7 +19,7 @@ pub use order::{Facts, local_filter, order};
 pub use refs::{Sources, shifted};
 pub use units::{Conjunct, Pool, Unit, UnitRows, pool, sources_of};
 
-use super::request::{Policy, Purpose, Request};
+use super::request::{Policy, Purpose, Request, RowsKept};
 use super::{Estimates, TablePlan, explain_table, plan_table};
 use crate::catalog::Table;
 use crate::error::Result;
@@ -137,6 +137,7 @@ pub fn table_plan(
         hints: &source.hints,
         ctx,
         policy: setting.policy,
+        rows_kept: RowsKept::NotAsked,
         estimates: Estimates::Unknown,
     };
     if for_explain {

@@ -259,6 +259,10 @@ fn spans(access: &Access) -> Vec<Span> {
         Access::MultiGet(gets) => gets.spans.clone(),
         Access::PrefixScan(scan) => scan.spans.clone(),
         Access::Index(index) => index.spans.clone(),
-        Access::Nothing | Access::Ends(_) | Access::Merge(_) | Access::FullScan => Vec::new(),
+        Access::Nothing
+        | Access::Count(_)
+        | Access::Ends(_)
+        | Access::Merge(_)
+        | Access::FullScan => Vec::new(),
     }
 }

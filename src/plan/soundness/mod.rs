@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use rand::Rng as _;
 
 use self::case::{Case, TestRow, condition};
-use super::access::{Access, Policy, Purpose, Request, explain_table};
+use super::access::{Access, Policy, Purpose, Request, RowsKept, explain_table};
 use super::cut::{self, Cut, KeyParts};
 use super::derive::{Keys, derive, shape};
 use super::doubt::Estimates;
@@ -222,6 +222,7 @@ fn check_points(seed: u64) {
         hints: &hints,
         ctx: &ctx,
         policy: &policy,
+        rows_kept: RowsKept::NotAsked,
         estimates: Estimates::Unknown,
     };
     let Some(short) = points::multi_get(&request, &filter).unwrap() else {

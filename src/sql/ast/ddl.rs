@@ -284,6 +284,40 @@ pub enum IndexGoal {
     Disabled,
 }
 
+/// `CHECK TABLE a, b`, and the other statements of table maintenance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Maintain {
+    /// What is done.
+    pub kind: Maintenance,
+    /// The tables.
+    pub tables: Vec<TableName>,
+}
+
+/// What is done with a table that is kept as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maintenance {
+    /// Rows, entries of indexes and the number of rows are compared.
+    Check,
+    /// And made to agree.
+    Repair,
+    /// The rows are counted.
+    Analyze,
+    /// What was deleted and overwritten is removed from the files, and the rows are counted.
+    Optimize,
+}
+
+impl Maintenance {
+    /// MySQL's word, as in the column `Op` of the answer.
+    pub fn name(self) -> &'static str {
+        match self {
+            Maintenance::Check => "check",
+            Maintenance::Repair => "repair",
+            Maintenance::Analyze => "analyze",
+            Maintenance::Optimize => "optimize",
+        }
+    }
+}
+
 /// `DROP TABLE a, b`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropTable {

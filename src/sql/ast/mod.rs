@@ -15,7 +15,7 @@ mod window;
 pub use ddl::{
     AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
     CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
-    IndexKind, IndexMode, KeyPart, KeyPartSource, TableOptions, TableSource,
+    IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
@@ -68,10 +68,8 @@ pub enum Statement {
     AlterTable(Box<AlterTable>),
     /// `ALTER INDEX`.
     AlterIndex(AlterIndex),
-    /// `CHECK TABLE a, b`.
-    CheckTables(Vec<TableName>),
-    /// `REPAIR TABLE a, b`.
-    RepairTables(Vec<TableName>),
+    /// `CHECK TABLE a, b` and the like.
+    Maintain(Maintain),
     /// `USE database`.
     Use(String),
     /// `SHOW …`.

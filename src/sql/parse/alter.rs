@@ -1,13 +1,10 @@
-//! ALTER TABLE and ALTER INDEX, as far as they are about indexes; CHECK TABLE and REPAIR TABLE.
+//! ALTER TABLE and ALTER INDEX, as far as they are about indexes.
 
 use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
-use crate::sql::ast::{AlterAction, AlterIndex, AlterTable, IndexGoal, Statement, TableName};
-
-/// Options behind CHECK TABLE and REPAIR TABLE (MySQL manual): of no consequence here.
-const MAINTENANCE_OPTIONS: &[&str] = &["CHANGED", "EXTENDED", "FAST", "MEDIUM", "QUICK", "USE_FRM"];
+use crate::sql::ast::{AlterAction, AlterIndex, AlterTable, IndexGoal, Statement};
 
 impl Parser<'_> {
     /// At `ALTER`.
@@ -142,42 +139,5 @@ impl Parser<'_> {
         };
         self.bump();
         Ok(Statement::AlterIndex(AlterIndex { name, table, goal }))
-    }
-
-    /// At `CHECK`.
-    pub(super) fn check_table(&mut self) -> Result<Statement> {
-        if !matches!(self.word_ahead(1), Some(Word::TABLE | Word::TABLES)) {
-            self.bump();
-            return Err(self.syntax_error());
-        }
-        self.bump();
-        Ok(Statement::CheckTables(self.maintained_tables()?))
-    }
-
-    /// At `REPAIR`.
-    pub(super) fn repair_table(&mut self) -> Result<Statement> {
-        self.bump();
-        self.eat_any(&[Word::NO_WRITE_TO_BINLOG, Word::LOCAL]);
-        if !matches!(self.word(), Some(Word::TABLE | Word::TABLES)) {
-            return Err(self.syntax_error());
-        }
-        Ok(Statement::RepairTables(self.maintained_tables()?))
-    }
-
-    /// At `TABLE`.
-    fn maintained_tables(&mut self) -> Result<Vec<TableName>> {
-        self.bump();
-        let tables = self.comma_list(Parser::table_name)?;
-        while !self.at_end() {
-            if self.eat_word(Word::FOR) {
-                if self.verb(0) != "UPGRADE" {
-                    return Err(self.syntax_error());
-                }
-            } else if !MAINTENANCE_OPTIONS.contains(&self.verb(0).as_str()) {
-                return Err(self.syntax_error());
-            }
-            self.bump();
-        }
-        Ok(tables)
     }
 }

@@ -23,6 +23,7 @@ mod hint;
 mod index;
 mod lexer;
 mod literal;
+mod maintain;
 mod operand;
 mod query;
 mod session;

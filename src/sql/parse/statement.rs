@@ -4,11 +4,10 @@ use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Describe, Explain, ExplainFormat, Statement};
+use crate::sql::ast::{Describe, Explain, ExplainFormat, Maintenance, Statement};
 
 /// Verbs that MySQL or Lindorm has and this server does not, with one more word where it says more.
 const UNSUPPORTED: &[&str] = &[
-    "ANALYZE",
     "BINLOG",
     "CACHE",
     "CALL",
@@ -23,7 +22,6 @@ const UNSUPPORTED: &[&str] = &[
     "IMPORT",
     "INSTALL",
     "LOAD",
-    "OPTIMIZE",
     "PURGE",
     "RENAME",
     "RESET",
@@ -38,7 +36,7 @@ const UNSUPPORTED: &[&str] = &[
 ];
 
 /// Verbs of the list above behind which a word of the grammar must stand.
-const WITH_OBJECT: &[&str] = &["ANALYZE", "CHECKSUM", "OPTIMIZE", "RENAME"];
+const WITH_OBJECT: &[&str] = &["CHECKSUM", "RENAME"];
 
 impl Parser<'_> {
     /// The whole statement.
@@ -74,8 +72,10 @@ impl Parser<'_> {
             Word::DROP => self.drop(),
             Word::ALTER => self.alter(),
             Word::TRUNCATE => self.truncate(),
-            Word::CHECK => self.check_table(),
-            Word::REPAIR => self.repair_table(),
+            Word::CHECK => self.maintain(Maintenance::Check),
+            Word::REPAIR => self.maintain(Maintenance::Repair),
+            Word::ANALYZE => self.maintain(Maintenance::Analyze),
+            Word::OPTIMIZE => self.maintain(Maintenance::Optimize),
             Word::SHOW => self.show(),
             _ => self.session_statement(word),
         }
