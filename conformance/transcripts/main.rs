@@ -53,7 +53,10 @@ fn main() -> ExitCode {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/clients");
     let directory = std::env::var_os("MESETA_TRANSCRIPTS").map_or(default, PathBuf::from);
     let Ok(entries) = std::fs::read_dir(&directory) else {
-        println!("transcripts: skipped: there are none in {}", directory.display());
+        println!(
+            "transcripts: skipped: there are none in {}",
+            directory.display()
+        );
         return ExitCode::SUCCESS;
     };
     let used = Arc::new(Mutex::new(BTreeSet::new()));
@@ -97,7 +100,10 @@ fn lines() -> impl Iterator<Item = Line> {
 fn tell_unused(used: &BTreeSet<&'static str>) -> bool {
     let mut all_used = true;
     for line in lines().filter(|line| !used.contains(line.beginning)) {
-        println!("refused.txt: nothing is refused any more of: {}", line.beginning);
+        println!(
+            "refused.txt: nothing is refused any more of: {}",
+            line.beginning
+        );
         all_used = false;
     }
     all_used
@@ -137,7 +143,11 @@ fn replayed(path: &Path, used: &Mutex<BTreeSet<&'static str>>) -> Result<(), Str
 }
 
 fn expected(sent: &Sent) -> Option<Line> {
-    let text = sent.statement()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = sent
+        .statement()?
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     lines().find(|line| match line.beginning.strip_suffix('$') {
         Some(whole) => text == whole,
         None => text.starts_with(line.beginning),

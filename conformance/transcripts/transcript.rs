@@ -20,8 +20,16 @@ pub(crate) enum Sent {
 
 /// What begins a line that is no part of a statement.
 const HEADS: &[&str] = &[
-    "HELLO", "sent-but-not-offered:", "caps:", "AUTH", "COM_", "-> ", "END", "PARSEFAIL",
-    "UNKNOWN COMMAND", "gone before",
+    "HELLO",
+    "sent-but-not-offered:",
+    "caps:",
+    "AUTH",
+    "COM_",
+    "-> ",
+    "END",
+    "PARSEFAIL",
+    "UNKNOWN COMMAND",
+    "gone before",
 ];
 
 impl Sent {
@@ -55,7 +63,10 @@ pub(crate) fn parse(text: &str) -> Vec<Sent> {
             _ => commands.push(line.to_owned()),
         }
     }
-    commands.iter().filter_map(|command| sent(command)).collect()
+    commands
+        .iter()
+        .filter_map(|command| sent(command))
+        .collect()
 }
 
 fn sent(command: &str) -> Option<Sent> {

@@ -162,8 +162,7 @@ impl Session {
 
     /// Whether there is a database of that name.
     pub(super) fn knows_database(&self, name: &str) -> bool {
-        self.shared.catalog.current().has_database(name)
-            || system::canonical(name).is_some()
+        self.shared.catalog.current().has_database(name) || system::canonical(name).is_some()
     }
 }
 

@@ -3,8 +3,8 @@
 //! They are made when the source is opened, as far as the conditions on it want them: a text that a
 //! column must equal is known before, and whoever makes the rows leaves the others out.
 
-use super::shape::{Batch, Piece, Shape, piece_bytes};
 use super::rows::Frame;
+use super::shape::{Batch, Piece, Shape, piece_bytes};
 use crate::error::Result;
 use crate::exec::budget::Budget;
 use crate::plan::derive::shape::conjuncts;

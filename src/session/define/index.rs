@@ -66,7 +66,10 @@ impl Session {
         self.commit_open().await?;
         let name = self.altered(&alter.table)?;
         if alter.actions.contains(&AlterAction::Keys) {
-            let text = format!("Table storage engine for '{}' doesn't have this option", name.1);
+            let text = format!(
+                "Table storage engine for '{}' doesn't have this option",
+                name.1
+            );
             self.note(&Error::new(Code::NoSuchOption, text));
         }
         let added: Vec<&ast::IndexDef> = alter.actions.iter().filter_map(added_by).collect();

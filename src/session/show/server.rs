@@ -1,10 +1,10 @@
 //! SHOW of the server: variables, status, processes, and what it has only one or none of.
 
 use crate::error::Result;
+use crate::session::Session;
 use crate::session::listing::{Listing, TEXT};
 use crate::session::processes::Processes;
 use crate::session::variables::registry::{self, Kind};
-use crate::session::Session;
 use crate::sql::functions::catalogue;
 use crate::types::{ColumnType, Value};
 

@@ -46,8 +46,9 @@ fn none(_: &Scene, _: &Wants<'_>, _: Give<'_, Granted>) -> Result<()> {
 }
 
 const GRANTEE: Column<Granted> = column("GRANTEE", varchar(292), |g| text(g.grantee.as_str()));
-const CATALOG: Column<Granted> =
-    column("TABLE_CATALOG", varchar(512), |_| Value::text(super::schemata::CATALOG));
+const CATALOG: Column<Granted> = column("TABLE_CATALOG", varchar(512), |_| {
+    Value::text(super::schemata::CATALOG)
+});
 const DATABASE: Column<Granted> = column("TABLE_SCHEMA", NAME, |g| text(g.database.as_str()));
 const TABLE: Column<Granted> = column("TABLE_NAME", NAME, |g| text(g.table.as_str()));
 const PRIVILEGE: Column<Granted> = column("PRIVILEGE_TYPE", NAME, |g| Value::text(g.privilege));
@@ -83,8 +84,12 @@ pub(super) static USER: Made<()> = Made {
     name: "user",
     each: |_, _, give| give(()),
     columns: &[
-        column("Host", ColumnType::Char { chars_max: 255 }, |()| Value::text("%")),
-        column("User", ColumnType::Char { chars_max: 32 }, |()| Value::text("root")),
+        column("Host", ColumnType::Char { chars_max: 255 }, |()| {
+            Value::text("%")
+        }),
+        column("User", ColumnType::Char { chars_max: 32 }, |()| {
+            Value::text("root")
+        }),
         column("plugin", ColumnType::Char { chars_max: 64 }, |()| {
             Value::text("caching_sha2_password")
         }),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::INFORMATION_SCHEMA;
 use super::schemata::{CATALOG, CHARSET, COLLATION, each_table, position};
 use super::table::{
     BIGINT, LONGTEXT, MEDIUMTEXT, Made, NAME, TEXT, UBIGINT, UINT, YES_NO, column, maybe, text,
     varchar, yes_no,
 };
-use super::INFORMATION_SCHEMA;
 use crate::catalog::{Column, ColumnDefault, Table, describe};
 use crate::session::show::key_word;
 use crate::types::column_type::IntWidth;

@@ -186,7 +186,9 @@ pub(super) static KEY_COLUMN_USAGE: Made<PartOf> = Made {
     each: each_constraint_part,
     columns: &[
         column("CONSTRAINT_CATALOG", NAME, |_| Value::text(CATALOG)),
-        column("CONSTRAINT_SCHEMA", NAME, |p| text(p.table.database.as_str())),
+        column("CONSTRAINT_SCHEMA", NAME, |p| {
+            text(p.table.database.as_str())
+        }),
         column("CONSTRAINT_NAME", NAME, |p| text(p.key_name())),
         column("TABLE_CATALOG", NAME, |_| Value::text(CATALOG)),
         column("TABLE_SCHEMA", NAME, |p| text(p.table.database.as_str())),
@@ -206,17 +208,27 @@ pub(super) static TABLE_CONSTRAINTS: Made<PartOf> = Made {
     name: "TABLE_CONSTRAINTS",
     each: |scene, wants, give| {
         each_constraint_part(scene, wants, &mut |part| {
-            if part.position == 0 { give(part) } else { Ok(()) }
+            if part.position == 0 {
+                give(part)
+            } else {
+                Ok(())
+            }
         })
     },
     columns: &[
         column("CONSTRAINT_CATALOG", NAME, |_| Value::text(CATALOG)),
-        column("CONSTRAINT_SCHEMA", NAME, |p| text(p.table.database.as_str())),
+        column("CONSTRAINT_SCHEMA", NAME, |p| {
+            text(p.table.database.as_str())
+        }),
         column("CONSTRAINT_NAME", NAME, |p| text(p.key_name())),
         column("TABLE_SCHEMA", NAME, |p| text(p.table.database.as_str())),
         column("TABLE_NAME", NAME, |p| text(p.table.name.as_str())),
         column("CONSTRAINT_TYPE", varchar(11), |p| {
-            Value::text(if p.index.is_some() { "UNIQUE" } else { "PRIMARY KEY" })
+            Value::text(if p.index.is_some() {
+                "UNIQUE"
+            } else {
+                "PRIMARY KEY"
+            })
         }),
         column("ENFORCED", YES_NO, |_| Value::text("YES")),
     ],

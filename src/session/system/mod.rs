@@ -264,7 +264,10 @@ fn find(database: &str, name: &str) -> Option<&'static dyn SystemTable> {
 
 fn unknown(database: &str, name: &str) -> Error {
     if database.eq_ignore_ascii_case(INFORMATION_SCHEMA) {
-        let text = format!("Unknown table '{}' in information_schema", name.to_uppercase());
+        let text = format!(
+            "Unknown table '{}' in information_schema",
+            name.to_uppercase()
+        );
         return Error::new(Code::UnknownTableInQuery, text);
     }
     let text = format!("Table '{database}.{name}' doesn't exist");
@@ -299,13 +302,19 @@ mod tests {
 
     #[test]
     fn tables_are_in_order_and_no_column_is_declared_twice() {
-        let names: Vec<_> = ALL.iter().map(|table| (table.database(), table.name())).collect();
+        let names: Vec<_> = ALL
+            .iter()
+            .map(|table| (table.database(), table.name()))
+            .collect();
         assert!(names.is_sorted(), "{names:?}");
         for table in ALL {
             let columns = table.columns();
             for (idx, (name, _)) in columns.iter().enumerate() {
                 let before = columns.iter().take(idx);
-                assert!(before.clone().all(|(other, _)| other != name), "{table:?}.{name}");
+                assert!(
+                    before.clone().all(|(other, _)| other != name),
+                    "{table:?}.{name}"
+                );
             }
         }
     }

@@ -185,11 +185,7 @@ impl Scene {
 }
 
 /// All tables whose database and name are wanted by the columns that most tables have of them.
-pub(super) fn each_table(
-    scene: &Scene,
-    wants: &Wants<'_>,
-    give: Give<'_, TableOf>,
-) -> Result<()> {
+pub(super) fn each_table(scene: &Scene, wants: &Wants<'_>, give: Give<'_, TableOf>) -> Result<()> {
     scene.tables(wants, ("TABLE_SCHEMA", "TABLE_NAME"), give)
 }
 
@@ -209,7 +205,9 @@ pub(super) static TABLES: Made<TableOf> = Made {
         column("TABLE_TYPE", varchar(11), |t| Value::text(t.kind())),
         column("ENGINE", NAME, TableOf::engine),
         column("VERSION", INT, |_| Value::Int(10)),
-        column("ROW_FORMAT", varchar(10), |t| t.stored(|| Value::text("Dynamic"))),
+        column("ROW_FORMAT", varchar(10), |t| {
+            t.stored(|| Value::text("Dynamic"))
+        }),
         column("TABLE_ROWS", UBIGINT, TableOf::rows),
         column("AVG_ROW_LENGTH", UBIGINT, TableOf::row_bytes),
         column("DATA_LENGTH", UBIGINT, TableOf::data_bytes),
@@ -220,7 +218,9 @@ pub(super) static TABLES: Made<TableOf> = Made {
         null("CREATE_TIME", TIMESTAMP),
         null("UPDATE_TIME", DATETIME),
         null("CHECK_TIME", DATETIME),
-        column("TABLE_COLLATION", NAME, |t| t.stored(|| Value::text(COLLATION))),
+        column("TABLE_COLLATION", NAME, |t| {
+            t.stored(|| Value::text(COLLATION))
+        }),
         null("CHECKSUM", BIGINT),
         column("CREATE_OPTIONS", varchar(256), TableOf::options),
         column("TABLE_COMMENT", TEXT, |t| text(t.table.comment.as_str())),

@@ -55,9 +55,7 @@ pub(super) static PLUGINS: Made<Plugin> = Made {
         column("PLUGIN_LIBRARY_VERSION", varchar(20), |_| Value::Null),
         column("PLUGIN_AUTHOR", NAME, |_| Value::text("Meseta")),
         column("PLUGIN_DESCRIPTION", LONGTEXT, |p| Value::text(p.2)),
-        column("PLUGIN_LICENSE", varchar(80), |_| {
-            Value::text("Apache-2.0")
-        }),
+        column("PLUGIN_LICENSE", varchar(80), |_| Value::text("Apache-2.0")),
         column("LOAD_OPTION", NAME, |_| Value::text("FORCE")),
     ],
 };

@@ -51,12 +51,14 @@ const PAIR_COLUMNS: &[Column<Pair>] = &[
 ];
 
 /// `performance_schema.global_status`.
-pub(super) static GLOBAL_STATUS: Made<Pair> =
-    pairs("global_status", |scene, wants, give| scene.status((wants, give)));
+pub(super) static GLOBAL_STATUS: Made<Pair> = pairs("global_status", |scene, wants, give| {
+    scene.status((wants, give))
+});
 
 /// `performance_schema.session_status`.
-pub(super) static SESSION_STATUS: Made<Pair> =
-    pairs("session_status", |scene, wants, give| scene.status((wants, give)));
+pub(super) static SESSION_STATUS: Made<Pair> = pairs("session_status", |scene, wants, give| {
+    scene.status((wants, give))
+});
 
 /// `performance_schema.global_variables`.
 pub(super) static GLOBAL_VARIABLES: Made<Pair> = pairs("global_variables", |scene, wants, give| {

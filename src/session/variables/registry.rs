@@ -325,9 +325,7 @@ impl Variable {
         match self.kind {
             Bool | ReadOnlyBool | OnlyBool(_) => Value::Int(i64::from(self.default == "ON")),
             Moment => Value::Double(0.0),
-            Int(..) | ReadOnlyInt | OnlyInt(_) => {
-                Value::UInt(self.default.parse().unwrap_or(0))
-            }
+            Int(..) | ReadOnlyInt | OnlyInt(_) => Value::UInt(self.default.parse().unwrap_or(0)),
             Switches(switches) => switches_text(switches.iter().copied()),
             Text | NullableText | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_) | Kept(_) => {
                 Value::Text(Cow::Borrowed(self.default))

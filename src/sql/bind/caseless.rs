@@ -22,12 +22,13 @@ impl Scope<'_> {
             return false;
         };
         let mut relations = self.from.relations.iter();
-        relations.any(|source| match &source.relation {
-            Relation::Listed(listed) => idx
-                .checked_sub(source.first_column)
-                .is_some_and(|idx| listed.caseless.contains(&idx)),
-            Relation::Table(_) | Relation::Query(_) | Relation::Round(_) => false,
-        })
+        self.from.is_caseless
+            || relations.any(|source| match &source.relation {
+                Relation::Listed(listed) => idx
+                    .checked_sub(source.first_column)
+                    .is_some_and(|idx| listed.caseless.contains(&idx)),
+                Relation::Table(_) | Relation::Query(_) | Relation::Round(_) => false,
+            })
     }
 }
 

@@ -150,7 +150,11 @@ fn target_of(name: &TableName, scope: &Scope<'_>) -> Result<usize> {
 /// 1288 for what is no table.
 fn check_target(source: usize, scope: &Scope<'_>, verb: &str) -> Result<()> {
     let relation = scope.from.relations.iter().find(|relation| {
-        let first = scope.from.sources.get(source).and_then(Source::first_column);
+        let first = scope
+            .from
+            .sources
+            .get(source)
+            .and_then(Source::first_column);
         first == Some(relation.first_column)
     });
     if let Some(Relation::Listed(listed)) = relation.map(|relation| &relation.relation) {

@@ -280,3 +280,14 @@ pub fn condition(expr: &ast::Expr, table: &Arc<Table>, names: &Names<'_>) -> Res
     let source = Source::new(Arc::clone(table), None);
     Scope::new(*names, Some(source), Clause::Where).value(expr)
 }
+
+/// As [`condition`], over texts that are compared without case.
+///
+/// # Errors
+/// As [`condition`].
+pub fn caseless_condition(expr: &ast::Expr, table: &Arc<Table>, names: &Names<'_>) -> Result<Expr> {
+    let source = Source::new(Arc::clone(table), None);
+    let mut scope = Scope::new(*names, Some(source), Clause::Where);
+    scope.from.is_caseless = true;
+    scope.value(expr)
+}

@@ -239,6 +239,8 @@ pub(super) struct Bound {
     pub(super) only_hints: Option<bound::Hints>,
     /// Whether `STRAIGHT_JOIN` was written.
     pub(super) keeps_order: bool,
+    /// Whether all texts are compared without case.
+    pub(super) is_caseless: bool,
     /// How many columns the row has.
     pub(super) columns_count: usize,
 }
