@@ -166,7 +166,7 @@ fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
 }
 
 /// Whether computing it twice may give two values.
-fn is_volatile(expr: &Expr) -> bool {
+pub(super) fn is_volatile(expr: &Expr) -> bool {
     let mut found = match &expr.kind {
         ExprKind::Call(function, _) => function.stability == fold::Stability::Row,
         ExprKind::UserVariable(_) => true,

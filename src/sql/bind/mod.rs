@@ -25,6 +25,7 @@ mod operands;
 mod order;
 mod output;
 mod parameters;
+mod push;
 mod query;
 pub(crate) mod same;
 mod scope;

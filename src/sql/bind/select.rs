@@ -5,7 +5,7 @@ use super::group::{Grouping, misused_grouping};
 use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::window::Draft;
-use super::{hints, order, windowing};
+use super::{hints, order, push, windowing};
 use crate::error::{Error, Result};
 use crate::sql::ast::{self, Block};
 use crate::sql::bound::{
@@ -47,7 +47,8 @@ pub(super) fn block(
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();
     let filter = filter.map(|filter| scope.value(filter)).transpose()?;
-    let (from, filter) = from_of_tables(tree, filter, &mut scope);
+    let (mut from, filter) = from_of_tables(tree, filter, &mut scope);
+    push::into_queries(&mut from, filter.as_ref());
     let hints = hints_of(&block.hints, &from, &mut scope)?;
     let (limit, offset) = order::limits(select.limit.as_ref(), &mut scope)?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
@@ -150,7 +151,7 @@ fn pool(tree: JoinTree, members: &mut Vec<JoinTree>, conditions: &mut Vec<Expr>)
 }
 
 /// Conditions as one.
-fn all_of(mut conditions: Vec<Expr>, last: Option<Expr>) -> Option<Expr> {
+pub(super) fn all_of(mut conditions: Vec<Expr>, last: Option<Expr>) -> Option<Expr> {
     match last.map(|last| (last.kind, last.ty, last.nullable)) {
         None => {}
         Some((ExprKind::And(members), ..)) if !conditions.is_empty() => conditions.extend(members),

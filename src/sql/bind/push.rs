@@ -1,0 +1,157 @@
+//! Conditions on a query in `FROM` that is run on its own: the query gets them too, so that it reads
+//! by its keys what may be wanted, and groups and unites no more than that.
+//!
+//! ```text
+//! SELECT … FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) AS d WHERE d.k = 7 AND d.n > 2
+//!                                      └ WHERE k = 7           ┘
+//! ```
+//! What is given to it only narrows, and the conditions outside stay as they are. `n > 2` stays
+//! outside alone: it is about a group, not about the rows of one. (MySQL manual, "Derived Condition
+//! Pushdown Optimization".)
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::derived::is_volatile;
+use super::select::all_of;
+use crate::sql::bound::{From, JoinTree, Query, Relation, Select, SetQuery};
+use crate::sql::eval::fold;
+use crate::sql::expr::{Expr, ExprKind};
+
+/// Gives the queries in `from` the conditions of `filter` that are about them alone.
+pub(super) fn into_queries(from: &mut From, filter: Option<&Expr>) {
+    let (From::Joined(joined), Some(filter)) = (from, filter) else {
+        return;
+    };
+    let conjuncts = match &filter.kind {
+        ExprKind::And(members) => members.as_slice(),
+        _ => std::slice::from_ref(filter),
+    };
+    for (idx, source) in joined.sources.iter_mut().enumerate() {
+        let columns = source.first_column..source.first_column + source.columns_count();
+        let Relation::Query(query) = &mut source.relation else {
+            continue;
+        };
+        if !is_always_there(&joined.tree, idx) {
+            continue;
+        }
+        for conjunct in conjuncts.iter().filter(|one| is_over(one, &columns)) {
+            let mut condition = conjunct.clone();
+            move_columns(&mut condition, columns.start);
+            narrow(Arc::make_mut(query), condition);
+        }
+    }
+}
+
+/// Whether every row of the join has a row of this source, so that a condition on it may be met
+/// before the join.
+fn is_always_there(tree: &JoinTree, source_idx: usize) -> bool {
+    match tree {
+        JoinTree::Source(idx) => *idx == source_idx,
+        JoinTree::Inner { members, .. } => {
+            let mut members = members.iter();
+            members.any(|member| is_always_there(member, source_idx))
+        }
+        JoinTree::Left { left, .. } => is_always_there(left, source_idx),
+    }
+}
+
+/// Gives a query a condition over its columns, as far as it can be met before its rows are made.
+fn narrow(query: &mut Query, condition: Expr) {
+    match query {
+        Query::Select(select) => narrow_block(select, condition),
+        Query::Set(set) => narrow_sides(set, &condition),
+        Query::Recursive(_) => {}
+    }
+}
+
+fn narrow_sides(set: &mut SetQuery, condition: &Expr) {
+    if set.limit.is_some() || set.offset.is_some() {
+        return;
+    }
+    let types: Vec<_> = set.columns.iter().map(|column| column.ty.clone()).collect();
+    for side in [&mut set.sides.0, &mut set.sides.1] {
+        // What is converted afterwards may compare otherwise before.
+        let own: Vec<_> = side
+            .columns()
+            .into_iter()
+            .map(|one| one.ty.clone())
+            .collect();
+        if !reads_any(condition, &|idx| own.get(idx) != types.get(idx)) {
+            narrow(side, condition.clone());
+        }
+    }
+}
+
+fn narrow_block(select: &mut Select, mut condition: Expr) {
+    let takes_some = select.limit.is_some() || select.offset.is_some();
+    if takes_some || select.windowing.is_some() || select.for_update {
+        return;
+    }
+    let outputs = &select.outputs;
+    let output = |idx: usize| outputs.get(idx).map(|output| output.expr.clone());
+    if reads_any(&condition, &|idx| outputs.len() <= idx) {
+        return;
+    }
+    put_columns(&mut condition, &output);
+    if let Some(aggregation) = &select.aggregation {
+        let keys = &aggregation.keys;
+        // Of a group without keys there is one row, whatever is read.
+        if aggregation.rollup || reads_any(&condition, &|idx| keys.len() <= idx) {
+            return;
+        }
+        put_columns(&mut condition, &|idx| keys.get(idx).cloned());
+    }
+    if !is_of_the_row(&condition) {
+        return;
+    }
+    into_queries(&mut select.from, Some(&condition));
+    select.filter = all_of(vec![condition], select.filter.take());
+}
+
+/// Whether a condition is about columns of this range alone, and always the same for the same row.
+fn is_over(condition: &Expr, columns: &Range<usize>) -> bool {
+    is_of_the_row(condition)
+        && reads_any(condition, &|_| true)
+        && !reads_any(condition, &|idx| !columns.contains(&idx))
+}
+
+/// Whether it depends on the row, the parameters and the statement alone.
+fn is_of_the_row(expr: &Expr) -> bool {
+    !is_volatile(expr) && !has_slot(expr)
+}
+
+fn has_slot(expr: &Expr) -> bool {
+    let mut found = matches!(
+        expr.kind,
+        ExprKind::Slot(_) | ExprKind::InSet { .. } | ExprKind::Quantified { .. }
+    );
+    fold::each_child(expr, &mut |child| found |= has_slot(child));
+    found
+}
+
+/// Whether it reads any column like this.
+fn reads_any(expr: &Expr, is_such: &dyn Fn(usize) -> bool) -> bool {
+    let mut found = matches!(expr.kind, ExprKind::Column(idx) if is_such(idx));
+    fold::each_child(expr, &mut |child| found |= reads_any(child, is_such));
+    found
+}
+
+/// Counts columns from where those of the source begin.
+fn move_columns(expr: &mut Expr, first: usize) {
+    if let ExprKind::Column(idx) = &mut expr.kind {
+        *idx = idx.saturating_sub(first);
+    }
+    fold::each_child_mut(expr, &mut |child| move_columns(child, first));
+}
+
+/// Puts an expression in the place of each column.
+fn put_columns(expr: &mut Expr, expr_of: &dyn Fn(usize) -> Option<Expr>) {
+    if let ExprKind::Column(idx) = expr.kind {
+        if let Some(put) = expr_of(idx) {
+            *expr = put;
+        }
+        return;
+    }
+    fold::each_child_mut(expr, &mut |child| put_columns(child, expr_of));
+}
