@@ -9,6 +9,7 @@
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 

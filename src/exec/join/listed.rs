@@ -50,7 +50,7 @@ impl ListedRows {
         let mut held = frame.nest.memory.budget("rows of a system table");
         let mut pieces: Vec<Piece> = Vec::new();
         listed.rows.list(&asked, &mut |values| {
-            if pieces.len() % CHECK_ROWS == 0 {
+            if pieces.len().is_multiple_of(CHECK_ROWS) {
                 frame.nest.cancel.check()?;
             }
             let piece: Piece = values.into();

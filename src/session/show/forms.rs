@@ -211,7 +211,7 @@ impl Session {
         let mut listing = Listing::new(&columns.collect::<Vec<_>>());
         let mut rows = scene.rows(form.table, &names, only)?;
         if only.is_empty() {
-            rows.sort_by(|a, b| first_text(a).cmp(&first_text(b)));
+            rows.sort_by_key(|row| first_text(row));
         }
         for row in rows {
             listing.push(row);

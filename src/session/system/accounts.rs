@@ -41,10 +41,6 @@ fn each_global(_: &Scene, _: &Wants<'_>, give: Give<'_, Granted>) -> Result<()> 
     granted.into_iter().try_for_each(give)
 }
 
-fn none(_: &Scene, _: &Wants<'_>, _: Give<'_, Granted>) -> Result<()> {
-    Ok(())
-}
-
 const GRANTEE: Column<Granted> = column("GRANTEE", varchar(292), |g| text(g.grantee.as_str()));
 const CATALOG: Column<Granted> = column("TABLE_CATALOG", varchar(512), |_| {
     Value::text(super::schemata::CATALOG)
@@ -66,7 +62,7 @@ pub(super) static USER_PRIVILEGES: Made<Granted> = Made {
 pub(super) static SCHEMA_PRIVILEGES: Made<Granted> = Made {
     database: INFORMATION_SCHEMA,
     name: "SCHEMA_PRIVILEGES",
-    each: none,
+    each: |_, _, _| Ok(()),
     columns: &[GRANTEE, CATALOG, DATABASE, PRIVILEGE, GRANTABLE],
 };
 
@@ -74,7 +70,7 @@ pub(super) static SCHEMA_PRIVILEGES: Made<Granted> = Made {
 pub(super) static TABLE_PRIVILEGES: Made<Granted> = Made {
     database: INFORMATION_SCHEMA,
     name: "TABLE_PRIVILEGES",
-    each: none,
+    each: |_, _, _| Ok(()),
     columns: &[GRANTEE, CATALOG, DATABASE, TABLE, PRIVILEGE, GRANTABLE],
 };
 

@@ -4,7 +4,7 @@
 //! One registry, [`ALL`]: each table declares its columns, and with each column what makes its value
 //! (`table`). To the evaluator they are sources like others ([`crate::sql::listed`]), so any query
 //! works on them; SHOW lists the same rows. Columns, types and order are MySQL 8.0's (manual,
-//! "INFORMATION_SCHEMA Tables"), but what is an ENUM or SET there is a VARCHAR here.
+//! chapter on `INFORMATION_SCHEMA`), but what is an ENUM or SET there is a VARCHAR here.
 
 mod absent;
 mod accounts;

@@ -492,7 +492,7 @@ impl Variable {
     fn kept(&self, value: &Value<'_>, words: &[&str]) -> Result<Value<'static>> {
         let text = self.text(value)?.to_ascii_lowercase();
         let is_known = |word: &&str| text.starts_with(&word.to_ascii_lowercase());
-        if words.iter().any(|word| is_known(&word)) {
+        if words.iter().any(is_known) {
             Ok(self.parsed_default())
         } else {
             Err(self.wrong_value(value))
@@ -605,21 +605,21 @@ mod tests {
         ALL.iter().find(|variable| variable.name == name).unwrap()
     }
 
-    fn text(text: &'static str) -> Option<Value<'static>> {
-        Some(Value::Text(Cow::Borrowed(text)))
+    fn text(text: &'static str) -> Value<'static> {
+        Value::Text(Cow::Borrowed(text))
     }
 
     #[test]
     fn switches_keep_what_is_not_named() {
         let switch = named("optimizer_switch");
-        let kept = switch.checked(text("mrr=off, skip_scan=on")).unwrap();
+        let kept = switch.checked(Some(text("mrr=off, skip_scan=on"))).unwrap();
         assert!(kept.to_text().contains(",mrr=off,"));
         assert!(kept.to_text().contains(",skip_scan=on,"));
         assert!(kept.to_text().starts_with("index_merge=on,"));
-        let reset = switch.checked(text("mrr=off,default")).unwrap();
+        let reset = switch.checked(Some(text("mrr=off,default"))).unwrap();
         assert_eq!(reset.to_text(), switch.parsed_default().to_text());
         for wrong in ["nosuch=on", "mrr", "mrr=maybe"] {
-            let error = switch.checked(text(wrong)).unwrap_err();
+            let error = switch.checked(Some(text(wrong))).unwrap_err();
             assert_eq!(error.code(), Code::VariableValue, "{wrong}");
         }
     }
@@ -627,9 +627,9 @@ mod tests {
     #[test]
     fn what_is_true_stays_true() {
         let collation = named("collation_server");
-        let kept = collation.checked(text("utf8mb4_unicode_ci")).unwrap();
+        let kept = collation.checked(Some(text("utf8mb4_unicode_ci"))).unwrap();
         assert_eq!(kept.to_text(), "utf8mb4_bin");
-        assert!(collation.checked(text("latin1_swedish_ci")).is_err());
+        assert!(collation.checked(Some(text("latin1_swedish_ci"))).is_err());
         let step = named("auto_increment_increment");
         assert!(step.checked(Some(Value::Int(1))).is_ok());
         let error = step.checked(Some(Value::Int(2))).unwrap_err();
