@@ -2,6 +2,7 @@
 
 mod index;
 mod table_query;
+mod view;
 
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
 use crate::sql::ast;
 use crate::sql::context::{SessionFacts, WarningLevel};
+
+pub(super) use table_query::stored;
+pub(super) use view::not_view;
 
 impl Session {
     pub(super) async fn create_database(&mut self, create: &ast::CreateDatabase) -> Result<Reply> {
@@ -69,7 +73,7 @@ impl Session {
     }
 
     /// Turns an error into a note: `IF EXISTS`, `IF NOT EXISTS`.
-    fn note(&self, error: &Error) {
+    pub(super) fn note(&self, error: &Error) {
         let text = error.message().to_owned();
         self.warnings.add(WarningLevel::Note, error.code(), || text);
     }
@@ -87,8 +91,7 @@ impl Session {
             .shared
             .catalog
             .current()
-            .table(&database, &create.table.name)
-            .is_ok();
+            .has(&database, &create.table.name);
         if is_there && create.if_not_exists {
             self.note(&exists());
             return Ok(false);

@@ -4,6 +4,7 @@ mod forms;
 mod index;
 mod schema;
 mod server;
+mod view;
 
 pub(super) use self::index::key_word;
 pub(super) use self::server::{status, variables};
@@ -42,17 +43,24 @@ impl Session {
                 filter,
             } => self.show_columns(table, (*full, filter.as_ref()))?,
             Show::Index { table, filter } => {
-                let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                let listing = index::index(&table, &self.shared, &self.settings.zone);
+                let listing = if self.named_view(table).is_some() {
+                    index::none()
+                } else {
+                    let table = self.shown_table(table.database.as_deref(), &table.name)?;
+                    index::index(&table, &self.shared, &self.settings.zone)
+                };
                 self.filtered(listing, filter.as_ref())?
             }
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::CreateTable(table) => {
-                let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                schema::create_table(&table)
-            }
+            Show::CreateTable(table) => match self.named_view(table) {
+                Some(view) => self.create_view_listing(&view)?,
+                None => {
+                    let table = self.shown_table(table.database.as_deref(), &table.name)?;
+                    schema::create_table(&table)
+                }
+            },
             Show::CreateDatabase {
                 name,
                 if_not_exists,
@@ -63,6 +71,7 @@ impl Session {
                 }
                 schema::create_database(name, *if_not_exists)
             }
+            Show::CreateOther { kind, name } if kind == "VIEW" => self.show_create_view(name)?,
             Show::CreateOther { kind, .. } => {
                 return Err(Error::unsupported(format!("SHOW CREATE {kind}")));
             }

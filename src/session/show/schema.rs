@@ -70,16 +70,22 @@ impl Session {
         table: &TableName,
         (full, filter): (bool, Option<&ShowFilter>),
     ) -> Result<Listing> {
-        let table = self.shown_table(table.database.as_deref(), &table.name)?;
+        let (database, name) = match self.named_view(table) {
+            Some(view) => {
+                self.view_columns(&view)?;
+                (view.database.clone(), view.name.clone())
+            }
+            None => {
+                let table = self.shown_table(table.database.as_deref(), &table.name)?;
+                (table.database.clone(), table.name.clone())
+            }
+        };
         let form = if full {
             forms::FULL_COLUMNS
         } else {
             forms::COLUMNS
         };
-        let only = [
-            ("TABLE_SCHEMA", table.database.as_str()),
-            ("TABLE_NAME", table.name.as_str()),
-        ];
+        let only = [("TABLE_SCHEMA", &*database), ("TABLE_NAME", &*name)];
         let listing = self.listed(&form, &only)?;
         self.filtered_in_any_case(listing, filter)
     }

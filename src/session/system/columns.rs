@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::INFORMATION_SCHEMA;
-use super::schemata::{CATALOG, CHARSET, COLLATION, each_table, position};
+use super::schemata::{CATALOG, CHARSET, COLLATION, Kind, each_table, position};
 use super::table::{
     BIGINT, LONGTEXT, MEDIUMTEXT, Made, NAME, TEXT, UBIGINT, UINT, YES_NO, column, maybe, text,
     varchar, yes_no,
@@ -33,13 +33,15 @@ pub(super) static COLUMNS: Made<ColumnOf> = Made {
     name: "COLUMNS",
     each: |scene, wants, give| {
         each_table(scene, wants, &mut |table| {
-            let columns = table.table.columns.iter().enumerate();
+            let of_view = table.view().map(|view| scene.view_as_table(view));
+            let definition = of_view.map_or_else(|| Arc::clone(&table.table), Arc::new);
+            let columns = definition.columns.iter().enumerate();
             let shown = columns.filter(|(_, column)| !column.hidden);
             let wanted = shown.filter(|(_, column)| wants.has("COLUMN_NAME", &column.name));
             for (idx, column) in wanted {
                 give(ColumnOf {
-                    table: Arc::clone(&table.table),
-                    is_listed: table.is_listed,
+                    table: Arc::clone(&definition),
+                    is_listed: matches!(table.kind, Kind::Listed),
                     idx,
                     column: column.clone(),
                 })?;

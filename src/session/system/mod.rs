@@ -14,6 +14,7 @@ mod schemata;
 mod server;
 mod table;
 mod variables;
+mod views;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use self::table::SystemTable;
 use super::shared::Shared;
 use super::state::State;
-use crate::catalog::{Column, Definitions, Table, TableId};
+use crate::catalog::{Column, Definitions, Table, TableId, View};
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::bind::FindTable;
@@ -100,7 +101,7 @@ static ALL: &[&dyn SystemTable] = &[
     &accounts::TABLE_PRIVILEGES,
     &absent::TRIGGERS,
     &accounts::USER_PRIVILEGES,
-    &schemata::VIEWS,
+    &views::VIEWS,
     &absent::HELP_TOPIC,
     &accounts::USER,
     &variables::GLOBAL_STATUS,
@@ -203,6 +204,10 @@ impl FindTable for Tables<'_> {
         self.definitions.find_table(database, name)
     }
 
+    fn find_view(&self, database: &str, name: &str) -> Option<Arc<View>> {
+        self.definitions.find_view(database, name)
+    }
+
     fn find_listed(&self, database: &str, name: &str) -> Result<Option<Arc<Listed>>> {
         if canonical(database).is_none() {
             return Ok(None);
@@ -280,15 +285,20 @@ fn definition(table: &dyn SystemTable) -> Table {
         let id = ColumnId(u32::try_from(idx).unwrap_or(u32::MAX));
         Column::new(id, name, ty)
     });
-    let key = Column {
+    bare(table.database(), table.name(), columns.collect())
+}
+
+/// The definition of what has no storage: a hidden column stands for its key.
+fn bare(database: &str, name: &str, mut columns: Vec<Column>) -> Table {
+    columns.push(Column {
         hidden: true,
         ..Column::new(ColumnId(u32::MAX), "_rowid", ColumnType::BIGINT)
-    };
+    });
     Table {
         id: TableId(0),
-        database: table.database().to_owned(),
-        name: table.name().to_owned(),
-        columns: columns.chain([key]).collect(),
+        database: database.to_owned(),
+        name: name.to_owned(),
+        columns,
         key: Vec::new(),
         indexes: Vec::new(),
         options: Vec::new(),

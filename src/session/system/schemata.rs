@@ -5,11 +5,11 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::table::{
-    BIGINT, Column, DATETIME, Give, INT, LONGTEXT, Made, NAME, NOTHING, TEXT, TIMESTAMP, UBIGINT,
-    UINT, Wants, YES_NO, column, count, text, varchar,
+    BIGINT, Column, DATETIME, Give, INT, Made, NAME, NOTHING, TEXT, TIMESTAMP, UBIGINT, UINT,
+    Wants, YES_NO, column, count, text, varchar,
 };
 use super::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Scene, canonical, definitions};
-use crate::catalog::Table;
+use crate::catalog::{Definitions, Table, View};
 use crate::error::Result;
 use crate::exec::write;
 use crate::index;
@@ -43,13 +43,23 @@ pub(super) static SCHEMATA: Made<String> = Made {
     ],
 };
 
-/// A table, stored or of the system.
+/// A table or view.
 pub(super) struct TableOf {
+    /// Its definition; that of a view has no columns.
     pub(super) table: Arc<Table>,
-    /// Whether the server makes its rows up.
-    pub(super) is_listed: bool,
+    pub(super) kind: Kind,
     scene: Scene,
     sizes: OnceCell<Sizes>,
+}
+
+/// What is behind the name of a table.
+pub(super) enum Kind {
+    /// Stored rows.
+    Stored,
+    /// Rows that the server makes up.
+    Listed,
+    /// Those of a query.
+    View(Arc<View>),
 }
 
 /// About how much there is of a table.
@@ -61,10 +71,10 @@ struct Sizes {
 }
 
 impl TableOf {
-    fn new(table: Arc<Table>, is_listed: bool, scene: &Scene) -> TableOf {
+    fn new(table: Arc<Table>, kind: Kind, scene: &Scene) -> TableOf {
         TableOf {
             table,
-            is_listed,
+            kind,
             scene: scene.clone(),
             sizes: OnceCell::new(),
         }
@@ -80,24 +90,37 @@ impl TableOf {
         text(self.table.name.as_str())
     }
 
-    fn kind(&self) -> &'static str {
-        if self.is_listed && self.table.database == INFORMATION_SCHEMA {
-            "SYSTEM VIEW"
-        } else {
-            "BASE TABLE"
+    fn type_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Listed if self.table.database == INFORMATION_SCHEMA => "SYSTEM VIEW",
+            Kind::Stored | Kind::Listed => "BASE TABLE",
+            Kind::View(_) => "VIEW",
+        }
+    }
+
+    /// The view, if it is one.
+    pub(super) fn view(&self) -> Option<&Arc<View>> {
+        match &self.kind {
+            Kind::View(view) => Some(view),
+            Kind::Stored | Kind::Listed => None,
         }
     }
 
     /// A value that only stored tables have.
     fn stored(&self, value: impl FnOnce() -> Value<'static>) -> Value<'static> {
-        if self.is_listed { Value::Null } else { value() }
+        match &self.kind {
+            Kind::Stored => value(),
+            Kind::Listed | Kind::View(_) => Value::Null,
+        }
     }
 
     fn engine(&self) -> Value<'static> {
-        match (self.is_listed, self.table.database.as_str()) {
-            (false, _) => Value::text("Meseta"),
-            (true, PERFORMANCE_SCHEMA) => Value::text("PERFORMANCE_SCHEMA"),
-            (true, _) => Value::Null,
+        match &self.kind {
+            Kind::Stored => Value::text("Meseta"),
+            Kind::Listed if self.table.database == PERFORMANCE_SCHEMA => {
+                Value::text("PERFORMANCE_SCHEMA")
+            }
+            Kind::Listed | Kind::View(_) => Value::Null,
         }
     }
 
@@ -137,7 +160,17 @@ impl TableOf {
         })
     }
 
+    fn comment(&self) -> Value<'static> {
+        match &self.kind {
+            Kind::View(_) => Value::text("VIEW"),
+            Kind::Stored | Kind::Listed => text(self.table.comment.as_str()),
+        }
+    }
+
     fn options(&self) -> Value<'static> {
+        if self.view().is_some() {
+            return Value::Null;
+        }
         let options = self.table.options.iter();
         let options = options.map(|(name, value)| format!("{name}={value}"));
         text(options.collect::<Vec<_>>().join(" "))
@@ -169,18 +202,32 @@ impl Scene {
         let current = self.shared.catalog.current();
         let databases = self.databases().into_iter();
         for database in databases.filter(|name| wants.has(columns.0, name)) {
-            let is_wanted = |table: &Table| wants.has(columns.1, &table.name);
+            let is_wanted = |name: &str| wants.has(columns.1, name);
             if canonical(&database).is_some() {
-                for table in definitions(&database).filter(is_wanted) {
-                    give(TableOf::new(Arc::new(table), true, self))?;
+                for table in definitions(&database).filter(|table| is_wanted(&table.name)) {
+                    give(TableOf::new(Arc::new(table), Kind::Listed, self))?;
                 }
-            } else if let Ok(tables) = current.tables(&database) {
-                for table in tables.filter(|table| is_wanted(table)) {
-                    give(TableOf::new(Arc::clone(table), false, self))?;
-                }
+            } else {
+                let mut stored = self.stored_and_views(&current, &database);
+                stored.retain(|table| is_wanted(&table.table.name));
+                stored.into_iter().try_for_each(&mut *give)?;
             }
         }
         Ok(())
+    }
+
+    /// The tables and views of a database, in order of name.
+    fn stored_and_views(&self, current: &Definitions, database: &str) -> Vec<TableOf> {
+        let tables = current.tables(database).into_iter().flatten();
+        let tables = tables.map(|table| TableOf::new(Arc::clone(table), Kind::Stored, self));
+        let views = current.views(database).into_iter().flatten();
+        let views = views.map(|view| {
+            let table = super::bare(&view.database, &view.name, Vec::new());
+            TableOf::new(Arc::new(table), Kind::View(Arc::clone(view)), self)
+        });
+        let mut all: Vec<TableOf> = tables.chain(views).collect();
+        all.sort_by(|a, b| a.table.name.cmp(&b.table.name));
+        all
     }
 }
 
@@ -202,9 +249,11 @@ pub(super) static TABLES: Made<TableOf> = Made {
         column("TABLE_CATALOG", NAME, |_| Value::text(CATALOG)),
         column("TABLE_SCHEMA", NAME, TableOf::database),
         column("TABLE_NAME", NAME, TableOf::name),
-        column("TABLE_TYPE", varchar(11), |t| Value::text(t.kind())),
+        column("TABLE_TYPE", varchar(11), |t| Value::text(t.type_name())),
         column("ENGINE", NAME, TableOf::engine),
-        column("VERSION", INT, |_| Value::Int(10)),
+        column("VERSION", INT, |t| {
+            t.view().map_or(Value::Int(10), |_| Value::Null)
+        }),
         column("ROW_FORMAT", varchar(10), |t| {
             t.stored(|| Value::text("Dynamic"))
         }),
@@ -223,7 +272,7 @@ pub(super) static TABLES: Made<TableOf> = Made {
         }),
         null("CHECKSUM", BIGINT),
         column("CREATE_OPTIONS", varchar(256), TableOf::options),
-        column("TABLE_COMMENT", TEXT, |t| text(t.table.comment.as_str())),
+        column("TABLE_COMMENT", TEXT, TableOf::comment),
     ],
 };
 
@@ -258,25 +307,6 @@ pub(super) static PARTITIONS: Made<TableOf> = Made {
         column("PARTITION_COMMENT", TEXT, |_| Value::text("")),
         null("NODEGROUP", varchar(256)),
         null("TABLESPACE_NAME", varchar(268)),
-    ],
-};
-
-/// `information_schema.VIEWS`: those of users; the server's own have no text.
-pub(super) static VIEWS: Made<TableOf> = Made {
-    database: INFORMATION_SCHEMA,
-    name: "VIEWS",
-    each: |_, _, _| Ok(()),
-    columns: &[
-        column("TABLE_CATALOG", NAME, |_| Value::text(CATALOG)),
-        column("TABLE_SCHEMA", NAME, TableOf::database),
-        column("TABLE_NAME", NAME, TableOf::name),
-        null("VIEW_DEFINITION", LONGTEXT),
-        column("CHECK_OPTION", varchar(8), |_| Value::text("NONE")),
-        column("IS_UPDATABLE", YES_NO, |_| Value::text("NO")),
-        null("DEFINER", varchar(288)),
-        column("SECURITY_TYPE", varchar(7), |_| Value::text("DEFINER")),
-        column("CHARACTER_SET_CLIENT", NAME, |_| Value::text(CHARSET)),
-        column("COLLATION_CONNECTION", NAME, |_| Value::text(COLLATION)),
     ],
 };
 

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::derived::is_volatile;
+use super::late::assigns;
 use super::select::all_of;
 use crate::sql::bound::{From, JoinTree, Query, Relation, Select, SetQuery};
 use crate::sql::eval::fold;
@@ -89,6 +90,10 @@ fn narrow_block(select: &mut Select, mut condition: Expr) {
         return;
     }
     let outputs = &select.outputs;
+    // Variables would be assigned for fewer rows.
+    if outputs.iter().any(|output| assigns(&output.expr)) {
+        return;
+    }
     let output = |idx: usize| outputs.get(idx).map(|output| output.expr.clone());
     if reads_any(&condition, &|idx| outputs.len() <= idx) {
         return;
