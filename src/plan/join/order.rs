@@ -162,6 +162,7 @@ impl<'p, 's> Line<'p, 's> {
         let here: Vec<usize> = self.conjuncts_within(unit.sources);
         let filter = self.take(&here);
         self.ordered = facts.alone.as_ref().is_some_and(|plan| plan.ordered)
+            && !self.setting.wanted.order_by.is_empty()
             && self.pool.units.len() == 1
             && self.pool.late.is_empty();
         self.place(Next {
@@ -241,11 +242,21 @@ impl<'p, 's> Line<'p, 's> {
                 .collect()
         };
         if self.is_lateral(unit) {
+            if !unit.asked.is_empty() {
+                return Err(Error::unsupported("a subquery in ON of LEFT JOIN LATERAL"));
+            }
             return Ok(self.run_for_each(unit_idx, &conjuncts));
         }
         let hashed = facts
             .is_permitted
             .then(|| self.hashed(unit_idx, (unit, facts), &conjuncts));
+        if !unit.asked.is_empty() {
+            return hashed.ok_or_else(|| {
+                Error::unsupported(
+                    "a subquery in ON of an outer join with a table read by keys only",
+                )
+            });
+        }
         let UnitRows::Source(source) = unit.rows else {
             return hashed.ok_or_else(|| Error::internal("a join that may not be read"));
         };
@@ -390,6 +401,7 @@ impl<'p, 's> Line<'p, 's> {
             method: next.method,
             is_outer: unit.on.is_some(),
             conditions: shape::all_of(next.conditions),
+            asked: shape::all_of(unit.asked.clone()),
             filter,
             rows_estimate: next.rows,
         });

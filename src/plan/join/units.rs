@@ -35,6 +35,8 @@ pub struct Unit {
     pub sources: Sources,
     /// For the optional side of an outer join: what makes a match.
     pub on: Option<Vec<Conjunct>>,
+    /// What makes a match besides, once subqueries have been answered for the two rows.
+    pub asked: Vec<Expr>,
     /// What must be joined before it.
     pub after: Sources,
 }
@@ -116,6 +118,7 @@ impl Builder<'_> {
                     rows: UnitRows::Source(*idx),
                     sources: Sources::one(*idx),
                     on: None,
+                    asked: Vec::new(),
                     after: self.read_by(*idx),
                 });
                 Ok(())
@@ -151,39 +154,18 @@ impl Builder<'_> {
             pool: Pool::default(),
         };
         inner.add(right)?;
-        let mut matches = Vec::new();
+        let (mut matches, mut asked) = (Vec::new(), Vec::new());
         if let Some(on) = on {
             for expr in shape::conjuncts(on, self.ctx)? {
-                matches.push(self.conjunct(expr));
+                if is_late(&expr) {
+                    asked.push(expr);
+                } else {
+                    matches.push(self.conjunct(expr));
+                }
             }
         }
-        let mut after = sources_under(left);
-        let mut pool = inner.pool;
-        let rows = match pool.units.pop() {
-            Some(Unit {
-                rows: rows @ UnitRows::Source(_),
-                on: None,
-                after: read,
-                ..
-            }) if pool.units.is_empty() => {
-                after = after.and(read);
-                matches.append(&mut pool.conjuncts);
-                rows
-            }
-            last => {
-                pool.units.extend(last);
-                if pool.units.iter().any(|unit| !unit.after.are_in(sources)) {
-                    return Err(Error::unsupported(
-                        "LATERAL within a join that may have no row and reads what is outside it",
-                    ));
-                }
-                let is_local =
-                    |one: &Conjunct| !one.sources.is_empty() && one.sources.are_in(sources);
-                let local = matches.iter().filter(|one| is_local(one)).cloned();
-                pool.conjuncts.extend(local);
-                UnitRows::Join(Box::new(pool))
-            }
-        };
+        let (rows, read) = optional_rows(inner.pool, sources, &mut matches)?;
+        let mut after = sources_under(left).and(read);
         for conjunct in &matches {
             after = after.and(conjunct.sources.without(sources));
         }
@@ -191,10 +173,44 @@ impl Builder<'_> {
             rows,
             sources,
             on: Some(matches),
+            asked,
             after,
         });
         Ok(())
     }
+}
+
+/// The rows of the optional side of an outer join, and what they read besides. Conditions on one
+/// source alone become a matter of matching; those on a join alone are met within it.
+///
+/// # Errors
+/// 1235 for a join of which a part reads what is outside.
+fn optional_rows(
+    mut pool: Pool,
+    sources: Sources,
+    matches: &mut Vec<Conjunct>,
+) -> Result<(UnitRows, Sources)> {
+    match pool.units.pop() {
+        Some(Unit {
+            rows: rows @ UnitRows::Source(_),
+            on: None,
+            after,
+            ..
+        }) if pool.units.is_empty() => {
+            matches.append(&mut pool.conjuncts);
+            return Ok((rows, after));
+        }
+        last => pool.units.extend(last),
+    }
+    if pool.units.iter().any(|unit| !unit.after.are_in(sources)) {
+        return Err(Error::unsupported(
+            "LATERAL within a join that may have no row and reads what is outside it",
+        ));
+    }
+    let is_local = |one: &Conjunct| !one.sources.is_empty() && one.sources.are_in(sources);
+    let local = matches.iter().filter(|one| is_local(one)).cloned();
+    pool.conjuncts.extend(local);
+    Ok((UnitRows::Join(Box::new(pool)), Sources::default()))
 }
 
 /// The sources under a tree.

@@ -90,7 +90,12 @@ impl Scope<'_> {
     }
 
     /// A source whose columns are all that is known of it.
-    fn opaque(&mut self, relation: Relation, alias: &str, columns: Vec<ResultColumn>) -> Side {
+    pub(super) fn opaque(
+        &mut self,
+        relation: Relation,
+        alias: &str,
+        columns: Vec<ResultColumn>,
+    ) -> Side {
         let first = self.from.columns_count;
         let columns = columns.into_iter().enumerate();
         let columns = columns.map(|(idx, column)| QueryColumn {

@@ -12,7 +12,7 @@ use super::{Names, hints, view};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
-use crate::sql::bound::{self, JoinTree, Relation};
+use crate::sql::bound::{self, JoinTree, Relation, Stage};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::sql::listed::Listed;
 
@@ -98,11 +98,10 @@ impl Scope<'_> {
             conditions.push(self.value(on)?);
         }
         let shown = self.merge_columns((&left, &right), join, &mut conditions)?;
-        let mut asked = self.subqueries.iter().skip(asked_before);
-        if join.kind != JoinKind::Inner && asked.any(|one| !one.captures.is_empty()) {
-            return Err(Error::unsupported(
-                "a subquery in ON of an outer join that refers to the joined tables",
-            ));
+        if join.kind != JoinKind::Inner {
+            for asked in self.subqueries.iter_mut().skip(asked_before) {
+                asked.stage = Stage::Join;
+            }
         }
         let optional = match join.kind {
             JoinKind::Inner => 0..0,
@@ -222,6 +221,7 @@ impl Scope<'_> {
                 let outside = self.names;
                 self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Nested(tables) => self.list(tables, is_optional),
         }
     }
@@ -337,7 +337,12 @@ fn check_aliases(table: &TableRef) -> Result<()> {
                     "Every derived table must have its own alias",
                 ));
             }
-            TableFactor::Table { .. } | TableFactor::Derived { .. } => {}
+            TableFactor::JsonTable(table) if table.alias.is_none() => {
+                let text = "Every table function must have an alias.";
+                return Err(Error::new(Code::TableFunctionAlias, text));
+            }
+            TableFactor::Table { .. } | TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+            }
             TableFactor::Nested(tables) => tables.iter().try_for_each(check_aliases)?,
         }
     }
@@ -350,7 +355,7 @@ pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
             TableFactor::Table { name, .. } => view::find(name, names).is_none(),
             TableFactor::Nested(tables) => is_one_table(tables, names),
-            TableFactor::Derived { .. } => false,
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => false,
         },
         _ => false,
     }
@@ -375,7 +380,9 @@ pub(super) fn only_table<'a>(
                 Ok((source, index_hints))
             }
             TableFactor::Nested(tables) => only_table(tables, names),
-            TableFactor::Derived { .. } => Err(Error::unsupported("UPDATE of a derived table")),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+                Err(Error::unsupported("UPDATE of a derived table"))
+            }
         },
         _ => Err(Error::unsupported("UPDATE of several tables")),
     }

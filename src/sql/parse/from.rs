@@ -78,7 +78,7 @@ impl Parser<'_> {
                 return Err(parser.syntax_error());
             }
             if parser.is_word(Word::JSON_TABLE) {
-                return Err(Error::unsupported("JSON_TABLE"));
+                return parser.json_table();
             }
             let name = parser.table_name()?;
             if parser.is_word(Word::PARTITION) {

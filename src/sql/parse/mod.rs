@@ -21,6 +21,7 @@ mod from;
 mod function;
 mod hint;
 mod index;
+mod json_table;
 mod lexer;
 mod literal;
 mod maintain;

@@ -69,6 +69,14 @@ impl Writer<'_> {
         match query {
             QueryShown::Block(block) => self.block(block),
             QueryShown::Set(set) => self.set(set),
+            QueryShown::Json(path) => {
+                self.blocks += 1;
+                vec![
+                    ("select_id", Json::Number(self.blocks)),
+                    ("table_function", Json::text("json_table")),
+                    ("path", Json::text(*path)),
+                ]
+            }
             QueryShown::Recursive(recursive) => {
                 let sides = [&recursive.first, &recursive.next];
                 let sides = sides.map(|side| self.specification(side, false));

@@ -74,6 +74,8 @@ pub enum QueryShown<'a> {
     Set(Box<SetShown<'a>>),
     /// A recursive query.
     Recursive(Box<RecursiveShown<'a>>),
+    /// The rows that a path finds in a JSON document.
+    Json(&'a str),
 }
 
 /// Two queries whose rows are put together.
@@ -263,6 +265,7 @@ impl QueryShown<'_> {
         match self {
             QueryShown::Block(block) => block.is_refused(),
             QueryShown::Set(set) => set.sides.0.is_refused() || set.sides.1.is_refused(),
+            QueryShown::Json(_) => false,
             QueryShown::Recursive(recursive) => {
                 recursive.first.is_refused() || recursive.next.is_refused()
             }
@@ -273,7 +276,7 @@ impl QueryShown<'_> {
     fn took(&self) -> Option<&Took> {
         match self {
             QueryShown::Block(block) => block.took.as_ref(),
-            QueryShown::Set(_) | QueryShown::Recursive(_) => None,
+            QueryShown::Set(_) | QueryShown::Recursive(_) | QueryShown::Json(_) => None,
         }
     }
 
@@ -282,6 +285,7 @@ impl QueryShown<'_> {
         match self {
             QueryShown::Block(block) => block.tables(),
             QueryShown::Set(set) => [set.sides.0.tables(), set.sides.1.tables()].concat(),
+            QueryShown::Json(_) => Vec::new(),
             QueryShown::Recursive(recursive) => {
                 [recursive.first.tables(), recursive.next.tables()].concat()
             }

@@ -23,7 +23,7 @@ pub(super) fn rows(whole: &Whole<'_>) -> Vec<Row> {
     let mut table = Rows::default();
     let is_simple = match &whole.query {
         QueryShown::Block(block) => block.subqueries.is_empty() && !reads_query(&block.rows),
-        QueryShown::Set(_) | QueryShown::Recursive(_) => false,
+        QueryShown::Set(_) | QueryShown::Recursive(_) | QueryShown::Json(_) => false,
     };
     table.query(
         &whole.query,
@@ -139,6 +139,13 @@ impl Rows {
             QueryShown::Block(block) => vec![self.block(block, place)],
             QueryShown::Set(set) => self.set(set, place),
             QueryShown::Recursive(recursive) => self.recursive(recursive, place),
+            QueryShown::Json(_) => {
+                self.blocks += 1;
+                let mut row = new_row(Some(self.blocks), place.word());
+                put(&mut row, EXTRA, "Table function: json_table");
+                self.rows.push(row);
+                vec![self.blocks]
+            }
         }
     }
 

@@ -74,6 +74,7 @@ fn sentence(whole: &Whole<'_>) -> String {
             "{} the rows of two queries",
             set_verb(set.operator)
         )),
+        QueryShown::Json(_) => parts.push("Makes rows of a JSON document".to_owned()),
         QueryShown::Recursive(_) => {
             parts.push("Runs a query round by round until it finds no more rows".to_owned());
         }
@@ -193,6 +194,10 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
     match query {
         QueryShown::Block(block) => self::block(block, zone),
         QueryShown::Set(set) => vec![self::set(set, zone)],
+        QueryShown::Json(path) => {
+            let line = format!("What {path} finds in a JSON document");
+            vec![Node::new(line, Vec::new())]
+        }
         QueryShown::Recursive(recursive) => {
             let kept = if recursive.all {
                 ""

@@ -251,6 +251,7 @@ impl Printer<'_> {
                     self.index_hint(hint);
                 }
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Derived {
                 select,
                 alias,
