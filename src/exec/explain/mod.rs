@@ -119,6 +119,7 @@ impl Walk {
         (env, mode): (Env, Mode),
     ) -> Result<BlockShown<'p>> {
         let (nest, mut ctx, select_limit) = Nest::of(env);
+        let program = turned(program, (&nest, &ctx, mode)).await?;
         let subqueries = self.subqueries(program, (&nest, &mut ctx, mode)).await?;
         let select = &program.select;
         let shown_limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &ctx)?;
@@ -258,6 +259,32 @@ impl Walk {
     fn took<T>(&self, owner: &T, part: Part) -> Option<Took> {
         self.meter.as_ref().map(|meter| meter.took(owner, part))
     }
+}
+
+/// The program that is run: with those subqueries run for each row that are refused otherwise.
+async fn turned<'p>(
+    mut program: &'p select::Program,
+    (nest, ctx, mode): (&Nest, &EvalContext, Mode),
+) -> Result<&'p select::Program> {
+    for position in 0..program.subqueries().count() {
+        let Some((subquery, inner)) = program.subqueries().nth(position) else {
+            break;
+        };
+        if subquery.semi.is_none() {
+            continue;
+        }
+        let walk = Walk {
+            meter: None,
+            refusal: parking_lot::Mutex::new(None),
+        };
+        let env = nest.env(ctx.nested(), ask::rows_max(subquery.answer));
+        walk.query(inner, (env, mode)).await?;
+        let refusal = walk.refusal.into_inner();
+        if let Some(turned) = refusal.and_then(|error| program.for_each_row(position, &error)) {
+            program = turned;
+        }
+    }
+    Ok(program)
 }
 
 /// What stands for the answer of a subquery that is not run.
