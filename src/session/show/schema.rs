@@ -70,15 +70,12 @@ impl Session {
         table: &TableName,
         (full, filter): (bool, Option<&ShowFilter>),
     ) -> Result<Listing> {
-        let (database, name) = match self.named_view(table) {
-            Some(view) => {
-                self.view_columns(&view)?;
-                (view.database.clone(), view.name.clone())
-            }
-            None => {
-                let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                (table.database.clone(), table.name.clone())
-            }
+        let (database, name) = if let Some(view) = self.named_view(table) {
+            self.view_columns(&view)?;
+            (view.database.clone(), view.name.clone())
+        } else {
+            let table = self.shown_table(table.database.as_deref(), &table.name)?;
+            (table.database.clone(), table.name.clone())
         };
         let form = if full {
             forms::FULL_COLUMNS

@@ -19,10 +19,8 @@ use crate::types::ResultColumn;
 pub(super) struct Source {
     pub(super) alias: String,
     columns: Columns,
-    /// Whether `database.table.column` may name its columns.
-    has_own_name: bool,
-    /// Whether its name is compared without case: that of a table of the system.
-    is_in_any_case: bool,
+    /// What kind of name that is.
+    naming: Naming,
     /// Whether an outer join may leave it without a row.
     pub(super) is_optional: bool,
     /// The database that its name is looked up in; empty for a query.
@@ -31,6 +29,17 @@ pub(super) struct Source {
     pub(super) relations: Range<usize>,
     /// Whether it is a view: a table may be written through it.
     pub(super) is_view: bool,
+}
+
+/// What kind of name a source goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// An alias.
+    Alias,
+    /// Its own: `database.table.column` may name its columns.
+    Own,
+    /// Likewise, and compared without case: that of a table of the system.
+    OwnInAnyCase,
 }
 
 #[derive(Debug, Clone)]
@@ -67,8 +76,7 @@ impl Source {
     pub(super) fn table_at(table: Arc<Table>, alias: Option<&str>, first: usize) -> Source {
         Source {
             alias: alias.unwrap_or(&table.name).to_owned(),
-            has_own_name: alias.is_none(),
-            is_in_any_case: false,
+            naming: alias.map_or(Naming::Own, |_| Naming::Alias),
             database: table.database.clone(),
             columns: Columns::Table(table, first),
             is_optional: false,
@@ -88,7 +96,7 @@ impl Source {
             Some(_) => source,
             None => Source {
                 alias: name.to_owned(),
-                is_in_any_case: true,
+                naming: Naming::OwnInAnyCase,
                 ..source
             },
         }
@@ -98,8 +106,7 @@ impl Source {
     pub(super) fn query(alias: &str, columns: Vec<QueryColumn>) -> Source {
         Source {
             alias: alias.to_owned(),
-            has_own_name: false,
-            is_in_any_case: false,
+            naming: Naming::Alias,
             columns: Columns::Query(columns),
             is_optional: false,
             database: String::new(),
@@ -116,7 +123,11 @@ impl Source {
     /// Makes it that of a view, which may go by its own name.
     pub(super) fn is_of_view(&mut self, view: &View, has_own_name: bool) {
         self.database.clone_from(&view.database);
-        self.has_own_name = has_own_name;
+        self.naming = if has_own_name {
+            Naming::Own
+        } else {
+            Naming::Alias
+        };
         self.is_view = true;
     }
 
@@ -131,9 +142,11 @@ impl Source {
     /// Whether a qualifier means this source.
     pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         let is_same = |own: &str, other: &str| {
-            own == other || self.is_in_any_case && own.eq_ignore_ascii_case(other)
+            let in_any_case = self.naming == Naming::OwnInAnyCase;
+            own == other || in_any_case && own.eq_ignore_ascii_case(other)
         };
-        let is_own = |database: &str| self.has_own_name && is_same(&self.database, database);
+        let is_own =
+            |database: &str| self.naming != Naming::Alias && is_same(&self.database, database);
         table.is_none_or(|table| is_same(&self.alias, table)) && database.is_none_or(is_own)
     }
 
@@ -146,7 +159,7 @@ impl Source {
     fn spelled(&self, column: String) -> ColumnName {
         let named = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
         ColumnName {
-            database: named(&self.database).filter(|_| self.has_own_name),
+            database: named(&self.database).filter(|_| self.naming != Naming::Alias),
             table: named(&self.alias),
             column,
         }
