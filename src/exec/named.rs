@@ -25,6 +25,7 @@ pub(super) fn of_select(error: Error, select: &Select) -> Error {
                     let name = &columns.get(within)?.name;
                     Some(format!("{}.{}", quoted(&source.alias), quoted(name)))
                 }
+                Relation::Listed(listed) => of_column(&listed.table, &source.alias, within),
                 Relation::Round(_) => None,
             }
         }),

@@ -6,7 +6,7 @@ mod view;
 
 use std::sync::Arc;
 
-use super::{Done, Reply, Session};
+use super::{Done, Reply, Session, system};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
@@ -15,9 +15,6 @@ use crate::sql::context::{SessionFacts, WarningLevel};
 
 pub(super) use table_query::stored;
 pub(super) use view::not_view;
-
-/// Databases that belong to the server.
-const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
 impl Session {
     pub(super) async fn create_database(&mut self, create: &ast::CreateDatabase) -> Result<Reply> {
@@ -164,7 +161,7 @@ fn is_ordinary_system(database: &str) -> bool {
 }
 
 fn check_not_system(database: &str) -> Result<()> {
-    if SYSTEM_DATABASES
+    if system::DATABASES
         .iter()
         .any(|system| system.eq_ignore_ascii_case(database))
     {

@@ -9,6 +9,7 @@
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
@@ -27,6 +28,7 @@ pub mod settings;
 pub mod shared;
 mod show;
 pub mod state;
+mod system;
 mod transaction;
 pub mod variables;
 mod write_query;
@@ -154,6 +156,7 @@ impl Session {
             let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
             return Err(self.failed(error));
         }
+        let name = system::canonical(name).unwrap_or(name);
         self.state.set_database(Some(name.to_owned()));
         Ok(())
     }
@@ -179,7 +182,7 @@ impl Session {
             let columns = self.view_columns(&view)?.into_iter();
             return Ok(columns.filter(|column| is_asked(&column.name)).collect());
         }
-        let table = self.named_table(&name)?;
+        let table = self.shown_table(None, table)?;
         let columns = table.columns.iter().filter(|column| !column.hidden);
         let columns = columns
             .enumerate()

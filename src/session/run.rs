@@ -13,7 +13,7 @@ use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Statement};
+use crate::sql::ast::{Kill, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -102,15 +102,7 @@ impl Session {
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
             Statement::Flush | Statement::UnlockTables => {}
-            Statement::LockTables => {
-                self.commit_open().await?;
-                self.warnings
-                    .add(WarningLevel::Warning, Code::FeatureIgnored, || {
-                        "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT \
-                     holds several together"
-                            .to_owned()
-                    });
-            }
+            Statement::LockTables(tables) => self.lock_tables(tables).await?,
             Statement::CreateIndex(create) => self.create_index(create).await?,
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
@@ -129,6 +121,22 @@ impl Session {
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())
+    }
+
+    /// `LOCK TABLES`: looks for the tables, and says that nothing is locked.
+    async fn lock_tables(&mut self, tables: &[TableName]) -> Result<()> {
+        self.commit_open().await?;
+        for table in tables {
+            if self.named_view(table).is_none() {
+                self.shown_table(table.database.as_deref(), &table.name)?;
+            }
+        }
+        let text = "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT holds \
+                    several together";
+        let level = WarningLevel::Warning;
+        self.warnings
+            .add(level, Code::FeatureIgnored, || text.to_owned());
+        Ok(())
     }
 
     /// OK, with the warnings there are.

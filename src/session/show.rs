@@ -1,15 +1,18 @@
 //! SHOW and DESCRIBE: one listing per form, with MySQL's columns.
 
+mod forms;
 mod index;
 mod schema;
 mod server;
 mod view;
 
+pub(super) use self::index::key_word;
+pub(super) use self::server::{status, variables};
 use super::Reply;
 use super::Session;
 use super::listing::Listing;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Describe, Limit, Show, ShowFilter, TableName};
+use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
 use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
@@ -38,15 +41,12 @@ impl Session {
                 full,
                 table,
                 filter,
-            } => {
-                let listing = self.show_columns(table, *full)?;
-                self.filtered_in_any_case(listing, filter.as_ref())?
-            }
+            } => self.show_columns(table, (*full, filter.as_ref()))?,
             Show::Index { table, filter } => {
                 let listing = if self.named_view(table).is_some() {
                     index::none()
                 } else {
-                    let table = self.named_table(table)?;
+                    let table = self.shown_table(table.database.as_deref(), &table.name)?;
                     index::index(&table, &self.shared, &self.settings.zone)
                 };
                 self.filtered(listing, filter.as_ref())?
@@ -54,10 +54,14 @@ impl Session {
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::CreateTable(table) => match self.named_view(table) {
-                Some(view) => self.create_view_listing(&view)?,
-                None => schema::create_table(self.named_table(table)?.as_ref()),
-            },
+            Show::CreateTable(table) => {
+                if let Some(view) = self.named_view(table) {
+                    self.create_view_listing(&view)?
+                } else {
+                    let table = self.shown_table(table.database.as_deref(), &table.name)?;
+                    schema::create_table(&table)
+                }
+            }
             Show::CreateDatabase {
                 name,
                 if_not_exists,
@@ -81,29 +85,29 @@ impl Session {
     fn show_server(&mut self, show: &Show) -> Result<Listing> {
         match show {
             Show::Variables { scope, filter } => {
-                let listing = server::variables(self.state.variables(*scope));
+                let listing = server::pairs(variables(self.state.variables(*scope)));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing = server::status(self.shared.processes());
+                let listing = server::pairs(status(self.shared.processes()));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
-            Show::Processlist { full } => Ok(server::processlist(self.shared.processes(), *full)),
-            Show::Engines => Ok(server::engines()),
-            Show::Charset(filter) => self.filtered_in_any_case(server::charsets(), filter.as_ref()),
-            Show::Collation(filter) => {
-                self.filtered_in_any_case(server::collations(), filter.as_ref())
-            }
+            Show::Processlist { full } => self.show_processlist(*full),
+            Show::Engines => self.listed(&forms::ENGINES, &[]),
+            Show::Charset(filter) => self.filtered_form(&forms::CHARSETS, filter.as_ref()),
+            Show::Collation(filter) => self.filtered_form(&forms::COLLATIONS, filter.as_ref()),
             Show::Functions(filter) => {
                 self.filtered_in_any_case(server::functions(), filter.as_ref())
             }
             Show::Grants => Ok(server::grants(&self.client.user)),
-            Show::Plugins => Ok(server::plugins()),
+            Show::Plugins => self.listed(&forms::PLUGINS, &[]),
             Show::Privileges => Ok(server::privileges()),
-            Show::Triggers(_) => Ok(server::triggers()),
-            Show::Events(_) => Ok(server::events()),
-            Show::ProcedureStatus(_) | Show::FunctionStatus(_) => Ok(server::routines()),
-            Show::OpenTables(_) => Ok(server::open_tables()),
+            Show::Triggers(filter) => self.filtered_form(&forms::TRIGGERS, filter.as_ref()),
+            Show::Events(filter) => self.filtered_form(&forms::EVENTS, filter.as_ref()),
+            Show::ProcedureStatus(filter) | Show::FunctionStatus(filter) => {
+                self.filtered_form(&forms::ROUTINES, filter.as_ref())
+            }
+            Show::OpenTables(filter) => self.filtered(server::open_tables(), filter.as_ref()),
             Show::Profiles => Ok(server::profiles()),
             Show::Warnings(_)
             | Show::Errors(_)
@@ -122,17 +126,17 @@ impl Session {
 
     pub(super) fn describe(&mut self, describe: &Describe) -> Result<Reply> {
         let filter = describe.column.clone().map(ShowFilter::Like);
-        let columns = self.show_columns(&describe.table, false)?;
-        Ok(self
-            .filtered_in_any_case(columns, filter.as_ref())?
-            .into_reply())
+        let columns = self.show_columns(&describe.table, (false, filter.as_ref()))?;
+        Ok(columns.into_reply())
     }
 
-    fn show_columns(&self, name: &TableName, full: bool) -> Result<Listing> {
-        match self.named_view(name) {
-            Some(view) => self.show_view_columns(&view, full),
-            None => Ok(schema::columns(self.named_table(name)?.as_ref(), full)),
-        }
+    fn filtered_form(
+        &mut self,
+        form: &forms::Form,
+        filter: Option<&ShowFilter>,
+    ) -> Result<Listing> {
+        let listing = self.listed(form, &[])?;
+        self.filtered_in_any_case(listing, filter)
     }
 
     fn show_warnings(

@@ -8,6 +8,7 @@
 mod each;
 mod facts;
 mod hash;
+mod listed;
 mod lookup;
 mod parted;
 mod rows;

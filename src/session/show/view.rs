@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::schema;
 use crate::catalog::View;
 use crate::catalog::describe::quoted;
 use crate::error::Result;
 use crate::session::Session;
 use crate::session::compile::text;
-use crate::session::define::{not_view, stored};
+use crate::session::define::not_view;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
+use crate::session::system::Scene;
 use crate::sql::ast::text::{self as spelled, Spelling};
 use crate::sql::ast::{ColumnName, TableName};
 use crate::sql::bind;
@@ -30,53 +30,7 @@ impl Session {
     /// # Errors
     /// 1356 when what the view names is not there any more.
     pub(in crate::session) fn view_columns(&self, view: &View) -> Result<Vec<ResultColumn>> {
-        let mut columns = self.with_names(&[], |names| bind::view_columns(view, names))?;
-        for column in &mut columns {
-            column.ty = stored(&column.ty);
-        }
-        Ok(columns)
-    }
-
-    /// `SHOW COLUMNS`, `DESCRIBE` of a view.
-    pub(super) fn show_view_columns(&self, view: &View, full: bool) -> Result<Listing> {
-        let mut listing = Listing::of_texts(schema::column_headings(full));
-        for column in self.view_columns(view)? {
-            let mut row = vec![
-                text(Some(column.name.clone())),
-                text(Some(column.ty.to_string())),
-            ];
-            if full {
-                row.push(text(schema::is_text(&column.ty).then_some("utf8mb4_bin")));
-            }
-            row.push(Value::text(if column.nullable { "YES" } else { "NO" }));
-            row.push(Value::text(""));
-            row.push(text(self.view_default(&column)));
-            row.push(Value::text(""));
-            if full {
-                row.push(Value::text("select,insert,update,references"));
-                row.push(Value::text(""));
-            }
-            listing.push(row);
-        }
-        Ok(listing)
-    }
-
-    /// The default of a view's column: that of the table's column that it is; what is computed and
-    /// never `NULL` has one as MySQL gives it, 0 or nothing.
-    pub(in crate::session) fn view_default(&self, column: &ResultColumn) -> Option<String> {
-        let current = self.shared.catalog.current();
-        let table = current.table(&column.database, &column.org_table).ok();
-        let base = table.and_then(|table| {
-            let idx = table.column_idx(&column.org_name)?;
-            table.columns.get(idx)
-        });
-        match base {
-            Some(base) => schema::default(base),
-            None if column.nullable => None,
-            None if column.ty.is_numeric() => Some("0".to_owned()),
-            None if schema::is_text(&column.ty) => Some(String::new()),
-            None => None,
-        }
+        Scene::new(&self.shared, &self.state).view_columns(view)
     }
 
     /// `SHOW CREATE VIEW`.

@@ -114,7 +114,7 @@ pub enum Statement {
     /// `FLUSH …`: nothing here needs it.
     Flush,
     /// `LOCK TABLES …`: accepted, as transactions need no table locks.
-    LockTables,
+    LockTables(Vec<TableName>),
     /// `UNLOCK TABLES`.
     UnlockTables,
     /// A statement that MySQL or Lindorm has and this server does not: error 1235.

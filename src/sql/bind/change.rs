@@ -10,11 +10,11 @@ use super::call::default_value;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{ask_by_rows, from_of_tables, hints_of};
-use super::{Names, literal, order};
+use super::{Names, from, literal, order};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
-use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Select};
+use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Relation, Select};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
 
@@ -234,6 +234,9 @@ fn updatable(
         return Err(not_updatable(place.0, scope, "UPDATE"));
     }
     scope.from.base(place).ok_or_else(|| {
+        if !is_merged_view {
+            return not_updatable(place.0, scope, "UPDATE");
+        }
         let text = format!("Column '{}' is not updatable", name.column);
         Error::new(Code::ColumnNotUpdatable, text)
     })
@@ -257,9 +260,18 @@ fn check_views(targets: &[Target], scope: &Scope<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Error 1288.
+/// Error 1288; 1044 for a table whose rows the server makes up.
 fn not_updatable(source: usize, scope: &Scope<'_>, verb: &str) -> Error {
     let source = scope.from.sources.get(source);
+    let table = source.and_then(|source| source.table());
+    let mut relations = scope.from.relations.iter();
+    let is_it = |relation: &crate::sql::bound::Source| match &relation.relation {
+        Relation::Listed(listed) => table.is_some_and(|table| Arc::ptr_eq(table, &listed.table)),
+        Relation::Table(_) | Relation::Query(_) | Relation::Round(_) => false,
+    };
+    if let Some(table) = table.filter(|_| relations.any(is_it)) {
+        return from::access_denied(&table.database, &scope.names);
+    }
     let alias = source.map_or("?", |source| source.alias.as_str());
     let text = format!("The target table {alias} of the {verb} is not updatable");
     Error::new(Code::NotUpdatable, text)

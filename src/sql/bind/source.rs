@@ -19,8 +19,8 @@ use crate::types::ResultColumn;
 pub(super) struct Source {
     pub(super) alias: String,
     columns: Columns,
-    /// Whether `database.table.column` may name its columns.
-    has_own_name: bool,
+    /// What kind of name that is.
+    naming: Naming,
     /// Whether an outer join may leave it without a row.
     pub(super) is_optional: bool,
     /// The database that its name is looked up in; empty for a query.
@@ -29,6 +29,17 @@ pub(super) struct Source {
     pub(super) relations: Range<usize>,
     /// Whether it is a view: a table may be written through it.
     pub(super) is_view: bool,
+}
+
+/// What kind of name a source goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// An alias.
+    Alias,
+    /// Its own: `database.table.column` may name its columns.
+    Own,
+    /// Likewise, and compared without case: that of a table of the system.
+    OwnInAnyCase,
 }
 
 #[derive(Debug, Clone)]
@@ -65,7 +76,7 @@ impl Source {
     pub(super) fn table_at(table: Arc<Table>, alias: Option<&str>, first: usize) -> Source {
         Source {
             alias: alias.unwrap_or(&table.name).to_owned(),
-            has_own_name: alias.is_none(),
+            naming: alias.map_or(Naming::Own, |_| Naming::Alias),
             database: table.database.clone(),
             columns: Columns::Table(table, first),
             is_optional: false,
@@ -74,11 +85,28 @@ impl Source {
         }
     }
 
+    /// A table of the system, named as given unless it has an alias.
+    pub(super) fn listed(
+        table: Arc<Table>,
+        (name, alias): (&str, Option<&str>),
+        first: usize,
+    ) -> Source {
+        let source = Source::table_at(table, alias, first);
+        match alias {
+            Some(_) => source,
+            None => Source {
+                alias: name.to_owned(),
+                naming: Naming::OwnInAnyCase,
+                ..source
+            },
+        }
+    }
+
     /// A query of these columns.
     pub(super) fn query(alias: &str, columns: Vec<QueryColumn>) -> Source {
         Source {
             alias: alias.to_owned(),
-            has_own_name: false,
+            naming: Naming::Alias,
             columns: Columns::Query(columns),
             is_optional: false,
             database: String::new(),
@@ -95,7 +123,11 @@ impl Source {
     /// Makes it that of a view, which may go by its own name.
     pub(super) fn is_of_view(&mut self, view: &View, has_own_name: bool) {
         self.database.clone_from(&view.database);
-        self.has_own_name = has_own_name;
+        self.naming = if has_own_name {
+            Naming::Own
+        } else {
+            Naming::Alias
+        };
         self.is_view = true;
     }
 
@@ -109,8 +141,13 @@ impl Source {
 
     /// Whether a qualifier means this source.
     pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
-        let is_own = |database: &str| self.has_own_name && self.database == database;
-        table.is_none_or(|table| table == self.alias) && database.is_none_or(is_own)
+        let is_same = |own: &str, other: &str| {
+            let in_any_case = self.naming == Naming::OwnInAnyCase;
+            own == other || in_any_case && own.eq_ignore_ascii_case(other)
+        };
+        let is_own =
+            |database: &str| self.naming != Naming::Alias && is_same(&self.database, database);
+        table.is_none_or(|table| is_same(&self.alias, table)) && database.is_none_or(is_own)
     }
 
     /// The database that its name is looked up in; none for a query.
@@ -122,7 +159,7 @@ impl Source {
     fn spelled(&self, column: String) -> ColumnName {
         let named = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
         ColumnName {
-            database: named(&self.database).filter(|_| self.has_own_name),
+            database: named(&self.database).filter(|_| self.naming != Naming::Alias),
             table: named(&self.alias),
             column,
         }
@@ -246,6 +283,8 @@ pub(super) struct Bound {
     pub(super) only_hints: Option<bound::Hints>,
     /// Whether `STRAIGHT_JOIN` was written.
     pub(super) keeps_order: bool,
+    /// Whether all texts are compared without case.
+    pub(super) is_caseless: bool,
     /// How many columns the row has.
     pub(super) columns_count: usize,
 }

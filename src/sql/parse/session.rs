@@ -335,19 +335,19 @@ impl Parser<'_> {
         if !locks {
             return Ok(Statement::UnlockTables);
         }
-        self.comma_list(|parser| {
-            parser.table_name()?;
+        let tables = self.comma_list(|parser| {
+            let table = parser.table_name()?;
             parser.table_alias()?;
             parser.eat_word(Word::LOW_PRIORITY);
             match parser.eat_any(&[Word::READ, Word::WRITE]) {
                 Some(Word::READ) => {
                     parser.eat_word(Word::LOCAL);
-                    Ok(())
+                    Ok(table)
                 }
-                Some(_) => Ok(()),
+                Some(_) => Ok(table),
                 None => Err(parser.syntax_error()),
             }
         })?;
-        Ok(Statement::LockTables)
+        Ok(Statement::LockTables(tables))
     }
 }
