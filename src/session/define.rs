@@ -2,18 +2,19 @@
 
 mod index;
 mod table_query;
+mod view;
 
 use std::sync::Arc;
 
-use super::{Done, Reply, Session};
+use super::{Done, Reply, Session, system};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
 use crate::sql::ast;
 use crate::sql::context::{SessionFacts, WarningLevel};
 
-/// Databases that belong to the server.
-const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+pub(super) use table_query::stored;
+pub(super) use view::not_view;
 
 impl Session {
     pub(super) async fn create_database(&mut self, create: &ast::CreateDatabase) -> Result<Reply> {
@@ -72,7 +73,7 @@ impl Session {
     }
 
     /// Turns an error into a note: `IF EXISTS`, `IF NOT EXISTS`.
-    fn note(&self, error: &Error) {
+    pub(super) fn note(&self, error: &Error) {
         let text = error.message().to_owned();
         self.warnings.add(WarningLevel::Note, error.code(), || text);
     }
@@ -90,8 +91,7 @@ impl Session {
             .shared
             .catalog
             .current()
-            .table(&database, &create.table.name)
-            .is_ok();
+            .has(&database, &create.table.name);
         if is_there && create.if_not_exists {
             self.note(&exists());
             return Ok(false);
@@ -161,7 +161,7 @@ fn is_ordinary_system(database: &str) -> bool {
 }
 
 fn check_not_system(database: &str) -> Result<()> {
-    if SYSTEM_DATABASES
+    if system::DATABASES
         .iter()
         .any(|system| system.eq_ignore_ascii_case(database))
     {

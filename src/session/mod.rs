@@ -10,6 +10,7 @@
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
@@ -17,6 +18,7 @@ mod account;
 mod compile;
 mod define;
 mod explain;
+mod found;
 mod guard;
 mod listing;
 mod maintain;
@@ -29,6 +31,7 @@ pub mod settings;
 pub mod shared;
 mod show;
 pub mod state;
+mod system;
 mod transaction;
 pub mod variables;
 mod write_query;
@@ -41,6 +44,7 @@ use crate::exec::cancel::CancelToken;
 use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::sql::ast::TableName;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
 use crate::sql::parse;
@@ -170,6 +174,7 @@ impl Session {
             let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
             return Err(self.failed(error));
         }
+        let name = system::canonical(name).unwrap_or(name);
         self.state.set_database(Some(name.to_owned()));
         Ok(())
     }
@@ -186,11 +191,22 @@ impl Session {
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
         self.renew_rights();
         self.allow(&self.needs_to_list(table)?)?;
-        let table = self.table(None, table)?;
+        let is_asked = |name: &str| {
+            wildcard.is_empty() || wildcard == "%" || name.eq_ignore_ascii_case(wildcard)
+        };
+        let name = TableName {
+            database: None,
+            name: table.to_owned(),
+        };
+        if let Some(view) = self.named_view(&name) {
+            let columns = self.view_columns(&view)?.into_iter();
+            return Ok(columns.filter(|column| is_asked(&column.name)).collect());
+        }
+        let table = self.shown_table(None, table)?;
         let columns = table.columns.iter().filter(|column| !column.hidden);
-        let columns = columns.enumerate().filter(|(_, column)| {
-            wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)
-        });
+        let columns = columns
+            .enumerate()
+            .filter(|(_, column)| is_asked(&column.name));
         Ok(columns
             .map(|(idx, column)| compile::result_column(&table, idx, column))
             .collect())

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compile::Compiled;
+use super::compile::{Asked, Compiled};
+use super::found::Counted;
 use super::guard::KILLERS;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
@@ -13,7 +14,7 @@ use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Statement};
+use crate::sql::ast::{Kill, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -89,6 +90,8 @@ impl Session {
                 self.create_table(create).await?;
             }
             Statement::DropTable(drop) => self.drop_tables(drop).await?,
+            Statement::CreateView(create) => self.create_view(create).await?,
+            Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
             Statement::Set(items) => self.set(items).await?,
@@ -103,15 +106,7 @@ impl Session {
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
             Statement::Flush => self.shared.accounts.forget_fast(),
             Statement::UnlockTables => {}
-            Statement::LockTables(_) => {
-                self.commit_open().await?;
-                self.warnings
-                    .add(WarningLevel::Warning, Code::FeatureIgnored, || {
-                        "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT \
-                     holds several together"
-                            .to_owned()
-                    });
-            }
+            Statement::LockTables(tables) => self.lock_tables(tables).await?,
             Statement::CreateIndex(create) => self.create_index(create).await?,
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
@@ -131,6 +126,22 @@ impl Session {
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())
+    }
+
+    /// `LOCK TABLES`: looks for the tables, and says that nothing is locked.
+    async fn lock_tables(&mut self, tables: &[TableName]) -> Result<()> {
+        self.commit_open().await?;
+        for table in tables {
+            if self.named_view(table).is_none() {
+                self.shown_table(table.database.as_deref(), &table.name)?;
+            }
+        }
+        let text = "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT holds \
+                    several together";
+        let level = WarningLevel::Warning;
+        self.warnings
+            .add(level, Code::FeatureIgnored, || text.to_owned());
+        Ok(())
     }
 
     /// OK, with the warnings there are.
@@ -165,8 +176,9 @@ impl Session {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
             let ran = match &compiled {
-                Compiled::Query(program, _) => {
-                    self.run_query(program, Arc::clone(&parameters)).await?
+                Compiled::Query(program, asked) => {
+                    let ran = self.run_query(program, asked, Arc::clone(&parameters));
+                    ran.await?
                 }
                 Compiled::Write(program) => {
                     self.run_write(program, Arc::clone(&parameters)).await?
@@ -197,6 +209,7 @@ impl Session {
     async fn run_query(
         &mut self,
         program: &Arc<query::Program>,
+        asked: &Asked,
         parameters: Parameters,
     ) -> Result<Ran> {
         if program.select().is_some_and(|select| select.for_update) {
@@ -205,6 +218,14 @@ impl Session {
         let env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let is_autocommit = env.view.is_none();
+        let limits = match asked.counted.as_deref() {
+            Some((limit, offset)) => Some(select::row_limits(
+                limit.as_ref(),
+                offset.as_ref(),
+                &env.ctx,
+            )?),
+            None => None,
+        };
         let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
             later @ Opened::Later(_) => later.stream().await?,
@@ -212,11 +233,18 @@ impl Session {
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
+        let mut rows = stream.into_rows();
+        if let Some(limits) = limits {
+            rows = Box::new(Counted::new(rows, limits, &self.state));
+        }
+        if let Some(variables) = &asked.into {
+            return self.put_into(variables, rows).await.map(Ran::Done);
+        }
         let zone = self.settings.zone.clone();
         Ok(Ran::Done(Reply::Rows(ResultSet {
             columns: program.columns(),
             zone,
-            rows: stream.into_rows(),
+            rows,
         })))
     }
 

@@ -131,6 +131,7 @@ impl Walk {
             TableFactor::Table { name, .. } => self.reads(name),
             TableFactor::Derived { select, .. } => self.select(select),
             TableFactor::Nested(tables) => self.tables(tables),
+            TableFactor::JsonTable(table) => self.expr(&table.document),
         }
     }
 
@@ -361,6 +362,19 @@ impl Walk {
     }
 }
 
+/// The tables of the outermost FROM of a query.
+pub(super) fn bases_of(select: &Select) -> Vec<&TableName> {
+    match &select.body {
+        QueryBody::Block(block) => {
+            let mut bases = Vec::new();
+            base_tables(&block.from, &mut bases);
+            bases.into_iter().map(|(table, _)| table).collect()
+        }
+        QueryBody::Table(table) => vec![table],
+        QueryBody::SetOperation { .. } | QueryBody::Values(_) => Vec::new(),
+    }
+}
+
 fn is_one_table(tables: &[TableRef]) -> bool {
     matches!(tables, [TableRef { factor: TableFactor::Table { .. }, joins }] if joins.is_empty())
 }
@@ -373,7 +387,7 @@ fn base_tables<'a>(tables: &'a [TableRef], out: &mut Vec<(&'a TableName, Option<
             match factor {
                 TableFactor::Table { name, alias, .. } => out.push((name, alias.as_deref())),
                 TableFactor::Nested(nested) => base_tables(nested, out),
-                TableFactor::Derived { .. } => {}
+                TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {}
             }
         }
     }

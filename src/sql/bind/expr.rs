@@ -3,14 +3,14 @@
 use super::literal;
 use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
 use super::scope::Scope;
-use super::{call, operands};
+use super::{call, caseless, operands};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::eval::typing;
 use crate::sql::expr::{
     BinaryOp, CastType, CompareOp, Expr, ExprKind, IntervalUnit, UnaryOp, VariableScope,
 };
-use crate::sql::functions;
+use crate::sql::functions::{self, assign};
 use crate::types::ColumnType;
 
 impl Scope<'_> {
@@ -31,11 +31,12 @@ impl Scope<'_> {
             ast::Expr::Literal(constant) => literal::literal(constant, self.names.mode),
             ast::Expr::Column(name) => self.column(name),
             ast::Expr::Parameter(position) => Ok(self.parameter(*position, ColumnType::VARCHAR)),
-            ast::Expr::UserVariable(name) => Ok(self.user_variable(name)),
+            ast::Expr::UserVariable(name) => self.user_variable(name),
             ast::Expr::SystemVariable(scope, name) => self.system_variable(*scope, name),
-            ast::Expr::Assign(..) => Err(Error::unsupported(
-                "assignment of user variables inside expressions",
-            )),
+            ast::Expr::Assign(name, value) => {
+                self.names.numbering.begin_assigning();
+                assign::assignment(name, self.value(value)?)
+            }
             ast::Expr::Call(call) => self.call(call),
             ast::Expr::Row(members) => self.row(members),
             ast::Expr::Subquery(select) => self.scalar_subquery(select),
@@ -154,12 +155,36 @@ impl Scope<'_> {
 
     // Variables.
 
-    fn user_variable(&self, name: &str) -> Expr {
-        Expr {
-            ty: type_of(&self.names.facts.user_variable(name)),
-            kind: ExprKind::UserVariable(name.to_owned()),
-            nullable: true,
+    /// A variable has the type that it has before the statement; within one that assigns variables it
+    /// is read for each row, and made to be of that type.
+    fn user_variable(&self, name: &str) -> Result<Expr> {
+        let ty = type_of(&self.names.facts.user_variable(name));
+        if !self.names.numbering.is_assigning() {
+            return Ok(Expr {
+                ty,
+                kind: ExprKind::UserVariable(name.to_owned()),
+                nullable: true,
+            });
         }
+        let target = match &ty {
+            ty if ty.is_integer() && ty.is_unsigned() => CastType::Unsigned,
+            ty if ty.is_integer() => CastType::Signed,
+            ColumnType::Double => CastType::Double,
+            ColumnType::Null => CastType::Char(None),
+            ty if ty.is_text() => CastType::Char(None),
+            _ => return assign::reading(name, ty),
+        };
+        let read = assign::reading(name, ty.clone())?;
+        let ty = if ty == ColumnType::Null {
+            ColumnType::VARCHAR
+        } else {
+            ty
+        };
+        Ok(Expr {
+            kind: ExprKind::Cast(Box::new(read), target),
+            ty,
+            nullable: true,
+        })
     }
 
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Expr> {
@@ -216,6 +241,7 @@ impl Scope<'_> {
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
         (a, b) = comparable(a, b);
+        (a, b) = self.caseless(a, b);
         let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
         Ok(truth(
             ExprKind::Compare(op, Box::new(a), Box::new(b)),
@@ -238,6 +264,10 @@ impl Scope<'_> {
             let (left, member) = comparable(expr, member);
             expr = left;
             members.push(member);
+        }
+        if self.is_caseless(&expr) {
+            expr = caseless::lower(expr);
+            members = members.into_iter().map(caseless::lower).collect();
         }
         let nullable = expr.nullable || members.iter().any(|member| member.nullable);
         let kind = ExprKind::InList {
@@ -280,6 +310,7 @@ impl Scope<'_> {
             None => Some('\\'),
         };
         let (expr, pattern) = (self.value(&operands.0)?, self.value(&operands.1)?);
+        let (expr, pattern) = self.caseless(expr, pattern);
         let nullable = expr.nullable || pattern.nullable;
         let kind = ExprKind::Like {
             expr: Box::new(expr),

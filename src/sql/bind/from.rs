@@ -8,19 +8,17 @@ use super::cte;
 use super::expr::equality;
 use super::scope::{Clause, Scope};
 use super::source::{Place, Source};
-use super::{Names, hints};
+use super::{Names, hints, view};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
 use crate::sql::bound::{self, JoinTree, Relation, Stage};
 use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::listed::Listed;
 
 /// Sources that one query may join, those of queries that are merged into it included: MySQL's 61
 /// tables and as many again, and what `plan::join::Sources` can hold.
 const SOURCES_MAX: usize = 128;
-
-/// Databases that MySQL has and this server knows by name only.
-const SYSTEM_DATABASES: [&str; 3] = ["mysql", "performance_schema", "sys"];
 
 /// One side of a join while it is bound.
 pub(super) struct Side {
@@ -87,6 +85,11 @@ impl Scope<'_> {
         self.from.keeps_order |= join.straight;
         let middle = self.from.sources.len();
         let right = self.factor(&join.right, is_optional)?;
+        let last = self.from.relations.last();
+        let is_lateral = last.is_some_and(|last| !last.captures.is_empty());
+        if is_lateral && join.kind == JoinKind::Right {
+            return Err(Error::unsupported("LATERAL on the right of RIGHT JOIN"));
+        }
         let asked_before = self.subqueries.len();
         let mut conditions = Vec::new();
         if let Some(on) = &join.on {
@@ -193,19 +196,39 @@ impl Scope<'_> {
                 if let Some(cte) = cte::find(name, self.names.ctes) {
                     return self.cte(cte, alias.as_deref(), is_optional);
                 }
+                if let Some(listed) = find_listed(name, &self.names)? {
+                    self.trace_table(name, &listed.table.database);
+                    return self.listed(listed, (&name.name, alias.as_deref()), index_hints);
+                }
+                if let Some(view) = view::find(name, &self.names) {
+                    self.trace_table(name, &view.database);
+                    return self.view(&view, alias.as_deref(), is_optional);
+                }
                 let table = find(name, &self.names)?;
+                self.trace_table(name, &table.database);
                 self.table(table, alias.as_deref(), index_hints)
             }
             TableFactor::Derived {
                 select,
                 alias,
                 columns,
+                lateral,
             } => {
                 let alias = alias.as_deref().unwrap_or_default();
-                let ctes = self.names.ctes;
-                self.derived(select, (alias, columns), (ctes, is_optional))
+                if *lateral {
+                    return self.lateral(select, (alias, columns));
+                }
+                let outside = self.names;
+                self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Nested(tables) => self.list(tables, is_optional),
+        }
+    }
+
+    fn trace_table(&self, name: &TableName, database: &str) {
+        if let Some(trace) = self.names.trace {
+            trace.table(name, database);
         }
     }
 
@@ -223,6 +246,19 @@ impl Scope<'_> {
         Ok(self.side(source, (relation, alias, hints)))
     }
 
+    /// A table whose rows the server makes up.
+    fn listed(
+        &mut self,
+        listed: Arc<Listed>,
+        names: (&str, Option<&str>),
+        index_hints: &[IndexHint],
+    ) -> Result<Side> {
+        let source = Source::listed(Arc::clone(&listed.table), names, self.from.columns_count);
+        let hints = hints::hints(&[], index_hints, Some(&source))?;
+        let alias = source.alias.clone();
+        Ok(self.side(source, (Relation::Listed(listed), alias, hints)))
+    }
+
     /// A source that is read as it is.
     pub(super) fn side(
         &mut self,
@@ -234,6 +270,7 @@ impl Scope<'_> {
             alias,
             hints,
             first_column: self.from.columns_count,
+            captures: Vec::new(),
         };
         let position = self.from.next_relation();
         self.from.columns_count += relation.columns_count();
@@ -300,20 +337,25 @@ fn check_aliases(table: &TableRef) -> Result<()> {
                     "Every derived table must have its own alias",
                 ));
             }
-            TableFactor::Table { .. } | TableFactor::Derived { .. } => {}
+            TableFactor::JsonTable(table) if table.alias.is_none() => {
+                let text = "Every table function must have an alias.";
+                return Err(Error::new(Code::TableFunctionAlias, text));
+            }
+            TableFactor::Table { .. } | TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+            }
             TableFactor::Nested(tables) => tables.iter().try_for_each(check_aliases)?,
         }
     }
     Ok(())
 }
 
-/// Whether it is one table and nothing more.
-pub(super) fn is_one_table(tables: &[TableRef]) -> bool {
+/// Whether it is one table, which is no view, and nothing more.
+pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
     match tables {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
-            TableFactor::Table { .. } => true,
-            TableFactor::Nested(tables) => is_one_table(tables),
-            TableFactor::Derived { .. } => false,
+            TableFactor::Table { name, .. } => view::find(name, names).is_none(),
+            TableFactor::Nested(tables) => is_one_table(tables, names),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => false,
         },
         _ => false,
     }
@@ -338,7 +380,9 @@ pub(super) fn only_table<'a>(
                 Ok((source, index_hints))
             }
             TableFactor::Nested(tables) => only_table(tables, names),
-            TableFactor::Derived { .. } => Err(Error::unsupported("UPDATE of a derived table")),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+                Err(Error::unsupported("UPDATE of a derived table"))
+            }
         },
         _ => Err(Error::unsupported("UPDATE of several tables")),
     }
@@ -347,31 +391,31 @@ pub(super) fn only_table<'a>(
 /// The table of that name in the named or the current database.
 ///
 /// # Errors
-/// 1046, 1049, 1109, 1146.
+/// 1046, 1049, 1146; 1044 for a table whose rows the server makes up: nobody writes them.
 pub(super) fn find(name: &TableName, names: &Names<'_>) -> Result<Arc<Table>> {
     let Some(database) = name.database.as_deref().or(names.database) else {
         return Err(Error::new(Code::NoDatabase, "No database selected"));
     };
-    let found = names.definitions.find_table(database, &name.name);
-    found.map_err(|error| {
-        if error.code() != Code::UnknownDatabase {
-            return error;
-        }
-        if database.eq_ignore_ascii_case("information_schema") {
-            let text = format!(
-                "Unknown table '{}' in information_schema: this server has none yet; SHOW and \
-                 DESCRIBE tell about databases and tables",
-                name.name
-            );
-            return Error::new(Code::UnknownTableInQuery, text);
-        }
-        if SYSTEM_DATABASES
-            .iter()
-            .any(|system| system.eq_ignore_ascii_case(database))
-        {
-            let text = format!("Table '{database}.{}' doesn't exist", name.name);
-            return Error::new(Code::TableMissing, text);
-        }
-        error
-    })
+    if find_listed(name, names)?.is_some() {
+        return Err(access_denied(database, names));
+    }
+    names.definitions.find_table(database, &name.name)
+}
+
+/// The table of that name in the named or the current database, if the server makes up its rows.
+///
+/// # Errors
+/// 1109, 1146.
+fn find_listed(name: &TableName, names: &Names<'_>) -> Result<Option<Arc<Listed>>> {
+    match name.database.as_deref().or(names.database) {
+        Some(database) => names.definitions.find_listed(database, &name.name),
+        None => Ok(None),
+    }
+}
+
+/// Error 1044.
+pub(super) fn access_denied(database: &str, names: &Names<'_>) -> Error {
+    let user = names.facts.user().replacen('@', "'@'", 1);
+    let text = format!("Access denied for user '{user}' to database '{database}'");
+    Error::new(Code::DbAccessDenied, text)
 }

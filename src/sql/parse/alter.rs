@@ -13,6 +13,7 @@ impl Parser<'_> {
             Some(Word::TABLE) => self.alter_table(),
             Some(Word::INDEX) => self.alter_index(),
             Some(Word::USER) => self.alter_user(),
+            _ if self.is_view_ahead() => self.view(),
             Some(_) => Ok(self.unsupported_phrase()),
             None => {
                 self.bump();
@@ -60,6 +61,11 @@ impl Parser<'_> {
                 let if_exists = self.eat_words(&[Word::IF, Word::EXISTS]);
                 let name = self.index_name()?;
                 Ok(Some(AlterAction::DropIndex { name, if_exists }))
+            }
+            Some(Word::DISABLE | Word::ENABLE) if self.word_ahead(1) == Some(Word::KEYS) => {
+                self.bump();
+                self.bump();
+                Ok(Some(AlterAction::Keys))
             }
             Some(Word::RENAME) if self.names_index(1) => {
                 self.bump();

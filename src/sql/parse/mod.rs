@@ -23,6 +23,7 @@ mod function;
 mod grant;
 mod hint;
 mod index;
+mod json_table;
 mod lexer;
 mod literal;
 mod maintain;
@@ -34,10 +35,12 @@ mod statement;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
+mod view;
 mod window;
 mod word;
 mod write;
 
+pub use self::word::keywords;
 use super::ast::{Expr, Statement};
 use super::context::Mode;
 use crate::error::{Code, Error, Result};
