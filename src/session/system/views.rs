@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::schemata::{CATALOG, CHARSET, COLLATION, each_table};
 use super::table::{LONGTEXT, Made, NAME, YES_NO, column, text, varchar, yes_no};
 use super::{INFORMATION_SCHEMA, Scene, Tables};
+use crate::accounts::Privilege;
 use crate::catalog::{Column, ColumnDefault, Table, View};
 use crate::codec::row::ColumnId;
 use crate::error::Result;
@@ -20,6 +21,8 @@ use crate::types::{ResultColumn, Value};
 pub(super) struct ViewOf {
     view: Arc<View>,
     columns: Option<Vec<ResultColumn>>,
+    /// Whether the session may see what it is made of.
+    is_shown: bool,
 }
 
 /// `information_schema.VIEWS`.
@@ -31,6 +34,11 @@ pub(super) static VIEWS: Made<ViewOf> = Made {
             Some(view) => give(ViewOf {
                 view: Arc::clone(view),
                 columns: scene.view_columns(view).ok(),
+                is_shown: scene
+                    .state
+                    .rights()
+                    .on_table(&view.database, &view.name)
+                    .has(Privilege::ShowView),
             }),
             None => Ok(()),
         })
@@ -39,7 +47,13 @@ pub(super) static VIEWS: Made<ViewOf> = Made {
         column("TABLE_CATALOG", NAME, |_| Value::text(CATALOG)),
         column("TABLE_SCHEMA", NAME, |v| text(v.view.database.as_str())),
         column("TABLE_NAME", NAME, |v| text(v.view.name.as_str())),
-        column("VIEW_DEFINITION", LONGTEXT, |v| text(v.view.query.as_str())),
+        column("VIEW_DEFINITION", LONGTEXT, |v| {
+            text(if v.is_shown {
+                v.view.query.as_str()
+            } else {
+                ""
+            })
+        }),
         column("CHECK_OPTION", varchar(8), |_| Value::text("NONE")),
         column("IS_UPDATABLE", YES_NO, |v| yes_no(v.is_updatable())),
         column("DEFINER", varchar(288), |v| {
