@@ -17,6 +17,7 @@ mod account;
 mod compile;
 mod define;
 mod explain;
+mod found;
 mod guard;
 mod listing;
 mod maintain;
@@ -41,6 +42,7 @@ use crate::exec::cancel::CancelToken;
 use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::sql::ast::TableName;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
 use crate::sql::parse;
@@ -185,11 +187,22 @@ impl Session {
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
         self.identity.renew(&self.shared.accounts);
         self.allow(&self.needs_to_list(table)?)?;
-        let table = self.table(None, table)?;
+        let is_asked = |name: &str| {
+            wildcard.is_empty() || wildcard == "%" || name.eq_ignore_ascii_case(wildcard)
+        };
+        let name = TableName {
+            database: None,
+            name: table.to_owned(),
+        };
+        if let Some(view) = self.named_view(&name) {
+            let columns = self.view_columns(&view)?.into_iter();
+            return Ok(columns.filter(|column| is_asked(&column.name)).collect());
+        }
+        let table = self.named_table(&name)?;
         let columns = table.columns.iter().filter(|column| !column.hidden);
-        let columns = columns.enumerate().filter(|(_, column)| {
-            wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)
-        });
+        let columns = columns
+            .enumerate()
+            .filter(|(_, column)| is_asked(&column.name));
         Ok(columns
             .map(|(idx, column)| compile::result_column(&table, idx, column))
             .collect())

@@ -75,6 +75,15 @@ impl Query {
         }
     }
 
+    /// Takes `LIMIT` and `OFFSET` away from the whole query.
+    pub fn take_limits(&mut self) -> (Option<Expr>, Option<Expr>) {
+        match self {
+            Query::Select(select) => (select.limit.take(), select.offset.take()),
+            Query::Set(set) => (set.limit.take(), set.offset.take()),
+            Query::Recursive(_) => (None, None),
+        }
+    }
+
     /// How many `?` the statement has.
     pub fn parameters_count(&self) -> usize {
         match self {

@@ -8,10 +8,16 @@ use crate::types::{Date, Decimal, Time};
 
 proptest! {
     #[test]
-    fn system_keys_come_back(name in "[^\0]{0,20}", id in any::<u32>()) {
+    fn system_keys_come_back(
+        name in "[^\0]{0,20}",
+        database in "[^\u{0}]{0,20}",
+        id in any::<u32>(),
+    ) {
+        let view = SystemKey::View { database, name: name.clone() };
         let account = SystemKey::Account(name.clone(), name.clone());
         let numbered = [SystemKey::Table(id), SystemKey::Build(id)];
-        for key in numbered.into_iter().chain([SystemKey::Database(name), account]) {
+        let named = [SystemKey::Database(name), view, account];
+        for key in numbered.into_iter().chain(named) {
             prop_assert_eq!(SystemKey::decode(&key.encode()), Ok(key));
         }
     }

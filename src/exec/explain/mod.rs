@@ -325,6 +325,7 @@ pub fn steps(select: &Select, order: Order, limits: RowLimits) -> Vec<Step<'_>> 
         steps.push(Step::Aggregate {
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
+            rollup: aggregation.rollup,
             in_order: order.of_groups && !aggregation.rollup && !select::asks_of_groups(select),
         });
     }

@@ -78,6 +78,8 @@ fn select(tables: &Tables, input: &str) -> bound::Select {
         parameters: &[],
         ctes: None,
         numbering: &bind::Numbering::new(),
+        depth: 0,
+        trace: None,
         mode: DEFAULT_MODE,
         facts: &NoSession,
     };

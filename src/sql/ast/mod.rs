@@ -11,6 +11,9 @@ mod print;
 mod query;
 mod session;
 mod show;
+pub mod text;
+mod view;
+mod walk;
 mod window;
 
 pub use account::{
@@ -25,14 +28,16 @@ pub use ddl::{
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
-    InsertValue, InsertVerb, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem, QueryBody,
-    RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName, TableRef, Update,
+    InsertValue, InsertVerb, IntoTarget, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem,
+    QueryBody, RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName,
+    TableRef, Update,
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
     PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
+pub use view::{CreateView, DropView};
 pub use window::{Distance, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowSpec};
 
 /// One statement.
@@ -71,6 +76,10 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `CREATE VIEW`, `ALTER VIEW`.
+    CreateView(Box<CreateView>),
+    /// `DROP VIEW`.
+    DropView(DropView),
     /// `ALTER INDEX`.
     AlterIndex(AlterIndex),
     /// `CHECK TABLE a, b` and the like.

@@ -8,7 +8,7 @@ use super::cte;
 use super::expr::equality;
 use super::scope::{Clause, Scope};
 use super::source::{Place, Source};
-use super::{Names, hints};
+use super::{Names, hints, view};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
@@ -194,7 +194,12 @@ impl Scope<'_> {
                 if let Some(cte) = cte::find(name, self.names.ctes) {
                     return self.cte(cte, alias.as_deref(), is_optional);
                 }
+                if let Some(view) = view::find(name, &self.names) {
+                    self.trace_table(name, &view.database);
+                    return self.view(&view, alias.as_deref(), is_optional);
+                }
                 let table = find(name, &self.names)?;
+                self.trace_table(name, &table.database);
                 self.table(table, alias.as_deref(), index_hints)
             }
             TableFactor::Derived {
@@ -203,10 +208,16 @@ impl Scope<'_> {
                 columns,
             } => {
                 let alias = alias.as_deref().unwrap_or_default();
-                let ctes = self.names.ctes;
-                self.derived(select, (alias, columns), (ctes, is_optional))
+                let outside = self.names;
+                self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
             TableFactor::Nested(tables) => self.list(tables, is_optional),
+        }
+    }
+
+    fn trace_table(&self, name: &TableName, database: &str) {
+        if let Some(trace) = self.names.trace {
+            trace.table(name, database);
         }
     }
 
@@ -308,12 +319,12 @@ fn check_aliases(table: &TableRef) -> Result<()> {
     Ok(())
 }
 
-/// Whether it is one table and nothing more.
-pub(super) fn is_one_table(tables: &[TableRef]) -> bool {
+/// Whether it is one table, which is no view, and nothing more.
+pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
     match tables {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
-            TableFactor::Table { .. } => true,
-            TableFactor::Nested(tables) => is_one_table(tables),
+            TableFactor::Table { name, .. } => view::find(name, names).is_none(),
+            TableFactor::Nested(tables) => is_one_table(tables, names),
             TableFactor::Derived { .. } => false,
         },
         _ => false,

@@ -196,6 +196,8 @@ fn names(file: &str) -> Names<'static> {
         parameters: &[],
         ctes: None,
         numbering: Box::leak(Box::default()),
+        depth: 0,
+        trace: None,
     }
 }
 

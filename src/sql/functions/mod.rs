@@ -58,6 +58,7 @@ macro_rules! functions {
     (@max $max:literal) => { Some($max) };
 }
 
+pub(crate) mod assign;
 mod bit_text;
 mod calendar;
 pub mod catalogue;

@@ -34,6 +34,7 @@ mod statement;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
+mod view;
 mod window;
 mod word;
 mod write;

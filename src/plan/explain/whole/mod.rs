@@ -11,7 +11,7 @@ mod node;
 mod table;
 mod tree;
 
-use super::{Explanation, Format, Measured, Source, Step, one_text, traditional};
+use super::{Explanation, Format, Measured, Source, Statement, Step, Write, one_text, traditional};
 use crate::catalog::Table;
 use crate::error::Error;
 use crate::plan::TablePlan;
@@ -27,12 +27,42 @@ use crate::types::temporal::Zone;
 pub struct Whole<'a> {
     /// What it runs.
     pub query: QueryShown<'a>,
+    /// What is done with the rows; `None` for SELECT.
+    pub written: Option<Written<'a>>,
     /// Why it is not permitted.
     pub refusal: Option<Error>,
     /// The session's zone, for TIMESTAMP values.
     pub zone: &'a Zone,
     /// What a run of it took, for EXPLAIN ANALYZE.
     pub measured: Option<Measured>,
+}
+
+/// What a statement writes.
+#[derive(Debug)]
+pub struct Written<'a> {
+    /// Which statement it is.
+    pub statement: Statement,
+    /// The tables, in order.
+    pub targets: Vec<WrittenTable<'a>>,
+}
+
+/// A table that is written.
+#[derive(Debug)]
+pub struct WrittenTable<'a> {
+    /// The alias it goes by in the query; its name when the query is not about it.
+    pub alias: &'a str,
+    /// How it is written.
+    pub write: Write<'a>,
+}
+
+impl Written<'_> {
+    /// Whether rows are added, and not those of the query changed.
+    fn is_insert(&self) -> bool {
+        match self.statement {
+            Statement::Insert | Statement::Replace | Statement::Upsert => true,
+            Statement::Select | Statement::Update | Statement::Delete => false,
+        }
+    }
 }
 
 /// A query.

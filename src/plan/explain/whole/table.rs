@@ -2,7 +2,7 @@
 
 use super::{
     BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RecursiveShown, RowsShown,
-    SetShown, UnitShown, Whole,
+    SetShown, UnitShown, Whole, Written,
 };
 
 use crate::plan::explain::traditional::{access_cells, columns, is_held, table_extra};
@@ -33,7 +33,31 @@ pub(super) fn rows(whole: &Whole<'_>) -> Vec<Row> {
             Place::Primary
         },
     );
+    if let Some(written) = &whole.written {
+        tell_writes(&mut table.rows, written);
+    }
     table.rows
+}
+
+/// What is written: a row of its own for what is inserted into, else the rows of the tables.
+fn tell_writes(rows: &mut Vec<Row>, written: &Written<'_>) {
+    let word = written.statement.select_type();
+    for target in &written.targets {
+        if written.is_insert() {
+            let mut row = new_row(Some(1), word);
+            put(&mut row, TABLE, target.alias);
+            put(&mut row, TYPE, "ALL");
+            rows.insert(0, row);
+            continue;
+        }
+        let is_in = |row: &&mut Row| {
+            let cell = |at: usize| row.get(at).and_then(Option::as_deref);
+            cell(ID) == Some("1") && cell(TABLE) == Some(target.alias)
+        };
+        for row in rows.iter_mut().filter(is_in) {
+            put(row, SELECT_TYPE, word);
+        }
+    }
 }
 
 fn reads_query(rows: &RowsShown<'_>) -> bool {

@@ -5,11 +5,13 @@ use super::names;
 use super::node::Node;
 use super::{
     BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RowsShown, SetShown,
-    SubqueryShown, TableShown, Took, UnitShown, Whole,
+    SubqueryShown, TableShown, Took, UnitShown, Whole, Written,
 };
-use crate::plan::explain::Step;
 use crate::plan::explain::steps::Scope;
-use crate::plan::explain::tree::{access_lines, amount, rows, step_line, verdict_lines};
+use crate::plan::explain::tree::{
+    access_lines, amount, rows, step_line, verdict_lines, write_line,
+};
+use crate::plan::explain::{Statement, Step};
 use crate::sql::ast::SetOperator;
 use crate::sql::bound::Answer;
 use crate::sql::expr::Expr;
@@ -20,7 +22,14 @@ const NANOS_PER_MICRO: u64 = 1000;
 
 pub(super) fn text(whole: &Whole<'_>) -> String {
     let mut lines = vec![sentence(whole)];
-    for node in query(&whole.query, whole.zone) {
+    let mut nodes = query(&whole.query, whole.zone);
+    if let Some(written) = &whole.written {
+        for target in written.targets.iter().rev() {
+            let line = write_line(written.statement, (target.alias, &target.write));
+            nodes = vec![Node::new(line, nodes)];
+        }
+    }
+    for node in nodes {
         node.draw(0, &mut lines);
     }
     for table in whole.query.tables() {
@@ -69,7 +78,23 @@ fn sentence(whole: &Whole<'_>) -> String {
             parts.push("Runs a query round by round until it finds no more rows".to_owned());
         }
     }
+    if let Some(written) = &whole.written {
+        parts.push(write_text(written));
+    }
     format!("{}.", parts.join("; "))
+}
+
+/// `updates a and b`
+fn write_text(written: &Written<'_>) -> String {
+    let verb = match written.statement {
+        Statement::Update => "updates",
+        Statement::Delete => "deletes from",
+        Statement::Insert | Statement::Select => "inserts into",
+        Statement::Replace => "replaces into",
+        Statement::Upsert => "upserts into",
+    };
+    let names: Vec<&str> = written.targets.iter().map(|target| target.alias).collect();
+    format!("{verb} {}", names.join(" and "))
 }
 
 fn set_verb(operator: SetOperator) -> &'static str {
@@ -108,8 +133,8 @@ fn block_sentence(block: &BlockShown<'_>, zone: &Zone, parts: &mut Vec<String>) 
             Step::Aggregate { keys: [], .. } => {
                 parts.push("aggregates them into one row".to_owned());
             }
-            Step::Aggregate { keys, .. } => {
-                parts.push(format!("groups them by {}", scope.list(keys)));
+            Step::Aggregate { keys, rollup, .. } => {
+                parts.push(format!("groups them by {}", scope.groups(keys, *rollup)));
             }
             Step::Sort { keys, .. } => parts.push(format!("sorts by {}", scope.order(keys))),
             Step::Windows(_) => parts.push("computes window functions".to_owned()),
