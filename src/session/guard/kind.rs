@@ -53,8 +53,8 @@ macro_rules! kinds {
 }
 
 use Privilege::{
-    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, Drop, DropRole, Index, Insert,
-    LockTables, Reload, Select, Super, SystemVariablesAdmin,
+    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, CreateView, Drop, DropRole, Index, Insert,
+    LockTables, Reload, Select, ShowView, Super, SystemVariablesAdmin,
 };
 use Rule::{
     AnyInDatabase, AnyOnTable, AtRun, Database, Free, Global, GlobalUnlessOwn, Rows, Table,
@@ -73,6 +73,10 @@ kinds! {
     DropDatabase        Database(Drop);
     CreateTable         Table(Create);
     DropTable           Table(Drop);
+    CreateView          Table(CreateView);
+    // CREATE OR REPLACE, ALTER.
+    ReplaceView         Table(CreateView);
+    DropView            Table(Drop);
     Truncate            Table(Drop);
     CreateIndex         Table(Index);
     DropIndex           Table(Index);
@@ -126,6 +130,7 @@ kinds! {
     ShowIndex           AnyOnTable;
     ShowCreateTable     AnyOnTable;
     ShowCreateDatabase  AnyInDatabase;
+    ShowCreateView      Table(ShowView);
     ShowCreateOther     Free;
     ShowCreateUser      AtRun;
     ShowGrants          AtRun;
@@ -153,6 +158,9 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::DropDatabase { .. } => Kind::DropDatabase,
         Statement::CreateTable(_) => Kind::CreateTable,
         Statement::DropTable(_) => Kind::DropTable,
+        Statement::CreateView(create) if create.or_replace || create.alter => Kind::ReplaceView,
+        Statement::CreateView(_) => Kind::CreateView,
+        Statement::DropView(_) => Kind::DropView,
         Statement::Truncate(_) => Kind::Truncate,
         Statement::CreateIndex(_) => Kind::CreateIndex,
         Statement::DropIndex(_) => Kind::DropIndex,
@@ -229,6 +237,7 @@ fn show_kind(show: &Show) -> Kind {
         Show::TableStatus { .. } => Kind::ShowTableStatus,
         Show::CreateTable(_) => Kind::ShowCreateTable,
         Show::CreateDatabase { .. } => Kind::ShowCreateDatabase,
+        Show::CreateOther { kind, .. } if kind == "VIEW" => Kind::ShowCreateView,
         Show::CreateOther { .. } => Kind::ShowCreateOther,
         Show::CreateUser(_) => Kind::ShowCreateUser,
         Show::Grants { .. } => Kind::ShowGrants,

@@ -154,7 +154,45 @@ impl Session {
             Need::AnyInDatabase(database) if rights.sees_database(database) => Ok(()),
             Need::AnyInDatabase(database) => Err(self.denied_database(database)),
             Need::Global(any_of) => self.require_any(any_of),
+            Need::ByDefiner {
+                definer,
+                database,
+                view,
+                needs,
+            } => {
+                if self.definer_may(definer, needs) {
+                    return Ok(());
+                }
+                let text = format!(
+                    "View '{database}.{view}' references invalid table(s) or column(s) or \
+                     function(s) or definer/invoker of view lack rights to use them"
+                );
+                Err(Error::new(Code::ViewInvalid, text))
+            }
         }
+    }
+
+    /// Whether an account, with the roles it logs in with, has what a view of its needs.
+    fn definer_may(&self, definer: &AccountName, needs: &[Need]) -> bool {
+        let directory = self.shared.accounts.current();
+        let Some(account) = directory.get(definer) else {
+            return false;
+        };
+        let rights = Rights::of(&directory, definer, &account.initial_roles());
+        needs.iter().all(|need| match need {
+            Need::OnTable {
+                database,
+                table,
+                privileges,
+                ..
+            } => rights.on_table(database, table).has_all(*privileges),
+            Need::ByDefiner { definer, needs, .. } => self.definer_may(definer, needs),
+            Need::ToLock { .. }
+            | Need::AnyOnTable { .. }
+            | Need::OnDatabase { .. }
+            | Need::AnyInDatabase(_)
+            | Need::Global(_) => false,
+        })
     }
 
     /// One of these is held on everything.

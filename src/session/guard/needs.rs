@@ -1,15 +1,19 @@
 //! What one statement needs, with its names resolved: by the table of [`super::kind`] and, for
 //! statements on rows, by what [`super::reads`] finds in them.
 
+use std::sync::Arc;
+
 use super::kind::{Kind, Rule, kind};
-use super::reads::Walk;
-use crate::accounts::{Privilege, Privileges};
-use crate::error::{Error, Result};
+use super::reads::{self, Walk};
+use crate::accounts::{AccountName, Privilege, Privileges};
+use crate::catalog::View;
+use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, Maintain, SetItem, SetValue, Show, Statement, TableName,
+    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement, TableName,
     TableSource, UserName,
 };
+use crate::sql::bind;
 
 /// What a statement needs: all of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +22,9 @@ pub(in crate::session) struct Needs {
     /// Whether it may be run before an expired password is changed.
     pub(super) in_sandbox: bool,
 }
+
+/// How deep views may name each other, as for the binder.
+const VIEW_DEPTH_MAX: usize = 24;
 
 /// One thing that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +54,13 @@ pub(super) enum Need {
     AnyInDatabase(String),
     /// One of these on everything.
     Global(&'static [Privilege]),
+    /// What the query of a view needs, held by whom it was made for.
+    ByDefiner {
+        definer: AccountName,
+        database: String,
+        view: String,
+        needs: Vec<Need>,
+    },
 }
 
 impl Needs {
@@ -81,12 +95,21 @@ impl Session {
                     let privileges = Privileges::of(&[privilege]);
                     out.push(self.on_table(table, privileges)?);
                 }
+                if let Statement::CreateView(create) = statement {
+                    self.create_view_needs(create, out)?;
+                }
                 self.row_needs(statement, out)?;
             }
             Rule::AnyOnTable => {
                 for name in some_named_tables(statement)? {
                     let database = self.database_or_current(name.database.as_deref())?;
                     let table = name.name.clone();
+                    if matches!(statement, Statement::Show(Show::CreateTable(_)))
+                        && self.view(&database, &table).is_some()
+                    {
+                        let privileges = Privileges::of(&[Privilege::ShowView]);
+                        out.push(self.on_table(name, privileges)?);
+                    }
                     out.push(Need::AnyOnTable { database, table });
                 }
             }
@@ -128,12 +151,21 @@ impl Session {
     fn row_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         let mut walk = Walk::default();
         self.walk(statement, &mut walk);
+        let explains = kind(statement) == Kind::Explain;
         for touch in walk.touched {
             let database = self.database_or_current(touch.table.database.as_deref())?;
+            let mut privileges = touch.privileges;
+            if let Some(view) = self.view(&database, &touch.table.name) {
+                self.view_needs(&view, (privileges, 0), out)?;
+                if explains {
+                    // The plan tells what the view is made of.
+                    privileges = privileges.with(Privileges::of(&[Privilege::ShowView]));
+                }
+            }
             out.push(Need::OnTable {
                 database: database.clone(),
                 table: touch.table.name.clone(),
-                privileges: touch.privileges,
+                privileges,
                 column: touch.column,
             });
             if !touch.any_of.is_empty() {
@@ -168,6 +200,8 @@ impl Session {
                 }
             }
             Statement::CreateTable(create) => walk_create(create, walk),
+            Statement::CreateView(create) => walk.select(&create.select),
+            Statement::Show(Show::CreateOther { name, .. }) => walk.reads(name),
             Statement::LockTables(tables) | Statement::Maintain(Maintain { tables, .. }) => {
                 for name in tables {
                     walk.reads(name);
@@ -175,6 +209,81 @@ impl Session {
             }
             _ => {}
         }
+    }
+
+    fn view(&self, database: &str, name: &str) -> Option<Arc<View>> {
+        let current = self.shared.catalog.current();
+        current.view(database, name).map(Arc::clone)
+    }
+
+    /// What the query of a view needs: of the session, or of whom it was made for. Writing through it is
+    /// writing to its tables.
+    fn view_needs(
+        &self,
+        view: &View,
+        (privileges, depth): (Privileges, usize),
+        out: &mut Vec<Need>,
+    ) -> Result<()> {
+        if VIEW_DEPTH_MAX < depth {
+            let text = format!("views nest deeper than {VIEW_DEPTH_MAX} levels, the most");
+            return Err(Error::new(Code::TooDeep, text));
+        }
+        let select = bind::query_of(view)?;
+        let mut walk = Walk::default();
+        walk.select(&select);
+        let writes = Privileges::of(&[Privilege::Insert, Privilege::Update, Privilege::Delete]);
+        let writes = writes.without(writes.without(privileges));
+        let bases = reads::bases_of(&select);
+        let mut needs = Vec::new();
+        for touch in walk.touched {
+            let is_base = bases.contains(&&touch.table);
+            let database = touch.table.database.unwrap_or_else(|| view.database.clone());
+            let table = touch.table.name;
+            let mut privileges = touch.privileges;
+            if is_base {
+                privileges = privileges.with(writes);
+            }
+            if let Some(inner) = self.view(&database, &table) {
+                self.view_needs(&inner, (privileges, depth + 1), &mut needs)?;
+            }
+            let need = Need::OnTable {
+                database,
+                table,
+                privileges,
+                column: None,
+            };
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        if view.by_invoker {
+            out.append(&mut needs);
+            return Ok(());
+        }
+        let (user, host) = &view.definer;
+        let need = Need::ByDefiner {
+            definer: AccountName::new(user, host),
+            database: view.database.clone(),
+            view: view.name.clone(),
+            needs,
+        };
+        if !out.contains(&need) {
+            out.push(need);
+        }
+        Ok(())
+    }
+
+    /// A view for somebody else, and one in the place of another, need more.
+    fn create_view_needs(&self, create: &CreateView, out: &mut Vec<Need>) -> Result<()> {
+        if create.or_replace || create.alter {
+            out.push(self.on_table(&create.view, Privileges::of(&[Privilege::Drop]))?);
+        }
+        let own = &self.identity.account;
+        let is_own = |(user, host): &(String, String)| *own == AccountName::new(user, host);
+        if !create.definer.as_ref().is_none_or(is_own) {
+            out.push(Need::Global(&[Privilege::Super]));
+        }
+        Ok(())
     }
 
     fn has_column(&self, table: &TableName, column: &str) -> bool {
@@ -261,6 +370,8 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
     match statement {
         Statement::CreateTable(create) => vec![&create.table],
         Statement::DropTable(drop) => drop.tables.iter().collect(),
+        Statement::CreateView(create) => vec![&create.view],
+        Statement::DropView(drop) => drop.views.iter().collect(),
         Statement::CreateIndex(create) => vec![&create.table],
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::AlterTable(alter) => vec![&alter.table],
@@ -271,7 +382,10 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::Describe(describe) => vec![&describe.table],
         Statement::Truncate(table)
         | Statement::Show(
-            Show::Columns { table, .. } | Show::Index { table, .. } | Show::CreateTable(table),
+            Show::Columns { table, .. }
+            | Show::Index { table, .. }
+            | Show::CreateTable(table)
+            | Show::CreateOther { name: table, .. },
         ) => vec![table],
         _ => Vec::new(),
     }

@@ -361,6 +361,19 @@ impl Walk {
     }
 }
 
+/// The tables of the outermost FROM of a query.
+pub(super) fn bases_of(select: &Select) -> Vec<&TableName> {
+    match &select.body {
+        QueryBody::Block(block) => {
+            let mut bases = Vec::new();
+            base_tables(&block.from, &mut bases);
+            bases.into_iter().map(|(table, _)| table).collect()
+        }
+        QueryBody::Table(table) => vec![table],
+        QueryBody::SetOperation { .. } | QueryBody::Values(_) => Vec::new(),
+    }
+}
+
 fn is_one_table(tables: &[TableRef]) -> bool {
     matches!(tables, [TableRef { factor: TableFactor::Table { .. }, joins }] if joins.is_empty())
 }

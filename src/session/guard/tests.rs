@@ -205,6 +205,45 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         "SHOW CREATE DATABASE d",
         &["INSERT ON d.t"],
     ),
+    (
+        Kind::CreateView,
+        "CREATE VIEW d.n AS SELECT * FROM d.t",
+        &["CREATE VIEW ON d.*", "SELECT ON d.t"],
+    ),
+    (
+        Kind::ReplaceView,
+        "CREATE OR REPLACE VIEW d.w AS SELECT * FROM d.u",
+        &["CREATE VIEW ON d.*", "DROP ON d.w", "SELECT ON d.u"],
+    ),
+    (
+        Kind::CreateView,
+        "CREATE DEFINER = q VIEW d.n AS SELECT * FROM d.t",
+        &["CREATE VIEW ON d.*", "SELECT ON d.t", "SUPER ON *.*"],
+    ),
+    (Kind::DropView, "DROP VIEW d.w", &["DROP ON d.w"]),
+    (
+        Kind::ShowCreateView,
+        "SHOW CREATE VIEW d.w",
+        &["SHOW VIEW ON d.w", "SELECT ON d.w"],
+    ),
+    (Kind::ShowCreateTable, "SHOW CREATE TABLE d.w", &["SHOW VIEW ON d.w"]),
+    // A view is read by the rights of whom it was made for (root), or of who reads it.
+    (Kind::SelectRows, "SELECT * FROM d.w WHERE a = 1", &["SELECT ON d.w"]),
+    (
+        Kind::SelectRows,
+        "SELECT * FROM d.x WHERE a = 1",
+        &["SELECT ON d.x", "SELECT ON d.t"],
+    ),
+    (
+        Kind::UpdateRows,
+        "UPDATE d.x SET b = 1 WHERE a = 1",
+        &["SELECT ON d.x", "UPDATE ON d.x", "SELECT ON d.t", "UPDATE ON d.t"],
+    ),
+    (
+        Kind::Explain,
+        "EXPLAIN SELECT * FROM d.w WHERE a = 1",
+        &["SELECT ON d.w", "SHOW VIEW ON d.w"],
+    ),
     (Kind::ShowCreateOther, "SHOW CREATE TRIGGER d.x", &[]),
     (
         Kind::ShowCreateUser,
@@ -347,6 +386,8 @@ impl World {
             ))
             .await;
         }
+        self.run("CREATE VIEW d.w AS SELECT * FROM d.t").await;
+        self.run("CREATE SQL SECURITY INVOKER VIEW d.x AS SELECT * FROM d.t").await;
         self.run("DROP USER IF EXISTS p, q, q2, n").await;
         self.run("DROP ROLE IF EXISTS r, r2").await;
         self.run("CREATE USER p, q").await;
@@ -517,6 +558,24 @@ async fn a_prepared_statement_keeps_the_database_it_was_allowed_in() {
     world.run("REVOKE SELECT ON d.t FROM p").await;
     let refused = session.execute(prepared.id, Vec::new()).await;
     assert_eq!(refused.err().unwrap().code().errno(), 1142);
+}
+
+#[tokio::test]
+async fn a_view_is_no_way_around_what_its_maker_lost() {
+    let mut world = World::new().await;
+    world.reset(&["CREATE VIEW ON d.*", "SELECT ON d.t"]).await;
+    world.try_as_p("CREATE VIEW d.mine AS SELECT * FROM d.t").await.unwrap();
+    world.run("GRANT SELECT ON d.mine TO p, q").await;
+    for user in ["p", "q"] {
+        let mut session = session(&world.shared, user);
+        session.query(b"SELECT * FROM d.mine WHERE a = 1").await.unwrap();
+    }
+    world.run("REVOKE SELECT ON d.t FROM p").await;
+    for user in ["p", "q"] {
+        let mut session = session(&world.shared, user);
+        let refused = session.query(b"SELECT * FROM d.mine WHERE a = 1").await;
+        assert_eq!(refused.err().unwrap().code().errno(), 1356);
+    }
 }
 
 #[tokio::test]
