@@ -193,6 +193,9 @@ impl Session {
     fn check_target(&self, level: &Level, privileges: Privileges) -> Result<()> {
         match level {
             Level::Table(database, table) if !privileges.has(Privilege::Create) => {
+                if self.shared.catalog.current().has(database, table) {
+                    return Ok(());
+                }
                 self.table(Some(database), table).map(drop)
             }
             Level::Global | Level::Database(_) | Level::Table(..) => Ok(()),
