@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::query::Query;
+use crate::ask::Ask;
 use crate::wire::{Answer, Answers, Column, Row};
 
 /// Digits after the first in which doubles must agree.
@@ -18,6 +18,8 @@ pub(crate) struct Difference {
     pub(crate) kind: Kind,
     pub(crate) reference: String,
     pub(crate) ours: String,
+    /// The two rows that differ, where it is that.
+    pub(crate) rows: Option<(Row, Row)>,
 }
 
 /// In what respect answers differ.
@@ -48,6 +50,7 @@ impl fmt::Display for Difference {
             kind,
             reference,
             ours,
+            ..
         } = self;
         write!(
             f,
@@ -59,12 +62,13 @@ impl fmt::Display for Difference {
 }
 
 /// The first difference of two answers to a query.
-pub(crate) fn differ(answers: &Answers, query: &Query) -> Option<Difference> {
+pub(crate) fn differ(answers: &Answers, query: &Ask) -> Option<Difference> {
     let difference = |kind, reference: String, ours: String| {
         Some(Difference {
             kind,
             reference,
             ours,
+            rows: None,
         })
     };
     match (&answers.reference, &answers.ours) {
@@ -81,8 +85,10 @@ pub(crate) fn differ(answers: &Answers, query: &Query) -> Option<Difference> {
                     return difference(Kind::Type, format!("{theirs:?}"), format!("{own:?}"));
                 }
             }
-            let (reference, ours) = different_rows(columns, (rows, our_rows), query.is_ordered())?;
-            difference(Kind::Value, reference, ours)
+            // Doubles that are nearly equal may come in any order.
+            let is_double = |column: &Column| matches!(column.type_code, 4 | 5);
+            let is_ordered = query.is_ordered() && !columns.iter().any(is_double);
+            different_rows(columns, (rows, our_rows), is_ordered)
         }
         (
             Answer::Error { errno, text },
@@ -152,15 +158,20 @@ impl Class {
     }
 }
 
-/// The first rows that differ, shown.
+/// The first rows that differ.
 fn different_rows(
     columns: &[Column],
     (theirs, ours): (&[Row], &[Row]),
     is_ordered: bool,
-) -> Option<(String, String)> {
+) -> Option<Difference> {
     if theirs.len() != ours.len() {
         let count = |rows: &[Row]| format!("{} rows, first {}", rows.len(), first(rows));
-        return Some((count(theirs), count(ours)));
+        return Some(Difference {
+            kind: Kind::Value,
+            reference: count(theirs),
+            ours: count(ours),
+            rows: None,
+        });
     }
     let keyed = |rows: &'_ [Row]| -> Vec<(Vec<String>, usize)> {
         let keys = rows.iter().enumerate();
@@ -173,7 +184,12 @@ fn different_rows(
     let pairs = keyed(theirs).into_iter().zip(keyed(ours));
     let mut different = pairs.filter(|(a, b)| a.0 != b.0);
     let ((_, a), (_, b)) = different.next()?;
-    Some((shown(&theirs[a]), shown(&ours[b])))
+    Some(Difference {
+        kind: Kind::Value,
+        reference: shown(&theirs[a]),
+        ours: shown(&ours[b]),
+        rows: Some((theirs[a].clone(), ours[b].clone())),
+    })
 }
 
 /// What of a row must be the same.
@@ -205,6 +221,74 @@ fn rounded(number: f64, text: &str) -> String {
     format!("{number:.DOUBLE_DIGITS$e} {digits}")
 }
 
+/// Numbers that differ by no more, of themselves or of one, may differ by where quotients were rounded:
+/// four digits after the point are left to the least of them.
+const CLOSE: f64 = 1e-3;
+
+/// Digits of the widest DECIMAL here; MySQL has 65.
+const DECIMAL_DIGITS_MAX: usize = 38;
+
+fn number(cell: Option<&[u8]>) -> Option<f64> {
+    std::str::from_utf8(cell?).ok()?.parse().ok()
+}
+
+/// Whether two rows have the same texts, and numbers that are nearly the same.
+pub(crate) fn are_close(theirs: &Row, ours: &Row) -> bool {
+    theirs.iter().zip(ours).all(|(a, b)| {
+        let are_close = |(a, b): (f64, f64)| (a - b).abs() <= CLOSE * a.abs().max(1.0);
+        a == b
+            || number(a.as_deref())
+                .zip(number(b.as_deref()))
+                .is_some_and(are_close)
+            || texts_are_close(a.as_deref(), b.as_deref(), are_close)
+    })
+}
+
+/// Whether the numbers of the first row are whole, and those of the second at most a half away.
+pub(crate) fn is_rounded(theirs: &Row, ours: &Row) -> bool {
+    theirs.iter().zip(ours).all(|(a, b)| {
+        let is_rounded = |(a, b): (f64, f64)| a.fract() == 0.0 && (a - b).abs() <= 0.5;
+        a == b
+            || number(a.as_deref())
+                .zip(number(b.as_deref()))
+                .is_some_and(is_rounded)
+    })
+}
+
+/// Whether the texts of the first row are those of the second or begin them.
+pub(crate) fn is_cut(theirs: &Row, ours: &Row) -> bool {
+    let begins = |(a, b): (&Option<Vec<u8>>, &Option<Vec<u8>>)| match (a, b) {
+        (Some(a), Some(b)) => !a.is_empty() && b.starts_with(a),
+        _ => a == b,
+    };
+    theirs.iter().zip(ours).all(begins)
+}
+
+/// Whether two texts differ only in numbers within them, which are nearly the same.
+fn texts_are_close(a: Option<&[u8]>, b: Option<&[u8]>, close: impl Fn((f64, f64)) -> bool) -> bool {
+    let text = |cell: Option<&[u8]>| String::from_utf8(cell?.to_vec()).ok();
+    let (Some(a), Some(b)) = (text(a), text(b)) else {
+        return false;
+    };
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let around = |text: &str| text.replace(is_digit, "");
+    let numbers = |text: &str| -> Vec<f64> {
+        let parts = text.split(|c: char| !is_digit(c));
+        parts.filter_map(|part| part.parse().ok()).collect()
+    };
+    let (x, y) = (numbers(&a), numbers(&b));
+    around(&a) == around(&b) && x.len() == y.len() && x.into_iter().zip(y).all(close)
+}
+
+/// Whether a cell is a number with more digits than there are here.
+pub(crate) fn is_wide(cell: Option<&[u8]>) -> bool {
+    let digits = |cell: &[u8]| cell.iter().filter(|byte| byte.is_ascii_digit()).count();
+    number(cell).is_some() && DECIMAL_DIGITS_MAX < cell.map_or(0, digits)
+}
+
+/// Characters of a row that are shown.
+const SHOWN_CHARS_MAX: usize = 300;
+
 fn shown(row: &[Option<Vec<u8>>]) -> String {
     let cells = row.iter().map(|cell| {
         let Some(bytes) = cell else {
@@ -216,5 +300,10 @@ fn shown(row: &[Option<Vec<u8>>]) -> String {
         let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
         format!("0x{}", digits.collect::<Vec<_>>().concat())
     });
-    cells.collect::<Vec<_>>().join(", ")
+    let text = cells.collect::<Vec<_>>().join(", ");
+    let some: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+    match text.len() - some.len() {
+        0 => some,
+        more => format!("{some}… and {more} bytes"),
+    }
 }

@@ -8,8 +8,8 @@
 //!   {i} {d} {f} {s} {y} {D} {T} {M} {b}   an expression of that kind
 //!   {n} {t} {a}                           of any kind of number, of date and datetime, of any kind
 //!   {#-3..5}                              a number literal of that range
-//!   {p} {r} {u} {U} {F}                   LIKE pattern, regular expression, units of days and more or
-//!                                         of all, format of dates: as literals
+//!   {p} {r} {u} {U} {F} {j} {P}           LIKE pattern, regular expression, units of days and more or
+//!                                         of all, format of dates, document, path: as literals
 //! ```
 
 use std::fmt;

@@ -115,6 +115,16 @@ const INT: &[&str] = &[
     "INET_ATON(CONCAT('10.0.', {#0..255}, '.', {#0..255}))",
     "LENGTH({y})",
     "OCTET_LENGTH({s})",
+    "JSON_LENGTH({j})",
+    "JSON_LENGTH({j}, {P})",
+    "JSON_DEPTH({j})",
+    "JSON_VALID({s})",
+    "JSON_CONTAINS({j}, {j})",
+    "JSON_CONTAINS_PATH({j}, 'one', {P}, {P})",
+    "JSON_CONTAINS_PATH({j}, 'all', {P}, {P})",
+    "JSON_LENGTH(JSON_ARRAY({i}, {s}, {i}))",
+    "JSON_DEPTH(JSON_OBJECT('k', {i}, 'l', {s}))",
+    "JSON_EXTRACT(JSON_OBJECT('k', {i}), '$.k') + 0",
 ];
 
 const DECIMAL: &[&str] = &[
@@ -271,6 +281,12 @@ const TEXT: &[&str] = &[
     "LCASE(HEX({i}))",
     "INET6_NTOA(INET6_ATON('10.0.0.1'))",
     "REGEXP_REPLACE({s}, {r}, 'z')",
+    "CAST(JSON_UNQUOTE(JSON_EXTRACT({j}, {P})) AS CHAR)",
+    "CAST(JSON_VALUE({j}, {P}) AS CHAR)",
+    "CAST(JSON_QUOTE({s}) AS CHAR)",
+    "CAST(JSON_TYPE({j}) AS CHAR)",
+    "CAST(JSON_UNQUOTE(JSON_EXTRACT(JSON_OBJECT('k', {s}, 'l', {i}), '$.k')) AS CHAR)",
+    "CAST(JSON_UNQUOTE(JSON_EXTRACT(JSON_ARRAY({s}, {i}), '$[{#0..2}]')) AS CHAR)",
 ];
 
 const BYTES: &[&str] = &[
@@ -622,6 +638,26 @@ pub(crate) fn word(letter: char, rng: &mut StdRng) -> Option<String> {
                 "'%h:%I:%l %k'",
                 "'%U %u %V %v %X %x %w'",
                 "'%% %q'",
+            ],
+        ),
+        'j' => pick(
+            rng,
+            &[
+                "'{}'",
+                "'[]'",
+                "'1'",
+                "'\"a\"'",
+                "'null'",
+                "'[1, 2, 3]'",
+                "'{\"a\": 1, \"b\": [1, \"x\"]}'",
+                "'{\"a\": {\"b\": null}, \"c\": true}'",
+                "'[{\"a\": 1}, {\"a\": 2.5}, [7]]'",
+            ],
+        ),
+        'P' => pick(
+            rng,
+            &[
+                "'$'", "'$.a'", "'$.b'", "'$[0]'", "'$[1]'", "'$.a.b'", "'$.b[1]'", "'$[0].a'",
             ],
         ),
         _ => return None,

@@ -16,6 +16,7 @@
 //! | `MESETA_DIFF_QUERIES=n` | as `--queries` |
 //! | `MESETA_DIFF_SEED=n` | as `--seed`: that of the first schema; each schema has its own, one more |
 //! | `MESETA_DIFF_BINARY=path` | another server than the one just built |
+//! | `MESETA_DIFF_SHOW_KNOWN=1` | show each shape of a known difference too, to see what its line hides |
 
 #![allow(
     clippy::expect_used,
@@ -26,6 +27,7 @@
     reason = "a test program: it may stop at a surprise"
 )]
 
+mod ask;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
@@ -34,6 +36,7 @@ mod expr;
 mod grammar;
 mod known;
 mod mariadb;
+mod prepared;
 mod query;
 mod rows;
 mod schema;
@@ -41,7 +44,10 @@ mod schema;
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
 mod shrink;
+mod window;
 mod wire;
+mod words;
+mod write;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,11 +57,12 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
+use ask::Ask;
 use compare::Difference;
 use known::Known;
-use query::Query;
 use schema::Schema;
 use wire::Pair;
+use words::Words;
 
 /// Queries of the quick profile.
 const QUICK_QUERIES: u64 = 2_000;
@@ -84,6 +91,7 @@ struct Settings {
     queries: Option<u64>,
     seed: Option<u64>,
     binary: PathBuf,
+    shows_known: bool,
 }
 
 impl Settings {
@@ -96,6 +104,7 @@ impl Settings {
                 || PathBuf::from(env!("CARGO_BIN_EXE_meseta")),
                 PathBuf::from,
             ),
+            shows_known: std::env::var_os("MESETA_DIFF_SHOW_KNOWN").is_some(),
         }
     }
 
@@ -142,7 +151,7 @@ struct Findings {
     /// Queries that both answered with the same error.
     refused: u64,
     /// How often each known difference was met.
-    known: BTreeMap<String, u64>,
+    known: BTreeMap<String, Vec<String>>,
     /// Mismatches by the shape of the small query: how often, and the text of the first.
     new: BTreeMap<String, (u64, String)>,
 }
@@ -175,7 +184,7 @@ fn run(settings: &Settings) -> Result<(), String> {
         ask_about_schema(&mut pair, (seed, some), &known, &mut findings)?;
         seed = seed.wrapping_add(1);
     }
-    findings.tell()
+    findings.tell(settings.shows_known)
 }
 
 /// Makes the tables of one seed and asks about them.
@@ -192,21 +201,25 @@ fn ask_about_schema(
             .map_err(|error| format!("seed {seed}: {error}\n{sql:.2000}"))?;
     }
     for _ in 0..queries {
-        let query = Query::random(&mut rng, &schema);
+        let query = Ask::random(&mut rng, &schema);
         findings.asked += 1;
         let Some(difference) = difference(pair, &query, findings)? else {
             continue;
         };
         let (query, difference) = shrink::smallest(query, difference, |query| {
-            compare::differ(&pair.ask(&query.to_string()).ok()?, query)
+            compare::differ(&pair.ask(query).ok()?, query)
         });
         let sql = query.to_string();
         let columns = schema.columns_in(&sql);
-        if let Some(name) = known.name_of((&query, &columns), &difference) {
-            *findings.known.entry(name).or_default() += 1;
+        let how = match &query {
+            Ask::Prepared(_) => ", prepared",
+            Ask::Query(_) | Ask::Write(_) => "",
+        };
+        let text = format!("{sql}\n  seed {seed}{how}: {columns}\n{difference}");
+        if let Some(name) = known.name_of(&Words::of(&sql, &schema.types_in(&sql)), &difference) {
+            findings.known.entry(name).or_default().push(text);
             continue;
         }
-        let text = format!("{sql}\n  seed {seed}: {columns}\n{difference}");
         let entry = findings.new.entry(shrink::shape(&query, &difference));
         let found = entry.or_insert_with(|| {
             println!("differential: mismatch: {text}\n");
@@ -222,23 +235,28 @@ fn ask_about_schema(
 
 fn difference(
     pair: &mut Pair,
-    query: &Query,
+    query: &Ask,
     findings: &mut Findings,
 ) -> Result<Option<Difference>, String> {
-    let sql = query.to_string();
-    let answers = pair.ask(&sql).map_err(|error| format!("{error}\n{sql}"))?;
+    let answers = pair.ask(query)?;
     findings.refused += u64::from(answers.are_errors());
     Ok(compare::differ(&answers, query))
 }
 
 impl Findings {
-    fn tell(&self) -> Result<(), String> {
-        for (name, count) in &self.known {
-            println!("differential: known difference, {count} times: {name}");
+    fn tell(&self, shows_known: bool) -> Result<(), String> {
+        for (name, texts) in &self.known {
+            println!(
+                "differential: known difference, {} times: {name}",
+                texts.len()
+            );
+            for text in texts.iter().filter(|_| shows_known) {
+                println!("{text}");
+            }
         }
         let counts: u64 = self.new.values().map(|(count, _)| count).sum();
         let (asked, refused) = (self.asked, self.refused);
-        let known: u64 = self.known.values().sum();
+        let known: usize = self.known.values().map(Vec::len).sum();
         let kinds = self.new.len();
         println!(
             "differential: {asked} queries, {refused} of them errors of both, {known} known \

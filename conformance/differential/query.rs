@@ -10,6 +10,7 @@ use crate::expr::{Expr, Kind, Source};
 use crate::grammar;
 use crate::rows::Rows;
 use crate::schema::Schema;
+use crate::window;
 
 /// Levels of an expression in the list of outputs, in conditions, under an aggregate.
 const OUTPUT_DEPTH: u32 = 3;
@@ -27,6 +28,7 @@ pub(crate) struct Query {
     filter: Option<Expr>,
     union: Option<Box<Union>>,
     group: Option<Vec<Expr>>,
+    rollup: bool,
     having: Option<Expr>,
     order: Option<Order>,
     limit: Option<Limit>,
@@ -91,6 +93,7 @@ impl Query {
             filter,
             union: None,
             group: None,
+            rollup: false,
             having: None,
             order: None,
             limit: None,
@@ -104,6 +107,11 @@ impl Query {
             query.items = outputs(&rows, &kinds, rng);
             if rng.random_ratio(1, 10) {
                 query.unite(&kinds, schema, rng);
+            } else if !query.distinct && rng.random_ratio(1, 8) {
+                let items = query.items.iter_mut();
+                for item in items {
+                    *item = window::function(&rows, item.kind, rng);
+                }
             }
         }
         query.put_in_order(&rows, rng);
@@ -152,11 +160,19 @@ impl Query {
         self.having = rng
             .random_ratio(1, 4)
             .then(|| Expr::random(&groups, Kind::Bool, (rng, GROUP_DEPTH)));
+        // MariaDB does not sort what it rolls up, and DISTINCT rewrites the query.
+        let texts: Vec<String> = keys.iter().map(Expr::to_string).collect();
+        let is_plain = |at: usize| {
+            let text = &texts[at];
+            text.starts_with(char::is_lowercase) && !texts[..at].contains(text)
+        };
+        let are_columns = (0..texts.len()).all(is_plain);
+        self.rollup = !keys.is_empty() && are_columns && !self.distinct && rng.random_ratio(1, 6);
         self.group = Some(keys);
     }
 
     fn put_in_order(&mut self, rows: &Rows<'_>, rng: &mut StdRng) {
-        if rng.random_bool(0.4) {
+        if self.rollup || rng.random_bool(0.4) {
             return;
         }
         let mut first = Vec::new();
@@ -204,9 +220,12 @@ impl Query {
         if self.distinct {
             with(&|query| query.distinct = false);
         }
+        if self.rollup {
+            with(&|query| query.rollup = false);
+        }
         let are_free = |keys: &Vec<Expr>| self.free_keys().len() == keys.len();
         if self.group.as_ref().is_some_and(are_free) {
-            with(&|query| query.group = None);
+            with(&|query| (query.group, query.rollup) = (None, false));
         }
         if self.union.is_some() {
             with(&|query| query.union = None);
@@ -321,6 +340,50 @@ fn list(exprs: &[Expr]) -> String {
         .join(", ")
 }
 
+impl Query {
+    /// What MariaDB is asked instead. It takes groups that give equal outputs for different, and
+    /// different for equal, where DISTINCT stands beside GROUP BY; not where it stands around it.
+    pub(crate) fn for_reference(&self) -> String {
+        let Some(groups) = self.group.as_ref().filter(|_| self.distinct) else {
+            return self.to_string();
+        };
+        let named = self.items.iter().enumerate();
+        let named = named.map(|(at, item)| format!("{item} AS y{at}"));
+        let inner = Query {
+            distinct: false,
+            with: None,
+            items: named.map(|item| Expr::leaf(Kind::Bool, item)).collect(),
+            group: Some(groups.clone()),
+            order: None,
+            limit: None,
+            ..self.clone()
+        };
+        let with = self
+            .with
+            .as_ref()
+            .map_or(String::new(), |with| format!("{with} "));
+        let end = self.end();
+        format!("{with}SELECT DISTINCT * FROM ({inner}) AS z{end}")
+    }
+
+    /// ORDER BY and LIMIT.
+    fn end(&self) -> String {
+        let mut end = String::new();
+        if let Some(order) = &self.order {
+            let direction = if order.descending { " DESC" } else { "" };
+            let first = order.first.iter().map(|expr| format!("{expr}{direction}"));
+            let outputs = (1..=self.items.len()).map(|at| format!("{at}{direction}"));
+            let keys: Vec<String> = first.chain(outputs).collect();
+            end = format!(" ORDER BY {}", keys.join(", "));
+        }
+        if let Some(limit) = &self.limit {
+            let offset = limit.offset.map(|offset| format!(" OFFSET {offset}"));
+            end = format!("{end} LIMIT {}{}", limit.rows, offset.unwrap_or_default());
+        }
+        end
+    }
+}
+
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(with) = &self.with {
@@ -337,7 +400,8 @@ impl fmt::Display for Query {
             write!(f, " WHERE {filter}")?;
         }
         if let Some(keys) = self.group.as_ref().filter(|keys| !keys.is_empty()) {
-            write!(f, " GROUP BY {}", list(keys))?;
+            let rollup = if self.rollup { " WITH ROLLUP" } else { "" };
+            write!(f, " GROUP BY {}{rollup}", list(keys))?;
         }
         if let Some(having) = &self.having {
             write!(f, " HAVING {having}")?;
@@ -349,19 +413,6 @@ impl fmt::Display for Query {
                 write!(f, " WHERE {filter}")?;
             }
         }
-        if let Some(order) = &self.order {
-            let direction = if order.descending { " DESC" } else { "" };
-            let first = order.first.iter().map(|expr| format!("{expr}{direction}"));
-            let outputs = (1..=self.items.len()).map(|at| format!("{at}{direction}"));
-            let keys: Vec<String> = first.chain(outputs).collect();
-            write!(f, " ORDER BY {}", keys.join(", "))?;
-        }
-        if let Some(limit) = &self.limit {
-            write!(f, " LIMIT {}", limit.rows)?;
-            if let Some(offset) = limit.offset {
-                write!(f, " OFFSET {offset}")?;
-            }
-        }
-        Ok(())
+        f.write_str(&self.end())
     }
 }

@@ -19,6 +19,8 @@ const NESTED_MAX: usize = 2;
 pub(crate) struct Rows<'a> {
     /// The names of the columns and their kinds.
     pub(crate) columns: Vec<(String, Kind)>,
+    /// What no two rows have in common; NULL where an outer join has no row.
+    pub(crate) key: &'static str,
     /// What subqueries may read.
     tables: &'a [Table],
     /// How many queries are around this one.
@@ -54,9 +56,10 @@ fn columns_of(table: &Table, alias: &str) -> Vec<(String, Kind)> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(columns: Vec<(String, Kind)>, tables: &'a [Table]) -> Rows<'a> {
+    fn new((columns, key): (Vec<(String, Kind)>, &'static str), tables: &'a [Table]) -> Rows<'a> {
         Rows {
             columns,
+            key,
             tables,
             level: 0,
         }
@@ -65,13 +68,30 @@ impl<'a> Rows<'a> {
     /// One table, and its FROM.
     pub(crate) fn of_table(tables: &'a [Table], rng: &mut StdRng) -> (Expr, Rows<'a>) {
         let table = tables.choose(rng).expect("there is one");
-        let rows = Rows::new(columns_of(table, ""), tables);
+        let rows = Rows::new((columns_of(table, ""), "c0"), tables);
         (Expr::leaf(Kind::Bool, table.name.clone()), rows)
+    }
+
+    /// The rows of a table.
+    pub(crate) fn of_one(table: &Table, tables: &'a [Table]) -> Rows<'a> {
+        Rows::new((columns_of(table, ""), "c0"), tables)
+    }
+
+    /// The rows of two tables that have the same key: the text of FROM, and the rows.
+    pub(crate) fn of_two(
+        (left, right): (&Table, &Table),
+        tables: &'a [Table],
+    ) -> (String, Rows<'a>) {
+        let mut columns = columns_of(left, "a");
+        columns.extend(columns_of(right, "b"));
+        let from = format!("{} AS a JOIN {} AS b ON a.c0 = b.c0", left.name, right.name);
+        (from, Rows::new((columns, "a.c0, b.c0"), tables))
     }
 
     /// `WITH`, if there is one, FROM, and the rows.
     pub(crate) fn random(tables: &'a [Table], rng: &mut StdRng) -> (Option<Expr>, Expr, Rows<'a>) {
-        match rng.random_range(0..10) {
+        match rng.random_range(0..11) {
+            10 => Rows::recursive(tables, rng),
             0 | 1 => {
                 let (from, rows) = Rows::joined(tables, rng);
                 (None, from, rows)
@@ -79,18 +99,18 @@ impl<'a> Rows<'a> {
             2 => {
                 let (query, columns) = derived(tables, rng);
                 let from = Expr::tree(Kind::Bool, &["(", ") AS d"], vec![query]);
-                (None, from, Rows::new(columns, tables))
+                (None, from, Rows::new((columns, "d.x0"), tables))
             }
             3 => {
                 let (query, mut columns) = derived(tables, rng);
                 let with = Expr::tree(Kind::Bool, &["WITH w AS (", ")"], vec![query]);
                 if rng.random_bool(0.5) {
                     let from = Expr::leaf(Kind::Bool, "w AS d".to_owned());
-                    return (Some(with), from, Rows::new(columns, tables));
+                    return (Some(with), from, Rows::new((columns, "d.x0"), tables));
                 }
                 let table = tables.choose(rng).expect("there is one");
                 columns.extend(columns_of(table, "a"));
-                let rows = Rows::new(columns, tables);
+                let rows = Rows::new((columns, "d.x0, a.c0"), tables);
                 let on = Expr::random(&rows, Kind::Bool, (rng, INNER_DEPTH));
                 let before = format!("w AS d LEFT JOIN {} AS a ON ", table.name);
                 (
@@ -106,13 +126,49 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// A recursive query, or that with a table.
+    fn recursive(tables: &'a [Table], rng: &mut StdRng) -> (Option<Expr>, Expr, Rows<'a>) {
+        let most = rng.random_range(1..9);
+        let with = match rng.random_range(0..3) {
+            0 => format!("SELECT 1, 'a' UNION ALL SELECT n + 1, s FROM r WHERE n < {most}"),
+            1 => format!(
+                "SELECT 0, CAST('' AS CHAR(20)) UNION ALL \
+                 SELECT n + 2, CONCAT(s, 'b') FROM r WHERE n < {most}"
+            ),
+            _ => format!(
+                "SELECT c0, CAST(c0 AS CHAR(20)) FROM {} WHERE c0 < {most} UNION \
+                 SELECT n + 100, s FROM r WHERE n < 300",
+                tables.choose(rng).expect("there is one").name
+            ),
+        };
+        let with = Expr::leaf(Kind::Bool, format!("WITH RECURSIVE r (n, s) AS ({with})"));
+        let mut columns = vec![
+            ("d.n".to_owned(), Kind::Int),
+            ("d.s".to_owned(), Kind::Text),
+        ];
+        if rng.random_bool(0.5) {
+            let rows = Rows::new((columns, "d.n"), tables);
+            return (
+                Some(with),
+                Expr::leaf(Kind::Bool, "r AS d".to_owned()),
+                rows,
+            );
+        }
+        let table = tables.choose(rng).expect("there is one");
+        columns.extend(columns_of(table, "a"));
+        let rows = Rows::new((columns, "d.n, a.c0"), tables);
+        let join = *["JOIN", "LEFT JOIN"].choose(rng).expect("there is one");
+        let from = format!("r AS d {join} {} AS a ON d.n = a.c0", table.name);
+        (Some(with), Expr::leaf(Kind::Bool, from), rows)
+    }
+
     /// Two tables, or one with itself.
     fn joined(tables: &'a [Table], rng: &mut StdRng) -> (Expr, Rows<'a>) {
         let mut choose = || tables.choose(rng).expect("there is one");
         let (left, right) = (choose(), choose());
         let mut columns = columns_of(left, "a");
         columns.extend(columns_of(right, "b"));
-        let rows = Rows::new(columns, tables);
+        let rows = Rows::new((columns, "a.c0, b.c0"), tables);
         let joins = [
             "JOIN",
             "LEFT JOIN",
@@ -157,6 +213,7 @@ impl<'a> Rows<'a> {
         let alias = format!("s{}", self.level);
         let inner = Rows {
             columns: columns_of(table, &alias),
+            key: "",
             tables: self.tables,
             level: self.level + 1,
         };

@@ -316,6 +316,18 @@ impl Schema {
         self.tables.iter().flat_map(Table::statements).collect()
     }
 
+    /// The names and types of the columns of all tables that a query names.
+    pub(crate) fn types_in(&self, sql: &str) -> Vec<(String, String)> {
+        let is_named = |table: &&Table| {
+            let mut words = sql.split(|c: char| !c.is_alphanumeric());
+            words.any(|word| word == table.name)
+        };
+        let columns = self.tables.iter().filter(is_named);
+        let columns = columns.flat_map(|table| &table.columns);
+        let columns = columns.map(|column| (column.name.clone(), column.ty.sql.to_owned()));
+        columns.collect()
+    }
+
     /// The columns that a query names, for people.
     pub(crate) fn columns_in(&self, sql: &str) -> String {
         let is_named = |name: &str| {

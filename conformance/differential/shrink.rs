@@ -1,18 +1,18 @@
 //! Makes a query that is answered differently small: drops clauses, then replaces expressions by
 //! parts of themselves, as long as the answers still differ in the same respect.
 
+use crate::ask::Ask;
 use crate::compare::Difference;
-use crate::query::Query;
 
 /// Queries that may be asked to make one small.
 const ATTEMPTS_MAX: usize = 400;
 
 /// The smallest query that was found, and how its answers differ.
 pub(crate) fn smallest(
-    mut query: Query,
+    mut query: Ask,
     mut difference: Difference,
-    mut differ: impl FnMut(&Query) -> Option<Difference>,
-) -> (Query, Difference) {
+    mut differ: impl FnMut(&Ask) -> Option<Difference>,
+) -> (Ask, Difference) {
     let mut attempts = 0;
     'smaller: loop {
         for smaller in query.smaller() {
@@ -34,7 +34,7 @@ pub(crate) fn smallest(
 
 /// The query without its literals and names, and the kind of difference: mismatches of one shape are
 /// most likely one mismatch.
-pub(crate) fn shape(query: &Query, difference: &Difference) -> String {
+pub(crate) fn shape(query: &Ask, difference: &Difference) -> String {
     let text = query.to_string();
     let mut shape = String::from(difference.kind.word());
     shape.push(' ');

@@ -1,6 +1,8 @@
 //! One statement to both servers, and their answers with the types of the columns.
 
+use crate::ask::Ask;
 use crate::client::{self, Bytes, Client, EndForm, Failure};
+use crate::prepared;
 
 /// The database of the test, on both.
 const DATABASE: &str = "differential";
@@ -75,6 +77,9 @@ impl Pair {
         ] {
             pair.execute(sql)?;
         }
+        // Long texts that begin alike would come in any order.
+        let sorts = "SET max_sort_length = 16384, sort_buffer_size = 67108864";
+        pair.reference.execute(sorts).map_err(|e| e.to_string())?;
         // What MySQL always does.
         let rounds = "SET sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')";
         pair.reference.execute(rounds).map_err(|e| e.to_string())?;
@@ -91,19 +96,42 @@ impl Pair {
     }
 
     /// Asks both.
-    pub(crate) fn ask(&mut self, sql: &str) -> Result<Answers, String> {
-        let reference = ask(&mut self.reference, sql).map_err(|e| format!("MariaDB: {e}"))?;
-        let ours = ask(&mut self.ours, sql).map_err(|e| format!("Meseta: {e}"))?;
+    pub(crate) fn ask(&mut self, query: &Ask) -> Result<Answers, String> {
+        let (reference, ours) = (query.for_reference(), query.to_string());
+        let told = |who: &str, error: Failure| format!("{who}: {error}\n{ours}");
+        let ask = |client: &mut Client, sql: &str| match query {
+            Ask::Query(_) => answer(ask(client, sql)),
+            Ask::Prepared(_) => answer(prepared::ask(client, sql)),
+            Ask::Write(write) => changed(client, (sql, &write.table)),
+        };
+        let reference = ask(&mut self.reference, &reference).map_err(|e| told("MariaDB", e))?;
+        let ours = ask(&mut self.ours, &ours).map_err(|e| told("Meseta", e))?;
         Ok(Answers { reference, ours })
     }
 }
 
 fn ask(client: &mut Client, sql: &str) -> Result<Answer, Failure> {
     client.command(client::COM_QUERY, sql.as_bytes())?;
-    match read(client) {
+    read(client)
+}
+
+/// What the server says is an answer too.
+fn answer(answer: Result<Answer, Failure>) -> Result<Answer, Failure> {
+    match answer {
         Err(Failure::Server { errno, text, .. }) => Ok(Answer::Error { errno, text }),
         answer => answer,
     }
+}
+
+/// The rows of a table after a statement; the statement is undone.
+fn changed(client: &mut Client, (sql, table): (&str, &str)) -> Result<Answer, Failure> {
+    client.execute("BEGIN")?;
+    let rows = match client.execute(sql) {
+        Ok(_) => ask(client, &format!("SELECT * FROM {table} ORDER BY c0")),
+        Err(error) => Err(error),
+    };
+    client.execute("ROLLBACK")?;
+    answer(rows)
 }
 
 fn read(client: &mut Client) -> Result<Answer, Failure> {
@@ -134,7 +162,8 @@ fn read(client: &mut Client) -> Result<Answer, Failure> {
     Ok(Answer::Rows { columns, rows })
 }
 
-fn column(packet: &[u8]) -> Result<Column, Failure> {
+/// A column as its definition tells it.
+pub(crate) fn column(packet: &[u8]) -> Result<Column, Failure> {
     let mut bytes = Bytes(packet);
     // Catalog, schema, table, the table's own name, the name, the column's own name.
     let mut name = String::new();

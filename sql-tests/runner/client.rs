@@ -364,6 +364,11 @@ impl<'a> Bytes<'a> {
         self.take(size).map(|_| ())
     }
 
+    /// So many bytes.
+    pub(crate) fn fixed(&mut self, size: usize) -> Result<&'a [u8], Failure> {
+        self.take(size)
+    }
+
     pub(crate) fn fixed_u16(&mut self) -> Result<u16, Failure> {
         let bytes = self.take(2)?;
         Ok(u16::from_le_bytes([bytes[0], bytes[1]]))

@@ -39,6 +39,21 @@ pub struct Answered {
     pub held: Budget,
 }
 
+/// A subquery that has no answer.
+#[derive(Debug)]
+pub struct Unanswered {
+    /// Its position among those of the statement.
+    pub position: usize,
+    /// Why.
+    pub error: Error,
+}
+
+impl From<Unanswered> for Error {
+    fn from(unanswered: Unanswered) -> Error {
+        unanswered.error
+    }
+}
+
 /// Fills the slots of the subqueries that read nothing of the row around them. Returns what the
 /// answers take of the statement's memory, to be kept as long as they are used.
 ///
@@ -48,11 +63,12 @@ pub async fn answer_once<'a>(
     subqueries: impl Iterator<Item = (&'a Subquery, &'a Arc<query::Program>)>,
     nest: &Nest,
     ctx: &mut EvalContext,
-) -> Result<Vec<Budget>> {
+) -> std::result::Result<Vec<Budget>, Unanswered> {
     let mut held = Vec::new();
-    for (subquery, inner) in subqueries {
+    for (position, (subquery, inner)) in subqueries.enumerate() {
         if subquery.captures.is_empty() {
-            let answered = answer((subquery, inner), nest, ctx.nested()).await?;
+            let answered = answer((subquery, inner), nest, ctx.nested()).await;
+            let answered = answered.map_err(|error| Unanswered { position, error })?;
             ctx.fill(subquery.slot, answered.value);
             held.push(answered.held);
         }

@@ -229,7 +229,12 @@ impl StandIns {
             if let Some(name) = self.name_of(value) {
                 let text = Arc::clone(name);
                 let (idx, per_row) = (usize::MAX, true);
-                expr.kind = ExprKind::Slot(Slot { idx, per_row, text });
+                expr.kind = ExprKind::Slot(Slot {
+                    idx,
+                    per_row,
+                    text,
+                    decimals: None,
+                });
             }
             return;
         }

@@ -95,7 +95,8 @@ impl Session {
             state.set_variable("wait_timeout", Some(timeout))?;
         }
         let identity = Identity::new(&shared.accounts, client.account.clone(), client.expired);
-        state.set_roles(&identity.roles);
+        state.set_rights(&identity.rights, &identity.roles);
+        state.set_tls(client.tls.clone());
         let settings = Settings::of(&state, shared.allow_full_scan)?;
         Ok(Session {
             shared: Arc::clone(shared),
@@ -163,7 +164,7 @@ impl Session {
     /// # Errors
     /// 1049 when there is none of that name.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
-        self.identity.renew(&self.shared.accounts);
+        self.renew_rights();
         if let Err(error) = self.allow(&Needs::to_use(name)) {
             return Err(self.failed(error));
         }
@@ -185,7 +186,7 @@ impl Session {
     /// # Errors
     /// 1146 when there is no such table.
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
-        self.identity.renew(&self.shared.accounts);
+        self.renew_rights();
         self.allow(&self.needs_to_list(table)?)?;
         let is_asked = |name: &str| {
             wildcard.is_empty() || wildcard == "%" || name.eq_ignore_ascii_case(wildcard)
@@ -249,7 +250,7 @@ impl Session {
             self.client.account.clone(),
             self.identity.expired,
         );
-        self.state.set_roles(&self.identity.roles);
+        self.tell_rights();
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         Ok(())
     }

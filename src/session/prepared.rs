@@ -85,7 +85,7 @@ impl Session {
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
         let definitions = self.shared.catalog.current();
-        self.identity.renew(&self.shared.accounts);
+        self.renew_rights();
         // The others are looked at when they are run.
         let mut needs = Needs::default();
         if is_on_rows(&parsed.statement) {
@@ -176,7 +176,7 @@ impl Session {
     /// Whether a statement may be run again: looked at anew only when the session's rights have been
     /// worked out anew.
     fn allow_prepared(&mut self, prepared: &PreparedStatement) -> Result<()> {
-        self.identity.renew(&self.shared.accounts);
+        self.renew_rights();
         let stamp = self.identity.stamp;
         if prepared.allowed_at.load(Ordering::Relaxed) != stamp {
             self.allow(&prepared.needs)?;

@@ -86,7 +86,7 @@ impl Session {
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing = server::status(self.shared.processes(), self.client.tls.as_ref());
+                let listing = server::status(self.shared.processes(), self.state.tls().as_ref());
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Processlist { full } => {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::reply::Tls;
 use super::variables::{Globals, Locals};
-use crate::accounts::AccountName;
+use crate::accounts::{AccountName, Rights};
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
@@ -42,6 +43,8 @@ struct Kept {
     database: Option<String>,
     /// The active roles, as `CURRENT_ROLE()` gives them.
     roles: String,
+    rights: Arc<Rights>,
+    tls: Option<Tls>,
     locals: Locals,
     user_variables: HashMap<String, Value<'static>>,
     last_insert_id: u64,
@@ -71,6 +74,8 @@ impl State {
             kept: Mutex::new(Kept {
                 database: None,
                 roles: NO_ROLE.to_owned(),
+                rights: Arc::default(),
+                tls: None,
                 locals: Locals::new(Arc::clone(globals)),
                 user_variables: HashMap::new(),
                 last_insert_id: 0,
@@ -86,14 +91,31 @@ impl State {
         }
     }
 
-    /// Tells which roles are active.
-    pub fn set_roles(&self, roles: &BTreeSet<AccountName>) {
+    /// Tells what the session may do, and which roles are active.
+    pub fn set_rights(&self, rights: &Arc<Rights>, roles: &BTreeSet<AccountName>) {
         let names: Vec<String> = roles.iter().map(AccountName::quoted).collect();
-        self.kept.lock().roles = if names.is_empty() {
+        let mut kept = self.kept.lock();
+        kept.rights = Arc::clone(rights);
+        kept.roles = if names.is_empty() {
             NO_ROLE.to_owned()
         } else {
             names.join(",")
         };
+    }
+
+    /// Tells how the connection is encrypted.
+    pub fn set_tls(&self, tls: Option<Tls>) {
+        self.kept.lock().tls = tls;
+    }
+
+    /// How the connection is encrypted; `None` when it is not.
+    pub fn tls(&self) -> Option<Tls> {
+        self.kept.lock().tls.clone()
+    }
+
+    /// What the session may do: what tables of the system show is bounded by it.
+    pub fn rights(&self) -> Arc<Rights> {
+        Arc::clone(&self.kept.lock().rights)
     }
 
     /// Makes a database current.

@@ -60,7 +60,7 @@ impl Session {
         let (nest, _, _) = Nest::of(reading);
         let subqueries = program.subqueries.iter();
         let subqueries = subqueries.map(|(subquery, inner)| (subquery, inner));
-        ask::answer_once(subqueries, &nest, &mut env.ctx).await
+        Ok(ask::answer_once(subqueries, &nest, &mut env.ctx).await?)
     }
 
     /// Runs `INSERT … SELECT`; `None` when a definition has changed since it was bound.

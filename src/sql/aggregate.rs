@@ -26,7 +26,7 @@ use std::collections::HashSet;
 use super::bound::{Aggregate, AggregateKind};
 use super::context::EvalContext;
 use super::eval::convert::{self, Number};
-use super::eval::{arithmetic, compare};
+use super::eval::{arithmetic, compare, fit};
 use crate::error::{Code, Error, Result};
 use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Decimal, Value};
@@ -45,6 +45,8 @@ pub struct Accumulator {
 
 #[derive(Debug, Clone, Default)]
 struct Seen {
+    /// The digits after the point that numbers are rounded to before they are told apart.
+    scale: Option<u8>,
     keys: HashSet<Vec<GroupKey<'static>>>,
     bytes: usize,
 }
@@ -95,7 +97,7 @@ impl Accumulator {
     pub fn new(aggregate: &Aggregate, ctx: &EvalContext) -> Accumulator {
         let state = State::new(aggregate, ctx);
         let may_repeat = !matches!(state, State::Extreme { .. } | State::First(_));
-        let seen = (aggregate.distinct && may_repeat).then(Box::default);
+        let seen = (aggregate.distinct && may_repeat).then(|| Box::new(Seen::new(aggregate)));
         Accumulator { state, seen }
     }
 
@@ -113,9 +115,14 @@ impl Accumulator {
         if !takes_null && values.iter().any(Value::is_null) {
             return Ok(());
         }
-        if self.seen.as_mut().is_some_and(|seen| !seen.is_new(values)) {
-            return Ok(());
+        let mut rounded = None;
+        if let Some(seen) = &mut self.seen {
+            rounded = seen.rounded(values);
+            if !seen.is_new(rounded.as_ref().map_or(values, std::slice::from_ref)) {
+                return Ok(());
+            }
         }
+        let values = rounded.as_ref().map_or(values, std::slice::from_ref);
         match &mut self.state {
             State::Count(count) => *count += 1,
             State::Sum(sum) => sum.add(first(values), ctx)?,
@@ -253,6 +260,31 @@ fn first<'v, 'a>(values: &'v [Value<'a>]) -> &'v Value<'a> {
 }
 
 impl Seen {
+    /// Distinct numbers of a sum or an average are those of the argument's type, without the digits
+    /// that a quotient has to spare.
+    fn new(aggregate: &Aggregate) -> Seen {
+        let scale = match aggregate.args.as_slice() {
+            [arg] => match arg.ty {
+                ColumnType::Decimal { scale, .. } => Some(scale),
+                _ => None,
+            },
+            _ => None,
+        };
+        Seen {
+            scale,
+            ..Seen::default()
+        }
+    }
+
+    fn rounded(&self, values: &[Value<'_>]) -> Option<Value<'static>> {
+        match (self.scale, values) {
+            (Some(scale), [Value::Decimal(number)]) => {
+                Some(Value::Decimal(fit::scaled(*number, scale)))
+            }
+            _ => None,
+        }
+    }
+
     fn is_new(&mut self, values: &[Value<'_>]) -> bool {
         let key: Vec<GroupKey<'static>> = values
             .iter()

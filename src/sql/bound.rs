@@ -11,9 +11,12 @@ use crate::catalog::Table;
 use crate::types::ResultColumn;
 
 mod from;
+pub mod semi;
 mod window;
 
-pub use from::{Answer, Capture, From, JoinTree, Joined, Relation, Round, Source, Stage, Subquery};
+pub use from::{
+    Answer, Capture, From, JoinTree, Joined, Relation, Round, Semi, Source, Stage, Subquery,
+};
 pub use window::{Frame, FrameBound, Window, WindowFunction, WindowKind, Windowing};
 
 /// A bound query.

@@ -129,11 +129,12 @@ impl Walk {
                 )
             }
         };
+        let matches = step.conditions.into_iter().chain(step.asked);
         Ok(JoinStepShown {
             unit,
             method,
             is_outer: step.is_outer,
-            conditions: step.conditions,
+            conditions: crate::plan::derive::shape::all_of(matches.collect()),
             filter: step.filter,
             rows_estimate: step.rows_estimate,
             took,

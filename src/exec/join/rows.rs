@@ -10,12 +10,14 @@ use super::parted::Taken;
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
+use crate::exec::ask::Asker;
 use crate::exec::meter::{self, Part, Watch};
 use crate::exec::nest::Nest;
 use crate::exec::pace::Pace;
 use crate::exec::rows::BoxFuture;
 use crate::plan::explain::whole::Took;
 use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted, sources_of};
+use crate::sql::bound::Stage;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
@@ -29,7 +31,15 @@ pub struct JoinRows {
     nest: Nest,
     ctx: EvalContext,
     steps: Vec<Running>,
+    /// For subqueries in ON of outer joins.
+    asking: Option<Asking>,
     rows_read: u64,
+}
+
+/// Answers subqueries for two rows that may be a match.
+struct Asking {
+    asker: Box<Asker>,
+    ctx: EvalContext,
 }
 
 /// What everything that runs within a join looks at.
@@ -56,6 +66,8 @@ impl<'a> Frame<'a> {
 /// A step that runs.
 struct Running {
     step: Step,
+    /// Whether rows without a match are kept, where what makes a match is asked for each.
+    keeps_alone: bool,
     state: State,
     /// Rows of the steps before it that are not joined yet.
     waiting: std::vec::IntoIter<Row>,
@@ -78,12 +90,24 @@ impl JoinRows {
         shape: &Arc<Shape>,
         (plan, wanted): (JoinPlan, Wanted<'_>),
         (nest, ctx): (&Nest, EvalContext),
+        asker: Option<Box<Asker>>,
     ) -> Result<JoinRows> {
+        let asks = plan.steps.iter().any(|step| step.asked.is_some());
+        let asking = asker.filter(|_| asks).map(|asker| Asking {
+            asker,
+            ctx: ctx.nested(),
+        });
+        if asks && asking.is_none() {
+            return Err(Error::unsupported(
+                "a subquery in ON within an outer join that refers to the joined tables",
+            ));
+        }
         let mut rows = JoinRows {
             shape: Arc::clone(shape),
             nest: nest.clone(),
             ctx,
             steps: plan.steps.into_iter().map(Running::new).collect(),
+            asking,
             rows_read: 0,
         };
         rows.begin(wanted).await?;
@@ -301,7 +325,16 @@ impl JoinRows {
                 let State::Hash(built) = &mut running.state else {
                     return Err(Error::internal("a hash join without a table"));
                 };
-                hashed(built, (sides, &mut running.waiting), &frame).await?
+                match (&mut self.asking, &running.step.asked) {
+                    (Some(asking), Some(_)) => {
+                        let keeps_alone = running.keeps_alone;
+                        let rows = (sides, &mut running.waiting, keeps_alone);
+                        asked(built, rows, (&frame, asking)).await?
+                    }
+                    (Some(_) | None, _) => {
+                        hashed(built, (sides, &mut running.waiting), &frame).await?
+                    }
+                }
             }
         };
         if let Some(filter) = &running.step.filter {
@@ -335,18 +368,70 @@ async fn hashed(
     Ok(batch)
 }
 
+/// Joins rows by a hash table where subqueries tell what a match is.
+async fn asked(
+    built: &Built,
+    (sides, waiting, keeps_alone): (Sides<'_>, &mut std::vec::IntoIter<Row>, bool),
+    (frame, asking): (&Frame<'_>, &mut Asking),
+) -> Result<Batch> {
+    let Built::Memory(table) = built else {
+        return Err(Error::unsupported(
+            "a subquery in ON of an outer join that does not fit into memory",
+        ));
+    };
+    let mut batch = Vec::new();
+    let mut pace = Pace::default();
+    for row in waiting {
+        let before = batch.len();
+        let mut candidates = Vec::new();
+        table.probe(sides, row.clone(), (frame, &mut candidates))?;
+        for candidate in candidates {
+            pace.keep().await;
+            frame.nest.cancel.check()?;
+            if asking
+                .are_match(sides.step, &candidate, frame.shape)
+                .await?
+            {
+                batch.push(candidate);
+            }
+        }
+        if keeps_alone && batch.len() == before {
+            batch.push(row);
+        }
+        if BATCH_ROWS <= batch.len() {
+            break;
+        }
+    }
+    Ok(batch)
+}
+
+impl Asking {
+    async fn are_match(&mut self, step: &Step, row: &Row, shape: &Shape) -> Result<bool> {
+        let row = JoinedRow::new(shape, row);
+        self.asker.answer(Stage::Join, &row, &mut self.ctx).await?;
+        match &step.asked {
+            Some(condition) => Ok(eval_condition(condition, &row, &self.ctx)? == Some(true)),
+            None => Ok(true),
+        }
+    }
+}
+
 /// The boxed future of a join within a join: as an unnamed one its type would contain itself.
 fn open_within<'a>(frame: &'a Frame<'_>, plan: JoinPlan) -> BoxFuture<'a, Result<JoinRows>> {
     let ctx = frame.ctx.nested();
     Box::pin(async move {
-        JoinRows::open(frame.shape, (plan, Wanted::default()), (frame.nest, ctx)).await
+        let place = (frame.nest, ctx);
+        JoinRows::open(frame.shape, (plan, Wanted::default()), place, None).await
     })
 }
 
 impl Running {
-    fn new(step: Step) -> Running {
+    fn new(mut step: Step) -> Running {
+        let keeps_alone = step.is_outer;
+        step.is_outer &= step.asked.is_none();
         Running {
             step,
+            keeps_alone,
             state: State::New,
             waiting: Vec::new().into_iter(),
         }

@@ -6,8 +6,8 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::query;
 use crate::exec::row::{Layout, StoredRow};
-use crate::sql::bound::{Joined, Relation};
-use crate::sql::expr;
+use crate::sql::bound::{self, Joined, Relation};
+use crate::sql::expr::{self, ExprKind};
 use crate::types::Value;
 
 /// The values of one row of a source that the statement uses.
@@ -33,6 +33,24 @@ pub struct Shape {
     pub kinds: Vec<Kind>,
     /// For each column of the row: the source, and the position in its pieces.
     places: Vec<Option<(usize, usize)>>,
+}
+
+/// A query whose outputs that nobody uses are not worked out.
+fn without(
+    mut query: bound::Query,
+    used_columns: &[Vec<usize>],
+    source_idx: usize,
+) -> bound::Query {
+    let used = used_columns.get(source_idx).map_or(&[][..], Vec::as_slice);
+    if let bound::Query::Select(select) = &mut query
+        && !select.distinct
+    {
+        let outputs = select.outputs.iter_mut().enumerate();
+        for (_, output) in outputs.filter(|(idx, _)| !used.contains(idx)) {
+            output.expr.kind = ExprKind::Literal(Value::Null);
+        }
+    }
+    query
 }
 
 /// How the rows of a source are made.
@@ -69,13 +87,16 @@ impl Shape {
                 slots.push(idx - source.first_column);
             }
         }
-        let kinds = sources.map(|source| match &source.relation {
-            Relation::Table(table) => Kind::Table(Arc::clone(table), Layout::of(table)),
-            Relation::Query(query) => {
-                Kind::Query(Arc::new(query::Program::new(query.as_ref().clone())))
-            }
-            Relation::Round(round) => Kind::Round(round.number),
-        });
+        let kinds = sources
+            .enumerate()
+            .map(|(source_idx, source)| match &source.relation {
+                Relation::Table(table) => Kind::Table(Arc::clone(table), Layout::of(table)),
+                Relation::Query(query) => {
+                    let query = without(query.as_ref().clone(), &used_columns, source_idx);
+                    Kind::Query(Arc::new(query::Program::new(query)))
+                }
+                Relation::Round(round) => Kind::Round(round.number),
+            });
         Shape {
             kinds: kinds.collect(),
             used_columns,

@@ -1,7 +1,8 @@
 //! The start of a SELECT with joins or subqueries.
 //!
 //! All parts of the statement read one state. Subqueries that read nothing of the row around them are
-//! answered first: the plan then sees their answers as constants.
+//! answered first: the plan then sees their answers as constants. One that would read whole tables is
+//! run for each row instead, where it then finds its rows by keys.
 
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use super::joined::Feed;
 use super::stream::SelectStream;
 use super::{Env, Program, RowLimits, open_flat, row_limits};
 use crate::error::Result;
-use crate::exec::ask::{self, Asker};
+use crate::exec::ask::{self, Asker, Unanswered};
+use crate::exec::explain;
 use crate::exec::join::{self, JoinRows, Planned, Shape};
 use crate::exec::nest::Nest;
 use crate::plan::join::Wanted;
@@ -65,9 +67,17 @@ pub fn wanted(select: &Select, limits: RowLimits) -> Wanted<'_> {
 
 impl Deep {
     pub(super) async fn stream(self: Box<Deep>) -> Result<Box<SelectStream>> {
-        let Deep { program, env } = *self;
+        let Deep { mut program, env } = *self;
         let (nest, mut ctx, select_limit) = Nest::of(env);
-        let answers = ask::answer_once(program.subqueries(), &nest, &mut ctx).await?;
+        let answers = loop {
+            match ask::answer_once(program.subqueries(), &nest, &mut ctx).await {
+                Ok(answers) => break answers,
+                Err(Unanswered { position, error }) => {
+                    let turned = explain::for_each_row(&program, (position, error), (&nest, &ctx));
+                    program = Box::pin(turned).await?;
+                }
+            }
+        };
         let Some(shape) = &program.shape else {
             let env = nest.env(ctx, select_limit);
             let mut stream = open_flat(program, env)?.stream().await?;
@@ -80,7 +90,9 @@ impl Deep {
         let wanted = wanted(select, limits);
         let Planned { plan, .. } = plan(&program, shape, (&nest, &ctx, wanted)).await?;
         let (late, ordered) = (plan.late.clone(), plan.ordered);
-        let rows = JoinRows::open(shape, (plan, wanted), (&nest, ctx.nested())).await?;
+        let asker = Asker::new(&program, &nest).map(Box::new);
+        let place = (&nest, ctx.nested());
+        let rows = JoinRows::open(shape, (plan, wanted), place, asker).await?;
         let asker = Asker::new(&program, &nest).map(Box::new);
         let feed = Box::new(Feed {
             shape: Arc::clone(shape),

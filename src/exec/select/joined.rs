@@ -90,6 +90,10 @@ impl SelectStream {
     /// Answers what must be known of a row, and tells whether it meets the condition.
     async fn passes(&mut self, row: &(dyn expr::Row + Sync)) -> Result<bool> {
         self.ask(Stage::Filter, row).await?;
+        if self.residual.is_some() {
+            // An outer join that is an inner one here leaves its condition to this place.
+            self.ask(Stage::Join, row).await?;
+        }
         self.note(|tally| tally.late.rows_in += 1);
         if let Some(residual) = &self.residual
             && eval_condition(residual, row, &self.ctx)? != Some(true)

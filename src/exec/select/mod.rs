@@ -13,7 +13,7 @@ mod tally;
 mod tests;
 mod window;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use self::collector::asks_of_groups;
 pub use self::deep::{Deep, wanted};
@@ -34,7 +34,7 @@ use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Engine, Space};
 use crate::plan::{self, Doubt, Estimates, Policy, Purpose, RowsKept, TablePlan};
-use crate::sql::bound::{Select, Subquery};
+use crate::sql::bound::{Select, Subquery, semi};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
 use crate::sql::expr::{Expr, NoRow};
@@ -53,6 +53,8 @@ pub struct Program {
     subqueries: Vec<Arc<query::Program>>,
     /// What joined rows look like, where rows are not those of one table alone.
     shape: Option<Arc<Shape>>,
+    /// The same with a subquery run for each row, once that was asked for; one for each subquery.
+    turned: Vec<OnceLock<Option<Arc<Program>>>>,
 }
 
 impl Program {
@@ -63,8 +65,10 @@ impl Program {
         let subqueries = select.subqueries.iter();
         let subqueries =
             subqueries.map(|one| Arc::new(query::Program::new(one.query.as_ref().clone())));
+        let turned = select.subqueries.iter().map(|_| OnceLock::new());
         Program {
             layout,
+            turned: turned.collect(),
             subqueries: subqueries.collect(),
             shape: deep::shape(&select, &used_columns),
             used_columns,
@@ -80,6 +84,18 @@ impl Program {
     /// What joined rows look like, where rows are not those of one table alone.
     pub fn shape(&self) -> Option<&Arc<Shape>> {
         self.shape.as_ref()
+    }
+
+    /// The same with a subquery run for each row, where it is refused otherwise and this can be.
+    pub fn for_each_row(&self, position: usize, error: &Error) -> Option<&Arc<Program>> {
+        if error.code() != Code::TooBigSelect {
+            return None;
+        }
+        let turned = self.turned.get(position)?.get_or_init(|| {
+            let turned = semi::for_each_row(&self.select, position)?;
+            Some(Arc::new(Program::new(turned)))
+        });
+        turned.as_ref()
     }
 
     /// Whether it has joins or subqueries.

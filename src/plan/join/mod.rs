@@ -75,6 +75,8 @@ pub struct Step {
     pub is_outer: bool,
     /// What makes a match, over the joined row; as far as the method does not see to it.
     pub conditions: Option<Expr>,
+    /// What makes a match besides, once subqueries have been answered for the two rows.
+    pub asked: Option<Expr>,
     /// What the joined rows must meet besides.
     pub filter: Option<Expr>,
     /// About how many rows there are after it.

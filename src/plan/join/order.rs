@@ -159,6 +159,7 @@ impl<'p, 's> Line<'p, 's> {
         let here: Vec<usize> = self.conjuncts_within(unit.sources);
         let filter = self.take(&here);
         self.ordered = facts.alone.as_ref().is_some_and(|plan| plan.ordered)
+            && !self.setting.wanted.order_by.is_empty()
             && self.pool.units.len() == 1
             && self.pool.late.is_empty();
         self.place(Next {
@@ -240,6 +241,13 @@ impl<'p, 's> Line<'p, 's> {
         let hashed = facts
             .is_permitted
             .then(|| self.hashed(unit_idx, (unit, facts), &conjuncts));
+        if !unit.asked.is_empty() {
+            return hashed.ok_or_else(|| {
+                Error::unsupported(
+                    "a subquery in ON of an outer join with a table read by keys only",
+                )
+            });
+        }
         let UnitRows::Source(source) = unit.rows else {
             return hashed.ok_or_else(|| Error::internal("a join that may not be read"));
         };
@@ -365,6 +373,7 @@ impl<'p, 's> Line<'p, 's> {
             method: next.method,
             is_outer: unit.on.is_some(),
             conditions: shape::all_of(next.conditions),
+            asked: shape::all_of(unit.asked.clone()),
             filter,
             rows_estimate: next.rows,
         });

@@ -35,6 +35,8 @@ pub struct Unit {
     pub sources: Sources,
     /// For the optional side of an outer join: what makes a match.
     pub on: Option<Vec<Conjunct>>,
+    /// What makes a match besides, once subqueries have been answered for the two rows.
+    pub asked: Vec<Expr>,
     /// What must be joined before it.
     pub after: Sources,
 }
@@ -107,6 +109,7 @@ impl Builder<'_> {
                     rows: UnitRows::Source(*idx),
                     sources: Sources::one(*idx),
                     on: None,
+                    asked: Vec::new(),
                     after: Sources::default(),
                 });
                 Ok(())
@@ -142,10 +145,14 @@ impl Builder<'_> {
             pool: Pool::default(),
         };
         inner.add(right)?;
-        let mut matches = Vec::new();
+        let (mut matches, mut asked) = (Vec::new(), Vec::new());
         if let Some(on) = on {
             for expr in shape::conjuncts(on, self.ctx)? {
-                matches.push(self.conjunct(expr));
+                if is_late(&expr) {
+                    asked.push(expr);
+                } else {
+                    matches.push(self.conjunct(expr));
+                }
             }
         }
         let mut after = sources_under(left);
@@ -175,6 +182,7 @@ impl Builder<'_> {
             rows,
             sources,
             on: Some(matches),
+            asked,
             after,
         });
         Ok(())

@@ -300,7 +300,7 @@ impl Session {
             }
         };
         self.identity.set_roles(roles, &accounts);
-        self.state.set_roles(&self.identity.roles);
+        self.tell_rights();
         Ok(())
     }
 

@@ -61,11 +61,13 @@ impl Identity {
         identity
     }
 
-    /// Works the rights out again, when the accounts have changed.
-    pub(super) fn renew(&mut self, accounts: &Accounts) {
-        if accounts.version() != self.version {
+    /// Works the rights out again, when the accounts have changed; whether they have.
+    fn renew(&mut self, accounts: &Accounts) -> bool {
+        let is_old = accounts.version() != self.version;
+        if is_old {
             self.work_out(accounts);
         }
+        is_old
     }
 
     /// Makes other roles active.
@@ -86,12 +88,25 @@ impl Identity {
 }
 
 impl Session {
+    /// Works the session's rights out again, when the accounts have changed.
+    pub(super) fn renew_rights(&mut self) {
+        if self.identity.renew(&self.shared.accounts) {
+            self.tell_rights();
+        }
+    }
+
+    /// Tells the session's state what it may do.
+    pub(super) fn tell_rights(&self) {
+        self.state
+            .set_rights(&self.identity.rights, &self.identity.roles);
+    }
+
     /// Whether a statement may be run now.
     ///
     /// # Errors
     /// 1044, 1142, 1143, 1227 or 1820.
     pub(super) fn guard(&mut self, statement: &crate::sql::ast::Statement) -> Result<()> {
-        self.identity.renew(&self.shared.accounts);
+        self.renew_rights();
         if self.identity.omnipotent && !self.identity.expired {
             return Ok(());
         }
@@ -99,7 +114,7 @@ impl Session {
         self.allow(&needs)
     }
 
-    /// Whether what is needed is there; [`Identity::renew`] comes first.
+    /// Whether what is needed is there; [`Session::renew_rights`] comes first.
     ///
     /// # Errors
     /// 1044, 1142, 1143, 1227 or 1820.

@@ -332,7 +332,7 @@ impl Scope<'_> {
             .transpose()?;
         let results = branches.iter().map(|(_, result)| result).chain(&otherwise);
         Ok(Expr {
-            ty: typing::common_type(results.clone().map(|result| &result.ty)),
+            ty: typing::common_of(results.clone()),
             nullable: otherwise.is_none() || results.clone().any(|result| result.nullable),
             kind: ExprKind::Case {
                 operand: operand.map(Box::new),

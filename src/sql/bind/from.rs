@@ -12,7 +12,7 @@ use super::{Names, hints, view};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
-use crate::sql::bound::{self, JoinTree, Relation};
+use crate::sql::bound::{self, JoinTree, Relation, Stage};
 use crate::sql::expr::{Expr, ExprKind};
 
 /// Sources that one query may join, those of queries that are merged into it included: MySQL's 61
@@ -95,11 +95,10 @@ impl Scope<'_> {
             conditions.push(self.value(on)?);
         }
         let shown = self.merge_columns((&left, &right), join, &mut conditions)?;
-        let mut asked = self.subqueries.iter().skip(asked_before);
-        if join.kind != JoinKind::Inner && asked.any(|one| !one.captures.is_empty()) {
-            return Err(Error::unsupported(
-                "a subquery in ON of an outer join that refers to the joined tables",
-            ));
+        if join.kind != JoinKind::Inner {
+            for asked in self.subqueries.iter_mut().skip(asked_before) {
+                asked.stage = Stage::Join;
+            }
         }
         let optional = match join.kind {
             JoinKind::Inner => 0..0,

@@ -104,7 +104,12 @@ impl Scope<'_> {
         self.groupings.push((idx, args));
         let (per_row, text) = (true, "grouping()".into());
         Expr {
-            kind: ExprKind::Slot(Slot { idx, per_row, text }),
+            kind: ExprKind::Slot(Slot {
+                idx,
+                per_row,
+                text,
+                decimals: None,
+            }),
             ty: ColumnType::BIGINT,
             nullable: false,
         }

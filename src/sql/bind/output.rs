@@ -38,8 +38,11 @@ impl Scope<'_> {
         let expr = self.value(expr)?;
         let mut column = own.unwrap_or_else(|| ResultColumn {
             decimals: digits::of_double(&expr, &|idx| {
-                let idx = idx.checked_sub(self.columns_count())?;
-                self.aggregates.get(idx)
+                let of_source = |idx| self.from.decimals(idx);
+                match idx.checked_sub(self.columns_count()) {
+                    Some(idx) => digits::of_aggregate(self.aggregates.get(idx)?, &of_source),
+                    None => of_source(idx),
+                }
             }),
             ..result_column(&expr)
         });

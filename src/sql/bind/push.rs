@@ -56,20 +56,21 @@ fn is_always_there(tree: &JoinTree, source_idx: usize) -> bool {
     }
 }
 
-/// Gives a query a condition over its columns, as far as it can be met before its rows are made.
-fn narrow(query: &mut Query, condition: Expr) {
+/// Gives a query a condition over its columns, as far as it can be met before its rows are made. Returns whether all of the query has got it.
+pub(super) fn narrow(query: &mut Query, condition: Expr) -> bool {
     match query {
         Query::Select(select) => narrow_block(select, condition),
         Query::Set(set) => narrow_sides(set, &condition),
-        Query::Recursive(_) => {}
+        Query::Recursive(_) => false,
     }
 }
 
-fn narrow_sides(set: &mut SetQuery, condition: &Expr) {
+fn narrow_sides(set: &mut SetQuery, condition: &Expr) -> bool {
     if set.limit.is_some() || set.offset.is_some() {
-        return;
+        return false;
     }
     let types: Vec<_> = set.columns.iter().map(|column| column.ty.clone()).collect();
+    let mut are_narrowed = true;
     for side in [&mut set.sides.0, &mut set.sides.1] {
         // What is converted afterwards may compare otherwise before.
         let own: Vec<_> = side
@@ -77,36 +78,37 @@ fn narrow_sides(set: &mut SetQuery, condition: &Expr) {
             .into_iter()
             .map(|one| one.ty.clone())
             .collect();
-        if !reads_any(condition, &|idx| own.get(idx) != types.get(idx)) {
-            narrow(side, condition.clone());
-        }
+        let is_converted = reads_any(condition, &|idx| own.get(idx) != types.get(idx));
+        are_narrowed &= !is_converted && narrow(side, condition.clone());
     }
+    are_narrowed
 }
 
-fn narrow_block(select: &mut Select, mut condition: Expr) {
+fn narrow_block(select: &mut Select, mut condition: Expr) -> bool {
     let takes_some = select.limit.is_some() || select.offset.is_some();
     if takes_some || select.windowing.is_some() || select.for_update {
-        return;
+        return false;
     }
     let outputs = &select.outputs;
     let output = |idx: usize| outputs.get(idx).map(|output| output.expr.clone());
     if reads_any(&condition, &|idx| outputs.len() <= idx) {
-        return;
+        return false;
     }
     put_columns(&mut condition, &output);
     if let Some(aggregation) = &select.aggregation {
         let keys = &aggregation.keys;
         // Of a group without keys there is one row, whatever is read.
         if aggregation.rollup || reads_any(&condition, &|idx| keys.len() <= idx) {
-            return;
+            return false;
         }
         put_columns(&mut condition, &|idx| keys.get(idx).cloned());
     }
     if !is_of_the_row(&condition) {
-        return;
+        return false;
     }
     into_queries(&mut select.from, Some(&condition));
     select.filter = all_of(vec![condition], select.filter.take());
+    true
 }
 
 /// Whether a condition is about columns of this range alone, and always the same for the same row.
@@ -116,17 +118,19 @@ fn is_over(condition: &Expr, columns: &Range<usize>) -> bool {
         && !reads_any(condition, &|idx| !columns.contains(&idx))
 }
 
-/// Whether it depends on the row, the parameters and the statement alone.
-fn is_of_the_row(expr: &Expr) -> bool {
-    !is_volatile(expr) && !has_slot(expr)
+/// Whether it depends on the row and on what is known before alone.
+pub(super) fn is_of_the_row(expr: &Expr) -> bool {
+    !is_volatile(expr) && !asks_per_row(expr)
 }
 
-fn has_slot(expr: &Expr) -> bool {
-    let mut found = matches!(
-        expr.kind,
-        ExprKind::Slot(_) | ExprKind::InSet { .. } | ExprKind::Quantified { .. }
-    );
-    fold::each_child(expr, &mut |child| found |= has_slot(child));
+/// Whether it asks a subquery that is, or may be, run for each row.
+fn asks_per_row(expr: &Expr) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Slot(slot) => slot.per_row,
+        ExprKind::InSet { .. } | ExprKind::Quantified { .. } => true,
+        _ => false,
+    };
+    fold::each_child(expr, &mut |child| found |= asks_per_row(child));
     found
 }
 

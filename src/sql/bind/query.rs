@@ -9,9 +9,9 @@ use crate::sql::ast::{
     self, Block, Cte, QueryBody, SelectItem, SetOperator, TableFactor, TableRef,
 };
 use crate::sql::bound::{Query, SetQuery};
-use crate::sql::eval::typing;
-use crate::sql::expr::{Expr, ExprKind};
-use crate::types::ResultColumn;
+use crate::sql::eval::{digits, typing};
+use crate::sql::expr::{CastType, Expr, ExprKind};
+use crate::types::{ColumnType, ResultColumn};
 
 /// Binds a query; names that it does not know are looked up in `outer`.
 ///
@@ -148,6 +148,7 @@ fn set_query(
     names: &Names<'_>,
 ) -> Result<Query> {
     let columns = united_columns(&left, &right)?;
+    let (left, right) = (finer(left, &columns), finer(right, &columns));
     let mut scope = Scope::new(*names, None, Clause::OrderBy);
     scope.parameters_count = left.parameters_count().max(right.parameters_count());
     scope.from.columns_count = columns.len();
@@ -195,29 +196,77 @@ fn over(columns: &[ResultColumn]) -> Source {
 /// # Errors
 /// 1222.
 fn united_columns(left: &Query, right: &Query) -> Result<Vec<ResultColumn>> {
+    let exprs = side_exprs(left).into_iter().zip(side_exprs(right));
     let (left, right) = (left.columns(), right.columns());
     if left.len() != right.len() {
         return Err(different_columns());
     }
     let pairs = left.into_iter().zip(right);
-    let columns = pairs.map(|(left, right)| ResultColumn {
-        database: String::new(),
-        table: String::new(),
-        org_table: String::new(),
-        name: left.name.clone(),
-        org_name: String::new(),
-        ty: typing::common_type([&left.ty, &right.ty]),
-        nullable: left.nullable || right.nullable,
-        primary_key: false,
-        auto_increment: false,
-        display_chars: if left.ty == right.ty {
-            left.display_chars.max(right.display_chars)
-        } else {
-            0
-        },
-        decimals: left.decimals.zip(right.decimals).map(|(a, b)| a.max(b)),
+    let columns = pairs.zip(exprs).map(|((left, right), (a, b))| {
+        let ty = typing::common_of([&a, &b].into_iter());
+        let is_double = ty == ColumnType::Double;
+        ResultColumn {
+            database: String::new(),
+            table: String::new(),
+            org_table: String::new(),
+            name: left.name.clone(),
+            org_name: String::new(),
+            ty,
+            nullable: left.nullable || right.nullable,
+            primary_key: false,
+            auto_increment: false,
+            display_chars: if left.ty == right.ty {
+                left.display_chars.max(right.display_chars)
+            } else {
+                0
+            },
+            decimals: digits::of_column(left)
+                .zip(digits::of_column(right))
+                .map(|(a, b)| a.max(b))
+                .filter(|_| is_double),
+        }
     });
     Ok(columns.collect())
+}
+
+/// The outputs of a side, as far as they are known as expressions.
+fn side_exprs(side: &Query) -> Vec<Expr> {
+    match side {
+        Query::Select(select) => {
+            let outputs = select.outputs.iter();
+            outputs.map(|output| output.expr.clone()).collect()
+        }
+        Query::Set(_) | Query::Recursive(_) => {
+            let columns = side.columns().into_iter().enumerate();
+            columns
+                .map(|(idx, column)| column_expr(idx, column))
+                .collect()
+        }
+    }
+}
+
+/// A side whose quotients have the digits of the result and not only those of their own type.
+fn finer(mut side: Query, columns: &[ResultColumn]) -> Query {
+    let Query::Select(select) = &mut side else {
+        return side;
+    };
+    for (output, column) in select.outputs.iter_mut().zip(columns) {
+        let ColumnType::Decimal { precision, scale } = column.ty else {
+            continue;
+        };
+        let is_finer =
+            matches!(output.expr.ty, ColumnType::Decimal { scale: own, .. } if own < scale);
+        if is_finer && !matches!(output.expr.kind, ExprKind::Column(_) | ExprKind::Literal(_)) {
+            let target = CastType::Decimal { precision, scale };
+            output.expr = Expr {
+                ty: column.ty.clone(),
+                nullable: output.expr.nullable,
+                kind: ExprKind::Cast(Box::new(output.expr.clone()), target),
+            };
+            output.column.ty = column.ty.clone();
+        }
+    }
+    side
 }
 
 /// Error 1222.

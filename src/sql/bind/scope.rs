@@ -167,7 +167,12 @@ impl Outer for Scope<'_> {
         let text = name.to_string().into();
         let per_row = false;
         Ok(Some(Expr {
-            kind: ExprKind::Slot(Slot { idx, per_row, text }),
+            kind: ExprKind::Slot(Slot {
+                idx,
+                per_row,
+                text,
+                decimals: None,
+            }),
             ..column
         }))
     }

@@ -165,6 +165,13 @@ impl Source {
         Some(expr)
     }
 
+    fn query_columns(&self) -> &[QueryColumn] {
+        match &self.columns {
+            Columns::Table(..) => &[],
+            Columns::Query(columns) => columns,
+        }
+    }
+
     /// The proposed row's column that stands for this one.
     pub(super) fn proposed_column(&self, idx: usize) -> Option<Expr> {
         let table = self.table()?;
@@ -311,6 +318,13 @@ impl Bound {
     pub(super) fn spelled(&self, place: Place) -> Option<ColumnName> {
         let column = self.result_column(place)?.name;
         Some(self.sources.get(place.0)?.spelled(column))
+    }
+
+    /// The digits after the point that the values of a DOUBLE of the row have, where a query gives it.
+    pub(super) fn decimals(&self, column_idx: usize) -> Option<u8> {
+        let mut columns = self.sources.iter().flat_map(Source::query_columns);
+        let is_it = |column: &&QueryColumn| matches!(column.expr.kind, ExprKind::Column(idx) if idx == column_idx);
+        columns.find(is_it)?.column.decimals
     }
 
     /// All columns that `*` stands for.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::expr::truth;
 use super::operands::operand_columns;
-use super::query;
 use super::scope::{AggregateRule, Clause, Scope};
+use super::{push, query, select};
 use crate::error::Result;
 use crate::sql::ast::{self, QueryBody, SelectItem};
-use crate::sql::bound::{Answer, Query, Stage, Subquery};
+use crate::sql::bound::{Answer, Capture, Query, Semi, Stage, Subquery};
 use crate::sql::expr::{CompareOp, Expr, ExprKind, Slot};
+use crate::types::{ColumnType, Value};
 
 impl Scope<'_> {
     /// `(SELECT …)` as a value. Without a table it is the expression that it selects.
@@ -27,7 +28,10 @@ impl Scope<'_> {
         let (slot, query) = self.subquery(select, Answer::Value)?;
         match query.columns().as_slice() {
             [column] => Ok(Expr {
-                kind: ExprKind::Slot(slot),
+                kind: ExprKind::Slot(Slot {
+                    decimals: column.decimals,
+                    ..slot
+                }),
                 ty: column.ty.clone(),
                 nullable: true,
             }),
@@ -62,6 +66,10 @@ impl Scope<'_> {
             return Err(operand_columns(width));
         }
         let nullable = expr.nullable || columns.iter().any(|column| column.nullable);
+        let semi = self.semi(&expr, &query);
+        if let Some(subquery) = self.subqueries.last_mut() {
+            subquery.semi = subquery.captures.is_empty().then_some(semi).flatten();
+        }
         Ok(truth(ExprKind::InSet { expr, set, negated }, nullable))
     }
 
@@ -94,6 +102,7 @@ impl Scope<'_> {
             idx: names.numbering.next(),
             per_row: !captures.is_empty(),
             text: format!("(subquery {})", names.numbering.next_subquery()).into(),
+            decimals: None,
         };
         self.subqueries.push(Subquery {
             query: Arc::clone(&query),
@@ -102,8 +111,53 @@ impl Scope<'_> {
             answer,
             captures,
             stage: self.stage(),
+            semi: None,
         });
         Ok((slot, query))
+    }
+
+    /// How the subquery of an `IN` can be run for each row; `None` when no condition can be added.
+    fn semi(&mut self, expr: &Expr, query: &Arc<Query>) -> Option<Box<Semi>> {
+        let members = match &expr.kind {
+            ExprKind::Row(members) => members.as_slice(),
+            _ => std::slice::from_ref(expr),
+        };
+        let columns = query.columns().into_iter().enumerate();
+        let (mut conditions, mut captures) = (Vec::new(), Vec::new());
+        for (member, (idx, column)) in members.iter().zip(columns) {
+            if !push::is_of_the_row(member) {
+                return None;
+            }
+            let slot = self.names.numbering.next();
+            let column = Expr {
+                kind: ExprKind::Column(idx),
+                ty: column.ty.clone(),
+                nullable: column.nullable,
+            };
+            conditions.push(equal(column, member, slot));
+            captures.push(Capture {
+                slot,
+                expr: member.clone(),
+            });
+        }
+        let mut narrowed = Query::clone(query);
+        let condition = select::all_of(conditions, None)?;
+        if !push::narrow(&mut narrowed, condition) {
+            return None;
+        }
+        let mut pairs = members.iter().zip(query.columns());
+        if pairs.all(|(member, column)| member.ty == column.ty)
+            && let Query::Select(select) = &mut narrowed
+        {
+            // Its rows are as good as one another.
+            select.limit = Some(Expr {
+                kind: ExprKind::Literal(Value::UInt(1)),
+                ty: ColumnType::BIGINT_UNSIGNED,
+                nullable: false,
+            });
+        }
+        let query = Arc::new(narrowed);
+        Some(Box::new(Semi { query, captures }))
     }
 
     /// When the answer of a subquery that stands here is needed.
@@ -125,6 +179,22 @@ impl Scope<'_> {
             }
         }
     }
+}
+
+/// A column of a subquery and what it is compared with, which comes in a slot.
+fn equal(column: Expr, with: &Expr, slot: usize) -> Expr {
+    let with = Expr {
+        kind: ExprKind::Slot(Slot {
+            idx: slot,
+            per_row: false,
+            text: "(the value looked for)".into(),
+            decimals: None,
+        }),
+        ty: with.ty.clone(),
+        nullable: with.nullable,
+    };
+    let (left, right) = (Box::new(column), Box::new(with));
+    truth(ExprKind::Compare(CompareOp::Equal, left, right), true)
 }
 
 /// The expression of `(SELECT expression)`, which reads nothing.

@@ -12,7 +12,7 @@ use crate::sql::ast::{self, Literal, NamedWindow, Over, WindowSpec};
 use crate::sql::bound::{
     Aggregate, AggregateKind, Frame, FrameBound, OrderBy, WindowFunction, WindowKind,
 };
-use crate::sql::eval::{fold, typing};
+use crate::sql::eval::{digits, fold, typing};
 use crate::sql::expr::{Expr, ExprKind, Slot};
 use crate::types::{ColumnType, Value};
 
@@ -92,6 +92,7 @@ impl Scope<'_> {
                 idx: slot,
                 per_row: true,
                 text,
+                decimals: decimals(&kind, &args),
             }),
             ty,
             nullable,
@@ -436,6 +437,24 @@ fn check_arguments(call: &ast::Call, kind: &WindowKind, args: &[Expr]) -> Result
     ))
 }
 
+/// The digits after the point that a DOUBLE of a function has, where its argument fixes them.
+fn decimals(kind: &WindowKind, args: &[Expr]) -> Option<u8> {
+    match kind {
+        WindowKind::Aggregate(aggregate) => digits::of_aggregate(aggregate, &|_| None),
+        WindowKind::Lag
+        | WindowKind::Lead
+        | WindowKind::FirstValue
+        | WindowKind::LastValue
+        | WindowKind::NthValue => digits::of_double(args.first()?, &|_| None),
+        WindowKind::RowNumber
+        | WindowKind::Rank
+        | WindowKind::DenseRank
+        | WindowKind::Ntile
+        | WindowKind::PercentRank
+        | WindowKind::CumeDist => None,
+    }
+}
+
 /// The type of a function's result, and whether it can be `NULL`.
 fn shown(kind: &WindowKind, args: &[Expr]) -> (ColumnType, bool) {
     match kind {
@@ -447,11 +466,16 @@ fn shown(kind: &WindowKind, args: &[Expr]) -> (ColumnType, bool) {
         WindowKind::PercentRank | WindowKind::CumeDist => (ColumnType::Double, false),
         WindowKind::Lag | WindowKind::Lead => {
             let values = args.first().into_iter().chain(args.get(2));
-            (typing::common_type(values.map(|arg| &arg.ty)), true)
+            (typing::common_of(values), true)
         }
         WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
-            let ty = args.first().map(|arg| arg.ty.clone());
-            (ty.unwrap_or(ColumnType::Null), true)
+            let ty = match args.first().map(|arg| &arg.ty) {
+                // The label, as of all that is not the column itself.
+                Some(ColumnType::Enum(_)) => ColumnType::VARCHAR,
+                Some(ty) => ty.clone(),
+                None => ColumnType::Null,
+            };
+            (ty, true)
         }
     }
 }

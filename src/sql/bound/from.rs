@@ -100,6 +100,17 @@ pub struct Subquery {
     pub captures: Vec<Capture>,
     /// When its answer is needed.
     pub stage: Stage,
+    /// How it may be run for each row instead of once, if it is that of an `IN`.
+    pub semi: Option<Box<Semi>>,
+}
+
+/// The subquery of an `IN` with a condition more: that its row is equal to what it is compared with.
+#[derive(Debug, Clone)]
+pub struct Semi {
+    /// What is run.
+    pub query: Arc<Query>,
+    /// What it is compared with.
+    pub captures: Vec<Capture>,
 }
 
 /// A column of an enclosing query that a subquery reads.
@@ -125,6 +136,8 @@ pub enum Answer {
 /// When the answer of a subquery is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
+    /// For `ON` of an outer join: of two rows that may be a match.
+    Join,
     /// For `WHERE`.
     Filter,
     /// For what is computed of each row: outputs, keys of groups, arguments of aggregates.

@@ -5,6 +5,8 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
+use super::super::expr::Expr;
+use super::collation;
 use super::typing::{Numeric, bigint, decimal, is_binary, is_text};
 use crate::types::ColumnType;
 use crate::types::column_type::{IntWidth, LobSize};
@@ -20,6 +22,22 @@ pub fn common_type<'a>(types: impl IntoIterator<Item = &'a ColumnType>) -> Colum
         return common_text(&common, &ColumnType::Null);
     }
     common
+}
+
+/// As [`common_type`], of expressions: bytes beside a text are one where they give way to it.
+pub fn common_of<'e>(exprs: impl Iterator<Item = &'e Expr> + Clone) -> ColumnType {
+    let ty = common_type(exprs.clone().map(|expr| &expr.ty));
+    let is_mixed = exprs.clone().any(|expr| !is_binary(&expr.ty));
+    if is_binary(&ty) && is_mixed && !collation::are_bytes(exprs.clone()) {
+        let texts = exprs.map(|expr| &expr.ty).filter(|ty| !is_binary(ty));
+        return common_text(&common_type(texts), &ColumnType::VARCHAR);
+    }
+    if let ColumnType::Decimal { scale, .. } = ty {
+        let digits = exprs.filter_map(|expr| Numeric::of_expr(expr).digits());
+        let most = digits.map(|(digits, _)| digits).max();
+        return most.map_or(ty, |most| decimal(most, scale));
+    }
+    ty
 }
 
 fn common_type_of_two(a: ColumnType, b: &ColumnType) -> ColumnType {

@@ -47,7 +47,34 @@ pub(crate) fn compare<'a>(
     }
     reject_bad_date(&left, (&right, b), scope.ctx)?;
     reject_bad_date(&right, (&left, a), scope.ctx)?;
-    compare_values(op, (&left, &right), scope.ctx)
+    let order = match before_all_dates((&left, a), (&right, b), scope.ctx) {
+        Some(order) => Some(order),
+        None => before_all_dates((&right, b), (&left, a), scope.ctx).map(Ordering::reverse),
+    };
+    match order {
+        Some(order) => Ok(Some(holds(op, order))),
+        None => compare_values(op, (&left, &right), scope.ctx),
+    }
+}
+
+/// How a constant date lies to the text of a column that is none: such a text counts as `0000-00-00`.
+/// Beside a date that is no constant it is converted as by `CAST`, and so `NULL`.
+fn before_all_dates(
+    dated: (&Value<'_>, &Expr),
+    other: (&Value<'_>, &Expr),
+    ctx: &EvalContext,
+) -> Option<Ordering> {
+    let Value::Text(text) = other.0 else {
+        return None;
+    };
+    let is_met = is_dated(dated.0)
+        && !fold::is_statement_constant(other.1)
+        && fold::is_statement_constant(dated.1)
+        && moment::parse_datetime(text, ctx).is_none();
+    is_met.then(|| {
+        warn_bad_date(text, ctx);
+        Ordering::Greater
+    })
 }
 
 /// `a op b` of two values.
@@ -156,7 +183,8 @@ pub(crate) fn is_in<'a>(
     Ok(answer)
 }
 
-/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers.
+/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers; with a number
+/// and a time, so does a date.
 pub(crate) fn is_between<'a>(
     scope: Scope<'a>,
     expr: &'a Expr,
@@ -175,6 +203,12 @@ pub(crate) fn is_between<'a>(
     }
     reject_bad_date(&value, (&low, low_expr), scope.ctx)?;
     reject_bad_date(&value, (&high, high_expr), scope.ctx)?;
+    let all = [&value, &low, &high];
+    let is_null = |value: &&Value<'_>| matches!(value, Value::Null);
+    let are_numbers = all.iter().any(|value| value.is_number())
+        && all.iter().any(|value| matches!(value, Value::Time(_)))
+        && !all.iter().any(is_null);
+    let order = if are_numbers { order_as_numbers } else { order };
     let from_low = order(&value, &low, scope.ctx)?.map(Ordering::is_ge);
     let to_high = order(&value, &high, scope.ctx)?.map(Ordering::is_le);
     Ok(match (from_low, to_high) {
@@ -319,15 +353,19 @@ fn millis_of(number: &Value<'_>) -> Option<i128> {
 
 fn datetime_of_text(text: &str, ctx: &EvalContext) -> Result<Option<Datetime>> {
     let Some(parsed) = moment::parse_datetime(text, ctx) else {
-        convert::warn(ctx, Code::IncorrectTypeValue, || {
-            format!("Incorrect datetime value: '{}'", convert::shown(text))
-        });
+        warn_bad_date(text, ctx);
         return Ok(None);
     };
     if parsed.is_truncated {
         convert::truncated(ctx, "datetime", text)?;
     }
     Ok(Some(parsed.datetime))
+}
+
+fn warn_bad_date(text: &str, ctx: &EvalContext) {
+    convert::warn(ctx, Code::IncorrectTypeValue, || {
+        format!("Incorrect datetime value: '{}'", convert::shown(text))
+    });
 }
 
 /// A moment against what clocks show, compared in UTC.

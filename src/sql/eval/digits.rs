@@ -20,7 +20,7 @@ use super::super::bound::{Aggregate, AggregateKind};
 use super::super::expr::{BinaryOp, Expr, ExprKind};
 use super::{fit, typing};
 use crate::types::value::text::write_fixed_f64;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// From so many digits on a DOUBLE shows what it takes: MySQL's `DECIMAL_NOT_SPECIFIED`.
 const NOT_FIXED: u8 = 31;
@@ -28,19 +28,41 @@ const NOT_FIXED: u8 = 31;
 /// Digits of `PI()`.
 const PI_DIGITS: u8 = 6;
 
-/// What stands at a place of the row that an expression is over, if it is an aggregate.
-type At<'f, 'a> = &'f dyn Fn(usize) -> Option<&'a Aggregate>;
+/// How many digits the DOUBLE has that stands at a place of the row that an expression is over.
+pub type At<'f> = &'f dyn Fn(usize) -> Option<u8>;
 
 /// How many digits after the point a DOUBLE has when it is shown; `None` for as many as it takes.
-pub fn of_double(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
+pub fn of_double(expr: &Expr, at: At<'_>) -> Option<u8> {
     if expr.ty != ColumnType::Double {
         return None;
     }
     of(expr, at).filter(|digits| *digits < NOT_FIXED)
 }
 
-fn of_aggregate(aggregate: &Aggregate) -> Option<u8> {
-    let arg = of(aggregate.args.first()?, &|_| None)?;
+/// As [`of_double`], of a column of a result, whose type need not be `DOUBLE`.
+pub fn of_column(column: &ResultColumn) -> Option<u8> {
+    of_type(&column.ty).or(column.decimals)
+}
+
+/// The digits after the point of numbers of an exact type, and of dates.
+fn of_type(ty: &ColumnType) -> Option<u8> {
+    match ty {
+        ColumnType::Decimal { scale, .. } => Some(*scale),
+        ColumnType::Time { fsp } | ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
+            Some(*fsp)
+        }
+        ColumnType::Null
+        | ColumnType::Boolean
+        | ColumnType::Int { .. }
+        | ColumnType::Year
+        | ColumnType::Date => Some(0),
+        _ => None,
+    }
+}
+
+/// As [`of_double`], of an aggregate.
+pub fn of_aggregate(aggregate: &Aggregate, at: At<'_>) -> Option<u8> {
+    let arg = of(aggregate.args.first()?, at)?;
     match aggregate.kind {
         AggregateKind::Sum | AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => {
             Some(arg)
@@ -51,24 +73,14 @@ fn of_aggregate(aggregate: &Aggregate) -> Option<u8> {
 }
 
 /// The digits after the point of an expression; `None` where they are not fixed.
-fn of(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
+fn of(expr: &Expr, at: At<'_>) -> Option<u8> {
     match &expr.ty {
         ColumnType::Double => {}
-        ColumnType::Decimal { scale, .. } => return Some(*scale),
-        ColumnType::Time { fsp } | ColumnType::Datetime { fsp } | ColumnType::Timestamp { fsp } => {
-            return Some(*fsp);
-        }
-        ColumnType::Null
-        | ColumnType::Boolean
-        | ColumnType::Int { .. }
-        | ColumnType::Year
-        | ColumnType::Date => {
-            return Some(0);
-        }
-        _ => return None,
+        ty => return of_type(ty),
     }
     match &expr.kind {
-        ExprKind::Column(idx) => of_aggregate(at(*idx)?),
+        ExprKind::Column(idx) => at(*idx),
+        ExprKind::Slot(slot) => slot.decimals,
         ExprKind::Unary(_, a) => of(a, at),
         ExprKind::Binary(op, a, b) => {
             let (a, b) = (of(a, at)?, of(b, at)?);
@@ -90,7 +102,7 @@ fn of(expr: &Expr, at: At<'_, '_>) -> Option<u8> {
     }
 }
 
-fn of_call((name, args): (&str, &[Expr]), at: At<'_, '_>) -> Option<u8> {
+fn of_call((name, args): (&str, &[Expr]), at: At<'_>) -> Option<u8> {
     match name {
         "PI" => Some(PI_DIGITS),
         "FLOOR" | "CEIL" | "CEILING" => Some(0),
@@ -109,7 +121,7 @@ fn of_call((name, args): (&str, &[Expr]), at: At<'_, '_>) -> Option<u8> {
 }
 
 /// The most digits of several; `None` when those of one are not fixed.
-fn most<'e>(exprs: impl Iterator<Item = &'e Expr>, at: At<'_, '_>) -> Option<u8> {
+fn most<'e>(exprs: impl Iterator<Item = &'e Expr>, at: At<'_>) -> Option<u8> {
     let known = exprs.filter(|expr| expr.ty != ColumnType::Null);
     known
         .map(|expr| of(expr, at))

@@ -10,6 +10,7 @@
 //!   convert    numbers, texts and truth of values         moment     dates and times of values
 //!   fit        the variant that a type asks for           cast, shift, like, regexp, bytes
 //!   print      the text of a bound expression             digits     what numbers show after the point
+//!   collation  whether strings together are text or bytes    magnitude  digits of computed whole numbers
 //! ```
 //!
 //! A quotient carries more digits than its type shows, as in MySQL: `1/3*3` is `1.0000`. [`eval`]
@@ -25,6 +26,7 @@
 pub(crate) mod arithmetic;
 mod bytes;
 mod cast;
+pub(crate) mod collation;
 mod common;
 pub(crate) mod compare;
 pub(crate) mod convert;
@@ -32,6 +34,7 @@ pub mod digits;
 pub(crate) mod fit;
 pub mod fold;
 pub(crate) mod like;
+mod magnitude;
 pub(crate) mod moment;
 pub mod print;
 pub(crate) mod regexp;

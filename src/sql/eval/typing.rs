@@ -16,7 +16,8 @@
 
 use super::super::expr::ExprKind;
 use super::super::expr::{BinaryOp, CastType, Expr, IntervalUnit, UnaryOp};
-pub use super::common::{chars_of, common_type};
+pub use super::common::{chars_of, common_of, common_type};
+use super::magnitude;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
@@ -91,7 +92,8 @@ impl Numeric {
         }
     }
 
-    /// As [`Numeric::of`]; a literal integer has the digits it is written with.
+    /// As [`Numeric::of`]; a literal integer has the digits it is written with, a computed one those
+    /// that it can have.
     pub fn of_expr(expr: &Expr) -> Numeric {
         match &expr.kind {
             ExprKind::Literal(Value::Int(number)) => Numeric::Int {
@@ -102,7 +104,13 @@ impl Numeric {
                 unsigned: true,
                 digits: digits_of(*number),
             },
-            _ => Numeric::of(&expr.ty),
+            _ => match Numeric::of(&expr.ty) {
+                Numeric::Int { unsigned, digits } => Numeric::Int {
+                    unsigned,
+                    digits: magnitude::digits(expr).map_or(digits, |known| known.min(digits)),
+                },
+                other => other,
+            },
         }
     }
 
@@ -159,6 +167,20 @@ pub(crate) fn decimal(integer_digits: u8, scale: u8) -> ColumnType {
     }
 }
 
+/// Whether a number computed from others has no sign because none of them has one.
+pub fn has_no_sign(expr: &Expr) -> bool {
+    match (&expr.kind, Numeric::of(&expr.ty)) {
+        (_, Numeric::Int { unsigned, .. }) => unsigned,
+        (ExprKind::Binary(_, a, b), Numeric::Decimal { .. }) => has_no_sign(a) && has_no_sign(b),
+        (ExprKind::Call(function, args), Numeric::Decimal { .. }) => match function.name {
+            "NULLIF" | "ROUND" | "TRUNCATE" => args.first().is_some_and(has_no_sign),
+            "IFNULL" | "COALESCE" | "GREATEST" | "LEAST" => args.iter().all(has_no_sign),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// The type of `op a`.
 pub fn unary_type(op: UnaryOp, a: &Expr) -> ColumnType {
     match op {
@@ -190,7 +212,7 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
         | BinaryOp::BitXor
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRight => return ColumnType::BIGINT_UNSIGNED,
-        BinaryOp::IntegerDivide => return bigint(unsigned),
+        BinaryOp::IntegerDivide => return bigint(unsigned || has_no_sign(a) || has_no_sign(b)),
         BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply if ints => return bigint(unsigned),
         BinaryOp::Modulo if ints => return bigint(left.is_unsigned()),
         BinaryOp::Add
@@ -208,7 +230,11 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
     match op {
         BinaryOp::Multiply => decimal(left_digits + right_digits, left_scale + right_scale),
         BinaryOp::Divide => decimal(left_digits + right_scale, left_scale + DIVIDE_SCALE),
-        BinaryOp::Modulo => decimal(left_digits.max(right_digits), scale),
+        // As many digits in all as the longer one has, before and after the point.
+        BinaryOp::Modulo => {
+            let most = (left_digits + left_scale).max(right_digits + right_scale);
+            decimal(most.saturating_sub(scale), scale)
+        }
         BinaryOp::Add
         | BinaryOp::Subtract
         | BinaryOp::IntegerDivide

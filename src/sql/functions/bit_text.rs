@@ -6,6 +6,7 @@
 )]
 
 use super::super::eval::convert;
+use super::text::of_bytes;
 use super::{Call, of_count, of_text, result};
 use crate::error::Result;
 use crate::types::Value;
@@ -14,7 +15,7 @@ use crate::types::value::number::parse_i128;
 functions! {
     /// Texts chosen by bits.
     TABLE of Text:
-    "MAKE_SET" 2..many "bits, a, ..." result::text, Always, Constant, Eager(make_set), "The arguments whose bit is set, with commas between.";
+    "MAKE_SET" 2..many "bits, a, ..." result::string_of_rest, Always, Constant, Eager(make_set), "The arguments whose bit is set, with commas between.";
     "EXPORT_SET" 3..5 "bits, on, off [, separator [, count]]" result::text, AnyArgument, Constant, Strict(export_set), "A text for each bit that is set and another for each that is not.";
 }
 
@@ -38,13 +39,13 @@ fn make_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         .iter()
         .zip(0..BITS_COUNT)
         .filter(|(text, bit)| bits >> bit & 1 == 1 && !text.is_null())
-        .map(|(text, _)| convert::text(text, call.ctx));
+        .map(|(text, _)| convert::bytes(text, call.ctx));
     let chosen: Vec<_> = chosen.collect();
     let bytes: usize = chosen.iter().map(|text| text.len() + 1).sum();
     if !call.fits(Some(bytes)) {
         return Ok(Value::Null);
     }
-    Ok(of_text(chosen.join(",")))
+    Ok(of_bytes(chosen.join(&b','), call.ty))
 }
 
 fn export_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

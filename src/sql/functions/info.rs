@@ -5,9 +5,8 @@
 )]
 
 use super::super::eval::convert;
-use super::super::eval::typing::{is_binary, is_text};
-use super::super::expr::ExprKind;
-use super::{Call, Category, of_text, result};
+use super::super::eval::typing::is_text;
+use super::{Call, of_text, result};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 
@@ -95,15 +94,6 @@ fn collation<'a>(call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn coercibility<'a>(call: &Call<'a>) -> Result<Value<'a>> {
-    let level = match call.args.first().map(|arg| (&arg.kind, &arg.ty)) {
-        None | Some((_, ColumnType::Null)) => 6,
-        Some((ExprKind::Column(_), ty)) if is_text(ty) || is_binary(ty) => 2,
-        Some((ExprKind::Column(_), ColumnType::Json)) => 2,
-        Some((ExprKind::Column(_), _)) => 5,
-        Some((ExprKind::SystemVariable { .. }, _)) => 3,
-        Some((ExprKind::Call(function, _), _)) if function.category == Category::Information => 3,
-        Some(_) if is_text_arg(call) => 4,
-        Some(_) => 5,
-    };
-    Ok(Value::Int(level))
+    let level = (call.args.first()).map_or(6, super::super::eval::collation::coercibility);
+    Ok(Value::Int(level.into()))
 }

@@ -4,7 +4,8 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
-use super::super::eval::typing::{Numeric, common_type, is_binary};
+use super::super::eval::collation;
+use super::super::eval::typing::{Numeric, common_of, has_no_sign};
 use super::super::expr::{Expr, ExprKind};
 use crate::types::decimal::{DIGITS_MAX, SCALE_MAX};
 use crate::types::{ColumnType, Value};
@@ -38,9 +39,9 @@ pub(super) fn bytes(_: &[Expr]) -> ColumnType {
     ColumnType::Varbinary { bytes_max: None }
 }
 
-/// Bytes when an argument is bytes, else a text.
+/// Bytes when the arguments are that together, else a text.
 pub(super) fn string(args: &[Expr]) -> ColumnType {
-    if args.iter().any(|arg| is_binary(&arg.ty)) {
+    if collation::are_bytes(args.iter()) {
         return ColumnType::Varbinary { bytes_max: None };
     }
     ColumnType::Varchar { chars_max: None }
@@ -49,6 +50,11 @@ pub(super) fn string(args: &[Expr]) -> ColumnType {
 /// As [`string`], by the first argument alone.
 pub(super) fn first_string(args: &[Expr]) -> ColumnType {
     string(args.get(..1).unwrap_or_default())
+}
+
+/// As [`string`], by all arguments but the first.
+pub(super) fn string_of_rest(args: &[Expr]) -> ColumnType {
+    string(args.get(1..).unwrap_or_default())
 }
 
 /// `JSON`.
@@ -63,7 +69,7 @@ pub(super) fn date(_: &[Expr]) -> ColumnType {
 
 /// What holds all arguments.
 pub(super) fn common(args: &[Expr]) -> ColumnType {
-    common_type(args.iter().map(|arg| &arg.ty))
+    common_of(args.iter())
 }
 
 /// What holds all arguments but the first.
@@ -94,6 +100,9 @@ pub(super) fn whole(args: &[Expr]) -> ColumnType {
     const BIGINT_DIGITS: u8 = 18;
     match number(args) {
         ColumnType::Decimal { precision, scale } if precision - scale < BIGINT_DIGITS => {
+            if args.first().is_some_and(has_no_sign) {
+                return ColumnType::BIGINT_UNSIGNED;
+            }
             ColumnType::BIGINT
         }
         ColumnType::Decimal { precision, scale } => ColumnType::Decimal {

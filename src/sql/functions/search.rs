@@ -4,13 +4,13 @@
     reason = "the bodies of the registry share one signature"
 )]
 
+use super::super::eval::convert::Number;
 use super::super::eval::typing::is_binary;
 use super::super::eval::{compare, convert, fit};
-use super::super::expr::Expr;
 use super::text::of_bytes;
 use super::{Call, of_count, result};
 use crate::error::Result;
-use crate::types::{ColumnType, Value};
+use crate::types::Value;
 
 functions! {
     /// Search in strings.
@@ -22,7 +22,7 @@ functions! {
     "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
     "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
     "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
-    "ELT" 2..many "n, a, ..." elt_type, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
+    "ELT" 2..many "n, a, ..." result::string_of_rest, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
     "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
 }
 
@@ -176,8 +176,7 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
                 convert::number(wanted, call.ctx)?,
                 convert::number(value, call.ctx)?,
             );
-            let pair = pair.0.zip(pair.1);
-            pair.map(|(a, b)| compare::order_numbers(a, b).is_eq())
+            pair.0.zip(pair.1).map(are_equal_here)
         };
         if equal == Some(true) {
             return Ok(of_count(idx + 1));
@@ -186,8 +185,14 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::Int(0))
 }
 
-fn elt_type(args: &[Expr]) -> ColumnType {
-    result::string(args.get(1..).unwrap_or_default())
+/// Whole numbers are compared by their 64 bits, as MySQL's `FIELD` does: the sign is not looked at.
+fn are_equal_here(numbers: (Number, Number)) -> bool {
+    match numbers {
+        (Number::Int(a), Number::UInt(b)) | (Number::UInt(b), Number::Int(a)) => {
+            a.cast_unsigned() == b
+        }
+        (a, b) => compare::order_numbers(a, b).is_eq(),
+    }
 }
 
 fn elt<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

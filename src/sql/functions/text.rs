@@ -35,9 +35,9 @@ functions! {
     "SUBSTRING" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
     "SUBSTR" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
     "MID" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "TRIM" 1..2 "[[BOTH | LEADING | TRAILING] [removed] FROM] str" result::first_string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
-    "LTRIM" 1..2 "str" result::first_string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
-    "RTRIM" 1..2 "str" result::first_string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
+    "TRIM" 1..2 "[[BOTH | LEADING | TRAILING] [removed] FROM] str" result::string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
+    "LTRIM" 1..2 "str" result::string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
+    "RTRIM" 1..2 "str" result::string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
     "LPAD" 3..3 "str, len, pad" result::string, Always, Constant, Strict(lpad), "The text filled at its start to a length.";
     "RPAD" 3..3 "str, len, pad" result::string, Always, Constant, Strict(rpad), "The text filled at its end to a length.";
     "REPEAT" 2..2 "str, n" result::first_string, Always, Constant, Strict(repeat), "The text, so many times.";
