@@ -296,6 +296,10 @@ codes! {
     UndeclaredVariable = 1327 "42000" "INTO a variable that was not declared.";
     NoData = 1329 "02000" "`SELECT … INTO` of no row.";
     MisplacedInto = 3954 "HY000" "INTO inside of a statement.";
+    TableFunctionAlias = 3664 "HY000" "`JSON_TABLE` without alias.";
+    JsonTableMissing = 3665 "22035" "`JSON_TABLE` found nothing, and that was to be an error.";
+    JsonTableScalar = 3666 "2203F" "`JSON_TABLE` found no scalar, and that was to be an error.";
+    InvalidJsonForCast = 3156 "22018" "A JSON value that is no value of a type.";
     ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
     DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
     InvalidOnUpdate = 1294 "HY000" "ON UPDATE on a column that cannot hold the time.";

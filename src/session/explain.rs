@@ -54,7 +54,7 @@ impl Session {
                     Body::Select(select) if !select.is_deep() => {
                         self.explain_select(select, &env, (format, measured)).await
                     }
-                    Body::Select(_) | Body::Set(_) | Body::Recursive(_) => {
+                    Body::Select(_) | Body::Set(_) | Body::Recursive(_) | Body::Json(_) => {
                         let whole = (env, None);
                         explain_whole(&program, whole, (format, measured, meter)).await
                     }

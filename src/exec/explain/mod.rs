@@ -76,6 +76,7 @@ impl Walk {
                     QueryShown::Block(Box::new(self.block(select, (env, mode)).await?))
                 }
                 Body::Set(set) => QueryShown::Set(Box::new(self.set(set, (env, mode)).await?)),
+                Body::Json(json) => QueryShown::Json(&json.query.table.path_text),
                 Body::Recursive(recursive) => {
                     let (nest, ctx, _) = Nest::of(env);
                     let begin = (nest.env(ctx.nested(), None), mode);

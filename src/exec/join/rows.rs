@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::each::Each;
 use super::facts;
 use super::hash::{Built, Sides};
 use super::lookup::Matches;
@@ -78,6 +79,7 @@ enum State {
     New,
     Scan(Box<UnitReader>),
     Lookup(Matches),
+    Each(Each),
     Hash(Built),
 }
 
@@ -166,7 +168,7 @@ impl JoinRows {
     pub fn rows_read(&self) -> u64 {
         let scanned = self.steps.iter().map(|running| match &running.state {
             State::Scan(reader) => reader.rows_read,
-            State::New | State::Lookup(_) | State::Hash(_) => 0,
+            State::New | State::Lookup(_) | State::Each(_) | State::Hash(_) => 0,
         });
         self.rows_read + scanned.sum::<u64>()
     }
@@ -311,6 +313,18 @@ impl JoinRows {
                 self.rows_read += found.rows_read;
                 found.batch
             }
+            Method::Each => {
+                if matches!(running.state, State::New) {
+                    running.state = State::Each(Each::default());
+                }
+                let State::Each(each) = &mut running.state else {
+                    return Err(Error::internal("a lateral join without its state"));
+                };
+                let found = each.next(&running.step, &mut running.waiting, &frame);
+                let found = found.await?;
+                self.rows_read += found.rows_read;
+                found.batch
+            }
             Method::Hash { filter, keys } => {
                 let sides = Sides {
                     step: &running.step,
@@ -439,7 +453,11 @@ impl Running {
 
     /// Whether rows of the steps before it are not joined to their end.
     fn has_waiting(&self) -> bool {
-        let is_within = matches!(&self.state, State::Lookup(matches) if matches.has_more());
+        let is_within = match &self.state {
+            State::Lookup(matches) => matches.has_more(),
+            State::Each(each) => each.has_more(),
+            State::New | State::Scan(_) | State::Hash(_) => false,
+        };
         is_within || 0 < self.waiting.len()
     }
 }

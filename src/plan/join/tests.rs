@@ -188,6 +188,7 @@ impl Case<'_> {
                     filter.as_ref(),
                 )
             }
+            Method::Each => (format!("each {name}"), None),
             Method::Lookup(lookup) => {
                 let UnitRows::Source(idx) = step.unit else {
                     panic!("a lookup in a join");

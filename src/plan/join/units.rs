@@ -9,7 +9,7 @@
 
 use super::refs::{Sources, is_late};
 use super::strict::rejects_null;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::derive::shape;
 use crate::sql::bound::{JoinTree, Joined};
 use crate::sql::context::EvalContext;
@@ -101,6 +101,15 @@ impl Builder<'_> {
         Conjunct { expr, sources }
     }
 
+    /// The sources that a lateral one reads.
+    fn read_by(&self, source_idx: usize) -> Sources {
+        let source = self.joined.sources.get(source_idx);
+        let captures = source.into_iter().flat_map(|source| &source.captures);
+        captures.fold(Sources::default(), |all, capture| {
+            all.and(Sources::of(&capture.expr, self.joined))
+        })
+    }
+
     /// Adds what is joined by inner joins. Conditions come first: they decide what outer joins are.
     fn add(&mut self, tree: &JoinTree) -> Result<()> {
         match tree {
@@ -110,7 +119,7 @@ impl Builder<'_> {
                     sources: Sources::one(*idx),
                     on: None,
                     asked: Vec::new(),
-                    after: Sources::default(),
+                    after: self.read_by(*idx),
                 });
                 Ok(())
             }
@@ -161,13 +170,20 @@ impl Builder<'_> {
             Some(Unit {
                 rows: rows @ UnitRows::Source(_),
                 on: None,
+                after: read,
                 ..
             }) if pool.units.is_empty() => {
+                after = after.and(read);
                 matches.append(&mut pool.conjuncts);
                 rows
             }
             last => {
                 pool.units.extend(last);
+                if pool.units.iter().any(|unit| !unit.after.are_in(sources)) {
+                    return Err(Error::unsupported(
+                        "LATERAL within a join that may have no row and reads what is outside it",
+                    ));
+                }
                 let is_local =
                     |one: &Conjunct| !one.sources.is_empty() && one.sources.are_in(sources);
                 let local = matches.iter().filter(|one| is_local(one)).cloned();

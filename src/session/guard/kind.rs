@@ -53,8 +53,8 @@ macro_rules! kinds {
 }
 
 use Privilege::{
-    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, CreateView, Drop, DropRole, Index, Insert,
-    LockTables, Reload, Select, ShowView, Super, SystemVariablesAdmin,
+    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, CreateView, Drop, DropRole, Index,
+    Insert, LockTables, Reload, Select, ShowView, Super, SystemVariablesAdmin,
 };
 use Rule::{
     AnyInDatabase, AnyOnTable, AtRun, Database, Free, Global, GlobalUnlessOwn, Rows, Table,

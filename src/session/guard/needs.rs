@@ -10,8 +10,8 @@ use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement, TableName,
-    TableSource, UserName,
+    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement,
+    TableName, TableSource, UserName,
 };
 use crate::sql::bind;
 
@@ -237,7 +237,10 @@ impl Session {
         let mut needs = Vec::new();
         for touch in walk.touched {
             let is_base = bases.contains(&&touch.table);
-            let database = touch.table.database.unwrap_or_else(|| view.database.clone());
+            let database = touch
+                .table
+                .database
+                .unwrap_or_else(|| view.database.clone());
             let table = touch.table.name;
             let mut privileges = touch.privileges;
             if is_base {

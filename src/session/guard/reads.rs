@@ -131,6 +131,7 @@ impl Walk {
             TableFactor::Table { name, .. } => self.reads(name),
             TableFactor::Derived { select, .. } => self.select(select),
             TableFactor::Nested(tables) => self.tables(tables),
+            TableFactor::JsonTable(table) => self.expr(&table.document),
         }
     }
 
@@ -386,7 +387,7 @@ fn base_tables<'a>(tables: &'a [TableRef], out: &mut Vec<(&'a TableName, Option<
             match factor {
                 TableFactor::Table { name, alias, .. } => out.push((name, alias.as_deref())),
                 TableFactor::Nested(nested) => base_tables(nested, out),
-                TableFactor::Derived { .. } => {}
+                TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {}
             }
         }
     }

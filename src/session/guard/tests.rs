@@ -226,9 +226,17 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         "SHOW CREATE VIEW d.w",
         &["SHOW VIEW ON d.w", "SELECT ON d.w"],
     ),
-    (Kind::ShowCreateTable, "SHOW CREATE TABLE d.w", &["SHOW VIEW ON d.w"]),
+    (
+        Kind::ShowCreateTable,
+        "SHOW CREATE TABLE d.w",
+        &["SHOW VIEW ON d.w"],
+    ),
     // A view is read by the rights of whom it was made for (root), or of who reads it.
-    (Kind::SelectRows, "SELECT * FROM d.w WHERE a = 1", &["SELECT ON d.w"]),
+    (
+        Kind::SelectRows,
+        "SELECT * FROM d.w WHERE a = 1",
+        &["SELECT ON d.w"],
+    ),
     (
         Kind::SelectRows,
         "SELECT * FROM d.x WHERE a = 1",
@@ -237,7 +245,12 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     (
         Kind::UpdateRows,
         "UPDATE d.x SET b = 1 WHERE a = 1",
-        &["SELECT ON d.x", "UPDATE ON d.x", "SELECT ON d.t", "UPDATE ON d.t"],
+        &[
+            "SELECT ON d.x",
+            "UPDATE ON d.x",
+            "SELECT ON d.t",
+            "UPDATE ON d.t",
+        ],
     ),
     (
         Kind::Explain,
@@ -387,7 +400,8 @@ impl World {
             .await;
         }
         self.run("CREATE VIEW d.w AS SELECT * FROM d.t").await;
-        self.run("CREATE SQL SECURITY INVOKER VIEW d.x AS SELECT * FROM d.t").await;
+        self.run("CREATE SQL SECURITY INVOKER VIEW d.x AS SELECT * FROM d.t")
+            .await;
         self.run("DROP USER IF EXISTS p, q, q2, n").await;
         self.run("DROP ROLE IF EXISTS r, r2").await;
         self.run("CREATE USER p, q").await;
@@ -564,11 +578,17 @@ async fn a_prepared_statement_keeps_the_database_it_was_allowed_in() {
 async fn a_view_is_no_way_around_what_its_maker_lost() {
     let mut world = World::new().await;
     world.reset(&["CREATE VIEW ON d.*", "SELECT ON d.t"]).await;
-    world.try_as_p("CREATE VIEW d.mine AS SELECT * FROM d.t").await.unwrap();
+    world
+        .try_as_p("CREATE VIEW d.mine AS SELECT * FROM d.t")
+        .await
+        .unwrap();
     world.run("GRANT SELECT ON d.mine TO p, q").await;
     for user in ["p", "q"] {
         let mut session = session(&world.shared, user);
-        session.query(b"SELECT * FROM d.mine WHERE a = 1").await.unwrap();
+        session
+            .query(b"SELECT * FROM d.mine WHERE a = 1")
+            .await
+            .unwrap();
     }
     world.run("REVOKE SELECT ON d.t FROM p").await;
     for user in ["p", "q"] {

@@ -7,6 +7,7 @@
 mod account;
 mod ddl;
 mod expr;
+mod json_table;
 mod print;
 mod query;
 mod session;
@@ -26,6 +27,7 @@ pub use ddl::{
     IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
+pub use json_table::{JsonAction, JsonColumn, JsonTable, JsonValueColumn};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
     InsertValue, InsertVerb, IntoTarget, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem,

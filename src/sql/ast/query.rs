@@ -1,6 +1,6 @@
 //! The statements on rows.
 
-use super::{ColumnName, Expr, NamedWindow};
+use super::{ColumnName, Expr, JsonTable, NamedWindow};
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +168,11 @@ pub enum TableFactor {
         alias: Option<String>,
         /// The names of its columns, when given.
         columns: Vec<String>,
+        /// Whether `LATERAL` stands before it.
+        lateral: bool,
     },
+    /// `JSON_TABLE(…)`.
+    JsonTable(Box<JsonTable>),
     /// `(a JOIN b)`, `(a, b)`.
     Nested(Vec<TableRef>),
 }

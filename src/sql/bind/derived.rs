@@ -65,8 +65,37 @@ impl Scope<'_> {
         Ok(self.opaque(Relation::Query(Arc::new(query)), alias, columns))
     }
 
+    /// A query in `FROM` that sees the sources before it.
+    pub(super) fn lateral(
+        &mut self,
+        select: &ast::Select,
+        (alias, renamed): (&str, &[String]),
+    ) -> Result<Side> {
+        let names = self.names;
+        let outside = std::mem::take(&mut self.captures);
+        let first_seen = std::mem::take(&mut self.from.first_seen);
+        let query = query::query(select, &names, Some(self));
+        self.from.first_seen = first_seen;
+        let captures = std::mem::replace(&mut self.captures, outside);
+        let query = query?;
+        self.parameters_count = self.parameters_count.max(query.parameters_count());
+        let columns: Vec<ResultColumn> = query.columns().into_iter().cloned().collect();
+        let columns = query::renamed(columns, renamed)?;
+        check_columns(&columns)?;
+        let side = self.opaque(Relation::Query(Arc::new(query)), alias, columns);
+        if let Some(relation) = self.from.relations.last_mut() {
+            relation.captures = captures;
+        }
+        Ok(side)
+    }
+
     /// A source whose columns are all that is known of it.
-    fn opaque(&mut self, relation: Relation, alias: &str, columns: Vec<ResultColumn>) -> Side {
+    pub(super) fn opaque(
+        &mut self,
+        relation: Relation,
+        alias: &str,
+        columns: Vec<ResultColumn>,
+    ) -> Side {
         let first = self.from.columns_count;
         let columns = columns.into_iter().enumerate();
         let columns = columns.map(|(idx, column)| QueryColumn {

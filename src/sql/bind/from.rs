@@ -87,6 +87,11 @@ impl Scope<'_> {
         self.from.keeps_order |= join.straight;
         let middle = self.from.sources.len();
         let right = self.factor(&join.right, is_optional)?;
+        let last = self.from.relations.last();
+        let is_lateral = last.is_some_and(|last| !last.captures.is_empty());
+        if is_lateral && join.kind == JoinKind::Right {
+            return Err(Error::unsupported("LATERAL on the right of RIGHT JOIN"));
+        }
         let asked_before = self.subqueries.len();
         let mut conditions = Vec::new();
         if let Some(on) = &join.on {
@@ -205,11 +210,16 @@ impl Scope<'_> {
                 select,
                 alias,
                 columns,
+                lateral,
             } => {
                 let alias = alias.as_deref().unwrap_or_default();
+                if *lateral {
+                    return self.lateral(select, (alias, columns));
+                }
                 let outside = self.names;
                 self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Nested(tables) => self.list(tables, is_optional),
         }
     }
@@ -245,6 +255,7 @@ impl Scope<'_> {
             alias,
             hints,
             first_column: self.from.columns_count,
+            captures: Vec::new(),
         };
         let position = self.from.next_relation();
         self.from.columns_count += relation.columns_count();
@@ -311,7 +322,12 @@ fn check_aliases(table: &TableRef) -> Result<()> {
                     "Every derived table must have its own alias",
                 ));
             }
-            TableFactor::Table { .. } | TableFactor::Derived { .. } => {}
+            TableFactor::JsonTable(table) if table.alias.is_none() => {
+                let text = "Every table function must have an alias.";
+                return Err(Error::new(Code::TableFunctionAlias, text));
+            }
+            TableFactor::Table { .. } | TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+            }
             TableFactor::Nested(tables) => tables.iter().try_for_each(check_aliases)?,
         }
     }
@@ -324,7 +340,7 @@ pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
             TableFactor::Table { name, .. } => view::find(name, names).is_none(),
             TableFactor::Nested(tables) => is_one_table(tables, names),
-            TableFactor::Derived { .. } => false,
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => false,
         },
         _ => false,
     }
@@ -349,7 +365,9 @@ pub(super) fn only_table<'a>(
                 Ok((source, index_hints))
             }
             TableFactor::Nested(tables) => only_table(tables, names),
-            TableFactor::Derived { .. } => Err(Error::unsupported("UPDATE of a derived table")),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+                Err(Error::unsupported("UPDATE of a derived table"))
+            }
         },
         _ => Err(Error::unsupported("UPDATE of several tables")),
     }

@@ -50,6 +50,7 @@ pub(super) fn with_late_outputs(mut select: Select) -> Select {
         alias: alias.clone(),
         hints: Hints::default(),
         first_column: 0,
+        captures: Vec::new(),
     };
     Select {
         from: From::Joined(Box::new(Joined {
@@ -80,7 +81,7 @@ fn output_of(expr: Expr) -> Output {
 }
 
 /// Whether a variable is assigned or read in it for each row.
-fn assigns(expr: &Expr) -> bool {
+pub(super) fn assigns(expr: &Expr) -> bool {
     let mut found = match &expr.kind {
         ExprKind::Call(function, args) => assign::text(function, args).is_some(),
         _ => false,

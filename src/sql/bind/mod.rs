@@ -19,6 +19,7 @@ mod frame;
 mod from;
 mod group;
 mod hints;
+mod json_table;
 mod late;
 mod literal;
 mod operands;
@@ -160,6 +161,7 @@ pub fn query_depends_on_parameters(query: &bound::Query) -> bool {
         bound::Query::Set(set) => {
             query_depends_on_parameters(&set.sides.0) || query_depends_on_parameters(&set.sides.1)
         }
+        bound::Query::Json(_) => false,
         bound::Query::Recursive(recursive) => {
             query_depends_on_parameters(&recursive.first)
                 || query_depends_on_parameters(&recursive.next)
@@ -245,9 +247,9 @@ pub fn counts_rows(query: &ast::Select) -> bool {
 pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
     match self::query(query, names)? {
         bound::Query::Select(select) => Ok(*select),
-        bound::Query::Set(_) | bound::Query::Recursive(_) => Err(crate::error::Error::internal(
-            "a query of one block was expected",
-        )),
+        bound::Query::Set(_) | bound::Query::Recursive(_) | bound::Query::Json(_) => Err(
+            crate::error::Error::internal("a query of one block was expected"),
+        ),
     }
 }
 

@@ -236,7 +236,7 @@ fn side_exprs(side: &Query) -> Vec<Expr> {
             let outputs = select.outputs.iter();
             outputs.map(|output| output.expr.clone()).collect()
         }
-        Query::Set(_) | Query::Recursive(_) => {
+        Query::Set(_) | Query::Recursive(_) | Query::Json(_) => {
             let columns = side.columns().into_iter().enumerate();
             columns
                 .map(|(idx, column)| column_expr(idx, column))

@@ -296,6 +296,7 @@ fn show_query(query: &Query, text: &mut String) {
             show_order(&set.order_by, text);
             line("limit", set.limit.as_ref(), text);
         }
+        Query::Json(_) => write!(text, "json").unwrap(),
         Query::Recursive(recursive) => {
             let all = if recursive.all { " all" } else { "" };
             writeln!(text, "recursive {}{all}", recursive.number).unwrap();

@@ -75,6 +75,7 @@ mod json_change;
 mod json_contents;
 mod json_path;
 mod json_show;
+pub mod json_table;
 mod locale;
 pub mod lock;
 mod math;

@@ -55,14 +55,6 @@ impl Parser<'_> {
         !self.is(Kind::Quoted) && self.verb(0) == verb
     }
 
-    pub(super) fn eat_verb(&mut self, verb: &str) -> bool {
-        let found = self.is_verb(verb);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
     pub(super) fn expect_verb(&mut self, verb: &str) -> Result<()> {
         if self.eat_verb(verb) {
             return Ok(());

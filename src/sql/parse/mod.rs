@@ -23,6 +23,7 @@ mod function;
 mod grant;
 mod hint;
 mod index;
+mod json_table;
 mod lexer;
 mod literal;
 mod maintain;

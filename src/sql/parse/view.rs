@@ -89,7 +89,7 @@ impl Parser<'_> {
     }
 
     /// Eats a word that is spelled so, one of the grammar or not.
-    fn eat_verb(&mut self, word: &str) -> bool {
+    pub(super) fn eat_verb(&mut self, word: &str) -> bool {
         let found = self.verb(0) == word;
         if found {
             self.bump();

@@ -69,6 +69,14 @@ impl Writer<'_> {
         match query {
             QueryShown::Block(block) => self.block(block),
             QueryShown::Set(set) => self.set(set),
+            QueryShown::Json(path) => {
+                self.blocks += 1;
+                vec![
+                    ("select_id", Json::Number(self.blocks)),
+                    ("table_function", Json::text("json_table")),
+                    ("path", Json::text(*path)),
+                ]
+            }
             QueryShown::Recursive(recursive) => {
                 let sides = [&recursive.first, &recursive.next];
                 let sides = sides.map(|side| self.specification(side, false));
@@ -173,7 +181,7 @@ impl Writer<'_> {
             UnitShown::Query(alias, query, condition) => {
                 filter = condition.as_ref();
                 let mut part = vec![("using_temporary_table", Json::Bool(true))];
-                part.extend(self.part(query, false));
+                part.extend(self.part(query, matches!(step.method, MethodShown::Each)));
                 vec![
                     ("table_name", Json::text(*alias)),
                     ("access_type", Json::text("ALL")),

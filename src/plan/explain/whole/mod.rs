@@ -74,6 +74,8 @@ pub enum QueryShown<'a> {
     Set(Box<SetShown<'a>>),
     /// A recursive query.
     Recursive(Box<RecursiveShown<'a>>),
+    /// The rows that a path finds in a JSON document.
+    Json(&'a str),
 }
 
 /// Two queries whose rows are put together.
@@ -203,6 +205,8 @@ pub enum MethodShown {
     Scan,
     /// For each row so far it is read by keys.
     Lookup,
+    /// For each row so far the query is run.
+    Each,
     /// It is read once, and kept by the values of its keys.
     Hash(Vec<(Expr, Expr)>),
 }
@@ -259,6 +263,7 @@ impl QueryShown<'_> {
         match self {
             QueryShown::Block(block) => block.is_refused(),
             QueryShown::Set(set) => set.sides.0.is_refused() || set.sides.1.is_refused(),
+            QueryShown::Json(_) => false,
             QueryShown::Recursive(recursive) => {
                 recursive.first.is_refused() || recursive.next.is_refused()
             }
@@ -269,7 +274,7 @@ impl QueryShown<'_> {
     fn took(&self) -> Option<&Took> {
         match self {
             QueryShown::Block(block) => block.took.as_ref(),
-            QueryShown::Set(_) | QueryShown::Recursive(_) => None,
+            QueryShown::Set(_) | QueryShown::Recursive(_) | QueryShown::Json(_) => None,
         }
     }
 
@@ -278,6 +283,7 @@ impl QueryShown<'_> {
         match self {
             QueryShown::Block(block) => block.tables(),
             QueryShown::Set(set) => [set.sides.0.tables(), set.sides.1.tables()].concat(),
+            QueryShown::Json(_) => Vec::new(),
             QueryShown::Recursive(recursive) => {
                 [recursive.first.tables(), recursive.next.tables()].concat()
             }

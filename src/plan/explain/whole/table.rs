@@ -23,7 +23,7 @@ pub(super) fn rows(whole: &Whole<'_>) -> Vec<Row> {
     let mut table = Rows::default();
     let is_simple = match &whole.query {
         QueryShown::Block(block) => block.subqueries.is_empty() && !reads_query(&block.rows),
-        QueryShown::Set(_) | QueryShown::Recursive(_) => false,
+        QueryShown::Set(_) | QueryShown::Recursive(_) | QueryShown::Json(_) => false,
     };
     table.query(
         &whole.query,
@@ -83,6 +83,8 @@ enum Place {
     Subquery,
     Dependent,
     Derived,
+    /// A query in `FROM` that is run for each row.
+    DependentDerived,
     /// The right side of a set operation; whether it reads the row around it.
     Right(SetOperator, bool),
 }
@@ -96,6 +98,7 @@ impl Place {
             Place::Subquery => "SUBQUERY",
             Place::Dependent => "DEPENDENT SUBQUERY",
             Place::Derived => "DERIVED",
+            Place::DependentDerived => "DEPENDENT DERIVED",
             Place::Right(SetOperator::Union, true) => "DEPENDENT UNION",
             Place::Right(SetOperator::Union, false) => "UNION",
             Place::Right(SetOperator::Intersect, true) => "DEPENDENT INTERSECT",
@@ -108,7 +111,7 @@ impl Place {
     /// The right side of an operation whose left side is here.
     fn right(self, operator: SetOperator) -> Place {
         let is_dependent = match self {
-            Place::Dependent | Place::Right(_, true) => true,
+            Place::Dependent | Place::DependentDerived | Place::Right(_, true) => true,
             Place::Simple
             | Place::Primary
             | Place::Subquery
@@ -126,7 +129,8 @@ struct Rows {
 }
 
 /// The rows of the queries in `FROM`, by the position of the row that stands for each.
-type Within<'q, 'a> = Vec<(usize, &'q QueryShown<'a>)>;
+/// With each is whether it is run row by row.
+type Within<'q, 'a> = Vec<(usize, &'q QueryShown<'a>, bool)>;
 
 impl Rows {
     /// Adds the rows of a query; returns the numbers of its blocks that are not within others.
@@ -135,6 +139,13 @@ impl Rows {
             QueryShown::Block(block) => vec![self.block(block, place)],
             QueryShown::Set(set) => self.set(set, place),
             QueryShown::Recursive(recursive) => self.recursive(recursive, place),
+            QueryShown::Json(_) => {
+                self.blocks += 1;
+                let mut row = new_row(Some(self.blocks), place.word());
+                put(&mut row, EXTRA, "Table function: json_table");
+                self.rows.push(row);
+                vec![self.blocks]
+            }
         }
     }
 
@@ -204,8 +215,13 @@ impl Rows {
                 add_extra(row, "Using filesort");
             }
         }
-        for (at, query) in within {
-            let blocks = self.query(query, Place::Derived);
+        for (at, query, is_lateral) in within {
+            let derived = if is_lateral {
+                Place::DependentDerived
+            } else {
+                Place::Derived
+            };
+            let blocks = self.query(query, derived);
             if let (Some(row), Some(first)) = (self.rows.get_mut(at), blocks.first()) {
                 put(row, TABLE, format!("<derived{first}>"));
             }
@@ -235,7 +251,8 @@ impl Rows {
                     self.rows.push(row);
                 }
                 UnitShown::Query(_, query, filter) => {
-                    within.push((self.rows.len(), query));
+                    let is_lateral = matches!(step.method, MethodShown::Each);
+                    within.push((self.rows.len(), query, is_lateral));
                     self.rows
                         .push(kept_row(row, "<derived>", (step, filter.is_some())));
                 }
@@ -292,13 +309,13 @@ fn kept_row(mut row: Row, name: &str, (step, is_filtered): (&JoinStepShown<'_>, 
 fn step_extra(step: &JoinStepShown<'_>, row: &mut Row) {
     let is_checked = match &step.method {
         MethodShown::Scan => false,
-        MethodShown::Lookup | MethodShown::Hash(_) => step.conditions.is_some(),
+        MethodShown::Lookup | MethodShown::Each | MethodShown::Hash(_) => step.conditions.is_some(),
     };
     if is_checked || step.filter.is_some() {
         add_where(row);
     }
     match &step.method {
-        MethodShown::Scan | MethodShown::Lookup => {}
+        MethodShown::Scan | MethodShown::Lookup | MethodShown::Each => {}
         MethodShown::Hash(_) => add_extra(row, "Using join buffer (hash join)"),
     }
 }

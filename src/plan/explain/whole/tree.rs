@@ -74,6 +74,7 @@ fn sentence(whole: &Whole<'_>) -> String {
             "{} the rows of two queries",
             set_verb(set.operator)
         )),
+        QueryShown::Json(_) => parts.push("Makes rows of a JSON document".to_owned()),
         QueryShown::Recursive(_) => {
             parts.push("Runs a query round by round until it finds no more rows".to_owned());
         }
@@ -161,6 +162,7 @@ fn join_sentence(join: &JoinShown<'_>, parts: &mut Vec<String>) {
             }
             (MethodShown::Scan, _) => format!("Reads {name}"),
             (MethodShown::Lookup, _) => format!("looks up {name} for each row"),
+            (MethodShown::Each, _) => format!("runs {name} for each row"),
             (MethodShown::Hash(keys), _) if keys.is_empty() => {
                 format!("combines with all of {name}")
             }
@@ -190,6 +192,10 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
     match query {
         QueryShown::Block(block) => self::block(block, zone),
         QueryShown::Set(set) => vec![self::set(set, zone)],
+        QueryShown::Json(path) => {
+            let line = format!("What {path} finds in a JSON document");
+            vec![Node::new(line, Vec::new())]
+        }
         QueryShown::Recursive(recursive) => {
             let kept = if recursive.all {
                 ""
@@ -328,7 +334,7 @@ fn join(join: &JoinShown<'_>, zone: &Zone) -> Node {
         };
         if step.took.is_some() {
             node.note(&took(step.took.as_ref()));
-        } else if matches!(step.method, MethodShown::Lookup | MethodShown::Hash(_)) {
+        } else if !matches!(step.method, MethodShown::Scan) {
             node.note(&format!(" (about {})", rows(step.rows_estimate)));
         }
         if let Some(filter) = &step.filter {
@@ -356,6 +362,11 @@ fn step_node(
             "Outer lookup join with",
             ", for each row".to_owned(),
         ),
+        MethodShown::Each => (
+            "Lateral join with",
+            "Outer lateral join with",
+            ", for each row".to_owned(),
+        ),
         MethodShown::Hash(_) if keys.is_empty() => (
             "Nested loop join with",
             "Outer nested loop join with",
@@ -380,7 +391,7 @@ fn step_node(
 /// The keys of a hash join.
 fn equations(method: &MethodShown, scope: &Scope<'_>) -> Vec<String> {
     match method {
-        MethodShown::Scan | MethodShown::Lookup => Vec::new(),
+        MethodShown::Scan | MethodShown::Lookup | MethodShown::Each => Vec::new(),
         MethodShown::Hash(keys) => keys
             .iter()
             .map(|(far, near)| format!("{} = {}", scope.text(far), scope.text(near)))

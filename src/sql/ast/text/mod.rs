@@ -11,6 +11,7 @@
 
 mod call;
 mod expr;
+mod json_table;
 mod query;
 
 use super::{ColumnName, Select, SelectItem, TableName};

@@ -251,12 +251,14 @@ impl Printer<'_> {
                     self.index_hint(hint);
                 }
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Derived {
                 select,
                 alias,
                 columns,
+                lateral,
             } => {
-                self.word("(");
+                self.word(if *lateral { "lateral (" } else { "(" });
                 self.select(select, true);
                 self.word(") ");
                 self.name(alias.as_deref().unwrap_or_default());
