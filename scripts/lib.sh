@@ -39,6 +39,18 @@ python_with_pymysql() {
     echo "$venv/bin/python"
 }
 
+# A Python of our own environment that has what conformance/logins uses. Prints its path.
+python_with_clients() {
+    local venv
+    venv=$(venv_directory)
+    [ -x "$venv/bin/python" ] || python3 -m venv "$venv" >/dev/null 2>&1 || return 1
+    if ! "$venv/bin/python" -c 'import pymysql, cryptography, mysql.connector' 2>/dev/null; then
+        "$venv/bin/pip" install --quiet --disable-pip-version-check --timeout 20 PyMySQL cryptography mysql-connector-python >/dev/null 2>&1
+    fi
+    "$venv/bin/python" -c 'import pymysql' 2>/dev/null || return 1
+    echo "$venv/bin/python"
+}
+
 # Installs Debian packages when a command is missing and we may; says nothing when it cannot.
 ensure_packages() { # package…
     command -v apt-get >/dev/null || return 1

@@ -20,7 +20,7 @@ use clap::error::ErrorKind;
 use tokio::runtime::Runtime;
 
 use crate::protocol::Password;
-use crate::server::{self, Accounts};
+use crate::server::{self, TlsOptions};
 use crate::session::{OpenOptions, Storage};
 pub use options::{ALL, Kind, Spec};
 pub use print::{markdown, sample};
@@ -62,7 +62,8 @@ pub struct Config {
     net_write_timeout_s: u32,
     connect_timeout_s: u32,
     shutdown_grace_s: u32,
-    root_password: Password,
+    root_password: Option<Password>,
+    tls: TlsOptions,
 }
 
 /// A value as written, and where.
@@ -195,7 +196,7 @@ struct Values(HashMap<&'static str, Raw>);
 
 impl Values {
     fn check(&self) -> Result<Config, String> {
-        let config = Config {
+        Ok(Config {
             listen: self.address(options::LISTEN)?,
             storage: self.storage()?,
             durable: self.choice(options::DURABILITY)? == "sync",
@@ -211,15 +212,8 @@ impl Values {
             connect_timeout_s: self.number(options::CONNECT_TIMEOUT)?,
             shutdown_grace_s: self.number(options::SHUTDOWN_GRACE)?,
             root_password: self.root_password()?,
-        };
-        if config.root_password.is_empty() && !config.listen.ip().is_loopback() {
-            return Err(format!(
-                "refusing to listen on {}, which other machines can reach, while root has no \
-                 password: set MESETA_ROOT_PASSWORD or --root-password-file",
-                config.listen
-            ));
-        }
-        Ok(config)
+            tls: self.tls()?,
+        })
     }
 
     fn raw(&self, name: &str) -> Result<(Raw, &'static Spec), String> {
@@ -329,11 +323,28 @@ impl Values {
         }
     }
 
-    fn root_password(&self) -> Result<Password, String> {
+    fn tls(&self) -> Result<TlsOptions, String> {
+        let (cert, _) = self.raw(options::TLS_CERT)?;
+        let (key, _) = self.raw(options::TLS_KEY)?;
+        let given = match (cert.text.is_empty(), key.text.is_empty()) {
+            (true, true) => None,
+            (false, false) => Some((PathBuf::from(cert.text), PathBuf::from(key.text))),
+            (true, false) => return Err(format!("{} needs --tls-cert", key.origin)),
+            (false, true) => return Err(format!("{} needs --tls-key", cert.origin)),
+        };
+        Ok(TlsOptions {
+            given,
+            is_required: self.switch(options::REQUIRE_SECURE_TRANSPORT)?,
+        })
+    }
+
+    /// `None` when nobody gives one: root has the one that is stored.
+    fn root_password(&self) -> Result<Option<Password>, String> {
         let (clear, _) = self.raw(options::ROOT_PASSWORD)?;
         let (path, _) = self.raw(options::ROOT_PASSWORD_FILE)?;
         if path.text.is_empty() {
-            return Ok(Password::of(&clear.text));
+            let given = Some(Password::fast(&clear.text));
+            return Ok(given.filter(|password| !password.is_empty()));
         }
         if !clear.text.is_empty() {
             return Err(format!(
@@ -350,7 +361,7 @@ impl Values {
                 path.origin, path.text
             ));
         }
-        Ok(Password::of(line))
+        Ok(Some(Password::fast(line)))
     }
 }
 
@@ -401,7 +412,12 @@ impl Config {
             connections_max: self.connections_max,
             connect_timeout: Duration::from_secs(u64::from(self.connect_timeout_s)),
             shutdown_grace: Duration::from_secs(u64::from(self.shutdown_grace_s)),
-            accounts: Accounts::new(self.root_password.clone()),
+            root_password: self.root_password.clone(),
+            tls: self.tls.clone(),
+            data_dir: match &self.storage {
+                Storage::Lsm(dir) => Some(dir.clone()),
+                Storage::Memory => None,
+            },
         }
     }
 
@@ -418,9 +434,9 @@ impl Config {
             .build()
     }
 
-    /// What is said when the server listens: where, how to connect, and what is unsafe. Without
-    /// `--comments` the mariadb command drops hints such as `/*+ _l_allow_filtering_ */`.
-    pub fn welcome(&self, address: SocketAddr) -> String {
+    /// What is said when the server listens: where, how to connect, and what is unsafe; `is_open` says
+    /// that root has no password. Without `--comments` the mariadb command drops hints such as `/*+ _l_allow_filtering_ */`.
+    pub fn welcome(&self, address: SocketAddr, is_open: bool) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let (ip, port) = (address.ip(), address.port());
         let loopback = if ip.is_ipv4() { "127.0.0.1" } else { "::1" };
@@ -433,16 +449,12 @@ impl Config {
             Storage::Lsm(dir) => format!("data in {}", dir.display()),
             Storage::Memory => "data in memory".to_owned(),
         };
-        let password = if self.root_password.is_empty() {
-            ""
-        } else {
-            " -p"
-        };
+        let password = if is_open { "" } else { " -p" };
         let mut text = format!(
             "Meseta {version} is listening on {address} with {data}.\n\
              Connect:  mariadb --comments -h {host} -P {port} -u root{password}\n"
         );
-        for warning in self.warnings() {
+        for warning in self.warnings(is_open) {
             text.push_str("Unsafe:   ");
             text.push_str(warning);
             text.push('\n');
@@ -450,7 +462,7 @@ impl Config {
         text
     }
 
-    fn warnings(&self) -> Vec<&'static str> {
+    fn warnings(&self, is_open: bool) -> Vec<&'static str> {
         let in_memory = self.storage == Storage::Memory;
         [
             (
@@ -466,7 +478,7 @@ impl Config {
                 "allow-full-scan: one query may read a whole table",
             ),
             (
-                self.root_password.is_empty(),
+                is_open,
                 "root has no password: everybody on this machine may do everything",
             ),
         ]

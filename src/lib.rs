@@ -13,6 +13,7 @@
 //! | 2 | [`kv`] | ordered bytes to bytes: the contract, and the engines behind it |
 //! | 3 | [`catalog`] | definitions of tables, their versions, their text |
 //! | 3 | [`protocol`] | packets; never sessions |
+//! | 3 | [`accounts`] | users, roles, privileges; never statements |
 //! | 4 | [`index`] | what an index entry is, and which entries the change of a row changes |
 //! | 5 | [`sql`] | text to syntax tree to bound statement; evaluation |
 //! | 6 | [`plan`] | predicate to spans to access path, with reasons; never data |
@@ -50,6 +51,7 @@
 //! 5. A conflict starts an autocommit statement over from a newer snapshot, a changed definition has
 //!    it bound again; a transaction gets 1213 or 1412.
 
+pub mod accounts;
 pub mod catalog;
 pub mod codec;
 pub mod config;

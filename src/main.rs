@@ -44,9 +44,9 @@ async fn serve(config: &Config) -> Result<(), String> {
     let address = listener.local_addr();
     let address = address.map_err(|error| format!("cannot listen: {error}"))?;
     let shared = Shared::open(config.open_options(address.port())).await?;
-    let server = Server::new(listener, config.server_options(), shared);
+    let server = Server::new(listener, config.server_options(), shared)?;
     let stop = server::stop_signal()?;
-    print(&config.welcome(address))?;
+    print(&config.welcome(address, server.is_open()))?;
     server.run(async move { stop.notified().await }).await;
     Ok(())
 }

@@ -13,6 +13,7 @@ const RANKS: &[&[&str]] = &[
     &["types"],
     &["codec", "kv"],
     &["catalog", "protocol"],
+    &["accounts"],
     &["index"],
     &["sql"],
     &["plan"],

@@ -32,7 +32,7 @@ pub const FORMAT: u8 = 1;
 pub struct Damage(pub String);
 
 impl Damage {
-    pub(super) fn new(what: impl Into<String>) -> Damage {
+    pub(crate) fn new(what: impl Into<String>) -> Damage {
         Damage(what.into())
     }
 }
@@ -330,23 +330,23 @@ fn decode_option(json: Json) -> Result<(String, String)> {
 }
 
 /// The members of one JSON object, each taken out once; what is left over is unknown.
-pub(super) struct Fields(Map<String, Json>);
+pub(crate) struct Fields(Map<String, Json>);
 
 impl Fields {
-    pub(super) fn of(json: Json) -> Result<Fields> {
+    pub(crate) fn of(json: Json) -> Result<Fields> {
         match json {
             Json::Object(members) => Ok(Fields(members)),
             other => Err(Damage::new(format!("expected an object, found {other}"))),
         }
     }
 
-    pub(super) fn take(&mut self, name: &str) -> Result<Json> {
+    pub(crate) fn take(&mut self, name: &str) -> Result<Json> {
         self.0
             .remove(name)
             .ok_or_else(|| Damage::new(format!("member {name} is missing")))
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<String> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<String> {
         match self.take(name)? {
             Json::String(text) => Ok(text),
             other => Err(Damage::new(format!("{name} is {other}, not a text"))),
@@ -354,20 +354,20 @@ impl Fields {
     }
 
     /// The member, if there is one.
-    pub(super) fn text_if_any(&mut self, name: &str) -> Result<Option<String>> {
+    pub(crate) fn text_if_any(&mut self, name: &str) -> Result<Option<String>> {
         if self.0.contains_key(name) {
             return self.text(name).map(Some);
         }
         Ok(None)
     }
 
-    pub(super) fn truth(&mut self, name: &str) -> Result<bool> {
+    pub(crate) fn truth(&mut self, name: &str) -> Result<bool> {
         self.take(name)?
             .as_bool()
             .ok_or_else(|| Damage::new(format!("{name} is no truth value")))
     }
 
-    pub(super) fn number(&mut self, name: &str) -> Result<u32> {
+    pub(crate) fn number(&mut self, name: &str) -> Result<u32> {
         let number = self
             .take(name)?
             .as_u64()
@@ -375,14 +375,14 @@ impl Fields {
         number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
     }
 
-    pub(super) fn list(&mut self, name: &str) -> Result<Vec<Json>> {
+    pub(crate) fn list(&mut self, name: &str) -> Result<Vec<Json>> {
         match self.take(name)? {
             Json::Array(items) => Ok(items),
             other => Err(Damage::new(format!("{name} is {other}, not a list"))),
         }
     }
 
-    pub(super) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         match self.0.keys().next() {
             None => Ok(()),
             Some(name) => Err(Damage::new(format!("unknown member {name}"))),

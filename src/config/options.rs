@@ -91,6 +91,9 @@ pub(super) const NET_WRITE_TIMEOUT: &str = "net-write-timeout";
 pub(super) const SHUTDOWN_GRACE: &str = "shutdown-grace";
 pub(super) const ROOT_PASSWORD: &str = "root-password";
 pub(super) const ROOT_PASSWORD_FILE: &str = "root-password-file";
+pub(super) const TLS_CERT: &str = "tls-cert";
+pub(super) const TLS_KEY: &str = "tls-key";
+pub(super) const REQUIRE_SECURE_TRANSPORT: &str = "require-secure-transport";
 pub(super) const DATA_DIR: &str = "data-dir";
 pub(super) const ENGINE: &str = "engine";
 pub(super) const DURABILITY: &str = "durability";
@@ -138,9 +141,12 @@ const fn spec(
 #[rustfmt::skip]
 pub const ALL: &[Spec] = &[
     spec(NETWORK, (LISTEN, Kind::Address), "127.0.0.1:3306", "Where to listen; beyond this machine only when root has a password"),
-    spec(NETWORK, (ROOT_PASSWORD, Kind::Secret), "", "The password of root; on the command line other users of the machine can see it"),
+    spec(NETWORK, (ROOT_PASSWORD, Kind::Secret), "", "The password of root while the server runs, instead of the stored one; on the command line other users of the machine can see it"),
     spec(NETWORK, (ROOT_PASSWORD_FILE, Kind::Path), "", "A file whose first line is the password of root"),
-    spec(NETWORK, (MAX_CONNECTIONS, Kind::Number { min: 1, max: 100_000 }), "1000", "Connections at a time; the next is refused with error 1040"),
+    spec(NETWORK, (TLS_CERT, Kind::Path), "", "A PEM file with the server's certificate and those that signed it; without it the server makes one"),
+    spec(NETWORK, (TLS_KEY, Kind::Path), "", "A PEM file with the key of the certificate"),
+    spec(NETWORK, (REQUIRE_SECURE_TRANSPORT, Kind::Switch), "false", "Refuse logins without TLS, with error 3159"),
+    spec(NETWORK, (MAX_CONNECTIONS, Kind::Number { min: 1, max: 100_000 }), "1000", "Connections at a time, and one more for administrators; the next is refused with error 1040"),
     spec(NETWORK, (MAX_ALLOWED_PACKET, Kind::Bytes), "64MiB", "The most bytes of one statement or parameter from a client"),
     spec(NETWORK, (CONNECT_TIMEOUT, seconds(YEAR_S)), "10", "Seconds a login may take"),
     spec(NETWORK, (WAIT_TIMEOUT, seconds(YEAR_S)), "28800", "Seconds a connection may be idle"),

@@ -49,7 +49,7 @@ fn defaults_are_safe() {
     assert_eq!(config.query_memory_total_bytes, None);
     assert_eq!(config.spill_quota_bytes, Some(64 << 30));
     assert_eq!(config.packet_bytes_max, 64 << 20);
-    let welcome = config.welcome(config.listen);
+    let welcome = config.welcome(config.listen, true);
     assert_eq!(
         welcome.lines().skip(1).collect::<Vec<_>>(),
         [
@@ -113,7 +113,8 @@ fn wrong_values_are_told_in_one_line() {
     );
     check("--log nonsense", "--log: 'nonsense' is not a level");
     check("--log info,nonsense", "is not a level");
-    check("--listen 0.0.0.0:1", "refusing to listen on 0.0.0.0:1");
+    check("--tls-key k", "--tls-key needs --tls-cert");
+    check("--tls-cert c", "--tls-cert needs --tls-key");
     let with_file = |text: &str| format!("--config {}", file(text));
     check(&with_file("lisen = 1"), "unknown option 'lisen'");
     check(&with_file("\nlisten = "), "line 2");
@@ -137,7 +138,7 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
         &["--listen", "0.0.0.0:3306"],
         &[("MESETA_ROOT_PASSWORD", "x")],
     );
-    let welcome = config.welcome(config.listen);
+    let welcome = config.welcome(config.listen, false);
     assert!(
         welcome.contains("mariadb --comments -h 127.0.0.1 -P 3306 -u root -p"),
         "{welcome}"

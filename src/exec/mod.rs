@@ -39,7 +39,7 @@ pub mod sample;
 pub mod select;
 pub mod sort;
 pub mod spill;
-mod testing;
+pub(crate) mod testing;
 pub mod transaction;
 pub mod tuple;
 pub mod uses;

@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use super::backfill::Backfill;
 use super::cancel::CancelToken;
 use super::rows::{PageEnd, RowSink};
+use crate::accounts::AccountName;
 use crate::catalog::{Catalog, Table};
 use crate::error::Result;
 use crate::kv::memory::Memory;
@@ -38,6 +39,9 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
     let client = Client {
         user: "root".to_owned(),
         host: "localhost".to_owned(),
+        account: AccountName::new("root", "%"),
+        expired: false,
+        tls: None,
         connection_id,
         found_rows: false,
         multi_statements: false,

@@ -1,8 +1,10 @@
 //! Passwords: what is kept of one, and whether a client's answer to the salt proves it.
 //!
-//! Both verifiers are kept, so that clients without `caching_sha2_password` and clients without
-//! `mysql_native_password` can both log in. The stored `SHA256(SHA256(password))` always suffices
-//! for sha2's fast path, so the full exchange (which needs TLS) is never asked for.
+//! A password set here in clear has the verifiers of both plug-ins, so that clients without
+//! `caching_sha2_password` and clients without `mysql_native_password` can both log in, and sha2's
+//! fast path always suffices. One that was set for one plug-in, or moved from MySQL as a hash, has
+//! only that one's; of sha2 that is [`Crypt`], and the first login sends the password itself, over
+//! TLS or encrypted with the server's key.
 //!
 //! Source: MySQL Internals, "Authentication Methods".
 
@@ -12,6 +14,8 @@ use std::hint::black_box;
 use rand::Rng;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+
+pub use super::crypt::{Crypt, PASSWORD_BYTES_MAX};
 
 /// Random bytes that every greeting carries.
 pub const SALT_BYTES: usize = 20;
@@ -69,47 +73,116 @@ impl Salt {
 }
 
 /// What is known of an account's password.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Password {
     /// There is none: the right answer is an empty one.
     Empty,
-    /// Hashes that verify an answer; the password cannot be had from them.
-    Set {
-        /// `SHA256(SHA256(password))`.
-        sha2: [u8; 32],
-        /// `SHA1(SHA1(password))`.
-        native: [u8; 20],
-    },
+    /// There is one.
+    Set(Verifiers),
 }
 
-impl fmt::Debug for Password {
+/// What a password is verified with; at least one of them.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Verifiers {
+    /// `SHA256(SHA256(password))`: sha2's fast path.
+    pub sha2: Option<[u8; 32]>,
+    /// `SHA1(SHA1(password))`.
+    pub native: Option<[u8; 20]>,
+    /// Salted and slow: sha2's full path, which needs the password itself.
+    pub crypt: Option<Crypt>,
+}
+
+/// Nothing of them is shown.
+impl fmt::Debug for Verifiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Password::Empty => "Password::Empty",
-            Password::Set { .. } => "Password::Set",
-        })
+        f.write_str("Verifiers")
     }
 }
 
+impl Verifiers {
+    /// A password with these verifiers; without any there is none.
+    pub fn into_password(self) -> Password {
+        if self == Verifiers::default() {
+            Password::Empty
+        } else {
+            Password::Set(self)
+        }
+    }
+}
+
+/// Whether an answer proves a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// It does.
+    Proven,
+    /// It does not.
+    Refuted,
+    /// It may: the password itself is needed to tell.
+    NeedsPassword,
+}
+
 impl Password {
-    /// The verifiers of a password in clear.
+    /// All verifiers of a password in clear, so that every client can log in. Takes milliseconds.
     pub fn of(clear: &str) -> Password {
+        match Password::fast(clear) {
+            Password::Empty => Password::Empty,
+            Password::Set(fast) => Password::Set(Verifiers {
+                crypt: Some(Crypt::of(clear.as_bytes())),
+                ..fast
+            }),
+        }
+    }
+
+    /// The fast verifiers of a password in clear: nothing is kept of one that is only in memory.
+    pub fn fast(clear: &str) -> Password {
         if clear.is_empty() {
             return Password::Empty;
         }
-        Password::Set {
-            sha2: Sha256::digest(Sha256::digest(clear)).into(),
-            native: Sha1::digest(Sha1::digest(clear)).into(),
+        Password::Set(Verifiers {
+            sha2: Some(fast_digest(clear.as_bytes())),
+            native: Some(Sha1::digest(Sha1::digest(clear)).into()),
+            crypt: None,
+        })
+    }
+
+    /// The verifiers of a password in clear that one plug-in alone has.
+    pub fn only(plugin: Plugin, clear: &str) -> Password {
+        match Password::of(clear) {
+            Password::Empty => Password::Empty,
+            Password::Set(all) => Password::Set(match plugin {
+                Plugin::CachingSha2 => Verifiers {
+                    crypt: all.crypt,
+                    ..Verifiers::default()
+                },
+                Plugin::Native => Verifiers {
+                    native: all.native,
+                    ..Verifiers::default()
+                },
+            }),
         }
     }
 
     /// A password that nobody knows, for users that do not exist: the refusal takes as long.
     pub fn unknowable() -> Password {
         let mut rng = rand::rng();
-        Password::Set {
-            sha2: rng.random(),
-            native: rng.random(),
-        }
+        Password::Set(Verifiers {
+            sha2: Some(rng.random()),
+            native: Some(rng.random()),
+            crypt: None,
+        })
+    }
+
+    /// A password that nobody knows, with verifiers where `like` has some: a user that does not
+    /// exist is asked the questions that one who does is asked.
+    pub fn unknowable_like(like: &Password) -> Password {
+        let (Password::Set(like), Password::Set(nobody)) = (like, Password::unknowable()) else {
+            return Password::unknowable();
+        };
+        Password::Set(Verifiers {
+            sha2: nobody.sha2.filter(|_| like.sha2.is_some()),
+            native: nobody.native.filter(|_| like.native.is_some()),
+            crypt: like.crypt.as_ref().map(|_| Crypt::unknowable()),
+        })
     }
 
     /// Whether there is none.
@@ -117,17 +190,81 @@ impl Password {
         matches!(self, Password::Empty)
     }
 
-    /// Whether `response` is what a client that knows the password answers to `salt`.
-    pub fn is_proven(&self, plugin: Plugin, salt: &Salt, response: &[u8]) -> bool {
-        let given = is_given(response);
+    /// Whether clients can prove it with this plug-in.
+    pub fn takes(&self, plugin: Plugin) -> bool {
         match self {
-            Password::Empty => !given,
-            Password::Set { sha2, native } => match plugin {
-                Plugin::CachingSha2 => proves_sha2(sha2, salt, response),
-                Plugin::Native => proves_native(native, salt, response),
+            Password::Empty => true,
+            Password::Set(verifiers) => match plugin {
+                Plugin::CachingSha2 => verifiers.sha2.is_some() || verifiers.crypt.is_some(),
+                Plugin::Native => verifiers.native.is_some(),
             },
         }
     }
+
+    /// Whether `response` is what a client that knows the password answers to `salt`. `fast` is what
+    /// sha2's fast path compares with, when it is known otherwise.
+    pub fn check(&self, answer: Answer<'_>, fast: Option<[u8; 32]>) -> Proof {
+        let Password::Set(verifiers) = self else {
+            return proof(!is_given(answer.response));
+        };
+        match answer.plugin {
+            Plugin::Native => proof(
+                verifiers
+                    .native
+                    .is_some_and(|stored| proves_native(&stored, answer.salt, answer.response)),
+            ),
+            Plugin::CachingSha2 if !is_given(answer.response) => Proof::Refuted,
+            Plugin::CachingSha2 => match (verifiers.sha2.or(fast), &verifiers.crypt) {
+                (Some(stored), _) => proof(proves_sha2(&stored, answer.salt, answer.response)),
+                (None, Some(_)) => Proof::NeedsPassword,
+                (None, None) => Proof::Refuted,
+            },
+        }
+    }
+
+    /// Whether `response` proves it without more ado.
+    pub fn is_proven(&self, plugin: Plugin, salt: &Salt, response: &[u8]) -> bool {
+        let answer = Answer {
+            plugin,
+            salt,
+            response,
+        };
+        self.check(answer, None) == Proof::Proven
+    }
+}
+
+fn proof(holds: bool) -> Proof {
+    if holds { Proof::Proven } else { Proof::Refuted }
+}
+
+/// What a client answered to a salt.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// Made with this plug-in.
+    pub plugin: Plugin,
+    /// To this salt.
+    pub salt: &'a Salt,
+    /// The answer.
+    pub response: &'a [u8],
+}
+
+/// What sha2's fast path compares with.
+pub fn fast_digest(clear: &[u8]) -> [u8; 32] {
+    Sha256::digest(Sha256::digest(clear)).into()
+}
+
+/// The password that a client sent whole: without the zero byte that ends it.
+pub fn whole_password(sent: &[u8]) -> Option<&[u8]> {
+    let clear = sent.strip_suffix(&[0])?;
+    (clear.len() <= PASSWORD_BYTES_MAX).then_some(clear)
+}
+
+/// Takes the salt off a password that was sent encrypted with the server's key.
+pub fn unsalted(mut sent: Vec<u8>, salt: &Salt) -> Vec<u8> {
+    for (byte, mask) in sent.iter_mut().zip(salt.0.iter().cycle()) {
+        *byte ^= mask;
+    }
+    sent
 }
 
 /// Whether a response stands for a password at all. sha2 clients send one zero byte for none.
@@ -212,6 +349,22 @@ impl FirstAnswer {
     }
 }
 
+impl FirstAnswer {
+    /// As far as an account takes it: an answer made with a plug-in that its password has no verifier
+    /// of cannot prove it.
+    #[must_use]
+    pub fn for_password(self, password: &Password) -> FirstAnswer {
+        let (FirstAnswer::Verify(plugin) | FirstAnswer::Switch(plugin)) = self;
+        if password.takes(plugin) {
+            return self;
+        }
+        FirstAnswer::Switch(match plugin {
+            Plugin::CachingSha2 => Plugin::Native,
+            Plugin::Native => Plugin::CachingSha2,
+        })
+    }
+}
+
 /// Compares in a time that does not tell where the first difference is.
 fn is_equal(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
@@ -226,19 +379,21 @@ fn is_equal(left: &[u8], right: &[u8]) -> bool {
 
 /// What a client that knows `clear` answers; for tests and for the server's own probes.
 pub fn response(plugin: Plugin, salt: &Salt, clear: &str) -> Vec<u8> {
-    match (plugin, Password::of(clear)) {
-        (_, Password::Empty) => Vec::new(),
-        (Plugin::CachingSha2, Password::Set { sha2, .. }) => {
+    if clear.is_empty() {
+        return Vec::new();
+    }
+    match plugin {
+        Plugin::CachingSha2 => {
             let mask = Sha256::new()
-                .chain_update(sha2)
+                .chain_update(fast_digest(clear.as_bytes()))
                 .chain_update(salt.0)
                 .finalize();
             xored::<32>(&Sha256::digest(clear).into(), &mask.into()).to_vec()
         }
-        (Plugin::Native, Password::Set { native, .. }) => {
+        Plugin::Native => {
             let mask = Sha1::new()
                 .chain_update(salt.0)
-                .chain_update(native)
+                .chain_update(Sha1::digest(Sha1::digest(clear)))
                 .finalize();
             xored::<20>(&Sha1::digest(clear).into(), &mask.into()).to_vec()
         }

@@ -24,7 +24,7 @@ impl Capabilities {
     pub const PROTOCOL_41: Capabilities = Capabilities(1 << 9);
     /// A person sits at the client: `interactive_timeout` bounds idleness.
     pub const INTERACTIVE: Capabilities = Capabilities(1 << 10);
-    /// The connection is to be encrypted. Not offered.
+    /// The connection is to be encrypted. Offered when the server has a certificate.
     pub const SSL: Capabilities = Capabilities(1 << 11);
     /// The client reads the status flags.
     pub const TRANSACTIONS: Capabilities = Capabilities(1 << 13);
@@ -42,6 +42,8 @@ impl Capabilities {
     pub const CONNECT_ATTRS: Capabilities = Capabilities(1 << 20);
     /// The hello's authentication data has a length-encoded length.
     pub const PLUGIN_AUTH_LENENC: Capabilities = Capabilities(1 << 21);
+    /// The client knows what to do when its user must change the password first.
+    pub const EXPIRED_PASSWORDS: Capabilities = Capabilities(1 << 22);
     /// An OK packet ends a result; no EOF packets.
     pub const DEPRECATE_EOF: Capabilities = Capabilities(1 << 24);
 
@@ -55,8 +57,8 @@ impl Capabilities {
     /// MySQL: clients that could take an offer of it wrongly are not tempted.
     pub const PROGRESS: Capabilities = Capabilities(1 << 29);
 
-    /// What this server offers. Compression, local files, session tracking, query attributes and
-    /// TLS are left out until each works: every known client works without.
+    /// What this server offers. Compression, local files, session tracking and query attributes
+    /// are left out until each works: every known client works without.
     pub const OFFER: Capabilities = Capabilities(
         Capabilities::LONG_PASSWORD.0
             | Capabilities::FOUND_ROWS.0
@@ -74,6 +76,7 @@ impl Capabilities {
             | Capabilities::PLUGIN_AUTH.0
             | Capabilities::CONNECT_ATTRS.0
             | Capabilities::PLUGIN_AUTH_LENENC.0
+            | Capabilities::EXPIRED_PASSWORDS.0
             | Capabilities::DEPRECATE_EOF.0,
     );
 

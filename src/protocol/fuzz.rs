@@ -62,7 +62,7 @@ pub fn execute_parameters(body: &[u8], count: u16) {
 /// Decodes a hello and a `COM_CHANGE_USER`, and checks a password with what they hold.
 pub fn login(payload: &[u8]) {
     let salt = Salt::fixed([7; 20]);
-    let password = Password::of("secret");
+    let password = Password::fast("secret");
     let change = Login::parse_change_user(payload, Capabilities::OFFER);
     let hello = Hello::parse(payload).map(|hello| hello.login);
     for login in [change, hello].into_iter().flatten() {

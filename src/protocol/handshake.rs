@@ -26,9 +26,13 @@ const MARIADB_CLIENT_NAME: &str = "libmariadb";
 /// The protocol version, constant since 1998.
 const PROTOCOL_VERSION: u8 = 10;
 
-/// Appends the first packet of a connection.
-pub fn put_greeting(out: &mut Vec<u8>, connection_id: u32, salt: &Salt) {
-    let offer = Capabilities::OFFER.bits();
+/// Bytes of the packet that asks for TLS: a hello that ends before the user's name.
+const TLS_REQUEST_BYTES: usize = 32;
+
+/// Appends the first packet of a connection. `offered` is [`Capabilities::OFFER`], with
+/// [`Capabilities::SSL`] when there is TLS.
+pub fn put_greeting(out: &mut Vec<u8>, connection_id: u32, salt: &Salt, offered: Capabilities) {
+    let offer = offered.bits();
     let (salt_start, salt_rest) = salt.bytes().split_at(8);
     out.push(PROTOCOL_VERSION);
     wire::put_nul(out, SERVER_VERSION.as_bytes());
@@ -55,6 +59,26 @@ pub fn put_auth_switch(out: &mut Vec<u8>, plugin: Plugin, salt: &Salt) {
 /// Appends the word that sha2's fast path has succeeded; an OK packet follows.
 pub fn put_fast_auth_success(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0x01, 0x03]);
+}
+
+/// Appends the request to send the password itself, encrypted one way or the other.
+pub fn put_full_auth_request(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0x01, 0x04]);
+}
+
+/// What a client sends for the server's key, with which it encrypts the password.
+pub const PUBLIC_KEY_REQUEST: &[u8] = &[0x02];
+
+/// Appends the server's key, in PEM.
+pub fn put_public_key(out: &mut Vec<u8>, pem: &str) {
+    out.push(0x01);
+    out.extend_from_slice(pem.as_bytes());
+}
+
+/// Whether a client's first packet asks for TLS, behind which the hello comes.
+pub fn is_tls_request(payload: &[u8]) -> bool {
+    let flags = Reader::new(payload).u32().unwrap_or(0);
+    payload.len() == TLS_REQUEST_BYTES && flags & Capabilities::SSL.bits() != 0
 }
 
 /// Who a client says it is, in a hello or a `COM_CHANGE_USER`.

@@ -15,6 +15,7 @@ mod calendar;
 pub mod capabilities;
 pub mod column;
 pub mod command;
+mod crypt;
 pub mod fuzz;
 pub mod handshake;
 mod number;

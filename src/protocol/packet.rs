@@ -195,6 +195,17 @@ impl PacketReader {
         }
     }
 
+    /// Takes the bytes out that were read and not given out: they are of another protocol.
+    pub fn take_unread(&mut self) -> Vec<u8> {
+        let unread = self
+            .buffer
+            .get(self.start..self.end)
+            .unwrap_or(&[])
+            .to_vec();
+        (self.start, self.end) = (0, 0);
+        unread
+    }
+
     /// Whether bytes wait that were read and not given out.
     pub fn has_unread(&self) -> bool {
         self.start < self.end

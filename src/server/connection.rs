@@ -10,9 +10,10 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::listener::Context;
-use super::login::{Guest, host_name};
+use super::login::{Entered, Guest, host_name};
 use super::prepared::Statements;
 use super::reports::Reports;
+use super::seats::Seat;
 use super::wire::{Gone, SocketPeer, Wire};
 use crate::error::{Code, Error};
 use crate::protocol::auth::FirstAnswer;
@@ -28,7 +29,11 @@ use crate::session::{Client, Session, WireState};
 const COMMAND_SEQUENCE: u8 = 0;
 
 /// Serves one client until it leaves or is asked to.
-pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: SocketAddr) {
+pub(super) async fn serve(
+    context: Arc<Context>,
+    socket: TcpStream,
+    (address, admins_only): (SocketAddr, bool),
+) {
     // Best effort: without it answers wait for the client's acknowledgements.
     let _ = socket.set_nodelay(true);
     let socket = Arc::new(socket);
@@ -39,7 +44,11 @@ pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: Soc
         .register(host_name(address.ip()), peer);
     let wire = Wire::new(socket, Arc::clone(registration.cancel()));
     let id = registration.id();
-    let entered = Connection::enter(context, registration, wire, address);
+    let arrival = Arrival {
+        address,
+        admins_only,
+    };
+    let entered = Connection::enter(context, registration, wire, arrival);
     let gone = match entered.await {
         Ok(mut connection) => {
             let gone = connection.run().await;
@@ -55,7 +64,17 @@ pub(super) async fn serve(context: Arc<Context>, socket: TcpStream, address: Soc
     }
 }
 
+/// How a client came.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    address: SocketAddr,
+    /// All places are taken but the one for those who can make room.
+    admins_only: bool,
+}
+
 struct Connection {
+    /// Its account's: given back when the connection ends.
+    seat: Option<Seat>,
     context: Arc<Context>,
     reader: PacketReader,
     salt: Salt,
@@ -87,12 +106,14 @@ impl Connection {
         context: Arc<Context>,
         registration: Registration,
         mut wire: Wire,
-        address: SocketAddr,
+        arrival: Arrival,
     ) -> Result<Connection, Gone> {
+        let address = arrival.address;
         let mut reader = PacketReader::new(HELLO_BYTES_MAX);
         let salt = Salt::random();
         let entering = async {
             let mut guest = Guest {
+                context: &context,
                 wire: &mut wire,
                 reader: &mut reader,
                 salt: &salt,
@@ -101,11 +122,14 @@ impl Connection {
             let hello = guest.hello(registration.id()).await?;
             let login = hello.login;
             let first = FirstAnswer::of_hello(login.plugin.as_deref(), &login.response);
-            guest.prove(&context.accounts, &login, first).await?;
-            Ok((login, hello.reads_progress))
+            let entered = guest.prove(&login, first).await?;
+            if arrival.admins_only && !entered.is_admin {
+                return Err(guest.wire.refuse(too_many_connections()).await);
+            }
+            Ok((login, entered, hello.reads_progress))
         };
-        let entered = timeout(context.connect_timeout, entering).await;
-        let (login, reads_progress) = match entered.unwrap_or_else(|_| Err(timed_out())) {
+        let entered = timeout(context.connect_timeout(), entering).await;
+        let (login, entered, reads_progress) = match entered.unwrap_or_else(|_| Err(timed_out())) {
             Ok(entered) => entered,
             Err(gone) => {
                 wire.last_words(&gone);
@@ -115,7 +139,7 @@ impl Connection {
         let reports = reads_progress.then(Reports::new);
         let client = Client {
             progress: reports.as_ref().map(Reports::sender),
-            ..client(&login, wire.capabilities, &registration, address)
+            ..client(&login, &entered, (&wire, &registration), address)
         };
         let cancel = Arc::clone(registration.cancel());
         let session = Session::new(&context.shared, client, &cancel).map_err(Gone::Refused)?;
@@ -129,6 +153,7 @@ impl Connection {
             context: Arc::clone(&context),
         };
         let mut connection = Connection {
+            seat: Some(entered.seat),
             context,
             reader,
             salt,
@@ -213,28 +238,31 @@ impl Connection {
         let talk = &mut self.talk;
         talk.statements = Statements::default();
         talk.session.close();
+        self.seat = None;
         let mut guest = Guest {
+            context: &self.context,
             wire: &mut talk.wire,
             reader: &mut self.reader,
             salt: &self.salt,
             address: self.address.ip(),
         };
         let first = FirstAnswer::of_change_user(login.plugin.as_deref(), &login.response);
-        let proving = guest.prove(&self.context.accounts, login, first);
-        let proven = timeout(self.context.connect_timeout, proving).await;
-        proven.unwrap_or_else(|_| Err(timed_out()))?;
+        let proving = guest.prove(login, first);
+        let proven = timeout(self.context.connect_timeout(), proving).await;
+        let entered = proven.unwrap_or_else(|_| Err(timed_out()))?;
         let client = Client {
             progress: talk.reports.as_ref().map(Reports::sender),
             ..client(
                 login,
-                talk.wire.capabilities,
-                &talk.registration,
+                &entered,
+                (&talk.wire, &talk.registration),
                 self.address,
             )
         };
         let cancel = Arc::clone(talk.registration.cancel());
         talk.session =
             Session::new(&self.context.shared, client, &cancel).map_err(Gone::Refused)?;
+        self.seat = Some(entered.seat);
         self.begin_session(login).await
     }
 }
@@ -347,19 +375,28 @@ impl Talk {
 
 fn client(
     login: &Login,
-    capabilities: Capabilities,
-    registration: &Registration,
+    entered: &Entered,
+    (wire, registration): (&Wire, &Registration),
     address: SocketAddr,
 ) -> Client {
+    let capabilities = wire.capabilities;
     Client {
         user: login.user.clone(),
         host: host_name(address.ip()),
+        account: entered.account.clone(),
+        expired: entered.expired,
+        tls: wire.tls(),
         connection_id: registration.id(),
         found_rows: capabilities.has(Capabilities::FOUND_ROWS),
         multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
         interactive: capabilities.has(Capabilities::INTERACTIVE),
         progress: None,
     }
+}
+
+/// 1040.
+pub(super) fn too_many_connections() -> Error {
+    Error::new(Code::TooManyConnections, "Too many connections")
 }
 
 fn timed_out() -> Gone {

@@ -5,24 +5,30 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::accounts::Accounts;
 use super::connection;
-use crate::error::{Code, Error};
+use super::keys::Keys;
+use super::seats::Seats;
+use super::throttle::Throttle;
+use super::tls::{self, TlsOptions};
+use crate::error::Error;
 use crate::exec::cancel::Stop;
-use crate::protocol::{PacketWriter, reply};
+use crate::protocol::{PacketWriter, Password, reply};
 use crate::session::Shared;
 use crate::session::processes::{Processes, SWEEP_MS};
+use crate::types::Value;
 
 /// After a failed accept (no file descriptors left, mostly) nothing is tried for this long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -56,15 +62,28 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// How long running statements may take to end when the server stops.
     pub shutdown_grace: Duration,
-    /// Who may log in.
-    pub accounts: Accounts,
+    /// The password that root has while the server runs; `None` leaves it the stored one.
+    pub root_password: Option<Password>,
+    /// The certificate.
+    pub tls: TlsOptions,
+    /// Where what the server makes for itself is kept: certificate and keys.
+    pub data_dir: Option<PathBuf>,
 }
 
 /// What every connection shares.
 pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
-    pub(super) accounts: Accounts,
-    pub(super) connect_timeout: Duration,
+    pub(super) throttle: Throttle,
+    pub(super) keys: Arc<Keys>,
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) seats: Arc<Seats>,
+}
+
+impl Context {
+    /// How long a login may take: `@@connect_timeout`.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        Duration::from_secs(self.shared.global_number("connect_timeout"))
+    }
 }
 
 /// A server that listens.
@@ -72,23 +91,54 @@ pub struct Server {
     listener: TcpListener,
     context: Arc<Context>,
     permits: Arc<Semaphore>,
+    /// One place more, for those who can make room.
+    admin_permits: Arc<Semaphore>,
     shutdown_grace: Duration,
 }
 
 impl Server {
     /// A server on an address that [`listen`] has taken.
-    pub fn new(listener: TcpListener, options: Options, shared: Arc<Shared>) -> Server {
+    ///
+    /// # Errors
+    /// One line for the operator: without a password of root's it serves this machine alone; and
+    /// what is wrong with the certificate.
+    pub fn new(
+        listener: TcpListener,
+        options: Options,
+        shared: Arc<Shared>,
+    ) -> Result<Server, String> {
+        if let Some(password) = options.root_password {
+            shared.accounts().set_root_password(password);
+        }
+        let address = listener.local_addr();
+        let address = address.map_err(|error| format!("cannot listen: {error}"))?;
+        if shared.accounts().is_open() && !address.ip().is_loopback() {
+            return Err(format!(
+                "refusing to listen on {address}, which other machines can reach, while root has no \
+                 password: set MESETA_ROOT_PASSWORD or --root-password-file"
+            ));
+        }
+        let tls = tls::config(&options.tls, options.data_dir.as_deref())?;
+        tell(&shared, &options.tls, options.connect_timeout).map_err(|error| error.to_string())?;
         let connections_max = usize::try_from(options.connections_max).unwrap_or(usize::MAX);
-        Server {
+        Ok(Server {
             listener,
+            admin_permits: Arc::new(Semaphore::new(1)),
             permits: Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS))),
             shutdown_grace: options.shutdown_grace,
             context: Arc::new(Context {
                 shared,
-                accounts: options.accounts,
-                connect_timeout: options.connect_timeout,
+                throttle: Throttle::default(),
+                keys: Keys::new(options.data_dir),
+                tls: Some(tls),
+                seats: Arc::default(),
             }),
-        }
+        })
+    }
+
+    /// Whether root has no password: everybody on this machine may do everything.
+    pub fn is_open(&self) -> bool {
+        self.context.shared.accounts().is_open()
     }
 
     /// Serves clients until `stop` is done, then ends every connection and the session's data.
@@ -126,23 +176,45 @@ impl Server {
     }
 
     fn admit(&self, connections: &mut JoinSet<()>, socket: TcpStream, address: SocketAddr) {
-        match Arc::clone(&self.permits).try_acquire_owned() {
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let (permit, admins_only) = match permit {
+            Ok(permit) => (Ok(permit), false),
+            Err(_) => (Arc::clone(&self.admin_permits).try_acquire_owned(), true),
+        };
+        match permit {
             Ok(permit) => {
                 let context = Arc::clone(&self.context);
-                connections.spawn(serve_with(permit, context, socket, address));
+                connections.spawn(serve_with(permit, context, socket, (address, admins_only)));
             }
             Err(_) => turn_away(&socket),
         }
     }
 }
 
+/// Tells the variables what the server was started with.
+fn tell(shared: &Shared, options: &TlsOptions, connect_timeout: Duration) -> Result<(), Error> {
+    for (name, value) in [
+        ("have_ssl", "YES"),
+        ("have_openssl", "YES"),
+        ("tls_version", tls::VERSIONS),
+    ] {
+        shared.install(name, Value::text(value))?;
+    }
+    let is_required = Value::Int(i64::from(options.is_required));
+    shared.install("require_secure_transport", is_required)?;
+    shared.install(
+        "connect_timeout",
+        Value::UInt(connect_timeout.as_secs().max(1)),
+    )
+}
+
 async fn serve_with(
     permit: OwnedSemaphorePermit,
     context: Arc<Context>,
     socket: TcpStream,
-    address: SocketAddr,
+    arrival: (SocketAddr, bool),
 ) {
-    connection::serve(context, socket, address).await;
+    connection::serve(context, socket, arrival).await;
     drop(permit);
 }
 
@@ -165,8 +237,7 @@ fn note(ended: &Result<(), tokio::task::JoinError>) {
 /// Says 1040 in the greeting's place. A fresh socket's buffer takes that without waiting.
 fn turn_away(socket: &TcpStream) {
     let mut out = PacketWriter::default();
-    let error = Error::new(Code::TooManyConnections, "Too many connections");
-    out.packet(|out| reply::put_error(out, &error));
+    out.packet(|out| reply::put_error(out, &connection::too_many_connections()));
     let _ = socket.try_write(out.bytes());
 }
 

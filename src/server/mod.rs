@@ -2,23 +2,28 @@
 //! stops in an orderly way.
 //!
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
-//! `session`. In reading order: [`listener`] (accept, limit, stop), [`accounts`], `connection`
-//! (the loop over commands), and what it stands on: `wire` (one socket's input and output),
-//! `login`, `queries`, `prepared`, `reports`, `rows`, and `signals`.
+//! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
+//! loop over commands), and what it stands on: `wire` (one socket's input and output), `channel` and
+//! `tls` (encryption), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
+//! `rows`, and `signals`.
 
-pub mod accounts;
+mod channel;
 mod connection;
+mod keys;
 pub mod listener;
 mod login;
 mod prepared;
 mod queries;
 mod reports;
 mod rows;
+mod seats;
 mod signals;
 #[cfg(test)]
 mod tests;
+mod throttle;
+mod tls;
 mod wire;
 
-pub use accounts::Accounts;
 pub use listener::{Options, Server, listen};
 pub use signals::stop_signal;
+pub use tls::TlsOptions;

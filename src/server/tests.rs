@@ -3,6 +3,7 @@
 mod cancel;
 mod reports;
 mod unfriendly;
+mod users;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Accounts, Options, Server, listen};
+use super::{Options, Server, TlsOptions, listen};
 use crate::protocol::auth;
 use crate::protocol::handshake::HELLO_BYTES_MAX;
 use crate::protocol::packet::{PacketReader, PacketWriter};
@@ -58,9 +59,11 @@ impl Running {
             connections_max,
             connect_timeout,
             shutdown_grace: Duration::from_mins(1),
-            accounts: Accounts::new(Password::of(password)),
+            root_password: Some(Password::fast(password)).filter(|given| !given.is_empty()),
+            tls: TlsOptions::default(),
+            data_dir: None,
         };
-        let server = Server::new(listener, options, Arc::clone(&shared));
+        let server = Server::new(listener, options, Arc::clone(&shared)).unwrap();
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(server.run(async move {
             let _ = stopped.await;
@@ -379,6 +382,7 @@ async fn a_user_changes_on_the_same_connection() {
 async fn connections_are_limited_and_too_long_packets_told() {
     let server = Running::start("secret", 1).await;
     let mut client = Client::root(server.address, FLAGS).await;
+    let _admin = Client::root(server.address, FLAGS).await;
     let mut second = Client::connect(server.address).await;
     assert_eq!(second.packets(2).await, ["ERR 1040", "closed"]);
     client.command(&vec![3; (1 << 20) + 1]).await;

@@ -2,7 +2,9 @@
 //!
 //! One read and one write per command: the reader takes what is there, the writer is flushed when
 //! no complete command is left or a page is full. Waiting for a slow client happens in
-//! [`Wire::flush`], which is what slows a scan down to the client's pace.
+//! [`Wire::flush`], which is what slows a scan down to the client's pace. TLS, where there is some, is a
+//! [`Channel`] between the two buffers and the socket; without it there is one look at an `Option`
+//! more.
 
 use std::fmt;
 use std::io;
@@ -12,15 +14,18 @@ use std::sync::Arc;
 use std::task;
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::channel::Channel;
 use crate::error::{Code, Error};
 use crate::exec::cancel::{CancelToken, Stop};
 use crate::protocol::capabilities::{Capabilities, Status};
 use crate::protocol::packet::{Desync, PacketReader, PacketWriter};
 use crate::protocol::reply::{self, Outcome, Progress};
+use crate::session::Tls;
 use crate::session::processes::Peer;
 
 /// Answers to pipelined commands are gathered up to this many bytes before they are sent.
@@ -71,6 +76,8 @@ pub(super) struct Wire {
     sent: usize,
     pub(super) capabilities: Capabilities,
     pub(super) net_write_timeout: Duration,
+    /// What encrypts it, if anything does.
+    channel: Option<Box<Channel>>,
 }
 
 impl Wire {
@@ -82,42 +89,132 @@ impl Wire {
             sent: 0,
             capabilities: Capabilities::default(),
             net_write_timeout: LAST_WORDS_TIMEOUT,
+            channel: None,
         }
     }
 
-    /// Reads what is there, waiting for at least one byte.
-    pub(super) async fn fill(&self, reader: &mut PacketReader) -> Result<(), Gone> {
+    /// Goes on behind TLS; `received` is what the client has sent of it. The handshake is over when
+    /// this is.
+    pub(super) async fn secure(
+        &mut self,
+        config: &Arc<ServerConfig>,
+        received: &[u8],
+    ) -> Result<(), Gone> {
+        let mut channel = Box::new(Channel::new(config, received).map_err(Gone::Failed)?);
         loop {
-            tokio::select! {
-                biased;
-                readable = self.socket.readable() => readable.map_err(Gone::Failed)?,
-                stop = self.cancel.connection_ended() => return Err(Gone::Stopped(stop)),
+            while channel.wants_write() {
+                match channel.send(&self.socket) {
+                    Ok(()) => {}
+                    Err(error) if would_block(&error) => self.writable().await?,
+                    Err(error) => return Err(Gone::Failed(error)),
+                }
             }
+            if !channel.is_handshaking() {
+                self.channel = Some(channel);
+                return Ok(());
+            }
+            self.readable().await?;
+            match channel.receive(&self.socket) {
+                Ok(0) => return Err(Gone::Closed),
+                Ok(_) => {}
+                Err(error) if would_block(&error) => {}
+                Err(error) => return Err(Gone::Failed(error)),
+            }
+        }
+    }
+
+    /// How it is encrypted; `None` when it is not.
+    pub(super) fn tls(&self) -> Option<Tls> {
+        self.channel.as_ref().map(|channel| channel.tls())
+    }
+
+    /// Reads what is there, waiting for at least one byte.
+    pub(super) async fn fill(&mut self, reader: &mut PacketReader) -> Result<(), Gone> {
+        if self.channel.is_some() {
+            return self.fill_behind_tls(reader).await;
+        }
+        loop {
+            self.readable().await?;
             match self.socket.try_read(reader.spare()) {
                 Ok(0) => return Err(Gone::Closed),
                 Ok(count) => {
                     reader.filled(count);
                     return Ok(());
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Err(Gone::Failed(error)),
             }
         }
     }
 
+    async fn fill_behind_tls(&mut self, reader: &mut PacketReader) -> Result<(), Gone> {
+        loop {
+            let Some(channel) = &mut self.channel else {
+                return Err(Gone::Closed);
+            };
+            match channel.read(reader.spare()) {
+                Ok(0) => return Err(Gone::Closed),
+                Ok(count) => {
+                    reader.filled(count);
+                    return Ok(());
+                }
+                Err(error) if would_block(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(Gone::Closed);
+                }
+                Err(error) => return Err(Gone::Failed(error)),
+            }
+            self.readable().await?;
+            if let Some(channel) = &mut self.channel {
+                match channel.receive(&self.socket) {
+                    Ok(0) => return Err(Gone::Closed),
+                    Ok(_) => {}
+                    Err(error) if would_block(&error) => {}
+                    Err(error) => return Err(Gone::Failed(error)),
+                }
+            }
+        }
+    }
+
+    async fn readable(&self) -> Result<(), Gone> {
+        tokio::select! {
+            biased;
+            readable = self.socket.readable() => readable.map_err(Gone::Failed),
+            stop = self.cancel.connection_ended() => Err(Gone::Stopped(stop)),
+        }
+    }
+
     /// Sends everything. May be dropped while it waits: the next call goes on from there.
     pub(super) async fn flush(&mut self) -> Result<(), Gone> {
-        while self.sent < self.out.bytes_count() {
-            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
-            match self.socket.try_write(rest) {
-                Ok(count) => self.sent += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
+        loop {
+            match self.send_some() {
+                Ok(()) => break,
+                Err(error) if would_block(&error) => self.writable().await?,
                 Err(error) => return Err(Gone::Failed(error)),
             }
         }
         self.out.clear();
         self.sent = 0;
         Ok(())
+    }
+
+    /// Sends what the socket takes now. When that is not all, the error is `WouldBlock`.
+    fn send_some(&mut self) -> io::Result<()> {
+        loop {
+            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
+            match &mut self.channel {
+                None if rest.is_empty() => return Ok(()),
+                None => self.sent += self.socket.try_write(rest)?,
+                Some(channel) => {
+                    let is_all = rest.is_empty();
+                    self.sent += channel.take(rest)?;
+                    channel.send(&self.socket)?;
+                    if is_all {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 
     /// Sends everything, unless the statement is to stop while the client does not read: then says
@@ -165,12 +262,8 @@ impl Wire {
     /// Sends what can be sent without waiting; whether that is all. Errors are left to
     /// [`flush`](Self::flush).
     fn has_sent_all(&mut self) -> bool {
-        while self.sent < self.out.bytes_count() {
-            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
-            match self.socket.try_write(rest) {
-                Ok(count) => self.sent += count,
-                Err(_) => return false,
-            }
+        if self.send_some().is_err() {
+            return false;
         }
         self.out.clear();
         self.sent = 0;
@@ -219,10 +312,13 @@ impl Wire {
     pub(super) fn last_words(&mut self, gone: &Gone) {
         if let Some(error) = gone.last_words() {
             self.error(&error);
-            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
-            let _ = self.socket.try_write(rest);
+            let _ = self.send_some();
         }
     }
+}
+
+fn would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 impl Gone {

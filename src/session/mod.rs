@@ -7,16 +7,19 @@
 //! - [`shared`]: what all sessions of the server have in common;
 //! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
+//! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
+mod account;
 mod compile;
 mod define;
 mod explain;
 mod found;
+mod guard;
 mod listing;
 mod maintain;
 mod prepared;
@@ -46,8 +49,9 @@ use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
 use crate::sql::parse;
 use crate::types::{ResultColumn, Timestamp};
+use guard::{Identity, Needs};
 use prepared::PreparedStatement;
-pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, WireState};
+pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState};
 use settings::Settings;
 pub use shared::{OpenOptions, Shared, Storage};
 use state::State;
@@ -64,6 +68,8 @@ pub struct Session {
     settings: Settings,
     /// The warnings of the last statement that was no SHOW WARNINGS.
     warnings: Arc<Warnings>,
+    /// Who this is, and what it may do.
+    identity: Identity,
     transaction: Option<Transaction>,
     statements: HashMap<u32, Arc<PreparedStatement>>,
     next_statement: u32,
@@ -82,10 +88,17 @@ impl Session {
         let user = format!("{}@{}", client.user, client.host);
         let state = Arc::new(State::new(
             (&shared.globals, &shared.named_locks),
-            user,
+            (user, client.account.plain()),
             client.connection_id,
             cancel,
         ));
+        if client.interactive {
+            let timeout = shared.globals.get("interactive_timeout")?;
+            state.set_variable("wait_timeout", Some(timeout))?;
+        }
+        let identity = Identity::new(&shared.accounts, client.account.clone(), client.expired);
+        state.set_rights(&identity.rights, &identity.roles);
+        state.set_tls(client.tls.clone());
         let settings = Settings::of(&state, shared.allow_full_scan)?;
         Ok(Session {
             shared: Arc::clone(shared),
@@ -94,6 +107,7 @@ impl Session {
             state,
             settings,
             warnings: Arc::default(),
+            identity,
             transaction: None,
             statements: HashMap::new(),
             next_statement: 1,
@@ -152,6 +166,10 @@ impl Session {
     /// # Errors
     /// 1049 when there is none of that name.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
+        self.renew_rights();
+        if let Err(error) = self.allow(&Needs::to_use(name)) {
+            return Err(self.failed(error));
+        }
         if !self.knows_database(name) {
             let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
             return Err(self.failed(error));
@@ -171,6 +189,8 @@ impl Session {
     /// # Errors
     /// 1146 when there is no such table.
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
+        self.renew_rights();
+        self.allow(&self.needs_to_list(table)?)?;
         let is_asked = |name: &str| {
             wildcard.is_empty() || wildcard == "%" || name.eq_ignore_ascii_case(wildcard)
         };
@@ -228,6 +248,12 @@ impl Session {
         self.named.clear();
         self.warnings = Arc::default();
         self.state.reset();
+        self.identity = Identity::new(
+            &self.shared.accounts,
+            self.client.account.clone(),
+            self.identity.expired,
+        );
+        self.tell_rights();
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         Ok(())
     }

@@ -4,8 +4,10 @@
 //! the bounds of its reads; it is bound again when the definitions have changed since.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compile::Compiled;
+use super::guard::Needs;
 use super::{Prepared, Reply, Session};
 use crate::catalog::Definitions;
 use crate::error::{Code, Error, Result};
@@ -27,6 +29,10 @@ pub(super) struct PreparedStatement {
     /// Whether it is bound again for each execution, with the types of the parameters.
     is_bound_late: bool,
     definitions: Arc<Definitions>,
+    /// What it needs, with the names of when it was bound.
+    needs: Needs,
+    /// The session's rights that were found to be enough, by their stamp.
+    allowed_at: AtomicU64,
 }
 
 impl Session {
@@ -79,6 +85,13 @@ impl Session {
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
         let definitions = self.shared.catalog.current();
+        self.renew_rights();
+        // The others are looked at when they are run.
+        let mut needs = Needs::default();
+        if is_on_rows(&parsed.statement) {
+            needs = self.needs(&parsed.statement)?;
+            self.allow(&needs)?;
+        }
         let compiled = self.compile_if_rows(&parsed.statement, &[])?;
         let is_bound_late = compiled
             .as_ref()
@@ -89,6 +102,8 @@ impl Session {
             compiled,
             is_bound_late,
             definitions,
+            needs,
+            allowed_at: AtomicU64::new(self.identity.stamp),
         })
     }
 
@@ -125,7 +140,9 @@ impl Session {
             return Box::pin(self.run(&prepared.statement, parameters)).await;
         };
         self.warnings = Arc::new(Warnings::default());
+        self.allow_prepared(prepared)?;
         if prepared.is_bound_late {
+            self.guard(&prepared.statement)?;
             let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
             let compiled = self.compile(&prepared.statement, &types)?;
             let bound = (&prepared.statement, compiled);
@@ -137,6 +154,8 @@ impl Session {
             let bound = (&prepared.statement, compiled.clone());
             return self.run_compiled(bound, parameters).await;
         }
+        let needs = self.needs(&prepared.statement)?;
+        self.allow(&needs)?;
         let compiled = self.compile(&prepared.statement, &[])?;
         if let Some(id) = id {
             let again = PreparedStatement {
@@ -145,11 +164,25 @@ impl Session {
                 compiled: Some(compiled.clone()),
                 is_bound_late: false,
                 definitions,
+                needs,
+                allowed_at: AtomicU64::new(self.identity.stamp),
             };
             self.statements.insert(id, Arc::new(again));
         }
         let bound = (&prepared.statement, compiled);
         self.run_compiled(bound, parameters).await
+    }
+
+    /// Whether a statement may be run again: looked at anew only when the session's rights have been
+    /// worked out anew.
+    fn allow_prepared(&mut self, prepared: &PreparedStatement) -> Result<()> {
+        self.renew_rights();
+        let stamp = self.identity.stamp;
+        if prepared.allowed_at.load(Ordering::Relaxed) != stamp {
+            self.allow(&prepared.needs)?;
+            prepared.allowed_at.store(stamp, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Whether there is a statement of that number.
@@ -200,6 +233,14 @@ impl Session {
             None => Err(unknown_name(name, "DEALLOCATE PREPARE")),
         }
     }
+}
+
+/// Whether a statement is bound when it is prepared.
+fn is_on_rows(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+    )
 }
 
 fn unknown_name(name: &str, verb: &str) -> Error {

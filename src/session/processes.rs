@@ -185,6 +185,14 @@ impl Processes {
         self.started.elapsed()
     }
 
+    /// Who is at a connection; `None` when there is no such connection.
+    pub fn user_of(&self, id: u32) -> Option<String> {
+        let running = self.running.read();
+        running
+            .get(&id)
+            .map(|process| process.doing.lock().user.clone())
+    }
+
     /// KILL.
     ///
     /// # Errors
@@ -258,8 +266,29 @@ impl Process {
             command: doing.command,
             seconds: age_ms / 1000,
             state: doing.state.clone(),
-            text: doing.is_running.then(|| doing.text.clone()),
+            text: doing.is_running.then(|| without_passwords(&doing.text)),
         }
+    }
+}
+
+/// A statement's text as far as others may see it: it ends where a password may come.
+fn without_passwords(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let verbs = ["create", "alter", "set", "prepare", "/", "-", "#", "("];
+    let may_have = verbs
+        .iter()
+        .any(|verb| lower.trim_start().starts_with(verb));
+    let found = ["identified", "password"].iter().filter_map(|word| {
+        let at = lower.find(word)?;
+        Some(at + word.len())
+    });
+    match found
+        .min()
+        .filter(|_| may_have)
+        .and_then(|end| text.get(..end))
+    {
+        Some(shown) => format!("{shown} <secret>"),
+        None => text.to_owned(),
     }
 }
 
@@ -381,6 +410,28 @@ mod tests {
         );
         assert_eq!(processes.connections_count(), 2);
         assert_eq!(processes.questions_count(), 1);
+    }
+
+    #[test]
+    fn passwords_are_not_listed() {
+        for (text, shown) in [
+            (
+                "CREATE USER a IDENTIFIED BY 'x'",
+                "CREATE USER a IDENTIFIED <secret>",
+            ),
+            (
+                "alter user a identified with p as 'x'",
+                "alter user a identified <secret>",
+            ),
+            ("SET PASSWORD = 'x'", "SET PASSWORD <secret>"),
+            (
+                "/* c */ SET PASSWORD = 'x'",
+                "/* c */ SET PASSWORD <secret>",
+            ),
+            ("SELECT password FROM t", "SELECT password FROM t"),
+        ] {
+            assert_eq!(without_passwords(text), shown);
+        }
     }
 
     #[test]

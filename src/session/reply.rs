@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::accounts::AccountName;
 use crate::exec::rows::RowStream;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
@@ -78,13 +79,32 @@ pub struct WireState {
     pub packet_bytes_max: usize,
 }
 
+/// How a connection is encrypted, in OpenSSL's words, which are MySQL's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// `TLSv1.3`.
+    pub version: &'static str,
+    /// `TLS_AES_256_GCM_SHA384`.
+    pub cipher: String,
+}
+
 /// Who is at the other end, known since login.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one fact that the protocol tells by itself"
+)]
 pub struct Client {
     /// The user's name.
     pub user: String,
     /// Where the client is: `localhost` or an address.
     pub host: String,
+    /// The account that the client was matched with.
+    pub account: AccountName,
+    /// The password has expired: it must be changed before anything else.
+    pub expired: bool,
+    /// How the connection is encrypted; `None` when it is not.
+    pub tls: Option<Tls>,
     /// The connection's number, as in `CONNECTION_ID()`.
     pub connection_id: u32,
     /// Affected rows of an UPDATE are those found.

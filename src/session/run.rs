@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::compile::{Asked, Compiled};
 use super::found::Counted;
+use super::guard::KILLERS;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -46,6 +47,7 @@ impl Session {
         if !keeps_warnings(statement) {
             self.warnings = Arc::new(Warnings::default());
         }
+        self.guard(statement)?;
         match statement {
             Statement::Select(_)
             | Statement::Insert(_)
@@ -57,6 +59,7 @@ impl Session {
             Statement::Explain(explain) => self.explain(explain, parameters).await,
             Statement::Describe(describe) => self.describe(describe),
             Statement::Show(show) => self.show(show),
+            Statement::Account(statement) => self.run_account(statement).await,
             Statement::Prepare(prepare) => {
                 self.prepare_named(prepare)?;
                 Ok(self.told("Statement prepared"))
@@ -101,7 +104,8 @@ impl Session {
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name)?,
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
-            Statement::Flush | Statement::UnlockTables => {}
+            Statement::Flush => self.shared.accounts.forget_fast(),
+            Statement::UnlockTables => {}
             Statement::LockTables(tables) => self.lock_tables(tables).await?,
             Statement::CreateIndex(create) => self.create_index(create).await?,
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
@@ -115,6 +119,7 @@ impl Session {
             | Statement::Explain(_)
             | Statement::Describe(_)
             | Statement::Show(_)
+            | Statement::Account(_)
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
@@ -434,7 +439,13 @@ impl Session {
         } else {
             super::processes::Kill::Connection
         };
-        self.shared.processes().kill(number, what)
+        let processes = self.shared.processes();
+        let owner = processes.user_of(number).ok_or_else(unknown)?;
+        if owner != self.client.user && !self.holds_any(KILLERS) {
+            let text = format!("You are not owner of thread {number}");
+            return Err(Error::new(Code::KillDenied, text));
+        }
+        processes.kill(number, what)
     }
 }
 

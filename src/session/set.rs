@@ -67,7 +67,6 @@ impl Session {
                 set_names(charset.as_deref(), collation.as_deref(), out)?;
             }
             SetItem::CharacterSet(charset) => set_names(charset.as_deref(), None, out)?,
-            SetItem::Password => return Err(Error::unsupported("SET PASSWORD")),
         }
         Ok(())
     }

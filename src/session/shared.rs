@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::processes::Processes;
 use super::variables::Globals;
+use crate::accounts::Accounts;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::exec::backfill::{Backfill, Traffic};
@@ -69,6 +70,7 @@ pub enum Storage {
 pub struct Shared {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) catalog: Arc<Catalog>,
+    pub(super) accounts: Arc<Accounts>,
     /// The builds of indexes.
     pub(super) backfill: Arc<Backfill>,
     pub(super) locks: Arc<Locks>,
@@ -110,6 +112,7 @@ impl Shared {
         let globals = Arc::new(Globals::default());
         install(&globals, options)?;
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
+        let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());
@@ -118,6 +121,7 @@ impl Shared {
         backfill.resume().await?;
         Ok(Shared {
             catalog,
+            accounts,
             backfill,
             engine,
             locks: Arc::default(),
@@ -161,6 +165,25 @@ impl Shared {
     #[cfg(test)]
     pub(crate) fn backfill(&self) -> &Arc<Backfill> {
         &self.backfill
+    }
+
+    /// The accounts of the server.
+    pub fn accounts(&self) -> &Arc<Accounts> {
+        &self.accounts
+    }
+
+    /// Tells a variable what the server was started with.
+    ///
+    /// # Errors
+    /// 1193 for a name that is not in the registry.
+    pub fn install(&self, name: &str, value: Value<'static>) -> Result<(), Error> {
+        self.globals.install(name, value)
+    }
+
+    /// The value of a global variable that is a number; 0 when it is none.
+    pub fn global_number(&self, name: &str) -> u64 {
+        let value = self.globals.get(name);
+        value.map_or(0, |value| value.to_text().parse().unwrap_or(0))
     }
 
     /// The connections of the server.

@@ -89,7 +89,8 @@ impl Session {
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing = server::pairs(status(self.shared.processes()));
+                let listing =
+                    server::pairs(status(self.shared.processes(), self.state.tls().as_ref()));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Processlist { full } => self.show_processlist(*full),
@@ -99,7 +100,8 @@ impl Session {
             Show::Functions(filter) => {
                 self.filtered_in_any_case(server::functions(), filter.as_ref())
             }
-            Show::Grants => Ok(server::grants(&self.client.user)),
+            Show::Grants { user, using } => self.show_grants(user.as_ref(), using),
+            Show::CreateUser(user) => self.show_create_user(user),
             Show::Plugins => self.listed(&forms::PLUGINS, &[]),
             Show::Privileges => Ok(server::privileges()),
             Show::Triggers(filter) => self.filtered_form(&forms::TRIGGERS, filter.as_ref()),

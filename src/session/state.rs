@@ -1,13 +1,15 @@
 //! What a session remembers between statements, and what evaluation may ask of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::reply::Tls;
 use super::variables::{Globals, Locals};
+use crate::accounts::{AccountName, Rights};
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::sql::context::SessionFacts;
@@ -20,10 +22,15 @@ use crate::types::{Timestamp, Value};
 /// User variables one session may have.
 pub const USER_VARIABLES_MAX: usize = 10_000;
 
+/// What `CURRENT_ROLE()` gives without roles.
+const NO_ROLE: &str = "NONE";
+
 /// The memory of a session. Shared with the statements that run in it, which only read it.
 #[derive(Debug)]
 pub struct State {
     user: String,
+    /// The account that was matched.
+    account: String,
     connection_id: u32,
     cancel: Arc<CancelToken>,
     kept: Mutex<Kept>,
@@ -34,6 +41,10 @@ pub struct State {
 #[derive(Debug)]
 struct Kept {
     database: Option<String>,
+    /// The active roles, as `CURRENT_ROLE()` gives them.
+    roles: String,
+    rights: Arc<Rights>,
+    tls: Option<Tls>,
     locals: Locals,
     user_variables: HashMap<String, Value<'static>>,
     last_insert_id: u64,
@@ -51,16 +62,20 @@ impl State {
     /// The state of a new session.
     pub fn new(
         (globals, named_locks): (&Arc<Globals>, &Arc<NamedLocks>),
-        user: String,
+        (user, account): (String, String),
         connection_id: u32,
         cancel: &Arc<CancelToken>,
     ) -> State {
         State {
             user,
+            account,
             connection_id,
             cancel: Arc::clone(cancel),
             kept: Mutex::new(Kept {
                 database: None,
+                roles: NO_ROLE.to_owned(),
+                rights: Arc::default(),
+                tls: None,
                 locals: Locals::new(Arc::clone(globals)),
                 user_variables: HashMap::new(),
                 last_insert_id: 0,
@@ -74,6 +89,33 @@ impl State {
             sequences: Mutex::default(),
             named_locks: Arc::clone(named_locks),
         }
+    }
+
+    /// Tells what the session may do, and which roles are active.
+    pub fn set_rights(&self, rights: &Arc<Rights>, roles: &BTreeSet<AccountName>) {
+        let names: Vec<String> = roles.iter().map(AccountName::quoted).collect();
+        let mut kept = self.kept.lock();
+        kept.rights = Arc::clone(rights);
+        kept.roles = if names.is_empty() {
+            NO_ROLE.to_owned()
+        } else {
+            names.join(",")
+        };
+    }
+
+    /// Tells how the connection is encrypted.
+    pub fn set_tls(&self, tls: Option<Tls>) {
+        self.kept.lock().tls = tls;
+    }
+
+    /// How the connection is encrypted; `None` when it is not.
+    pub fn tls(&self) -> Option<Tls> {
+        self.kept.lock().tls.clone()
+    }
+
+    /// What the session may do: what tables of the system show is bounded by it.
+    pub fn rights(&self) -> Arc<Rights> {
+        Arc::clone(&self.kept.lock().rights)
     }
 
     /// Makes a database current.
@@ -247,6 +289,14 @@ impl SessionFacts for State {
 
     fn user(&self) -> String {
         self.user.clone()
+    }
+
+    fn current_user(&self) -> String {
+        self.account.clone()
+    }
+
+    fn current_role(&self) -> String {
+        self.kept.lock().roles.clone()
     }
 
     fn connection_id(&self) -> u64 {

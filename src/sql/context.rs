@@ -32,6 +32,14 @@ pub trait SessionFacts: Send + Sync {
     fn database(&self) -> Option<String>;
     /// `name@host` as the client gave it.
     fn user(&self) -> String;
+    /// `name@host` of the account that was matched.
+    fn current_user(&self) -> String {
+        self.user()
+    }
+    /// `CURRENT_ROLE()`.
+    fn current_role(&self) -> String {
+        "NONE".to_owned()
+    }
     /// `CONNECTION_ID()`.
     fn connection_id(&self) -> u64;
     /// `LAST_INSERT_ID()`.

@@ -7,6 +7,7 @@
 //!                      02 id of a table (4 bytes, big-endian)
 //!                      03 id of an index that is being built (likewise)
 //!                      05 name of a database, 00, name of a view in it
+//!                      06 user of an account, a zero byte, its host
 //! ```
 //!
 //! Which space a key lies in is not in the key: the storage contract addresses spaces beside it.
@@ -90,6 +91,8 @@ pub enum SystemKey {
     Table(u32),
     /// How far the index of this id is built.
     Build(u32),
+    /// The account of this user at this host. A user has no zero byte.
+    Account(String, String),
     /// A view.
     View {
         /// The name of its database, without a zero character.
@@ -103,6 +106,7 @@ pub enum SystemKey {
 const DATABASE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const BUILD: u8 = 0x03;
+const ACCOUNT: u8 = 0x06;
 const VIEW: u8 = 0x05;
 
 /// Ends the name of a view's database.
@@ -120,6 +124,13 @@ impl SystemKey {
             }
             SystemKey::Table(id) => numbered(TABLE, *id),
             SystemKey::Build(id) => numbered(BUILD, *id),
+            SystemKey::Account(user, host) => {
+                let mut key = vec![ACCOUNT];
+                key.extend_from_slice(user.as_bytes());
+                key.push(0);
+                key.extend_from_slice(host.as_bytes());
+                key
+            }
             SystemKey::View { database, name } => {
                 let mut key = vec![VIEW];
                 key.extend_from_slice(database.as_bytes());
@@ -142,6 +153,7 @@ impl SystemKey {
             DATABASE => Ok(SystemKey::Database(text_at(1, rest)?)),
             TABLE => Ok(SystemKey::Table(number(rest)?)),
             BUILD => Ok(SystemKey::Build(number(rest)?)),
+            ACCOUNT => account(rest),
             VIEW => {
                 let end = rest.iter().position(|byte| *byte == NAME_END);
                 let end = end.ok_or_else(|| Corrupt::missing(bytes.len()))?;
@@ -154,6 +166,16 @@ impl SystemKey {
             unknown => Err(Corrupt::byte(0, unknown, "the kind of a system key")),
         }
     }
+}
+
+/// The account named by what stands behind the kind.
+fn account(rest: &[u8]) -> Result<SystemKey, Corrupt> {
+    let text =
+        std::str::from_utf8(rest).map_err(|_| Corrupt::bad(1, "a name that is not UTF-8"))?;
+    let Some((user, host)) = text.split_once('\0') else {
+        return Err(Corrupt::missing(1 + rest.len()));
+    };
+    Ok(SystemKey::Account(user.to_owned(), host.to_owned()))
 }
 
 fn numbered(kind: u8, id: u32) -> Vec<u8> {

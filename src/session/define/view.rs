@@ -73,7 +73,8 @@ impl Session {
             let text = "View's SELECT contains a variable or parameter";
             return Err(Error::new(Code::ViewSelectVariable, text));
         }
-        let current_user = || (self.client.user.clone(), self.client.host.clone());
+        let account = &self.identity.account;
+        let current_user = || (account.user.clone(), account.host.clone());
         let view = View {
             database: database.to_owned(),
             name: name.clone(),

@@ -1,10 +1,11 @@
 //! SHOW of the server: variables, status, processes, and what it has only one or none of.
 
+use crate::accounts::Privilege;
 use crate::error::Result;
-use crate::session::Session;
 use crate::session::listing::{Listing, TEXT};
 use crate::session::processes::Processes;
 use crate::session::variables::registry::{self, Kind};
+use crate::session::{Session, Tls};
 use crate::sql::functions::catalogue;
 use crate::types::{ColumnType, Value};
 
@@ -41,7 +42,10 @@ fn is_switch(name: &str) -> bool {
 }
 
 /// The counters of the server, in order of name.
-pub(in crate::session) fn status(processes: &Processes) -> Vec<(String, String)> {
+pub(in crate::session) fn status(
+    processes: &Processes,
+    tls: Option<&Tls>,
+) -> Vec<(String, String)> {
     let internal = crate::error::internal_errors_count();
     let running = processes.list().into_iter();
     let running = running.filter(|process| process.text.is_some()).count();
@@ -58,7 +62,9 @@ pub(in crate::session) fn status(processes: &Processes) -> Vec<(String, String)>
         ("Uptime_since_flush_status", uptime),
     ];
     let rows = rows.map(|(name, value)| (name.to_owned(), value.to_string()));
-    let texts = [("Ssl_cipher", ""), ("Ssl_version", "")];
+    let cipher = tls.map_or("", |tls| tls.cipher.as_str());
+    let version = tls.map_or("", |tls| tls.version);
+    let texts = [("Ssl_cipher", cipher), ("Ssl_version", version)];
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut all: Vec<_> = rows.into_iter().chain(texts).collect();
     all.sort();
@@ -99,27 +105,12 @@ pub(super) fn functions() -> Listing {
     listing
 }
 
-/// `SHOW GRANTS`: until there are other users, root has everything.
-pub(super) fn grants(user: &str) -> Listing {
-    let mut listing = Listing::of_texts(&[&format!("Grants for {user}@%")]);
-    listing.push_texts([&format!(
-        "GRANT ALL PRIVILEGES ON *.* TO `{user}`@`%` WITH GRANT OPTION"
-    )]);
-    listing
-}
-
 /// `SHOW PRIVILEGES`.
 pub(super) fn privileges() -> Listing {
     let mut listing = Listing::of_texts(&["Privilege", "Context", "Comment"]);
-    for (privilege, comment) in [
-        ("Create", "To create databases and tables"),
-        ("Delete", "To delete rows"),
-        ("Drop", "To drop databases and tables"),
-        ("Insert", "To insert rows"),
-        ("Select", "To read rows"),
-        ("Update", "To update rows"),
-    ] {
-        listing.push_texts([privilege, "Databases,Tables", comment]);
+    for privilege in Privilege::ALL {
+        let (context, comment) = privilege.about();
+        listing.push_texts([privilege.name(), context, comment]);
     }
     listing
 }

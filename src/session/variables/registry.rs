@@ -232,6 +232,7 @@ variables! {
     "max_length_for_sort_data" Both Int(4, 8_388_608), "4096", "No meaning: rows are sorted whole.";
     "max_prepared_stmt_count" GlobalOnly ReadOnlyInt, "16382", "Prepared statements of one connection.";
     "max_seeks_for_key" Both Int(1, u64::MAX), "18446744073709551615", "No meaning: keys are chosen by their spans.";
+    "max_user_connections" GlobalOnly Int(0, 4_294_967_295), "0", "The most connections of one account; 0 is no bound.";
     "max_value_bytes" GlobalOnly ReadOnlyInt, "2097152", "The most bytes of one value.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";
@@ -259,7 +260,7 @@ variables! {
     "read_buffer_size" Both Int(8192, 2_147_479_552), "131072", "No meaning: rows are read by pages.";
     "read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
     "read_rnd_buffer_size" Both Int(1, 2_147_483_647), "262144", "No meaning: rows are read by pages.";
-    "require_secure_transport" GlobalOnly ReadOnlyBool, "OFF", "Whether only TLS is served.";
+    "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
     "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files: nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
     "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
@@ -290,7 +291,7 @@ variables! {
     "thread_stack" GlobalOnly ReadOnlyInt, "2097152", "Bytes of a thread's stack.";
     "time_zone" Both Text, "SYSTEM", "The zone TIMESTAMP is shown in.";
     "timestamp" SessionOnly Moment, "0", "What NOW() tells; 0 is the clock.";
-    "tls_version" GlobalOnly ReadOnlyText, "", "TLS is not offered yet.";
+    "tls_version" GlobalOnly ReadOnlyText, "", "The versions of TLS that are offered.";
     "tmp_table_size" Both Int(1024, u64::MAX), "16777216", "No meaning: memory is bounded by query_memory_bytes.";
     "tmpdir" GlobalOnly ReadOnlyText, "", "What is spilled lies in the data directory.";
     "transaction_alloc_block_size" Both Int(1024, 131_072), "8192", "No meaning: memory is bounded by query_memory_bytes.";

@@ -4,6 +4,7 @@
 //! session runs the others from here. Operators, cast targets, units and scopes are those of
 //! [`super::expr`].
 
+mod account;
 mod ddl;
 mod expr;
 mod json_table;
@@ -16,6 +17,10 @@ mod view;
 mod walk;
 mod window;
 
+pub use account::{
+    AccountKind, AccountOptions, AccountStatement, Clear, GrantObject, Identified, PrivilegeList,
+    RoleChoice, UserName, UserSpec,
+};
 pub use ddl::{
     AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
     CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
@@ -111,12 +116,14 @@ pub enum Statement {
     Deallocate(Deallocate),
     /// `DO expr, …`.
     Do(Vec<Expr>),
-    /// `FLUSH …`: nothing here needs it.
+    /// `FLUSH …`: nothing here needs it but `PRIVILEGES`.
     Flush,
     /// `LOCK TABLES …`: accepted, as transactions need no table locks.
     LockTables(Vec<TableName>),
     /// `UNLOCK TABLES`.
     UnlockTables,
+    /// A statement on users, roles or privileges.
+    Account(Box<AccountStatement>),
     /// A statement that MySQL or Lindorm has and this server does not: error 1235.
     Unsupported {
         /// Its first words, as in `ALTER TABLE`.

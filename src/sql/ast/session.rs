@@ -30,8 +30,6 @@ pub enum SetItem {
     },
     /// `CHARACTER SET charset`, lower case; `None` for `DEFAULT`.
     CharacterSet(Option<String>),
-    /// `PASSWORD [FOR user] = …`: refused later.
-    Password,
 }
 
 /// Which value of a variable `SET` sets.

@@ -1,6 +1,7 @@
 //! SHOW.
 
-use super::{Expr, Limit, TableName};
+use super::{Expr, Limit, TableName, UserName};
+use crate::accounts::AccountName;
 use crate::sql::expr::VariableScope;
 
 /// `LIKE 'pattern'` or `WHERE condition` over the answer's own columns.
@@ -98,8 +99,15 @@ pub enum Show {
     Charset(Option<ShowFilter>),
     /// `SHOW COLLATION`.
     Collation(Option<ShowFilter>),
-    /// `SHOW GRANTS [FOR user]`.
-    Grants,
+    /// `SHOW GRANTS [FOR user [USING role, …]]`.
+    Grants {
+        /// Whose; without `FOR` the session's own, with its active roles.
+        user: Option<UserName>,
+        /// Roles whose grants are shown too.
+        using: Vec<AccountName>,
+    },
+    /// `SHOW CREATE USER user`.
+    CreateUser(UserName),
     /// `SHOW PLUGINS`.
     Plugins,
     /// `SHOW PRIVILEGES`.

@@ -17,12 +17,12 @@ functions! {
     "DATABASE" 0..0 "" result::text, Always, Statement, Eager(database), "The current database.";
     "SCHEMA" 0..0 "" result::text, Always, Statement, Eager(database), "The current database.";
     "USER" 0..0 "" result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
-    "CURRENT_USER" 0..0 "" result::text, Never, Statement, Eager(user), "The account that was matched.";
+    "CURRENT_USER" 0..0 "" result::text, Never, Statement, Eager(current_user), "The account that was matched.";
     "SESSION_USER" 0..0 "" result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
     "SYSTEM_USER" 0..0 "" result::text, Never, Statement, Eager(user), "The user and host that the client gave.";
     "CONNECTION_ID" 0..0 "" result::unsigned, Never, Statement, Eager(connection_id), "The number of the connection.";
     "LAST_INSERT_ID" 0..1 "[n]" result::unsigned, AnyArgument, Statement, Eager(last_insert_id), "The first number that the last INSERT generated; with an argument, that number from now on.";
-    "CURRENT_ROLE" 0..0 "" result::text, Never, Statement, Eager(current_role), "The active roles: there are none.";
+    "CURRENT_ROLE" 0..0 "" result::text, Never, Statement, Eager(current_role), "The active roles.";
     "ROW_COUNT" 0..0 "" result::int, Never, Statement, Eager(row_count), "How many rows the last statement changed.";
     "FOUND_ROWS" 0..0 "" result::unsigned, Never, Statement, Eager(found_rows), "How many rows the last SELECT had.";
     "CHARSET" 1..1 "str" result::text, Never, Constant, Lazy(charset), "The character set of the argument.";
@@ -46,8 +46,12 @@ fn connection_id<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::UInt(call.ctx.facts.connection_id()))
 }
 
-fn current_role<'a>(_: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
-    Ok(Value::text("NONE"))
+fn current_user<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(of_text(call.ctx.facts.current_user()))
+}
+
+fn current_role<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    Ok(of_text(call.ctx.facts.current_role()))
 }
 
 fn last_insert_id<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

@@ -5,8 +5,8 @@ use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
-    ColumnDef, CreateDatabase, CreateQuery, CreateTable, DatabaseOptions, DropIndex, DropTable,
-    IndexDef, KeyPart, Statement, TableOptions, TableSource,
+    AccountKind, ColumnDef, CreateDatabase, CreateQuery, CreateTable, DatabaseOptions, DropIndex,
+    DropTable, IndexDef, KeyPart, Statement, TableOptions, TableSource,
 };
 
 /// The list between the parentheses of CREATE TABLE.
@@ -76,6 +76,8 @@ impl Parser<'_> {
         match self.word_ahead(1) {
             Some(Word::DATABASE | Word::SCHEMA) => self.create_database(),
             Some(Word::TABLE) => self.create_table(false),
+            Some(Word::USER) => self.create_user(),
+            Some(Word::ROLE) => self.create_role(),
             Some(Word::TEMPORARY) => {
                 self.bump();
                 self.create_table(true)
@@ -383,6 +385,8 @@ impl Parser<'_> {
                 self.drop_table(true)
             }
             Some(Word::INDEX) => self.drop_index(),
+            Some(Word::USER) => self.drop_account(AccountKind::User),
+            Some(Word::ROLE) => self.drop_account(AccountKind::Role),
             Some(Word::VIEW) => self.drop_view(),
             Some(Word::PREPARE) => self.deallocate(),
             Some(_) => Ok(self.unsupported_phrase()),

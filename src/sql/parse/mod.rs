@@ -11,6 +11,7 @@
     reason = "a rule of the grammar names the tokens it takes; all others are one syntax error"
 )]
 
+mod account;
 mod alter;
 mod cast;
 mod column_type;
@@ -19,6 +20,7 @@ mod ddl;
 mod expr;
 mod from;
 mod function;
+mod grant;
 mod hint;
 mod index;
 mod json_table;

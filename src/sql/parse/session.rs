@@ -34,13 +34,12 @@ impl Parser<'_> {
             Some(Word::STATEMENT) if !self.assigns_ahead(1) => {
                 return Ok(self.unsupported("SET STATEMENT"));
             }
-            Some(Word::ROLE) if !self.assigns_ahead(1) => return Ok(self.unsupported("SET ROLE")),
-            Some(Word::DEFAULT) => return Ok(self.unsupported("SET DEFAULT ROLE")),
+            Some(Word::ROLE) if !self.assigns_ahead(1) => return self.set_role(),
+            Some(Word::DEFAULT) => return self.set_default_role(),
             _ => {}
         }
         if self.is_word(Word::PASSWORD) {
-            self.skip_rest();
-            return Ok(Statement::Set(vec![SetItem::Password]));
+            return self.set_password();
         }
         Ok(Statement::Set(self.comma_list(Parser::set_item)?))
     }

@@ -138,8 +138,16 @@ impl Parser<'_> {
                 Show::Charset(self.show_filter()?)
             }
             Word::GRANTS => {
-                self.skip_rest();
-                Show::Grants
+                self.bump();
+                let mut using = Vec::new();
+                let mut user = None;
+                if self.eat_word(Word::FOR) {
+                    user = Some(self.user_name()?);
+                    if self.eat_word(Word::USING) {
+                        using = self.comma_list(Parser::account_name)?;
+                    }
+                }
+                Show::Grants { user, using }
             }
             Word::PROFILE | Word::PROFILES => {
                 self.skip_rest();
@@ -226,6 +234,7 @@ impl Parser<'_> {
         self.bump();
         let show = match kind {
             Word::TABLE => Show::CreateTable(self.table_name()?),
+            Word::USER => Show::CreateUser(self.user_name()?),
             Word::DATABASE | Word::SCHEMA => {
                 let if_not_exists = self.eat_words(&[Word::IF, Word::NOT, Word::EXISTS]);
                 Show::CreateDatabase {

@@ -16,7 +16,6 @@ const UNSUPPORTED: &[&str] = &[
     "CLONE",
     "DECLARE",
     "GET",
-    "GRANT",
     "HANDLER",
     "HELP",
     "IMPORT",
@@ -27,7 +26,6 @@ const UNSUPPORTED: &[&str] = &[
     "RESET",
     "RESIGNAL",
     "RESTART",
-    "REVOKE",
     "SHUTDOWN",
     "SIGNAL",
     "STOP",
@@ -100,6 +98,9 @@ impl Parser<'_> {
             }
             Word::FLUSH => Ok(self.flush()),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
+            Word::GRANT => self.grant(),
+            Word::REVOKE => self.revoke(),
+            Word::RENAME if self.word_ahead(1) == Some(Word::USER) => self.rename_user(),
             _ => self.unsupported_verb(),
         }
     }

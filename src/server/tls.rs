@@ -1,0 +1,109 @@
+//! The certificate of the server: a given one, or one that it makes for itself and keeps in the data
+//! directory, which clients can pin but nobody has signed.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// The files of the data directory that hold what the server made for itself.
+const CERT_FILE: &str = "tls-cert.pem";
+const KEY_FILE: &str = "tls-key.pem";
+
+/// What `@@tls_version` shows.
+pub(super) const VERSIONS: &str = "TLSv1.2,TLSv1.3";
+
+/// Where the certificate comes from.
+#[derive(Debug, Clone, Default)]
+pub struct TlsOptions {
+    /// A chain of certificates and the key of the first, both in PEM; `None` for one of its own.
+    pub given: Option<(PathBuf, PathBuf)>,
+    /// Whether every login must be encrypted.
+    pub is_required: bool,
+}
+
+/// What TLS is spoken with. `dir` is where an own certificate is kept; without it, it lives as long
+/// as the server.
+///
+/// # Errors
+/// One line for the operator.
+pub(super) fn config(
+    options: &TlsOptions,
+    dir: Option<&Path>,
+) -> Result<Arc<ServerConfig>, String> {
+    match (&options.given, dir) {
+        (Some((cert, key)), _) => from_files(cert, key),
+        (None, Some(dir)) => {
+            let (cert, key) = (dir.join(CERT_FILE), dir.join(KEY_FILE));
+            if !cert.exists() || !key.exists() {
+                let (cert_pem, key_pem) = own()?;
+                write_private(&key, &key_pem)?;
+                write_private(&cert, &cert_pem)?;
+            }
+            from_files(&cert, &key)
+        }
+        (None, None) => {
+            let (cert, key) = own()?;
+            let wrong = |error| format!("a certificate of its own: {error}");
+            let cert = CertificateDer::from_pem_slice(cert.as_bytes()).map_err(wrong)?;
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(wrong)?;
+            built(vec![cert], key)
+        }
+    }
+}
+
+fn from_files(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
+    let wrong = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let chain = CertificateDer::pem_file_iter(cert).map_err(|error| wrong(cert, &error))?;
+    let chain = chain.collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(|error| wrong(cert, &error))?;
+    if chain.is_empty() {
+        return Err(wrong(cert, &"there is no certificate in it"));
+    }
+    let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+    built(chain, key_der)
+}
+
+fn built(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<Arc<ServerConfig>, String> {
+    let provider = Arc::new(ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS: {error}"))?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(|error| format!("the certificate and its key: {error}"))?;
+    Ok(Arc::new(config))
+}
+
+/// A certificate and its key, in PEM.
+fn own() -> Result<(String, String), String> {
+    let names = vec!["localhost".to_owned(), "meseta".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names);
+    let made = made.map_err(|error| format!("a certificate cannot be made: {error}"))?;
+    Ok((made.cert.pem(), made.signing_key.serialize_pem()))
+}
+
+/// Writes a file that only the server's user may read. Whole or not at all: it is named when it is
+/// written.
+///
+/// # Errors
+/// One line for the operator.
+pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    let new = path.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&new).map_err(wrong)?;
+    file.write_all(text.as_bytes()).map_err(wrong)?;
+    file.sync_all().map_err(wrong)?;
+    fs::rename(&new, path).map_err(wrong)
+}
