@@ -103,6 +103,7 @@ codes! {
     DbDropMissing = 1008 "HY000" "DROP DATABASE of a database that does not exist.";
     DiskFull = 1021 "HY000" "The disk is full.";
     TooManyConnections = 1040 "08004" "All connection slots are taken.";
+    NoSuchOption = 1031 "HY000" "An option that the engine does not have.";
     OutOfResources = 1041 "HY000" "The server is out of memory.";
     HandshakeFailed = 1043 "08S01" "The hello packet could not be understood.";
     DbAccessDenied = 1044 "42000" "The user may not use this database.";

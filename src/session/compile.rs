@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Session;
+use super::{Session, system};
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{query, write};
@@ -115,7 +115,10 @@ impl Session {
         let definitions = self.shared.catalog.current();
         let database = self.state.database();
         bound(&Names {
-            definitions: definitions.as_ref(),
+            definitions: &system::Tables {
+                definitions: definitions.as_ref(),
+                scene: (&self.shared, &self.state),
+            },
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
@@ -159,8 +162,7 @@ impl Session {
 
     /// Whether there is a database of that name.
     pub(super) fn knows_database(&self, name: &str) -> bool {
-        self.shared.catalog.current().has_database(name)
-            || name.eq_ignore_ascii_case("information_schema")
+        self.shared.catalog.current().has_database(name) || system::canonical(name).is_some()
     }
 }
 

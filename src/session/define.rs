@@ -5,15 +5,12 @@ mod table_query;
 
 use std::sync::Arc;
 
-use super::{Done, Reply, Session};
+use super::{Done, Reply, Session, system};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
 use crate::sql::ast;
 use crate::sql::context::{SessionFacts, WarningLevel};
-
-/// Databases that belong to the server.
-const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
 impl Session {
     pub(super) async fn create_database(&mut self, create: &ast::CreateDatabase) -> Result<Reply> {
@@ -161,7 +158,7 @@ fn is_ordinary_system(database: &str) -> bool {
 }
 
 fn check_not_system(database: &str) -> Result<()> {
-    if SYSTEM_DATABASES
+    if system::DATABASES
         .iter()
         .any(|system| system.eq_ignore_ascii_case(database))
     {

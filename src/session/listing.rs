@@ -10,9 +10,10 @@ use crate::codec::row::ColumnId;
 use crate::error::Result;
 use crate::exec::ready::ReadyRows;
 use crate::exec::row::ValuesRow;
-use crate::sql::ast::{Call, ColumnName, Expr, Literal, ShowFilter};
+use crate::sql::ast::{ColumnName, Expr, Literal, ShowFilter};
 use crate::sql::bind;
 use crate::sql::eval::eval_condition;
+use crate::sql::expr as bound;
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, ResultColumn, Value};
 
@@ -92,6 +93,30 @@ impl Listing {
         })
     }
 
+    /// Gives the first column another name.
+    pub(super) fn rename_first(&mut self, name: &str) {
+        if let Some(column) = self.columns.first_mut() {
+            name.clone_into(&mut column.0);
+        }
+    }
+
+    /// Leaves out the last column.
+    pub(super) fn drop_last_column(&mut self) {
+        self.columns.pop();
+        for row in &mut self.rows {
+            row.pop();
+        }
+    }
+
+    /// Cuts the texts of the last column after so many characters.
+    pub(super) fn cut_last_column(&mut self, chars_max: usize) {
+        for row in &mut self.rows {
+            if let Some(Value::Text(text)) = row.last_mut() {
+                *text = Cow::Owned(text.chars().take(chars_max).collect());
+            }
+        }
+    }
+
     /// Keeps `offset` and `count` rows: LIMIT.
     pub(super) fn limit(&mut self, offset: usize, count: usize) {
         self.rows.drain(..offset.min(self.rows.len()));
@@ -120,26 +145,33 @@ impl Listing {
     }
 }
 
+/// Binds a condition over the columns of a listing.
+type Bind = fn(&Expr, &Arc<Table>, &bind::Names<'_>) -> Result<bound::Expr>;
+
 impl Session {
-    /// As [`Session::filtered`], but `LIKE` looks past upper and lower case, as MySQL does for names
-    /// of variables, columns, collations.
+    /// As [`Session::filtered`], but texts are compared without case, as MySQL does for names of
+    /// variables, columns, collations.
     pub(super) fn filtered_in_any_case(
         &mut self,
         listing: Listing,
         filter: Option<&ShowFilter>,
     ) -> Result<Listing> {
-        let Some(ShowFilter::Like(pattern)) = filter else {
-            return self.filtered(listing, filter);
-        };
-        let condition = like(lower(first_column(&listing)), &pattern.to_lowercase());
-        self.filtered(listing, Some(&ShowFilter::Where(condition)))
+        self.kept(listing, (filter, bind::caseless_condition))
     }
 
     /// Applies `LIKE` or `WHERE` to a listing.
     pub(super) fn filtered(
         &mut self,
-        mut listing: Listing,
+        listing: Listing,
         filter: Option<&ShowFilter>,
+    ) -> Result<Listing> {
+        self.kept(listing, (filter, bind::condition))
+    }
+
+    fn kept(
+        &mut self,
+        mut listing: Listing,
+        (filter, bound_by): (Option<&ShowFilter>, Bind),
     ) -> Result<Listing> {
         let Some(filter) = filter else {
             return Ok(listing);
@@ -149,7 +181,7 @@ impl Session {
             ShowFilter::Like(pattern) => like(first_column(&listing), pattern),
         };
         let table = Arc::new(listing.as_table());
-        let bound = self.with_names(&[], |names| bind::condition(&condition, &table, names))?;
+        let bound = self.with_names(&[], |names| bound_by(&condition, &table, names))?;
         let ctx = self.context(Arc::default());
         let mut kept = Vec::new();
         for row in std::mem::take(&mut listing.rows) {
@@ -172,18 +204,6 @@ fn first_column(listing: &Listing) -> Expr {
         database: None,
         table: None,
         column,
-    }))
-}
-
-fn lower(expr: Expr) -> Expr {
-    Expr::Call(Box::new(Call {
-        name: "LOWER".to_owned(),
-        args: vec![expr],
-        distinct: false,
-        star: false,
-        order_by: Vec::new(),
-        separator: None,
-        over: None,
     }))
 }
 

@@ -10,6 +10,7 @@
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
@@ -29,6 +30,7 @@ pub mod settings;
 pub mod shared;
 mod show;
 pub mod state;
+mod system;
 mod transaction;
 pub mod variables;
 mod write_query;
@@ -170,6 +172,7 @@ impl Session {
             let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
             return Err(self.failed(error));
         }
+        let name = system::canonical(name).unwrap_or(name);
         self.state.set_database(Some(name.to_owned()));
         Ok(())
     }
@@ -186,7 +189,7 @@ impl Session {
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
         self.renew_rights();
         self.allow(&self.needs_to_list(table)?)?;
-        let table = self.table(None, table)?;
+        let table = self.shown_table(None, table)?;
         let columns = table.columns.iter().filter(|column| !column.hidden);
         let columns = columns.enumerate().filter(|(_, column)| {
             wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)

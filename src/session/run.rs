@@ -103,8 +103,11 @@ impl Session {
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
             Statement::Flush => self.shared.accounts.forget_fast(),
             Statement::UnlockTables => {}
-            Statement::LockTables(_) => {
+            Statement::LockTables(tables) => {
                 self.commit_open().await?;
+                for table in tables {
+                    self.shown_table(table.database.as_deref(), &table.name)?;
+                }
                 self.warnings
                     .add(WarningLevel::Warning, Code::FeatureIgnored, || {
                         "LOCK TABLES locks nothing here: statements are atomic, and BEGIN … COMMIT \

@@ -10,11 +10,12 @@ use std::borrow::Cow;
 
 use super::Session;
 use super::settings::{self, Settings};
-use super::variables::registry;
+use super::variables;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
     AccessMode, Expr, IsolationLevel, SetItem, SetScope, SetTransaction, SetValue,
 };
+use crate::sql::context::WarningLevel;
 use crate::types::Value;
 
 /// One assignment with its value.
@@ -87,6 +88,15 @@ impl Session {
     }
 
     fn assign(&mut self, assignment: Assignment) -> Result<()> {
+        match &assignment {
+            Assignment::Global(name, Some(value)) | Assignment::Session(name, Some(value)) => {
+                let adjusted = variables::find(name)?.adjusted(value);
+                if let Some((code, text)) = adjusted {
+                    self.warnings.add(WarningLevel::Warning, code, || text);
+                }
+            }
+            Assignment::Global(_, None) | Assignment::Session(_, None) | Assignment::User(..) => {}
+        }
         match assignment {
             Assignment::User(name, value) => self.state.set_user_variable(&name, value),
             Assignment::Global(name, value) => {
@@ -170,10 +180,6 @@ fn set_names(
         let text = format!("Unknown collation: '{collation}'");
         return Err(Error::new(Code::UnknownCollation, text));
     }
-    let word = registry::ALL
-        .iter()
-        .find(|variable| variable.name == "character_set_client");
-    debug_assert!(word.is_some(), "SET NAMES sets a variable of the registry");
     for name in [
         "character_set_client",
         "character_set_connection",

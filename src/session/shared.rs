@@ -20,6 +20,7 @@ use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory;
 use crate::sql::functions::lock::NamedLocks;
 use crate::types::Value;
+use crate::types::temporal::Zone;
 
 /// Part of the machine's memory that operators may hold: as much as the caches. The rest is for
 /// memtables, pages on their way to clients, and the system's own file cache.
@@ -235,9 +236,20 @@ fn install(globals: &Globals, options: &OpenOptions) -> Result<(), Error> {
     globals.install("wait_timeout", number(options.wait_timeout_s))?;
     globals.install("interactive_timeout", number(options.wait_timeout_s))?;
     globals.install("net_write_timeout", number(options.net_write_timeout_s))?;
+    let text = |text: String| Value::Text(Cow::Owned(text));
+    globals.install("system_time_zone", text(Zone::system_name()))?;
+    if let Some(name) = host_name() {
+        globals.install("hostname", text(name))?;
+    }
     if let Storage::Lsm(dir) = &options.storage {
-        let dir = dir.display().to_string();
-        globals.install("datadir", Value::Text(Cow::Owned(dir)))?;
+        globals.install("datadir", text(dir.display().to_string()))?;
     }
     Ok(())
+}
+
+/// The machine's name, where the system tells it in a file.
+fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
 }

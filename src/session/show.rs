@@ -1,13 +1,15 @@
 //! SHOW and DESCRIBE: one listing per form, with MySQL's columns.
 
+mod forms;
 mod index;
 mod schema;
 mod server;
 
+pub(super) use self::index::key_word;
+pub(super) use self::server::{status, variables};
 use super::Reply;
 use super::Session;
 use super::listing::Listing;
-use crate::accounts::Privilege;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
 use crate::sql::context::WarningLevel;
@@ -38,19 +40,19 @@ impl Session {
                 full,
                 table,
                 filter,
-            } => {
-                let table = self.named_table(table)?;
-                self.filtered_in_any_case(schema::columns(&table, *full), filter.as_ref())?
-            }
+            } => self.show_columns(table, (*full, filter.as_ref()))?,
             Show::Index { table, filter } => {
-                let table = self.named_table(table)?;
+                let table = self.shown_table(table.database.as_deref(), &table.name)?;
                 let listing = index::index(&table, &self.shared, &self.settings.zone);
                 self.filtered(listing, filter.as_ref())?
             }
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::CreateTable(table) => schema::create_table(self.named_table(table)?.as_ref()),
+            Show::CreateTable(table) => {
+                let table = self.shown_table(table.database.as_deref(), &table.name)?;
+                schema::create_table(&table)
+            }
             Show::CreateDatabase {
                 name,
                 if_not_exists,
@@ -73,34 +75,31 @@ impl Session {
     fn show_server(&mut self, show: &Show) -> Result<Listing> {
         match show {
             Show::Variables { scope, filter } => {
-                let listing = server::variables(self.state.variables(*scope));
+                let listing = server::pairs(variables(self.state.variables(*scope)));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing = server::status(self.shared.processes(), self.state.tls().as_ref());
+                let listing =
+                    server::pairs(status(self.shared.processes(), self.state.tls().as_ref()));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
-            Show::Processlist { full } => {
-                let sees_all = self.holds_any(&[Privilege::Process]);
-                let user = (!sees_all).then_some(self.client.user.as_str());
-                Ok(server::processlist(self.shared.processes(), *full, user))
-            }
-            Show::Engines => Ok(server::engines()),
-            Show::Charset(filter) => self.filtered_in_any_case(server::charsets(), filter.as_ref()),
-            Show::Collation(filter) => {
-                self.filtered_in_any_case(server::collations(), filter.as_ref())
-            }
+            Show::Processlist { full } => self.show_processlist(*full),
+            Show::Engines => self.listed(&forms::ENGINES, &[]),
+            Show::Charset(filter) => self.filtered_form(&forms::CHARSETS, filter.as_ref()),
+            Show::Collation(filter) => self.filtered_form(&forms::COLLATIONS, filter.as_ref()),
             Show::Functions(filter) => {
                 self.filtered_in_any_case(server::functions(), filter.as_ref())
             }
             Show::Grants { user, using } => self.show_grants(user.as_ref(), using),
             Show::CreateUser(user) => self.show_create_user(user),
-            Show::Plugins => Ok(server::plugins()),
+            Show::Plugins => self.listed(&forms::PLUGINS, &[]),
             Show::Privileges => Ok(server::privileges()),
-            Show::Triggers(_) => Ok(server::triggers()),
-            Show::Events(_) => Ok(server::events()),
-            Show::ProcedureStatus(_) | Show::FunctionStatus(_) => Ok(server::routines()),
-            Show::OpenTables(_) => Ok(server::open_tables()),
+            Show::Triggers(filter) => self.filtered_form(&forms::TRIGGERS, filter.as_ref()),
+            Show::Events(filter) => self.filtered_form(&forms::EVENTS, filter.as_ref()),
+            Show::ProcedureStatus(filter) | Show::FunctionStatus(filter) => {
+                self.filtered_form(&forms::ROUTINES, filter.as_ref())
+            }
+            Show::OpenTables(filter) => self.filtered(server::open_tables(), filter.as_ref()),
             Show::Profiles => Ok(server::profiles()),
             Show::Warnings(_)
             | Show::Errors(_)
@@ -118,12 +117,18 @@ impl Session {
     }
 
     pub(super) fn describe(&mut self, describe: &Describe) -> Result<Reply> {
-        let table = self.named_table(&describe.table)?;
         let filter = describe.column.clone().map(ShowFilter::Like);
-        let columns = schema::columns(&table, false);
-        Ok(self
-            .filtered_in_any_case(columns, filter.as_ref())?
-            .into_reply())
+        let columns = self.show_columns(&describe.table, (false, filter.as_ref()))?;
+        Ok(columns.into_reply())
+    }
+
+    fn filtered_form(
+        &mut self,
+        form: &forms::Form,
+        filter: Option<&ShowFilter>,
+    ) -> Result<Listing> {
+        let listing = self.listed(form, &[])?;
+        self.filtered_in_any_case(listing, filter)
     }
 
     fn show_warnings(

@@ -143,6 +143,17 @@ impl State {
         self.kept.lock().locals.all(scope)
     }
 
+    /// Every `@name` with its value, in order of name.
+    pub fn user_variables(&self) -> Vec<(String, Value<'static>)> {
+        let kept = self.kept.lock();
+        let variables = kept.user_variables.iter();
+        let mut all: Vec<_> = variables
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+
     /// Sets `@name`.
     ///
     /// # Errors

@@ -66,6 +66,10 @@ impl Globals {
             let text = format!("Variable '{}' is a SESSION variable", variable.name);
             return Err(Error::new(Code::LocalVariable, text));
         }
+        let value = match value {
+            Some(value) => Some(variable.beside(value, || at(&self.values.read(), idx))?),
+            None => None,
+        };
         let value = variable.checked(value)?;
         if let Some(slot) = self.values.write().get_mut(idx) {
             *slot = value;
@@ -125,7 +129,10 @@ impl Locals {
             return Err(Error::new(Code::GlobalVariable, text));
         }
         let value = match value {
-            Some(value) => Some(variable.checked(Some(value))?),
+            Some(value) => {
+                let value = variable.beside(value, || self.current(idx))?;
+                Some(variable.checked(Some(value))?)
+            }
             None => None,
         };
         self.changed.retain(|(changed_idx, _)| *changed_idx != idx);
@@ -164,6 +171,14 @@ impl Locals {
     pub fn reset(&mut self) {
         self.changed.clear();
     }
+}
+
+/// The variable of that name.
+///
+/// # Errors
+/// 1193 for an unknown name.
+pub fn find(name: &str) -> Result<&'static Variable> {
+    entry(position(name)?)
 }
 
 fn position(name: &str) -> Result<usize> {

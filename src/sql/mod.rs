@@ -13,6 +13,7 @@ pub mod context;
 pub mod eval;
 pub mod expr;
 pub mod functions;
+pub mod listed;
 pub mod members;
 pub mod parse;
 pub mod used;

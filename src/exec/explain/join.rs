@@ -172,6 +172,7 @@ impl Walk {
                 let query = self.query(program, (env, place.mode)).await?;
                 Ok(UnitShown::Query(alias, query, filter))
             }
+            Some(Kind::Listed(_)) => Ok(UnitShown::Listed(alias, filter)),
             Some(Kind::Round(_)) => Ok(UnitShown::Round(alias, filter)),
             Some(Kind::Table(..)) | None => {
                 let table = self.table(place, source_idx, (filter.as_ref(), wanted));

@@ -76,7 +76,7 @@ async fn facts_of(
     };
     let table = match shape.kinds.get(source_idx) {
         Some(Kind::Table(table, _)) => table,
-        Some(Kind::Query(_) | Kind::Round(_)) | None => return Ok(unknown),
+        Some(Kind::Query(_) | Kind::Round(_) | Kind::Listed(_)) | None => return Ok(unknown),
     };
     let conjuncts = unit.on.as_ref().unwrap_or(&pool.conjuncts);
     let local = join::local_filter(conjuncts.iter(), Sources::one(source_idx));

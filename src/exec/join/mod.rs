@@ -7,6 +7,7 @@
 
 mod facts;
 mod hash;
+mod listed;
 mod lookup;
 mod parted;
 mod rows;

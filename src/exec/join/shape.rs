@@ -8,6 +8,7 @@ use crate::exec::query;
 use crate::exec::row::{Layout, StoredRow};
 use crate::sql::bound::{self, Joined, Relation};
 use crate::sql::expr::{self, ExprKind};
+use crate::sql::listed::Listed;
 use crate::types::Value;
 
 /// The values of one row of a source that the statement uses.
@@ -62,6 +63,8 @@ pub enum Kind {
     Query(Arc<query::Program>),
     /// Those of the last round of a recursive query, by its number.
     Round(usize),
+    /// Made up by the server.
+    Listed(Arc<Listed>),
 }
 
 impl Shape {
@@ -96,6 +99,7 @@ impl Shape {
                     Kind::Query(Arc::new(query::Program::new(query)))
                 }
                 Relation::Round(round) => Kind::Round(round.number),
+                Relation::Listed(listed) => Kind::Listed(Arc::clone(listed)),
             });
         Shape {
             kinds: kinds.collect(),

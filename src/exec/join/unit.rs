@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::listed::ListedRows;
 use super::rows::{Frame, JoinRows};
 use super::shape::{Batch, JoinedRow, Kind, Shape};
 use crate::catalog::Table;
@@ -31,6 +32,7 @@ enum Source {
     Table(Box<TableRows>),
     Query(usize, QueryStream),
     Ready(Batch),
+    Listed(usize, ListedRows),
     Join(Box<JoinRows>),
     Done,
 }
@@ -68,6 +70,10 @@ impl UnitReader {
                     let env = frame.nest.env(frame.ctx.nested(), None);
                     let stream = query::open(program, env)?.stream().await?;
                     Source::Query(*idx, stream)
+                }
+                Some(Kind::Listed(listed)) => {
+                    let rows = ListedRows::open(listed, (*idx, filter.as_ref()), frame)?;
+                    Source::Listed(*idx, rows)
                 }
                 Some(Kind::Round(number)) => Source::Ready(round(*number, *idx, frame)?),
                 None => return Err(Error::internal("a unit that is no source")),
@@ -107,6 +113,13 @@ impl UnitReader {
                 let rows = std::mem::take(rows);
                 self.source = Source::Done;
                 Some(rows)
+            }
+            Source::Listed(idx, rows) => {
+                let batch = rows.next((*idx, frame.shape));
+                if batch.is_none() {
+                    self.source = Source::Done;
+                }
+                batch
             }
             Source::Join(inside) => {
                 let batch = inside.next().await?;
@@ -215,7 +228,7 @@ impl TableRows {
 pub(super) fn table_of(shape: &Shape, source_idx: usize) -> Result<(&Arc<Table>, &Layout)> {
     match shape.kinds.get(source_idx) {
         Some(Kind::Table(table, layout)) => Ok((table, layout)),
-        Some(Kind::Query(_) | Kind::Round(_)) | None => {
+        Some(Kind::Query(_) | Kind::Round(_) | Kind::Listed(_)) | None => {
             Err(Error::internal("a source that is no table"))
         }
     }

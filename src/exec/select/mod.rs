@@ -112,7 +112,7 @@ impl Program {
                 let tables = kinds.flat_map(|kind| match kind {
                     Kind::Table(table, _) => vec![Arc::clone(table)],
                     Kind::Query(program) => program.tables().to_vec(),
-                    Kind::Round(_) => Vec::new(),
+                    Kind::Round(_) | Kind::Listed(_) => Vec::new(),
                 });
                 tables.collect()
             }

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::plan::derive::shape;
 use crate::plan::stand_in::{self, Choice, StandIns};
 use crate::plan::{Access, TablePlan};
-use crate::sql::bound::{Capture, Joined};
+use crate::sql::bound::{Capture, Joined, Relation};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind, Slot};
@@ -111,14 +111,16 @@ pub fn column_name(joined: &Joined, column_idx: usize) -> String {
     };
     let idx = column_idx - source.first_column;
     let name = match &source.relation {
-        crate::sql::bound::Relation::Table(table) => {
-            table.columns.get(idx).map(|column| column.name.clone())
+        Relation::Table(table) => table.columns.get(idx).map(|column| column.name.clone()),
+        Relation::Listed(listed) => {
+            let column = listed.table.columns.get(idx);
+            column.map(|column| column.name.clone())
         }
-        crate::sql::bound::Relation::Query(query) => {
+        Relation::Query(query) => {
             let columns = query.columns();
             columns.get(idx).map(|column| column.name.clone())
         }
-        crate::sql::bound::Relation::Round(_) => None,
+        Relation::Round(_) => None,
     };
     let name = name.unwrap_or_else(|| format!("column {idx}"));
     format!("{}.{}", source.alias, crate::plan::text::quote_name(&name))

@@ -65,6 +65,13 @@ impl Session {
     pub(in crate::session) async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
         self.commit_open().await?;
         let name = self.altered(&alter.table)?;
+        if alter.actions.contains(&AlterAction::Keys) {
+            let text = format!(
+                "Table storage engine for '{}' doesn't have this option",
+                name.1
+            );
+            self.note(&Error::new(Code::NoSuchOption, text));
+        }
         let added: Vec<&ast::IndexDef> = alter.actions.iter().filter_map(added_by).collect();
         let plan = self.rehearse(&name, &alter.actions, &added)?;
         if plan.old_first {
@@ -284,7 +291,7 @@ impl Session {
 fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
     match action {
         AlterAction::AddIndex(index) => Some(index.as_ref()),
-        AlterAction::DropIndex { .. } | AlterAction::RenameIndex { .. } => None,
+        AlterAction::DropIndex { .. } | AlterAction::RenameIndex { .. } | AlterAction::Keys => None,
     }
 }
 
@@ -315,7 +322,7 @@ fn change_old(
     let mut changed = false;
     for action in actions {
         match action {
-            AlterAction::AddIndex(_) => {}
+            AlterAction::AddIndex(_) | AlterAction::Keys => {}
             AlterAction::DropIndex { name, if_exists } => {
                 if let Some(position) = table.index_position(name) {
                     table.indexes.remove(position);

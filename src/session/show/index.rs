@@ -177,7 +177,7 @@ fn described(part: &ComputedPart) -> (Option<u32>, Option<&str>) {
 
 /// MySQL's word for the part a column has in keys (manual, "SHOW COLUMNS Statement"): in a table
 /// without primary key the first unique index without `NULL` stands for one.
-pub(super) fn key_word(table: &Table, column_idx: usize) -> &'static str {
+pub(in crate::session) fn key_word(table: &Table, column_idx: usize) -> &'static str {
     let is_first = |index: &Index| {
         let first = index.parts.first();
         first.is_some_and(|part| match index.computed_part(table, part.column_idx) {

@@ -1,25 +1,20 @@
-//! SHOW of databases, tables, columns, indexes and their definitions.
+//! SHOW of databases, tables, columns and their definitions.
 
-use crate::catalog::{Column, ColumnDefault, Table, describe};
-use crate::error::Result;
-use crate::session::Session;
+use std::sync::Arc;
+
+use super::forms;
+use crate::catalog::{Table, describe};
+use crate::error::{Code, Error, Result};
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
-use crate::sql::ast::ShowFilter;
-use crate::sql::context::SessionFacts;
-use crate::types::{ColumnType, Value};
+use crate::session::{Session, system};
+use crate::sql::ast::{ShowFilter, TableName};
 
 impl Session {
     pub(super) fn show_databases(&mut self, filter: Option<&ShowFilter>) -> Result<Listing> {
-        let name = match filter {
-            Some(ShowFilter::Like(pattern)) => format!("Database ({pattern})"),
-            Some(ShowFilter::Where(_)) | None => "Database".to_owned(),
-        };
-        let mut listing = Listing::of_texts(&[&name]);
-        for database in self.shared.catalog.current().databases() {
-            if self.sees_database(database) {
-                listing.push_texts([database]);
-            }
+        let mut listing = self.listed(&forms::DATABASES, &[])?;
+        if let Some(ShowFilter::Like(pattern)) = filter {
+            listing.rename_first(&format!("Database ({pattern})"));
         }
         self.filtered(listing, filter)
     }
@@ -30,36 +25,19 @@ impl Session {
         database: Option<&str>,
         filter: Option<&ShowFilter>,
     ) -> Result<Listing> {
-        let database = self.database_or_current(database)?;
+        let database = self.shown_database(database)?;
+        let mut listing = self.listed(&forms::TABLES, &[("TABLE_SCHEMA", &database)])?;
         let mut name = format!("Tables_in_{database}");
         if let Some(ShowFilter::Like(pattern)) = filter {
             name = format!("{name} ({pattern})");
         }
-        let names: &[&str] = if full {
-            &[&name, "Table_type"]
-        } else {
-            &[&name]
-        };
-        let mut listing = Listing::of_texts(names);
-        if self.is_virtual(&database) {
-            return Ok(listing);
+        listing.rename_first(&name);
+        // A condition may be on the type, shown or not.
+        let mut listing = self.filtered_as_in(&database, listing, filter)?;
+        if !full {
+            listing.drop_last_column();
         }
-        for table in self.shared.catalog.current().tables(&database)? {
-            if !self.sees_table(&database, &table.name) {
-                continue;
-            }
-            let mut row = vec![text(Some(table.name.clone()))];
-            if full {
-                row.push(Value::text("BASE TABLE"));
-            }
-            listing.push(row);
-        }
-        self.filtered(listing, filter)
-    }
-
-    /// Whether a database exists only by name.
-    fn is_virtual(&self, database: &str) -> bool {
-        self.knows_database(database) && !self.shared.catalog.current().has_database(database)
+        Ok(listing)
     }
 
     pub(super) fn show_table_status(
@@ -67,145 +45,76 @@ impl Session {
         database: Option<&str>,
         filter: Option<&ShowFilter>,
     ) -> Result<Listing> {
-        let database = match database {
-            Some(database) => database.to_owned(),
-            None => self
-                .state
-                .database()
-                .map_or_else(|| self.database_or_current(None), Ok)?,
+        let database = self.shown_database(database)?;
+        let listing = self.listed(&forms::TABLE_STATUS, &[("TABLE_SCHEMA", &database)])?;
+        self.filtered_as_in(&database, listing, filter)
+    }
+
+    /// Filters names of tables, which have no case in `information_schema` alone.
+    fn filtered_as_in(
+        &mut self,
+        database: &str,
+        listing: Listing,
+        filter: Option<&ShowFilter>,
+    ) -> Result<Listing> {
+        if database == system::INFORMATION_SCHEMA {
+            self.filtered_in_any_case(listing, filter)
+        } else {
+            self.filtered(listing, filter)
+        }
+    }
+
+    /// `SHOW [FULL] COLUMNS`, `DESCRIBE`.
+    pub(super) fn show_columns(
+        &mut self,
+        table: &TableName,
+        (full, filter): (bool, Option<&ShowFilter>),
+    ) -> Result<Listing> {
+        let table = self.shown_table(table.database.as_deref(), &table.name)?;
+        let form = if full {
+            forms::FULL_COLUMNS
+        } else {
+            forms::COLUMNS
         };
-        let number = ColumnType::BIGINT_UNSIGNED;
-        let date = ColumnType::Datetime { fsp: 0 };
-        let mut listing = Listing::new(&[
-            ("Name", TEXT),
-            ("Engine", TEXT),
-            ("Version", number.clone()),
-            ("Row_format", TEXT),
-            ("Rows", number.clone()),
-            ("Avg_row_length", number.clone()),
-            ("Data_length", number.clone()),
-            ("Max_data_length", number.clone()),
-            ("Index_length", number.clone()),
-            ("Data_free", number.clone()),
-            ("Auto_increment", number.clone()),
-            ("Create_time", date.clone()),
-            ("Update_time", date.clone()),
-            ("Check_time", date),
-            ("Collation", TEXT),
-            ("Checksum", number),
-            ("Create_options", TEXT),
-            ("Comment", TEXT),
-        ]);
-        if self.is_virtual(&database) {
-            return Ok(listing);
-        }
-        for table in self.shared.catalog.current().tables(&database)? {
-            if self.sees_table(&database, &table.name) {
-                listing.push(self.status_row(table));
-            }
-        }
-        self.filtered(listing, filter)
-    }
-
-    fn status_row(&self, table: &Table) -> Vec<Value<'static>> {
-        let space = crate::exec::write::space(table);
-        let estimate = self
-            .shared
-            .engine
-            .estimate(space, &crate::kv::KeyRange::all());
-        let average = estimate.bytes.checked_div(estimate.rows).unwrap_or(0);
-        let options = table
-            .options
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        vec![
-            text(Some(table.name.clone())),
-            Value::text("Meseta"),
-            Value::UInt(10),
-            Value::text("Dynamic"),
-            Value::UInt(estimate.rows),
-            Value::UInt(average),
-            Value::UInt(estimate.bytes),
-            Value::UInt(0),
-            Value::UInt(0),
-            Value::UInt(0),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::text("utf8mb4_bin"),
-            Value::Null,
-            text(Some(options.collect::<Vec<_>>().join(" "))),
-            text(Some(table.comment.clone())),
-        ]
-    }
-}
-
-/// `SHOW [FULL] COLUMNS`, `DESCRIBE`.
-pub(super) fn columns(table: &Table, full: bool) -> Listing {
-    let names: &[&str] = if full {
-        &[
-            "Field",
-            "Type",
-            "Collation",
-            "Null",
-            "Key",
-            "Default",
-            "Extra",
-            "Privileges",
-            "Comment",
-        ]
-    } else {
-        &["Field", "Type", "Null", "Key", "Default", "Extra"]
-    };
-    let mut listing = Listing::of_texts(names);
-    for (column_idx, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
-        let key = super::index::key_word(table, column_idx);
-        let mut row = vec![
-            text(Some(column.name.clone())),
-            text(Some(column.ty.to_string())),
+        let only = [
+            ("TABLE_SCHEMA", table.database.as_str()),
+            ("TABLE_NAME", table.name.as_str()),
         ];
-        if full {
-            row.push(text(is_text(&column.ty).then_some("utf8mb4_bin")));
+        let listing = self.listed(&form, &only)?;
+        self.filtered_in_any_case(listing, filter)
+    }
+
+    /// The given database, or the current one.
+    ///
+    /// # Errors
+    /// 1046, 1049.
+    fn shown_database(&self, database: Option<&str>) -> Result<String> {
+        let database = self.database_or_current(database)?;
+        if let Some(name) = system::canonical(&database) {
+            return Ok(name.to_owned());
         }
-        row.push(Value::text(if column.nullable { "YES" } else { "NO" }));
-        row.push(Value::text(key));
-        row.push(text(default(column)));
-        row.push(text(Some(extra(column))));
-        if full {
-            row.push(Value::text("select,insert,update,references"));
-            row.push(text(Some(column.comment.clone())));
+        if !self.knows_database(&database) {
+            let text = format!("Unknown database '{database}'");
+            return Err(Error::new(Code::UnknownDatabase, text));
         }
-        listing.push(row);
+        Ok(database)
     }
-    listing
-}
 
-fn is_text(ty: &ColumnType) -> bool {
-    ty.is_text() || matches!(ty, ColumnType::Enum(_))
-}
-
-fn default(column: &Column) -> Option<String> {
-    match &column.default {
-        ColumnDefault::None => None,
-        ColumnDefault::Now => Some(describe::now_text(&column.ty)),
-        ColumnDefault::Constant(value) if value.is_null() => None,
-        ColumnDefault::Constant(value) => Some(value.to_text().into_owned()),
+    /// A table, stored or of the system.
+    ///
+    /// # Errors
+    /// 1046, 1049, 1109, 1146.
+    pub(in crate::session) fn shown_table(
+        &self,
+        database: Option<&str>,
+        name: &str,
+    ) -> Result<Arc<Table>> {
+        let database = self.database_or_current(database)?;
+        match system::canonical(&database) {
+            Some(database) => system::described(database, name),
+            None => self.table(Some(&database), name),
+        }
     }
-}
-
-fn extra(column: &Column) -> String {
-    let mut words = Vec::new();
-    if column.auto_increment {
-        words.push("auto_increment".to_owned());
-    }
-    if matches!(column.default, ColumnDefault::Now) {
-        words.push("DEFAULT_GENERATED".to_owned());
-    }
-    if column.on_update_now {
-        words.push(format!("on update {}", describe::now_text(&column.ty)));
-    }
-    words.join(" ")
 }
 
 /// `SHOW CREATE TABLE`.

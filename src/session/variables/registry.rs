@@ -62,6 +62,13 @@ pub enum Kind {
     OnlyBool(bool),
     /// Words of which only the listed ones are true here.
     OnlyWord(&'static [&'static str]),
+    /// A number of which only one is true here: another is error 1231.
+    OnlyInt(u64),
+    /// Whatever it is set to, its value is what is true here, and a warning says so: what clients set
+    /// without asking what comes of it. These are the beginnings of the words that are understood.
+    Kept(&'static [&'static str]),
+    /// `name=on,name=off,…`: those that are not named stay as they are.
+    Switches(&'static [(&'static str, bool)]),
 }
 
 /// The last second that `timestamp` may be set to: 2038-01-19 03:14:07, the last of a TIMESTAMP.
@@ -94,10 +101,43 @@ pub const SQL_MODES: &[&str] = &[
     "LINDORM",
 ];
 
+/// The switches of `optimizer_switch` (MySQL manual, "Switchable Optimizations"). `skip_scan` acts here
+/// and is off unless it is asked for; the others are understood and change nothing.
+pub const OPTIMIZER_SWITCHES: &[(&str, bool)] = &[
+    ("index_merge", true),
+    ("index_merge_union", true),
+    ("index_merge_sort_union", true),
+    ("index_merge_intersection", true),
+    ("engine_condition_pushdown", true),
+    ("index_condition_pushdown", true),
+    ("mrr", true),
+    ("mrr_cost_based", true),
+    ("block_nested_loop", true),
+    ("batched_key_access", false),
+    ("materialization", true),
+    ("semijoin", true),
+    ("loosescan", true),
+    ("firstmatch", true),
+    ("duplicateweedout", true),
+    ("subquery_materialization_cost_based", true),
+    ("use_index_extensions", true),
+    ("condition_fanout_filter", true),
+    ("derived_merge", true),
+    ("use_invisible_indexes", false),
+    ("skip_scan", false),
+    ("hash_join", true),
+    ("subquery_to_derived", false),
+    ("prefer_ordering_index", true),
+    ("hypergraph_optimizer", false),
+    ("derived_condition_pushdown", true),
+];
+
 /// MySQL 8's default mode.
 pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,\
 NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
+/// Collations of the encoding: all stand for the only one there is.
+const COLLATIONS: &[&str] = &["utf8mb4_", "utf8mb3_", "utf8_", "binary"];
 const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "binary", "latin1", "ascii"];
 const ISOLATIONS: &[&str] = &["REPEATABLE-READ", "READ-COMMITTED", "READ-UNCOMMITTED"];
 
@@ -111,91 +151,138 @@ macro_rules! variables {
 }
 
 use Kind::{
-    Bool, Int, Moment, NullableText, OnlyBool, OnlyWord, ReadOnlyBool, ReadOnlyInt, ReadOnlyText,
-    Set, Text, Word,
+    Bool, Int, Kept, Moment, NullableText, OnlyBool, OnlyInt, OnlyWord, ReadOnlyBool, ReadOnlyInt,
+    ReadOnlyText, Set, Switches, Text, Word,
 };
 
 variables! {
-    "auto_increment_increment" Both Int(1, 1), "1", "Steps of AUTO_INCREMENT; ids are spread here.";
-    "auto_increment_offset" Both Int(1, 1), "1", "Start of AUTO_INCREMENT; ids are spread here.";
+    "authentication_policy" GlobalOnly ReadOnlyText, "*,,", "How new accounts log in.";
+    "auto_increment_increment" Both OnlyInt(1), "1", "Steps of AUTO_INCREMENT; ids are spread here.";
+    "auto_increment_offset" Both OnlyInt(1), "1", "Start of AUTO_INCREMENT; ids are spread here.";
     "autocommit" Both Bool, "ON", "Whether each statement is a transaction of its own.";
+    "automatic_sp_privileges" GlobalOnly ReadOnlyBool, "ON", "There are no stored routines.";
+    "basedir" GlobalOnly ReadOnlyText, "/", "There are no files beside the program.";
     "big_tables" Both Bool, "OFF", "No meaning: memory is bounded by query_memory_bytes.";
+    "binlog_format" Both Word(&["ROW", "STATEMENT", "MIXED"]), "ROW", "There is no binary log.";
+    "binlog_row_image" Both Word(&["full", "minimal", "noblob"]), "full", "There is no binary log.";
+    "block_encryption_mode" Both OnlyWord(&["aes-128-ecb"]), "aes-128-ecb", "How AES_ENCRYPT works.";
+    "bulk_insert_buffer_size" Both Int(0, u64::MAX), "8388608", "No meaning: memory is bounded by query_memory_bytes.";
     "character_set_client" Both Word(CHARSETS), "utf8mb4", "The encoding of statements: always utf8mb4.";
     "character_set_connection" Both Word(CHARSETS), "utf8mb4", "The encoding of literals: always utf8mb4.";
-    "character_set_database" Both OnlyWord(&["utf8mb4"]), "utf8mb4", "The encoding of the database.";
+    "character_set_database" Both Word(CHARSETS), "utf8mb4", "The encoding of the database: always utf8mb4.";
     "character_set_filesystem" Both Word(CHARSETS), "binary", "The encoding of file names.";
     "character_set_results" Both NullableText, "utf8mb4", "The encoding of results: always utf8mb4.";
-    "character_set_server" Both OnlyWord(&["utf8mb4"]), "utf8mb4", "The encoding of the server.";
+    "character_set_server" Both Kept(&["utf8mb4", "utf8mb3", "utf8"]), "utf8mb4", "The encoding of the server.";
     "character_set_system" GlobalOnly ReadOnlyText, "utf8mb3", "The encoding of identifiers.";
-    "collation_connection" Both Text, "utf8mb4_bin", "The order of literals: always utf8mb4_bin.";
-    "collation_database" Both OnlyWord(&["utf8mb4_bin"]), "utf8mb4_bin", "The order of the database.";
-    "collation_server" Both OnlyWord(&["utf8mb4_bin"]), "utf8mb4_bin", "The order of the server.";
+    "collation_connection" Both Kept(COLLATIONS), "utf8mb4_bin", "The order of literals: always utf8mb4_bin.";
+    "collation_database" Both Kept(COLLATIONS), "utf8mb4_bin", "The order of the database.";
+    "collation_server" Both Kept(COLLATIONS), "utf8mb4_bin", "The order of the server.";
     "completion_type" Both OnlyWord(&["NO_CHAIN", "0"]), "NO_CHAIN", "What COMMIT does besides.";
     "connect_timeout" GlobalOnly Int(2, 31_536_000), "10", "Seconds a login may take.";
     "cte_max_recursion_depth" Both Int(0, 4_294_967_295), "1000", "The most rounds of a recursive common table expression.";
     "datadir" GlobalOnly ReadOnlyText, "", "The data directory.";
-    "default_collation_for_utf8mb4" Both OnlyWord(&["utf8mb4_bin"]), "utf8mb4_bin", "The only collation.";
-    "default_storage_engine" Both ReadOnlyText, "Meseta", "The only storage engine.";
-    "default_tmp_storage_engine" Both ReadOnlyText, "Meseta", "The only storage engine.";
-    "div_precision_increment" Both OnlyWord(&["4"]), "4", "Digits that division adds.";
+    "default_authentication_plugin" GlobalOnly ReadOnlyText, "caching_sha2_password", "How new accounts log in.";
+    "default_collation_for_utf8mb4" Both Kept(COLLATIONS), "utf8mb4_bin", "The only collation.";
+    "default_storage_engine" Both Kept(&["Meseta", "InnoDB"]), "Meseta", "The only storage engine.";
+    "default_tmp_storage_engine" Both Kept(&["Meseta", "InnoDB"]), "Meseta", "The only storage engine.";
+    "default_week_format" Both OnlyInt(0), "0", "The mode of WEEK() when none is given.";
+    "div_precision_increment" Both OnlyInt(4), "4", "Digits that division adds.";
+    "enforce_gtid_consistency" GlobalOnly ReadOnlyText, "OFF", "There is no binary log.";
+    "eq_range_index_dive_limit" Both Int(0, 4_294_967_295), "200", "No meaning: estimates cost nothing here.";
     "error_count" SessionOnly ReadOnlyInt, "0", "Errors of the last statement.";
     "event_scheduler" GlobalOnly ReadOnlyText, "OFF", "There are no events.";
     "explicit_defaults_for_timestamp" Both OnlyBool(true), "ON", "TIMESTAMP columns have no hidden default.";
     "foreign_key_checks" Both Bool, "ON", "There are no foreign keys.";
     "full_scan_limit_max" Both Int(0, u64::MAX), "10000", "The LIMIT within which an unfiltered full scan is allowed.";
+    "general_log" GlobalOnly ReadOnlyBool, "OFF", "Statements are not logged.";
     "group_concat_max_len" Both Int(4, u64::MAX), "1024", "The most bytes of GROUP_CONCAT.";
     "gtid_mode" GlobalOnly ReadOnlyText, "OFF", "There is no binary log.";
     "have_openssl" GlobalOnly ReadOnlyText, "DISABLED", "Whether TLS is offered.";
+    "have_profiling" GlobalOnly ReadOnlyText, "NO", "There are no profiles.";
     "have_query_cache" GlobalOnly ReadOnlyText, "NO", "There is no query cache.";
     "have_ssl" GlobalOnly ReadOnlyText, "DISABLED", "Whether TLS is offered.";
+    "histogram_generation_max_mem_size" Both Int(1_000_000, u64::MAX), "20000000", "There are no histograms.";
     "hostname" GlobalOnly ReadOnlyText, "localhost", "The machine.";
     "identity" SessionOnly ReadOnlyInt, "0", "LAST_INSERT_ID().";
+    "information_schema_stats_expiry" Both Int(0, 31_536_000), "86400", "Sizes and numbers of rows are never kept: they are always of now.";
     "init_connect" GlobalOnly ReadOnlyText, "", "Statements run at login: none.";
     "innodb_lock_wait_timeout" Both Int(1, 1_073_741_824), "50", "Seconds a row lock is waited for.";
+    "innodb_strict_mode" Both Bool, "ON", "There are no options of InnoDB.";
     "insert_id" SessionOnly ReadOnlyInt, "0", "The next AUTO_INCREMENT value; ids are spread here.";
     "interactive_timeout" Both Int(1, 31_536_000), "28800", "wait_timeout of interactive clients.";
+    "join_buffer_size" Both Int(128, u64::MAX), "262144", "No meaning: memory is bounded by query_memory_bytes.";
     "last_insert_id" SessionOnly ReadOnlyInt, "0", "LAST_INSERT_ID().";
+    "lc_messages" Both OnlyWord(&["en_US"]), "en_US", "The language of errors.";
+    "lc_time_names" Both OnlyWord(&["en_US"]), "en_US", "The language of names of months and days.";
     "license" GlobalOnly ReadOnlyText, "Apache-2.0", "The licence.";
     "local_infile" GlobalOnly ReadOnlyBool, "OFF", "LOAD DATA LOCAL is not offered.";
     "lock_wait_timeout" Both Int(1, 31_536_000), "31536000", "Seconds DDL waits.";
     "log_bin" GlobalOnly ReadOnlyBool, "OFF", "There is no binary log.";
+    "log_error_verbosity" GlobalOnly ReadOnlyInt, "2", "What is logged; see --log.";
     "long_query_time" Both Text, "10.000000", "Seconds from which a statement is slow.";
+    "low_priority_updates" Both Bool, "OFF", "No meaning: writers wait for no readers.";
     "lower_case_file_system" GlobalOnly ReadOnlyBool, "OFF", "File names keep their case.";
     "lower_case_table_names" GlobalOnly ReadOnlyInt, "0", "Table names are compared with case.";
     "max_allowed_packet" Both Int(1024, 1_073_741_824), "67108864", "The most bytes of one packet.";
     "max_connections" GlobalOnly ReadOnlyInt, "1000", "The most connections.";
-    "max_error_count" Both OnlyWord(&["1024"]), "1024", "Warnings kept of a statement.";
+    "max_error_count" Both OnlyInt(1024), "1024", "Warnings kept of a statement.";
     "max_execution_time" Both Int(0, 4_294_967_295), "0", "Milliseconds a SELECT may take; 0 is no bound.";
+    "max_heap_table_size" Both Int(16_384, u64::MAX), "16777216", "No meaning: memory is bounded by query_memory_bytes.";
     "max_join_size" Both Int(1, u64::MAX), "18446744073709551615", "Joins are bounded by query_memory_bytes.";
+    "max_length_for_sort_data" Both Int(4, 8_388_608), "4096", "No meaning: rows are sorted whole.";
+    "max_prepared_stmt_count" GlobalOnly ReadOnlyInt, "16382", "Prepared statements of one connection.";
+    "max_seeks_for_key" Both Int(1, u64::MAX), "18446744073709551615", "No meaning: keys are chosen by their spans.";
     "max_user_connections" GlobalOnly Int(0, 4_294_967_295), "0", "The most connections of one account; 0 is no bound.";
     "max_value_bytes" GlobalOnly ReadOnlyInt, "2097152", "The most bytes of one value.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";
     "net_read_timeout" Both Int(1, 31_536_000), "30", "Seconds the rest of a packet is waited for.";
+    "net_retry_count" Both Int(1, u64::MAX), "10", "No meaning: reads are not tried again.";
     "net_write_timeout" Both Int(1, 31_536_000), "60", "Seconds a client may take to accept a page.";
     "offline_mode" GlobalOnly ReadOnlyBool, "OFF", "Whether ordinary users are locked out.";
-    "optimizer_switch" Both Text, "", "`skip_scan=on` lets keys be read whose first column has few values; the rest has no meaning.";
+    "old_alter_table" Both Bool, "OFF", "No meaning: ALTER TABLE never copies.";
+    "optimizer_prune_level" Both Int(0, 1), "1", "No meaning: joins are planned in one way.";
+    "optimizer_search_depth" Both Int(0, 62), "62", "No meaning: joins are planned in one way.";
+    "optimizer_switch" Both Switches(OPTIMIZER_SWITCHES), "", "`skip_scan=on` lets keys be read whose first column has few values; the rest has no meaning.";
     "performance_schema" GlobalOnly ReadOnlyBool, "OFF", "There is none.";
     "pid_file" GlobalOnly ReadOnlyText, "", "There is none.";
     "port" GlobalOnly ReadOnlyInt, "3306", "The port.";
+    "preload_buffer_size" Both Int(1024, 1_073_741_824), "32768", "There is nothing to preload.";
+    "profiling" Both OnlyBool(false), "OFF", "There are no profiles.";
+    "profiling_history_size" Both Int(0, 100), "15", "There are no profiles.";
     "protocol_version" GlobalOnly ReadOnlyInt, "10", "The protocol.";
+    "query_alloc_block_size" Both Int(1024, 4_294_967_295), "8192", "No meaning: memory is bounded by query_memory_bytes.";
     "query_cache_size" GlobalOnly ReadOnlyInt, "0", "There is no query cache.";
     "query_cache_type" Both OnlyWord(&["OFF", "0"]), "OFF", "There is no query cache.";
     "query_memory_bytes" Both Int(1_048_576, 1_099_511_627_776), "268435456", "Memory one statement may hold.";
+    "query_prealloc_size" Both Int(8192, u64::MAX), "8192", "No meaning: memory is bounded by query_memory_bytes.";
+    "range_optimizer_max_mem_size" Both Int(0, u64::MAX), "8388608", "No meaning: spans are bounded by their number.";
+    "read_buffer_size" Both Int(8192, 2_147_479_552), "131072", "No meaning: rows are read by pages.";
     "read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
+    "read_rnd_buffer_size" Both Int(1, 2_147_483_647), "262144", "No meaning: rows are read by pages.";
     "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
+    "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files: nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
     "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
     "session_track_schema" Both Bool, "ON", "Whether a change of database is told.";
     "session_track_state_change" Both Bool, "OFF", "Whether a change of state is told.";
     "session_track_system_variables" Both Text, "time_zone,autocommit,character_set_client,character_set_results,character_set_connection", "Variables whose change is told.";
+    "session_track_transaction_info" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
+    "show_create_table_verbosity" Both Bool, "OFF", "No meaning: SHOW CREATE TABLE tells all.";
     "skip_networking" GlobalOnly ReadOnlyBool, "OFF", "Whether only sockets are served.";
+    "slow_query_log" GlobalOnly ReadOnlyBool, "OFF", "Slow statements are not logged.";
     "socket" GlobalOnly ReadOnlyText, "", "There is none.";
+    "sort_buffer_size" Both Int(32_768, u64::MAX), "262144", "No meaning: memory is bounded by query_memory_bytes.";
     "sql_auto_is_null" Both OnlyBool(false), "OFF", "Whether `id IS NULL` finds the last id.";
     "sql_big_selects" Both Bool, "OFF", "Whether full table scans are allowed.";
+    "sql_buffer_result" Both Bool, "OFF", "No meaning: readers hold no locks.";
+    "sql_generate_invisible_primary_key" Both OnlyBool(false), "OFF", "Tables without a key have a hidden one.";
+    "sql_log_bin" SessionOnly Bool, "ON", "There is no binary log.";
+    "sql_log_off" Both Bool, "OFF", "Statements are not logged.";
     "sql_mode" Both Set(SQL_MODES), SQL_MODE_DEFAULT, "What is an error, and how SQL is read.";
     "sql_notes" Both Bool, "ON", "Whether notes are kept.";
     "sql_quote_show_create" Both OnlyBool(true), "ON", "Whether SHOW CREATE TABLE quotes names.";
+    "sql_require_primary_key" Both OnlyBool(false), "OFF", "Tables without a key are allowed.";
     "sql_safe_updates" Both Bool, "OFF", "Keyless UPDATE and DELETE are always refused here.";
     "sql_select_limit" Both Int(0, u64::MAX), "18446744073709551615", "LIMIT of a SELECT that has none.";
     "sql_warnings" Both Bool, "OFF", "Whether INSERT tells its warnings.";
@@ -205,17 +292,23 @@ variables! {
     "time_zone" Both Text, "SYSTEM", "The zone TIMESTAMP is shown in.";
     "timestamp" SessionOnly Moment, "0", "What NOW() tells; 0 is the clock.";
     "tls_version" GlobalOnly ReadOnlyText, "", "The versions of TLS that are offered.";
+    "tmp_table_size" Both Int(1024, u64::MAX), "16777216", "No meaning: memory is bounded by query_memory_bytes.";
+    "tmpdir" GlobalOnly ReadOnlyText, "", "What is spilled lies in the data directory.";
+    "transaction_alloc_block_size" Both Int(1024, 131_072), "8192", "No meaning: memory is bounded by query_memory_bytes.";
     "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
+    "transaction_prealloc_size" Both Int(1024, 131_072), "4096", "No meaning: memory is bounded by query_memory_bytes.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
     "tx_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Old name of transaction_isolation.";
     "tx_read_only" Both Bool, "OFF", "Old name of transaction_read_only.";
     "unique_checks" Both Bool, "ON", "Duplicates are always checked.";
+    "updatable_views_with_limit" Both Word(&["YES", "NO"]), "YES", "No meaning: rows are found by whole keys.";
     "version" GlobalOnly ReadOnlyText, super::super::VERSION, "The version.";
     "version_comment" GlobalOnly ReadOnlyText, "Meseta, a SQL wide-table server", "The product.";
     "version_compile_machine" GlobalOnly ReadOnlyText, std::env::consts::ARCH, "The processor.";
     "version_compile_os" GlobalOnly ReadOnlyText, std::env::consts::OS, "The system.";
     "wait_timeout" Both Int(1, 31_536_000), "28800", "Seconds a connection may be idle.";
     "warning_count" SessionOnly ReadOnlyInt, "0", "Warnings of the last statement.";
+    "windowing_use_high_precision" Both OnlyBool(true), "ON", "Window functions are exact.";
 }
 
 /// The values a server starts with, in the order of [`ALL`].
@@ -233,8 +326,9 @@ impl Variable {
         match self.kind {
             Bool | ReadOnlyBool | OnlyBool(_) => Value::Int(i64::from(self.default == "ON")),
             Moment => Value::Double(0.0),
-            Int(..) | ReadOnlyInt => Value::UInt(self.default.parse().unwrap_or(0)),
-            Text | NullableText | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_) => {
+            Int(..) | ReadOnlyInt | OnlyInt(_) => Value::UInt(self.default.parse().unwrap_or(0)),
+            Switches(switches) => switches_text(switches.iter().copied()),
+            Text | NullableText | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_) | Kept(_) => {
                 Value::Text(Cow::Borrowed(self.default))
             }
         }
@@ -263,6 +357,16 @@ impl Variable {
                 }
             }
             Int(low, high) => self.number(&value, low, high),
+            OnlyInt(only) => {
+                let kept = self.number(&value, 0, u64::MAX)?;
+                if matches!(kept, Value::UInt(number) if number == only) {
+                    Ok(kept)
+                } else {
+                    Err(self.wrong_value(&value))
+                }
+            }
+            Kept(words) => self.kept(&value, words),
+            Switches(switches) => self.switched(&value, switches),
             Moment => self.moment(&value),
             NullableText if value.is_null() => Ok(Value::Null),
             Text | NullableText => self.text(&value).map(|text| Value::Text(Cow::Owned(text))),
@@ -270,6 +374,38 @@ impl Variable {
             Set(words) => self.set(&value, words),
             ReadOnlyInt | ReadOnlyText | ReadOnlyBool => Err(self.read_only()),
         }
+    }
+
+    /// A new value beside the current one, where setting it leaves some of that in place.
+    ///
+    /// # Errors
+    /// Those of `current`.
+    pub fn beside(
+        &self,
+        value: Value<'static>,
+        current: impl FnOnce() -> Result<Value<'static>>,
+    ) -> Result<Value<'static>> {
+        if !matches!(self.kind, Switches(_)) || value.is_null() {
+            return Ok(value);
+        }
+        let text = format!("{},{}", current()?.to_text(), value.to_text());
+        Ok(Value::Text(Cow::Owned(text)))
+    }
+
+    /// What a warning says when a value was taken and is not the one that was given: a number
+    /// was moved to the nearest bound, or something else is true here.
+    pub fn adjusted(&self, given: &Value<'_>) -> Option<(Code, String)> {
+        let kept = self.checked(Some(given.clone().into_owned())).ok()?;
+        let (kept, given) = (kept.to_text(), given.to_text());
+        if matches!(self.kind, Int(..)) && kept != given {
+            let text = format!("Truncated incorrect {} value: '{given}'", self.name);
+            return Some((Code::IncorrectTypeValue, text));
+        }
+        if matches!(self.kind, Kept(_)) && !kept.eq_ignore_ascii_case(&given) {
+            let text = format!("Variable '{}' keeps its value '{kept}'", self.name);
+            return Some((Code::FeatureIgnored, text));
+        }
+        None
     }
 
     /// Error 1238.
@@ -353,6 +489,46 @@ impl Variable {
         }
     }
 
+    /// What is true here, when the value is understood.
+    fn kept(&self, value: &Value<'_>, words: &[&str]) -> Result<Value<'static>> {
+        let text = self.text(value)?.to_ascii_lowercase();
+        let is_known = |word: &&str| text.starts_with(&word.to_ascii_lowercase());
+        if words.iter().any(is_known) {
+            Ok(self.parsed_default())
+        } else {
+            Err(self.wrong_value(value))
+        }
+    }
+
+    /// All switches, after those that `value` names: the last word about each.
+    fn switched(
+        &self,
+        value: &Value<'_>,
+        switches: &[(&'static str, bool)],
+    ) -> Result<Value<'static>> {
+        let text = self.text(value)?.to_ascii_lowercase();
+        let mut kept = switches.to_vec();
+        for part in text.split(',').map(str::trim) {
+            let wrong = || self.wrong_value(&Value::Text(Cow::Owned(part.to_owned())));
+            if part == "default" {
+                kept = switches.to_vec();
+            } else if !part.is_empty() {
+                let (name, position) = part.split_once('=').ok_or_else(wrong)?;
+                let idx = switches.iter().position(|(own, _)| *own == name.trim());
+                let default = idx.and_then(|idx| switches.get(idx));
+                let is_on = match (position.trim(), default) {
+                    ("on", _) => true,
+                    ("off", _) => false,
+                    ("default", Some((_, is_on))) => *is_on,
+                    _ => return Err(wrong()),
+                };
+                let slot = idx.and_then(|idx| kept.get_mut(idx)).ok_or_else(wrong)?;
+                slot.1 = is_on;
+            }
+        }
+        Ok(switches_text(kept.into_iter()))
+    }
+
     fn word(&self, value: &Value<'_>, words: &[&'static str]) -> Result<Value<'static>> {
         let text = self.text(value)?;
         let found = words.iter().find(|word| word.eq_ignore_ascii_case(&text));
@@ -381,6 +557,15 @@ impl Variable {
         kept.sort_by_key(|word| words.iter().position(|known| known == word));
         Ok(Value::Text(Cow::Owned(kept.join(","))))
     }
+}
+
+/// Switches with their positions.
+fn switches_text(switches: impl Iterator<Item = (&'static str, bool)>) -> Value<'static> {
+    let parts = switches.map(|(name, is_on)| {
+        let position = if is_on { "on" } else { "off" };
+        format!("{name}={position}")
+    });
+    Value::Text(Cow::Owned(parts.collect::<Vec<_>>().join(",")))
 }
 
 /// A combination mode and what it stands for (MySQL manual, "Combination SQL Modes").
@@ -416,6 +601,41 @@ fn expanded(word: &&'static str) -> &'static [&'static str] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn named(name: &str) -> &'static Variable {
+        ALL.iter().find(|variable| variable.name == name).unwrap()
+    }
+
+    fn text(text: &'static str) -> Value<'static> {
+        Value::Text(Cow::Borrowed(text))
+    }
+
+    #[test]
+    fn switches_keep_what_is_not_named() {
+        let switch = named("optimizer_switch");
+        let kept = switch.checked(Some(text("mrr=off, skip_scan=on"))).unwrap();
+        assert!(kept.to_text().contains(",mrr=off,"));
+        assert!(kept.to_text().contains(",skip_scan=on,"));
+        assert!(kept.to_text().starts_with("index_merge=on,"));
+        let reset = switch.checked(Some(text("mrr=off,default"))).unwrap();
+        assert_eq!(reset.to_text(), switch.parsed_default().to_text());
+        for wrong in ["nosuch=on", "mrr", "mrr=maybe"] {
+            let error = switch.checked(Some(text(wrong))).unwrap_err();
+            assert_eq!(error.code(), Code::VariableValue, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_true_stays_true() {
+        let collation = named("collation_server");
+        let kept = collation.checked(Some(text("utf8mb4_unicode_ci"))).unwrap();
+        assert_eq!(kept.to_text(), "utf8mb4_bin");
+        assert!(collation.checked(Some(text("latin1_swedish_ci"))).is_err());
+        let step = named("auto_increment_increment");
+        assert!(step.checked(Some(Value::Int(1))).is_ok());
+        let error = step.checked(Some(Value::Int(2))).unwrap_err();
+        assert_eq!(error.code(), Code::VariableValue);
+    }
 
     #[test]
     fn names_are_sorted_so_that_they_can_be_searched() {

@@ -251,6 +251,8 @@ pub enum AlterAction {
         /// `IF EXISTS`.
         if_exists: bool,
     },
+    /// `DISABLE KEYS`, `ENABLE KEYS`: a hint of dumps that bulk loads follow.
+    Keys,
     /// `RENAME INDEX a TO b`.
     RenameIndex {
         /// Its name.

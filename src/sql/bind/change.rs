@@ -8,10 +8,11 @@ use super::call::default_value;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{from_of_tables, hints_of};
-use super::{Names, literal, order};
+use super::source::Source;
+use super::{Names, from, literal, order};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
-use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Select, Stage};
+use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Relation, Select, Stage};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
 
@@ -148,6 +149,17 @@ fn target_of(name: &TableName, scope: &Scope<'_>) -> Result<usize> {
 /// # Errors
 /// 1288 for what is no table.
 fn check_target(source: usize, scope: &Scope<'_>, verb: &str) -> Result<()> {
+    let relation = scope.from.relations.iter().find(|relation| {
+        let first = scope
+            .from
+            .sources
+            .get(source)
+            .and_then(Source::first_column);
+        first == Some(relation.first_column)
+    });
+    if let Some(Relation::Listed(listed)) = relation.map(|relation| &relation.relation) {
+        return Err(from::access_denied(&listed.table.database, &scope.names));
+    }
     let source = scope.from.sources.get(source);
     if source.is_some_and(|source| source.table().is_some()) {
         return Ok(());

@@ -3,7 +3,7 @@
 use super::literal;
 use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
 use super::scope::Scope;
-use super::{call, operands};
+use super::{call, caseless, operands};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::eval::typing;
@@ -216,6 +216,7 @@ impl Scope<'_> {
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
         (a, b) = comparable(a, b);
+        (a, b) = self.caseless(a, b);
         let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
         Ok(truth(
             ExprKind::Compare(op, Box::new(a), Box::new(b)),
@@ -238,6 +239,10 @@ impl Scope<'_> {
             let (left, member) = comparable(expr, member);
             expr = left;
             members.push(member);
+        }
+        if self.is_caseless(&expr) {
+            expr = caseless::lower(expr);
+            members = members.into_iter().map(caseless::lower).collect();
         }
         let nullable = expr.nullable || members.iter().any(|member| member.nullable);
         let kind = ExprKind::InList {
@@ -280,6 +285,7 @@ impl Scope<'_> {
             None => Some('\\'),
         };
         let (expr, pattern) = (self.value(&operands.0)?, self.value(&operands.1)?);
+        let (expr, pattern) = self.caseless(expr, pattern);
         let nullable = expr.nullable || pattern.nullable;
         let kind = ExprKind::Like {
             expr: Box::new(expr),

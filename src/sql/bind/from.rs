@@ -14,13 +14,11 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
 use crate::sql::bound::{self, JoinTree, Relation, Stage};
 use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::listed::Listed;
 
 /// Sources that one query may join, those of queries that are merged into it included: MySQL's 61
 /// tables and as many again, and what `plan::join::Sources` can hold.
 const SOURCES_MAX: usize = 128;
-
-/// Databases that MySQL has and this server knows by name only.
-const SYSTEM_DATABASES: [&str; 3] = ["mysql", "performance_schema", "sys"];
 
 /// One side of a join while it is bound.
 pub(super) struct Side {
@@ -193,6 +191,9 @@ impl Scope<'_> {
                 if let Some(cte) = cte::find(name, self.names.ctes) {
                     return self.cte(cte, alias.as_deref(), is_optional);
                 }
+                if let Some(listed) = find_listed(name, &self.names)? {
+                    return self.listed(listed, (&name.name, alias.as_deref()), index_hints);
+                }
                 let table = find(name, &self.names)?;
                 self.table(table, alias.as_deref(), index_hints)
             }
@@ -221,6 +222,19 @@ impl Scope<'_> {
         let alias = source.alias.clone();
         self.from.only_hints = Some(hints.clone());
         Ok(self.side(source, (relation, alias, hints)))
+    }
+
+    /// A table whose rows the server makes up.
+    fn listed(
+        &mut self,
+        listed: Arc<Listed>,
+        names: (&str, Option<&str>),
+        index_hints: &[IndexHint],
+    ) -> Result<Side> {
+        let source = Source::listed(Arc::clone(&listed.table), names, self.from.columns_count);
+        let hints = hints::hints(&[], index_hints, Some(&source))?;
+        let alias = source.alias.clone();
+        Ok(self.side(source, (Relation::Listed(listed), alias, hints)))
     }
 
     /// A source that is read as it is.
@@ -347,31 +361,31 @@ pub(super) fn only_table<'a>(
 /// The table of that name in the named or the current database.
 ///
 /// # Errors
-/// 1046, 1049, 1109, 1146.
+/// 1046, 1049, 1146; 1044 for a table whose rows the server makes up: nobody writes them.
 pub(super) fn find(name: &TableName, names: &Names<'_>) -> Result<Arc<Table>> {
     let Some(database) = name.database.as_deref().or(names.database) else {
         return Err(Error::new(Code::NoDatabase, "No database selected"));
     };
-    let found = names.definitions.find_table(database, &name.name);
-    found.map_err(|error| {
-        if error.code() != Code::UnknownDatabase {
-            return error;
-        }
-        if database.eq_ignore_ascii_case("information_schema") {
-            let text = format!(
-                "Unknown table '{}' in information_schema: this server has none yet; SHOW and \
-                 DESCRIBE tell about databases and tables",
-                name.name
-            );
-            return Error::new(Code::UnknownTableInQuery, text);
-        }
-        if SYSTEM_DATABASES
-            .iter()
-            .any(|system| system.eq_ignore_ascii_case(database))
-        {
-            let text = format!("Table '{database}.{}' doesn't exist", name.name);
-            return Error::new(Code::TableMissing, text);
-        }
-        error
-    })
+    if find_listed(name, names)?.is_some() {
+        return Err(access_denied(database, names));
+    }
+    names.definitions.find_table(database, &name.name)
+}
+
+/// The table of that name in the named or the current database, if the server makes up its rows.
+///
+/// # Errors
+/// 1109, 1146.
+fn find_listed(name: &TableName, names: &Names<'_>) -> Result<Option<Arc<Listed>>> {
+    match name.database.as_deref().or(names.database) {
+        Some(database) => names.definitions.find_listed(database, &name.name),
+        None => Ok(None),
+    }
+}
+
+/// Error 1044.
+pub(super) fn access_denied(database: &str, names: &Names<'_>) -> Error {
+    let user = names.facts.user().replacen('@', "'@'", 1);
+    let text = format!("Access denied for user '{user}' to database '{database}'");
+    Error::new(Code::DbAccessDenied, text)
 }

@@ -335,6 +335,7 @@ fn names_of(from: &From, alias: Option<&str>) -> Vec<String> {
                     let named = columns.map(|column| format!("{}.{}", source.alias, column.name));
                     named.collect()
                 }
+                Relation::Listed(listed) => of_table(&listed.table, &source.alias),
                 Relation::Round(round) => {
                     vec![source.alias.clone(); round.types.len()]
                 }

@@ -10,6 +10,7 @@
 )]
 
 mod call;
+mod caseless;
 mod change;
 mod cte;
 mod derived;
@@ -44,6 +45,7 @@ use super::ast;
 use super::bound;
 use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
+use super::listed::Listed;
 use crate::catalog::{Definitions, Table};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
@@ -58,6 +60,14 @@ pub trait FindTable {
     /// # Errors
     /// 1049 or 1146.
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>>;
+
+    /// The table of that name whose rows the server makes up; `None` when the database has none such.
+    ///
+    /// # Errors
+    /// 1109 or 1146 when the database has such tables, but none of that name.
+    fn find_listed(&self, _database: &str, _name: &str) -> Result<Option<Arc<Listed>>> {
+        Ok(None)
+    }
 }
 
 impl FindTable for Definitions {
@@ -270,4 +280,15 @@ pub fn constant(expr: &ast::Expr, names: &Names<'_>) -> Result<Expr> {
 pub fn condition(expr: &ast::Expr, table: &Arc<Table>, names: &Names<'_>) -> Result<Expr> {
     let source = Source::new(Arc::clone(table), None);
     Scope::new(*names, Some(source), Clause::Where).value(expr)
+}
+
+/// As [`condition`], over texts that are compared without case.
+///
+/// # Errors
+/// As [`condition`].
+pub fn caseless_condition(expr: &ast::Expr, table: &Arc<Table>, names: &Names<'_>) -> Result<Expr> {
+    let source = Source::new(Arc::clone(table), None);
+    let mut scope = Scope::new(*names, Some(source), Clause::Where);
+    scope.from.is_caseless = true;
+    scope.value(expr)
 }

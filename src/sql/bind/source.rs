@@ -20,6 +20,8 @@ pub(super) struct Source {
     columns: Columns,
     /// Whether `database.table.column` may name its columns.
     has_own_name: bool,
+    /// Whether its name is compared without case: that of a table of the system.
+    is_in_any_case: bool,
     /// Whether an outer join may leave it without a row.
     pub(super) is_optional: bool,
 }
@@ -59,8 +61,26 @@ impl Source {
         Source {
             alias: alias.unwrap_or(&table.name).to_owned(),
             has_own_name: alias.is_none(),
+            is_in_any_case: false,
             columns: Columns::Table(table, first),
             is_optional: false,
+        }
+    }
+
+    /// A table of the system, named as given unless it has an alias.
+    pub(super) fn listed(
+        table: Arc<Table>,
+        (name, alias): (&str, Option<&str>),
+        first: usize,
+    ) -> Source {
+        let source = Source::table_at(table, alias, first);
+        match alias {
+            Some(_) => source,
+            None => Source {
+                alias: name.to_owned(),
+                is_in_any_case: true,
+                ..source
+            },
         }
     }
 
@@ -69,6 +89,7 @@ impl Source {
         Source {
             alias: alias.to_owned(),
             has_own_name: false,
+            is_in_any_case: false,
             columns: Columns::Query(columns),
             is_optional: false,
         }
@@ -82,13 +103,24 @@ impl Source {
         }
     }
 
+    /// Where its columns begin in the row, if they are side by side there as those of a table are.
+    pub(super) fn first_column(&self) -> Option<usize> {
+        match &self.columns {
+            Columns::Table(_, first) => Some(*first),
+            Columns::Query(_) => None,
+        }
+    }
+
     /// Whether a qualifier means this source.
     pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
+        let is_same = |own: &str, other: &str| {
+            own == other || self.is_in_any_case && own.eq_ignore_ascii_case(other)
+        };
         let is_own = |database: &str| {
             let own = self.table().map(|table| table.database.as_str());
-            self.has_own_name && own == Some(database)
+            self.has_own_name && own.is_some_and(|own| is_same(own, database))
         };
-        table.is_none_or(|table| table == self.alias) && database.is_none_or(is_own)
+        table.is_none_or(|table| is_same(&self.alias, table)) && database.is_none_or(is_own)
     }
 
     /// The database that its name is looked up in; none for a query.
@@ -214,6 +246,8 @@ pub(super) struct Bound {
     pub(super) only_hints: Option<bound::Hints>,
     /// Whether `STRAIGHT_JOIN` was written.
     pub(super) keeps_order: bool,
+    /// Whether all texts are compared without case.
+    pub(super) is_caseless: bool,
     /// How many columns the row has.
     pub(super) columns_count: usize,
 }

@@ -341,6 +341,10 @@ fn show_from(joined: &Joined, text: &mut String) {
                     text,
                 );
             }
+            Relation::Listed(listed) => {
+                let name = &listed.table.name;
+                writeln!(text, "source {position} at ${first}: listed {name}").unwrap();
+            }
             Relation::Round(round) => {
                 let number = round.number;
                 writeln!(text, "source {position} at ${first}: round of {number}").unwrap();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Hints, Query};
 use crate::catalog::Table;
 use crate::sql::expr::Expr;
+use crate::sql::listed::Listed;
 use crate::types::ColumnType;
 
 /// What a query reads.
@@ -51,6 +52,8 @@ pub enum Relation {
     Query(Arc<Query>),
     /// Those that the last round of a recursive query has found.
     Round(Arc<Round>),
+    /// Those of a table that the server makes up.
+    Listed(Arc<Listed>),
 }
 
 /// The rows of the last round of a recursive query.
@@ -163,6 +166,7 @@ impl Source {
             Relation::Table(table) => table.columns.len(),
             Relation::Query(query) => query.columns().len(),
             Relation::Round(round) => round.types.len(),
+            Relation::Listed(listed) => listed.table.columns.len(),
         }
     }
 
@@ -170,7 +174,7 @@ impl Source {
     pub fn table(&self) -> Option<&Arc<Table>> {
         match &self.relation {
             Relation::Table(table) => Some(table),
-            Relation::Query(_) | Relation::Round(_) => None,
+            Relation::Query(_) | Relation::Round(_) | Relation::Listed(_) => None,
         }
     }
 }

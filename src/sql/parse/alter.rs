@@ -61,6 +61,11 @@ impl Parser<'_> {
                 let name = self.index_name()?;
                 Ok(Some(AlterAction::DropIndex { name, if_exists }))
             }
+            Some(Word::DISABLE | Word::ENABLE) if self.word_ahead(1) == Some(Word::KEYS) => {
+                self.bump();
+                self.bump();
+                Ok(Some(AlterAction::Keys))
+            }
             Some(Word::RENAME) if self.names_index(1) => {
                 self.bump();
                 self.bump();

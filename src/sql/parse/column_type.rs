@@ -19,6 +19,9 @@ const CHAR_CHARS_MAX: u32 = 255;
 /// length the limit is `max_value_bytes`.
 const VARCHAR_CHARS_MAX: u32 = 65_535;
 
+/// What MariaDB makes of `JSON`.
+const LONGTEXT: ColumnType = ColumnType::Text(LobSize::Long);
+
 /// Most members of an ENUM: MySQL's limit, which keeps an index in 16 bits.
 const ENUM_MEMBERS_MAX: usize = 65_535;
 
@@ -143,6 +146,9 @@ impl Parser<'_> {
                 column.unsupported = Some(format!("{word:?}"));
                 self.skip_attributes()?;
             }
+            Some(Word::CHECK) if column.ty == LONGTEXT && self.checks_json(&column.name)? => {
+                column.ty = ColumnType::Json;
+            }
             Some(Word::CHECK | Word::CONSTRAINT) => {
                 column.unsupported = Some("CHECK".into());
                 self.skip_attributes()?;
@@ -150,6 +156,26 @@ impl Parser<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// At `CHECK`: eats `CHECK (json_valid(column))`. MariaDB's dumps spell `JSON` as `LONGTEXT` with
+    /// this condition.
+    fn checks_json(&mut self, column: &str) -> Result<bool> {
+        let mark = self.mark();
+        self.bump();
+        let is_it = self.eat(Kind::OpenParen)
+            && self.verb(0) == "JSON_VALID"
+            && self.kind_ahead(1) == Kind::OpenParen;
+        if is_it {
+            self.bump();
+            self.bump();
+            let is_own = self.is_name() && self.name()?.eq_ignore_ascii_case(column);
+            if is_own && self.eat(Kind::CloseParen) && self.eat(Kind::CloseParen) {
+                return Ok(true);
+            }
+        }
+        self.reset(mark);
+        Ok(false)
     }
 
     fn skip_attributes(&mut self) -> Result<()> {

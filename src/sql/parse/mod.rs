@@ -38,6 +38,7 @@ mod window;
 mod word;
 mod write;
 
+pub use self::word::keywords;
 use super::ast::{Expr, Statement};
 use super::context::Mode;
 use crate::error::{Code, Error, Result};

@@ -109,6 +109,15 @@ impl Word {
     }
 }
 
+/// Every word, in order, and whether it is reserved.
+pub fn keywords() -> impl Iterator<Item = (&'static str, bool)> {
+    let mut words: Vec<(&'static str, bool)> = Vec::with_capacity(RESERVED.len() + FREE.len());
+    words.extend(RESERVED.iter().map(|(word, _)| (*word, true)));
+    words.extend(FREE.iter().map(|(word, _)| (*word, false)));
+    words.sort_unstable();
+    words.into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

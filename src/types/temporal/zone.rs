@@ -38,6 +38,13 @@ impl Zone {
         Zone(Kind::System(TimeZone::system()))
     }
 
+    /// The short name of the machine's zone as of now: `UTC`, `CET`.
+    pub fn system_name() -> String {
+        let info = TimeZone::system();
+        let info = info.to_offset_info(jiff::Timestamp::now());
+        info.abbreviation().to_owned()
+    }
+
     /// Reads `SYSTEM`, `+hh:mm` or a name such as `Asia/Shanghai`.
     ///
     /// # Errors

@@ -160,13 +160,13 @@ impl Writer<'_> {
                     ("materialized_from_subquery", Json::Object(part)),
                 ]
             }
-            UnitShown::Round(alias, condition) => {
+            UnitShown::Round(alias, condition) | UnitShown::Listed(alias, condition) => {
                 filter = condition.as_ref();
-                vec![
-                    ("table_name", Json::text(*alias)),
-                    ("access_type", Json::text("ALL")),
-                    ("recursive", Json::Bool(true)),
-                ]
+                let is_round = matches!(step.unit, UnitShown::Round(..));
+                let recursive = is_round.then_some(("recursive", Json::Bool(true)));
+                let names = [("table_name", *alias), ("access_type", "ALL")];
+                let members = names.map(|(name, text)| (name, Json::text(text)));
+                members.into_iter().chain(recursive).collect()
             }
             UnitShown::Join(inside, condition) => {
                 filter = condition.as_ref();

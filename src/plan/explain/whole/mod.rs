@@ -162,6 +162,8 @@ pub enum UnitShown<'a> {
     Query(&'a str, QueryShown<'a>, Option<Expr>),
     /// Those of the last round of a recursive query, that meet the condition.
     Round(&'a str, Option<Expr>),
+    /// Those of a table that the server makes up, that meet the condition.
+    Listed(&'a str, Option<Expr>),
     /// Those of a join, that meet the condition.
     Join(JoinShown<'a>, Option<Expr>),
 }
@@ -305,7 +307,7 @@ impl JoinShown<'_> {
             || steps.any(|step| match &step.unit {
                 UnitShown::Table(table) => table.is_refused(),
                 UnitShown::Query(_, query, _) => query.is_refused(),
-                UnitShown::Round(..) => false,
+                UnitShown::Round(..) | UnitShown::Listed(..) => false,
                 UnitShown::Join(join, _) => join.is_refused(),
             })
     }
@@ -316,7 +318,7 @@ impl JoinShown<'_> {
             match &step.unit {
                 UnitShown::Table(table) => tables.push(table.as_ref()),
                 UnitShown::Query(_, query, _) => tables.extend(query.tables()),
-                UnitShown::Round(..) => {}
+                UnitShown::Round(..) | UnitShown::Listed(..) => {}
                 UnitShown::Join(join, _) => tables.extend(join.tables()),
             }
         }

@@ -45,7 +45,7 @@ fn reads_query(rows: &RowsShown<'_>) -> bool {
 
 fn joins_query(join: &JoinShown<'_>) -> bool {
     join.steps.iter().any(|step| match &step.unit {
-        UnitShown::Table(_) | UnitShown::Round(..) => false,
+        UnitShown::Table(_) | UnitShown::Round(..) | UnitShown::Listed(..) => false,
         UnitShown::Query(..) => true,
         UnitShown::Join(inside, _) => joins_query(inside),
     })
@@ -215,7 +215,7 @@ impl Rows {
                     self.rows
                         .push(kept_row(row, "<derived>", (step, filter.is_some())));
                 }
-                UnitShown::Round(alias, filter) => {
+                UnitShown::Round(alias, filter) | UnitShown::Listed(alias, filter) => {
                     self.rows
                         .push(kept_row(row, alias, (step, filter.is_some())));
                 }

@@ -148,7 +148,9 @@ fn join_sentence(join: &JoinShown<'_>, parts: &mut Vec<String>) {
 fn unit_name(unit: &UnitShown<'_>) -> String {
     match unit {
         UnitShown::Table(table) => table.alias.to_owned(),
-        UnitShown::Query(alias, ..) | UnitShown::Round(alias, _) => (*alias).to_owned(),
+        UnitShown::Query(alias, ..) | UnitShown::Round(alias, _) | UnitShown::Listed(alias, _) => {
+            (*alias).to_owned()
+        }
         UnitShown::Join(join, _) => {
             let names: Vec<String> = join
                 .steps
@@ -385,6 +387,10 @@ fn unit(unit: &UnitShown<'_>, join: &JoinShown<'_>, zone: &Zone) -> Node {
         }
         UnitShown::Round(alias, filter) => {
             let line = format!("Rows of the last round of {alias}");
+            (Node::new(line, Vec::new()), filter)
+        }
+        UnitShown::Listed(alias, filter) => {
+            let line = format!("Rows of {alias}, which the server makes up");
             (Node::new(line, Vec::new()), filter)
         }
         UnitShown::Join(inside, filter) => (self::join(inside, zone), filter),

@@ -1,0 +1,105 @@
+//! Variables and status as tables: those of `performance_schema` that clients read.
+
+use super::table::{Column, Give, Made, NAME, UBIGINT, Wants, column, maybe, text, varchar};
+use super::{PERFORMANCE_SCHEMA, Scene};
+use crate::error::Result;
+use crate::session::show::{status, variables};
+use crate::sql::context::SessionFacts;
+use crate::sql::expr::VariableScope;
+use crate::types::ColumnType;
+use crate::types::column_type::LobSize;
+
+/// A name and its value as text.
+type Pair = (String, String);
+
+/// The most characters of a value.
+const VALUE: ColumnType = varchar(1024);
+
+impl Scene {
+    fn variables(
+        &self,
+        scope: VariableScope,
+        (wants, give): (&Wants<'_>, Give<'_, Pair>),
+    ) -> Result<()> {
+        let all = variables(self.state.variables(scope)).into_iter();
+        all.filter(|(name, _)| wants.has("VARIABLE_NAME", name))
+            .try_for_each(give)
+    }
+
+    fn status(&self, (wants, give): (&Wants<'_>, Give<'_, Pair>)) -> Result<()> {
+        let all = status(self.shared.processes(), self.state.tls().as_ref()).into_iter();
+        all.filter(|(name, _)| wants.has("VARIABLE_NAME", name))
+            .try_for_each(give)
+    }
+}
+
+const fn pairs(
+    name: &'static str,
+    each: fn(&Scene, &Wants<'_>, Give<'_, Pair>) -> Result<()>,
+) -> Made<Pair> {
+    Made {
+        database: PERFORMANCE_SCHEMA,
+        name,
+        each,
+        columns: PAIR_COLUMNS,
+    }
+}
+
+const PAIR_COLUMNS: &[Column<Pair>] = &[
+    column("VARIABLE_NAME", NAME, |(name, _)| text(name.as_str())),
+    column("VARIABLE_VALUE", VALUE, |(_, value)| text(value.as_str())),
+];
+
+/// `performance_schema.global_status`.
+pub(super) static GLOBAL_STATUS: Made<Pair> = pairs("global_status", |scene, wants, give| {
+    scene.status((wants, give))
+});
+
+/// `performance_schema.session_status`.
+pub(super) static SESSION_STATUS: Made<Pair> = pairs("session_status", |scene, wants, give| {
+    scene.status((wants, give))
+});
+
+/// `performance_schema.global_variables`.
+pub(super) static GLOBAL_VARIABLES: Made<Pair> = pairs("global_variables", |scene, wants, give| {
+    scene.variables(VariableScope::Global, (wants, give))
+});
+
+/// `performance_schema.session_variables`.
+pub(super) static SESSION_VARIABLES: Made<Pair> =
+    pairs("session_variables", |scene, wants, give| {
+        scene.variables(VariableScope::Session, (wants, give))
+    });
+
+/// A user variable.
+pub(super) struct UserVariable {
+    thread: u64,
+    name: String,
+    value: Option<String>,
+}
+
+/// `performance_schema.user_variables_by_thread`: those of the session that asks.
+pub(super) static USER_VARIABLES_BY_THREAD: Made<UserVariable> = Made {
+    database: PERFORMANCE_SCHEMA,
+    name: "user_variables_by_thread",
+    each: |scene, _, give| {
+        let thread = scene.state.connection_id();
+        let variables = scene.state.user_variables().into_iter();
+        variables
+            .map(|(name, value)| UserVariable {
+                thread,
+                name,
+                value: (!value.is_null()).then(|| value.to_text().into_owned()),
+            })
+            .try_for_each(give)
+    },
+    columns: &[
+        column("THREAD_ID", UBIGINT, |v| {
+            crate::types::Value::UInt(v.thread)
+        }),
+        column("VARIABLE_NAME", NAME, |v| text(v.name.as_str())),
+        column("VARIABLE_VALUE", ColumnType::Text(LobSize::Long), |v| {
+            maybe(v.value.as_deref())
+        }),
+    ],
+};
