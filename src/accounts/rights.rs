@@ -11,8 +11,8 @@ use super::name::{self, AccountName};
 use super::privilege::{Privilege, Privileges};
 use super::store::Directory;
 
-/// The database that everybody may read, as far as they may see what it tells of.
-const INFORMATION_SCHEMA: &str = "information_schema";
+/// The databases that everybody may read: what they show is what the reader may see.
+const READABLE: [&str; 2] = ["information_schema", "performance_schema"];
 
 /// The sum of grants that a session has.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +90,7 @@ impl Rights {
                 sum = sum.with(*held);
             }
         }
-        if database.eq_ignore_ascii_case(INFORMATION_SCHEMA) {
+        if READABLE.iter().any(|name| name.eq_ignore_ascii_case(database)) {
             sum = sum.with(Privileges::of(&[Privilege::Select]));
         }
         sum

@@ -309,7 +309,36 @@ async fn only_what_one_may_see_is_shown() {
     root.run("GRANT SELECT ON seen.t TO a").await;
     let mut a = Client::hello(server.address, ("a", "pw"), NATIVE).await;
     assert_eq!(a.packets(1).await, ["OK 02"]);
-    assert_eq!(a.value("SHOW DATABASES").await, "seen");
+    for (sql, wanted) in [
+        (
+            "SELECT GROUP_CONCAT(SCHEMA_NAME ORDER BY 1) FROM information_schema.SCHEMATA",
+            "information_schema,performance_schema,seen",
+        ),
+        (
+            "SELECT GROUP_CONCAT(TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = \
+             'seen'",
+            "t",
+        ),
+        (
+            "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_NAME = 'u'",
+            "0",
+        ),
+        (
+            "SELECT GROUP_CONCAT(USER) FROM information_schema.PROCESSLIST",
+            "a",
+        ),
+        (
+            "SELECT GROUP_CONCAT(GRANTEE) FROM information_schema.TABLE_PRIVILEGES",
+            "'a'@'%'",
+        ),
+        (
+            "SELECT COUNT(*) FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Uptime'",
+            "1",
+        ),
+    ] {
+        assert_eq!(a.value(sql).await, wanted, "{sql}");
+    }
+    a.is_told("SELECT * FROM mysql.user", 1142).await;
     a.run("USE seen").await;
     a.is_told("USE unseen", 1044).await;
     assert_eq!(a.value("SHOW TABLES").await, "t");

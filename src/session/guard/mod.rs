@@ -228,16 +228,6 @@ impl Session {
         held.has_any(Privileges::of(any_of))
     }
 
-    /// Whether the session may know that a database exists.
-    pub(super) fn sees_database(&self, database: &str) -> bool {
-        self.identity.rights.sees_database(database)
-    }
-
-    /// Whether the session may know that a table exists.
-    pub(super) fn sees_table(&self, database: &str, table: &str) -> bool {
-        self.identity.rights.sees_table(database, table)
-    }
-
     /// 1142, or 1143 for a column.
     pub(super) fn denied_on(&self, command: &str, table: &str, column: Option<&str>) -> Error {
         let user = &self.identity.account.user;

@@ -1,27 +1,13 @@
 //! Accounts and what they may do, as tables.
 
-use super::table::{Column, Give, Made, NAME, TEXT, Wants, YES_NO, column, text, varchar};
-use super::{INFORMATION_SCHEMA, MYSQL, Scene};
-use crate::error::Result;
-use crate::types::{ColumnType, Value};
+use std::sync::Arc;
 
-/// What the only account may do.
-const PRIVILEGES: [&str; 14] = [
-    "SELECT",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "CREATE",
-    "DROP",
-    "RELOAD",
-    "PROCESS",
-    "INDEX",
-    "ALTER",
-    "SUPER",
-    "CREATE VIEW",
-    "SHOW VIEW",
-    "CREATE USER",
-];
+use super::table::{Column, Give, Made, NAME, TEXT, Wants, YES_NO, column, text, varchar, yes_no};
+use super::{INFORMATION_SCHEMA, MYSQL, Scene};
+use crate::accounts::{Account, Privilege, Privileges};
+use crate::error::Result;
+use crate::sql::context::SessionFacts;
+use crate::types::{ColumnType, Value};
 
 /// A privilege of an account.
 pub(super) struct Granted {
@@ -29,16 +15,68 @@ pub(super) struct Granted {
     database: String,
     table: String,
     privilege: &'static str,
+    is_grantable: bool,
 }
 
-fn each_global(_: &Scene, _: &Wants<'_>, give: Give<'_, Granted>) -> Result<()> {
-    let granted = PRIVILEGES.into_iter().map(|privilege| Granted {
-        grantee: "'root'@'%'".to_owned(),
-        database: String::new(),
-        table: String::new(),
-        privilege,
-    });
-    granted.into_iter().try_for_each(give)
+impl Scene {
+    /// The accounts that the session may look at: all, or its own.
+    fn accounts(&self) -> Vec<Arc<Account>> {
+        let rights = self.state.rights();
+        let sees_all = rights.on_database(MYSQL).has(Privilege::Select);
+        let own = self.state.current_user();
+        let directory = self.shared.accounts.current();
+        let seen = directory.iter();
+        let seen = seen.filter(|account| sees_all || account.name.plain() == own);
+        seen.map(Arc::clone).collect()
+    }
+}
+
+/// Gives each privilege of a level; `USAGE` for none.
+fn each_of(
+    account: &Account,
+    (database, table): (&str, &str),
+    held: Privileges,
+    give: Give<'_, Granted>,
+) -> Result<()> {
+    let option = Privileges::of(&[Privilege::GrantOption]);
+    let mut names: Vec<&str> = held.without(option).iter().map(Privilege::name).collect();
+    if names.is_empty() {
+        names.push("USAGE");
+    }
+    names.into_iter().try_for_each(|privilege| {
+        give(Granted {
+            grantee: account.name.to_string(),
+            database: database.to_owned(),
+            table: table.to_owned(),
+            privilege,
+            is_grantable: held.has(Privilege::GrantOption),
+        })
+    })
+}
+
+fn each_global(scene: &Scene, _: &Wants<'_>, give: Give<'_, Granted>) -> Result<()> {
+    for account in scene.accounts() {
+        each_of(&account, ("", ""), account.grants.global, give)?;
+    }
+    Ok(())
+}
+
+fn each_of_database(scene: &Scene, _: &Wants<'_>, give: Give<'_, Granted>) -> Result<()> {
+    for account in scene.accounts() {
+        for (database, held) in &account.grants.databases {
+            each_of(&account, (database, ""), *held, give)?;
+        }
+    }
+    Ok(())
+}
+
+fn each_of_table(scene: &Scene, _: &Wants<'_>, give: Give<'_, Granted>) -> Result<()> {
+    for account in scene.accounts() {
+        for ((database, table), held) in &account.grants.tables {
+            each_of(&account, (database, table), *held, give)?;
+        }
+    }
+    Ok(())
 }
 
 const GRANTEE: Column<Granted> = column("GRANTEE", varchar(292), |g| text(g.grantee.as_str()));
@@ -48,7 +86,7 @@ const CATALOG: Column<Granted> = column("TABLE_CATALOG", varchar(512), |_| {
 const DATABASE: Column<Granted> = column("TABLE_SCHEMA", NAME, |g| text(g.database.as_str()));
 const TABLE: Column<Granted> = column("TABLE_NAME", NAME, |g| text(g.table.as_str()));
 const PRIVILEGE: Column<Granted> = column("PRIVILEGE_TYPE", NAME, |g| Value::text(g.privilege));
-const GRANTABLE: Column<Granted> = column("IS_GRANTABLE", YES_NO, |_| Value::text("YES"));
+const GRANTABLE: Column<Granted> = column("IS_GRANTABLE", YES_NO, |g| yes_no(g.is_grantable));
 
 /// `information_schema.USER_PRIVILEGES`.
 pub(super) static USER_PRIVILEGES: Made<Granted> = Made {
@@ -62,7 +100,7 @@ pub(super) static USER_PRIVILEGES: Made<Granted> = Made {
 pub(super) static SCHEMA_PRIVILEGES: Made<Granted> = Made {
     database: INFORMATION_SCHEMA,
     name: "SCHEMA_PRIVILEGES",
-    each: |_, _, _| Ok(()),
+    each: each_of_database,
     columns: &[GRANTEE, CATALOG, DATABASE, PRIVILEGE, GRANTABLE],
 };
 
@@ -70,27 +108,32 @@ pub(super) static SCHEMA_PRIVILEGES: Made<Granted> = Made {
 pub(super) static TABLE_PRIVILEGES: Made<Granted> = Made {
     database: INFORMATION_SCHEMA,
     name: "TABLE_PRIVILEGES",
-    each: |_, _, _| Ok(()),
+    each: each_of_table,
     columns: &[GRANTEE, CATALOG, DATABASE, TABLE, PRIVILEGE, GRANTABLE],
 };
 
-/// `mysql.user`: who there is. What they may do is in the tables of privileges.
-pub(super) static USER: Made<()> = Made {
+/// `mysql.user`: who there is, without what proves them. What they may do is in the tables of
+/// privileges.
+pub(super) static USER: Made<Arc<Account>> = Made {
     database: MYSQL,
     name: "user",
-    each: |_, _, give| give(()),
+    each: |scene, _, give| scene.accounts().into_iter().try_for_each(give),
     columns: &[
-        column("Host", ColumnType::Char { chars_max: 255 }, |()| {
-            Value::text("%")
+        column("Host", ColumnType::Char { chars_max: 255 }, |a| {
+            text(a.name.host.as_str())
         }),
-        column("User", ColumnType::Char { chars_max: 32 }, |()| {
-            Value::text("root")
+        column("User", ColumnType::Char { chars_max: 32 }, |a| {
+            text(a.name.user.as_str())
         }),
-        column("plugin", ColumnType::Char { chars_max: 64 }, |()| {
-            Value::text("caching_sha2_password")
+        column("plugin", ColumnType::Char { chars_max: 64 }, |a| {
+            Value::text(a.plugin.name())
         }),
-        column("authentication_string", TEXT, |()| Value::text("")),
-        column("password_expired", varchar(1), |()| Value::text("N")),
-        column("account_locked", varchar(1), |()| Value::text("N")),
+        column("authentication_string", TEXT, |_| Value::text("")),
+        column("password_expired", varchar(1), |a| letter(a.expired)),
+        column("account_locked", varchar(1), |a| letter(a.locked)),
     ],
 };
+
+fn letter(is_so: bool) -> Value<'static> {
+    Value::text(if is_so { "Y" } else { "N" })
+}

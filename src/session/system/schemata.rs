@@ -178,12 +178,16 @@ impl TableOf {
 }
 
 impl Scene {
-    /// The names of all databases, in order.
+    /// The names of all databases that the session may see, in order.
     pub(super) fn databases(&self) -> Vec<String> {
         let definitions = self.shared.catalog.current();
         let stored = definitions.databases().map(str::to_owned);
         let system = super::LISTED.into_iter().map(str::to_owned);
-        let mut all: Vec<String> = stored.chain(system).collect();
+        let rights = self.state.rights();
+        let seen = stored
+            .chain(system)
+            .filter(|name| rights.sees_database(name));
+        let mut all: Vec<String> = seen.collect();
         all.sort();
         all
     }
@@ -200,6 +204,7 @@ impl Scene {
         give: Give<'_, TableOf>,
     ) -> Result<()> {
         let current = self.shared.catalog.current();
+        let rights = self.state.rights();
         let databases = self.databases().into_iter();
         for database in databases.filter(|name| wants.has(columns.0, name)) {
             let is_wanted = |name: &str| wants.has(columns.1, name);
@@ -209,7 +214,11 @@ impl Scene {
                 }
             } else {
                 let mut stored = self.stored_and_views(&current, &database);
-                stored.retain(|table| is_wanted(&table.table.name));
+                let is_seen = |name: &str| rights.sees_table(&database, name);
+                stored.retain(|table| {
+                    let name = &table.table.name;
+                    is_wanted(name) && is_seen(name)
+                });
                 stored.into_iter().try_for_each(&mut *give)?;
             }
         }

@@ -6,8 +6,10 @@ use super::table::{
     varchar,
 };
 use super::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Scene};
+use crate::accounts::Privilege;
 use crate::error::Result;
 use crate::session::processes::ProcessRow;
+use crate::sql::context::SessionFacts;
 use crate::sql::parse;
 use crate::types::Value;
 
@@ -132,8 +134,13 @@ pub(super) static COLLATION_CHARACTER_SET_APPLICABILITY: Made<Charset> = Made {
 };
 
 fn each_process(scene: &Scene, _: &Wants<'_>, give: Give<'_, ProcessRow>) -> Result<()> {
-    let processes = scene.shared.processes().list();
-    processes.into_iter().try_for_each(give)
+    let sees_all = scene.state.rights().global().has(Privilege::Process);
+    let user = scene.state.user();
+    let user = user.split_once('@').map_or(user.as_str(), |(user, _)| user);
+    let processes = scene.shared.processes().list().into_iter();
+    processes
+        .filter(|process| sees_all || process.user == user)
+        .try_for_each(give)
 }
 
 const PROCESS_COLUMNS: &[Column<ProcessRow>] = &[
