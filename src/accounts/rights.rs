@@ -90,7 +90,10 @@ impl Rights {
                 sum = sum.with(*held);
             }
         }
-        if READABLE.iter().any(|name| name.eq_ignore_ascii_case(database)) {
+        if READABLE
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(database))
+        {
             sum = sum.with(Privileges::of(&[Privilege::Select]));
         }
         sum

@@ -178,7 +178,7 @@ impl TableOf {
 }
 
 impl Scene {
-    /// The names of all databases that the session may see, in order.
+    /// The names of all databases, in order.
     pub(super) fn databases(&self) -> Vec<String> {
         let definitions = self.shared.catalog.current();
         let stored = definitions.databases().map(str::to_owned);
@@ -214,10 +214,9 @@ impl Scene {
                 }
             } else {
                 let mut stored = self.stored_and_views(&current, &database);
-                let is_seen = |name: &str| rights.sees_table(&database, name);
                 stored.retain(|table| {
                     let name = &table.table.name;
-                    is_wanted(name) && is_seen(name)
+                    is_wanted(name) && rights.sees_table(&database, name)
                 });
                 stored.into_iter().try_for_each(&mut *give)?;
             }
