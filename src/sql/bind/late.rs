@@ -8,7 +8,7 @@ use super::output::result_column;
 use crate::sql::bound::{From, Hints, JoinTree, Joined, Output, Query, Relation, Select, Source};
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::functions::assign;
+use crate::sql::functions::assign::is_in as assigns;
 use crate::types::{ColumnType, Value};
 
 /// The block with its outputs computed late, where they assign and rows are sorted.
@@ -78,16 +78,6 @@ pub(super) fn with_late_outputs(mut select: Select) -> Select {
 fn output_of(expr: Expr) -> Output {
     let column = result_column(&expr);
     Output { expr, column }
-}
-
-/// Whether a variable is assigned or read in it for each row.
-pub(super) fn assigns(expr: &Expr) -> bool {
-    let mut found = match &expr.kind {
-        ExprKind::Call(function, args) => assign::text(function, args).is_some(),
-        _ => false,
-    };
-    fold::each_child(expr, &mut |child| found |= assigns(child));
-    found
 }
 
 /// Adds the columns that an expression reads, each once.

@@ -13,11 +13,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::derived::is_volatile;
-use super::late::assigns;
 use super::select::all_of;
 use crate::sql::bound::{From, JoinTree, Query, Relation, Select, SetQuery};
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::functions::assign::is_in as assigns;
 
 /// Gives the queries in `from` the conditions of `filter` that are about them alone.
 pub(super) fn into_queries(from: &mut From, filter: Option<&Expr>) {

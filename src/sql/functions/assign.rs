@@ -2,12 +2,17 @@
 //! computed anew for each row as such functions are.
 
 #![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
+#![expect(
     clippy::unnecessary_wraps,
     reason = "the bodies of the registry share one signature"
 )]
 
 use super::{Call, Function, Value, result};
 use crate::error::{Error, Result};
+use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ColumnType;
 
@@ -39,6 +44,16 @@ pub(crate) fn text(function: &Function, args: &[Expr]) -> Option<String> {
         "@" => Some(format!("@{}", name.to_text())),
         _ => None,
     }
+}
+
+/// Whether a variable is assigned or read in it for each row.
+pub(crate) fn is_in(expr: &Expr) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Call(function, args) => text(function, args).is_some(),
+        _ => false,
+    };
+    fold::each_child(expr, &mut |child| found |= is_in(child));
+    found
 }
 
 fn of(position: usize, args: Vec<Expr>, (ty, nullable): (ColumnType, bool)) -> Result<Expr> {
