@@ -188,6 +188,7 @@ fn equal(column: Expr, with: &Expr, slot: usize) -> Expr {
             idx: slot,
             per_row: false,
             text: "(the value looked for)".into(),
+            decimals: None,
         }),
         ty: with.ty.clone(),
         nullable: with.nullable,
