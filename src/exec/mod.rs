@@ -17,6 +17,7 @@ mod ends;
 pub mod exact;
 pub mod explain;
 pub mod group;
+mod growth;
 pub mod ids;
 pub mod join;
 pub mod key_table;

@@ -16,6 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::cancel::CancelToken;
+use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
 use crate::catalog::{Catalog, Definitions, Table};
@@ -51,30 +52,6 @@ pub struct StatementWrites {
     unchanged: BTreeSet<(Space, Key)>,
     growth: Growth,
     bytes: usize,
-}
-
-/// By how many rows each space grows; `None` where a row was written without looking whether there
-/// is one.
-#[derive(Debug, Clone, Default)]
-struct Growth(BTreeMap<Space, Option<i64>>);
-
-impl Growth {
-    fn add(&mut self, space: Space, by: Option<i64>) {
-        let sum = self.0.entry(space).or_insert(Some(0));
-        *sum = sum.zip(by).and_then(|(sum, by)| sum.checked_add(by));
-    }
-
-    fn add_all(&mut self, other: Growth) {
-        for (space, by) in other.0 {
-            self.add(space, by);
-        }
-    }
-
-    fn known(self) -> BTreeMap<Space, i64> {
-        let spaces = self.0.into_iter();
-        let known = spaces.filter_map(|(space, by)| Some((space, by?)));
-        known.collect()
-    }
 }
 
 /// A commit that did not take place, or perhaps not.
@@ -176,7 +153,7 @@ impl StatementWrites {
                 None => writes.delete(space, key),
             }
         }
-        writes.growth = self.growth.known();
+        writes.growth = self.growth.into_known();
         writes.must_be_absent = self.absent;
         writes.must_be_unchanged = self.unchanged.into_iter().collect();
         writes
@@ -195,7 +172,6 @@ pub struct Mark {
     overlay: Arc<Overlay>,
     absent: BTreeSet<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
-    growth: Growth,
 }
 
 /// An open transaction, or the short one of an autocommit statement.
@@ -211,7 +187,6 @@ pub struct Transaction {
     overlay: Arc<Overlay>,
     absent: BTreeSet<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
-    growth: Growth,
     savepoints: Vec<Savepoint>,
     /// Whether `START TRANSACTION READ ONLY` began it.
     pub read_only: bool,
@@ -237,7 +212,6 @@ impl Transaction {
             overlay: Arc::default(),
             absent: BTreeSet::new(),
             unchanged: BTreeSet::new(),
-            growth: Growth::default(),
             savepoints: Vec::new(),
             read_only: false,
             begun_with: None,
@@ -321,9 +295,9 @@ impl Transaction {
         for ((space, key), value) in statement.rows {
             overlay.write(space, key, value);
         }
+        overlay.growth.add_all(statement.growth);
         self.absent.extend(statement.absent);
         self.unchanged.extend(statement.unchanged);
-        self.growth.add_all(statement.growth);
         if let Some(bound) = statement.table {
             let mut tables = self.tables.iter();
             if !tables.any(|known| Arc::ptr_eq(&known.table, &bound.table)) {
@@ -372,7 +346,7 @@ impl Transaction {
         }
         all.absent = std::mem::take(&mut self.absent).into_iter().collect();
         all.unchanged = std::mem::take(&mut self.unchanged);
-        all.growth = std::mem::take(&mut self.growth);
+        all.growth = self.overlay.growth.clone();
         let writes = all.into_write_set(self.snapshot.as_ref());
         committed(self.engine.commit(writes).await)
     }
@@ -383,7 +357,6 @@ impl Transaction {
             overlay: Arc::clone(&self.overlay),
             absent: self.absent.clone(),
             unchanged: self.unchanged.clone(),
-            growth: self.growth.clone(),
         }
     }
 
@@ -392,7 +365,6 @@ impl Transaction {
         self.overlay = mark.overlay;
         self.absent = mark.absent;
         self.unchanged = mark.unchanged;
-        self.growth = mark.growth;
     }
 
     /// `SAVEPOINT name`; one of the same name is replaced.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::growth::Growth;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
 
 type KvResult<T> = crate::kv::Result<T>;
@@ -15,6 +16,7 @@ type KvResult<T> = crate::kv::Result<T>;
 pub struct Overlay {
     rows: BTreeMap<(Space, Key), Option<Bytes>>,
     bytes: usize,
+    pub(super) growth: Growth,
 }
 
 impl Overlay {
@@ -142,19 +144,15 @@ impl View {
         }
     }
 
-    /// How many keys a space has, if that is known at once and nothing was written to it that is not
-    /// committed.
+    /// How many keys a space has, if that is known at once.
     pub fn count(&self, space: Space) -> Option<u64> {
         let (snapshot, overlay) = match self {
             View::Newest(engine) => (engine.snapshot(), None),
             View::At(snapshot, overlay) => (Arc::clone(snapshot), overlay.as_ref()),
         };
-        let all = KeyRange::all();
-        if overlay.is_some_and(|own| !own.range(space, &all).is_empty()) {
-            return None;
-        }
         let count = snapshot.count(space).try_now().ok()?;
-        count.ok().flatten()
+        let grown = overlay.map_or(Some(0), |own| own.growth.of(space))?;
+        count.ok().flatten()?.checked_add_signed(grown)
     }
 
     /// The next page of a scan; `scan` then stands behind it. `reuse` is a batch whose memory may

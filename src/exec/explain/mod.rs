@@ -216,16 +216,7 @@ impl Walk {
         }
         for (at, (subquery, inner)) in program.subqueries().enumerate() {
             if !subquery.captures.is_empty() {
-                let mut within = ctx.nested();
-                let mut reads = Vec::new();
-                for capture in &subquery.captures {
-                    let name = capture_name(&program.select, &capture.expr, ctx);
-                    let slot = (capture.slot, &capture.expr.ty, name.as_str());
-                    let filter = inner.select().and_then(|select| select.filter.as_ref());
-                    stand_in::fill(&mut within, slot, Choice::Distinct(filter));
-                    reads.push(name);
-                }
-                let env = nest.env(within, ask::rows_max(subquery.answer));
+                let (env, reads) = trial((program, subquery, inner), (nest, ctx));
                 let query = self.query(inner, (env, Mode::Trial)).await?;
                 shown.push((at, self.subquery(subquery, (query, inner), reads)));
             }
@@ -261,11 +252,62 @@ impl Walk {
     }
 }
 
+/// What a subquery that is run for each row is tried out with, and what it reads of the row.
+fn trial(
+    (program, subquery, inner): (&select::Program, &Subquery, &Program),
+    (nest, ctx): (&Nest, &EvalContext),
+) -> (Env, Vec<String>) {
+    let mut within = ctx.nested();
+    let mut reads = Vec::new();
+    for capture in &subquery.captures {
+        let name = capture_name(&program.select, &capture.expr, ctx);
+        let slot = (capture.slot, &capture.expr.ty, name.as_str());
+        let filter = inner.select().and_then(|select| select.filter.as_ref());
+        stand_in::fill(&mut within, slot, Choice::Distinct(filter));
+        reads.push(name);
+    }
+    (nest.env(within, ask::rows_max(subquery.answer)), reads)
+}
+
+/// The same program with a subquery run for each row that was refused when it was to be run once.
+///
+/// # Errors
+/// The refusal, where that cannot be done by keys either: then of this, since its advice is better.
+/// Those of the engine.
+pub async fn for_each_row(
+    program: &select::Program,
+    (position, refusal): (usize, Error),
+    (nest, ctx): (&Nest, &EvalContext),
+) -> Result<Arc<select::Program>> {
+    let Some(turned) = program.for_each_row(position, &refusal) else {
+        return Err(refusal);
+    };
+    let Some((subquery, inner)) = turned.subqueries().nth(position) else {
+        return Err(refusal);
+    };
+    let (env, _) = trial((turned, subquery, inner), (nest, ctx));
+    match refusal_of(inner, (env, Mode::Trial)).await? {
+        Some(refusal) => Err(refusal),
+        None => Ok(Arc::clone(turned)),
+    }
+}
+
+/// Why a query would be refused, if it would be.
+async fn refusal_of(program: &Program, (env, mode): (Env, Mode)) -> Result<Option<Error>> {
+    let walk = Walk {
+        meter: None,
+        refusal: parking_lot::Mutex::new(None),
+    };
+    walk.query(program, (env, mode)).await?;
+    Ok(walk.refusal.into_inner())
+}
+
 /// The program that is run: with those subqueries run for each row that are refused otherwise.
 async fn turned<'p>(
     mut program: &'p select::Program,
     (nest, ctx, mode): (&Nest, &EvalContext, Mode),
 ) -> Result<&'p select::Program> {
+    // Not the clone that `for_each_row` gives, but the program it is a clone of, which lives as long.
     for position in 0..program.subqueries().count() {
         let Some((subquery, inner)) = program.subqueries().nth(position) else {
             break;
@@ -273,15 +315,18 @@ async fn turned<'p>(
         if subquery.semi.is_none() {
             continue;
         }
-        let walk = Walk {
-            meter: None,
-            refusal: parking_lot::Mutex::new(None),
-        };
         let env = nest.env(ctx.nested(), ask::rows_max(subquery.answer));
-        walk.query(inner, (env, mode)).await?;
-        let refusal = walk.refusal.into_inner();
-        if let Some(turned) = refusal.and_then(|error| program.for_each_row(position, &error)) {
+        let Some(refusal) = refusal_of(inner, (env, mode)).await? else {
+            continue;
+        };
+        let turned = program.for_each_row(position, &refusal);
+        let runs = for_each_row(program, (position, refusal), (nest, ctx)).await;
+        if let (Some(turned), Ok(_)) = (turned, &runs) {
             program = turned;
+        } else if let Err(error) = runs
+            && !is_refusal(&error)
+        {
+            return Err(error);
         }
     }
     Ok(program)

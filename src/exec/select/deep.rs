@@ -11,6 +11,7 @@ use super::stream::SelectStream;
 use super::{Env, Program, RowLimits, open_flat, row_limits};
 use crate::error::Result;
 use crate::exec::ask::{self, Asker, Unanswered};
+use crate::exec::explain;
 use crate::exec::join::{self, JoinRows, Planned, Shape};
 use crate::exec::nest::Nest;
 use crate::plan::join::Wanted;
@@ -72,8 +73,8 @@ impl Deep {
             match ask::answer_once(program.subqueries(), &nest, &mut ctx).await {
                 Ok(answers) => break answers,
                 Err(Unanswered { position, error }) => {
-                    let turned = program.for_each_row(position, &error).cloned();
-                    program = turned.ok_or(error)?;
+                    let turned = explain::for_each_row(&program, (position, error), (&nest, &ctx));
+                    program = Box::pin(turned).await?;
                 }
             }
         };
