@@ -1,4 +1,4 @@
-//! Definitions of databases and tables: what they are ([`schema`]), how they are kept on disk
+//! Definitions of databases, tables and views: what they are ([`schema`], [`view`]), how they are kept on disk
 //! ([`persist`]), and the shared, immutable version of all of them ([`store`]).
 
 pub mod computed;
@@ -8,6 +8,7 @@ pub mod persist;
 pub mod schema;
 pub mod store;
 mod type_names;
+pub mod view;
 
 pub use computed::{Computed, ComputedPart, PartSource};
 pub use gate::Pass;
@@ -15,3 +16,4 @@ pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
 pub use store::{Catalog, Definitions};
+pub use view::{View, ViewAlgorithm};

@@ -1,4 +1,4 @@
-//! A table's definition as stored bytes, and back.
+//! A table's definition as stored bytes, and back; those of views are in [`view`].
 //!
 //! One format byte, then a JSON text with these members and no others: a definition is small,
 //! rarely read, and worth reading with the naked eye when a disk is examined. The mapping is
@@ -10,6 +10,8 @@
     reason = "every other kind of JSON value is damage, today's and tomorrow's"
 )]
 
+mod view;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::computed::{Computed, ComputedPart, PartSource};
@@ -20,6 +22,7 @@ use super::type_names;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
+pub use view::{decode_view, encode_view};
 
 /// The first byte of every stored definition.
 pub const FORMAT: u8 = 1;
@@ -121,15 +124,7 @@ fn encode_default(default: &ColumnDefault) -> Json {
 /// # Errors
 /// [`Damage`] when the bytes are not what [`encode`] writes.
 pub fn decode(bytes: &[u8]) -> Result<Table> {
-    let Some((&FORMAT, text)) = bytes.split_first() else {
-        return Err(Damage::new(format!(
-            "format byte {:?}, known is {FORMAT}",
-            bytes.first()
-        )));
-    };
-    let parsed: Json =
-        serde_json::from_slice(text).map_err(|error| Damage::new(error.to_string()))?;
-    let mut fields = Fields::of(parsed)?;
+    let mut fields = Fields::of(json_of(bytes)?)?;
     let columns = fields.list("columns")?.into_iter().map(decode_column);
     let columns: Vec<Column> = columns.collect::<Result<_>>()?;
     let indexes = fields.list("indexes")?.into_iter();
@@ -155,6 +150,17 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     };
     fields.finish()?;
     check(table)
+}
+
+/// What stands behind the format byte.
+fn json_of(bytes: &[u8]) -> Result<Json> {
+    let Some((&FORMAT, text)) = bytes.split_first() else {
+        return Err(Damage::new(format!(
+            "format byte {:?}, known is {FORMAT}",
+            bytes.first()
+        )));
+    };
+    serde_json::from_slice(text).map_err(|error| Damage::new(error.to_string()))
 }
 
 /// The invariants that the rest of the server relies on.

@@ -8,6 +8,8 @@
 //! table owns; [`Catalog::open`] drops those.
 
 mod indexes;
+mod read;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,9 +20,10 @@ use parking_lot::RwLock;
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
+use super::view::View;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
-use crate::kv::{CommitError, Engine, KeyRange, Page, Scan, Space, WriteSet};
+use crate::kv::{CommitError, Engine, Space, WriteSet};
 
 /// The space that holds the definitions.
 pub const SYSTEM_SPACE: Space = Space(0);
@@ -28,16 +31,27 @@ pub const SYSTEM_SPACE: Space = Space(0);
 /// The database that exists from the start (dialect §1).
 pub const DEFAULT_DATABASE: &str = "default";
 
-/// Tables of all databases together. Each costs a storage space and memory for its definition.
+/// Tables and views of all databases together. Each costs memory for its definition, a table a storage
+/// space too.
 pub const TABLES_MAX: usize = 100_000;
 
-/// The tables of one database, by name.
-type Tables = BTreeMap<String, Arc<Table>>;
+/// What one database has, by name. No view has the name of a table.
+#[derive(Debug, Clone, Default)]
+struct Database {
+    tables: BTreeMap<String, Arc<Table>>,
+    views: BTreeMap<String, Arc<View>>,
+}
+
+impl Database {
+    fn has(&self, name: &str) -> bool {
+        self.tables.contains_key(name) || self.views.contains_key(name)
+    }
+}
 
 /// One version of all definitions.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
-    databases: BTreeMap<String, Tables>,
+    databases: BTreeMap<String, Database>,
 }
 
 impl Definitions {
@@ -56,29 +70,66 @@ impl Definitions {
     /// # Errors
     /// 1049 when there is no such database.
     pub fn tables(&self, database: &str) -> Result<impl Iterator<Item = &Arc<Table>>> {
-        Ok(self.database(database)?.values())
+        Ok(self.database(database)?.tables.values())
     }
 
     /// The table of that name.
     ///
     /// # Errors
-    /// 1049 or 1146.
+    /// 1049 or 1146; 1347 when that is a view.
     pub fn table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
-        self.database(database)?.get(name).ok_or_else(|| {
-            let text = format!("Table '{database}.{name}' doesn't exist");
-            Error::new(Code::TableMissing, text)
+        let within = self.database(database)?;
+        within.tables.get(name).ok_or_else(|| {
+            if within.views.contains_key(name) {
+                let text = format!("'{database}.{name}' is not BASE TABLE");
+                return Error::new(Code::WrongObject, text);
+            }
+            no_table(database, name)
         })
     }
 
-    fn database(&self, name: &str) -> Result<&Tables> {
+    /// The views of a database, in order of name.
+    ///
+    /// # Errors
+    /// 1049 when there is no such database.
+    pub fn views(&self, database: &str) -> Result<impl Iterator<Item = &Arc<View>>> {
+        Ok(self.database(database)?.views.values())
+    }
+
+    /// The view of that name, if there is one.
+    pub fn view(&self, database: &str, name: &str) -> Option<&Arc<View>> {
+        self.databases.get(database)?.views.get(name)
+    }
+
+    /// Whether a table or a view has that name.
+    pub fn has(&self, database: &str, name: &str) -> bool {
+        self.databases
+            .get(database)
+            .is_some_and(|within| within.has(name))
+    }
+
+    fn database(&self, name: &str) -> Result<&Database> {
         self.databases
             .get(name)
             .ok_or_else(|| unknown_database(name))
     }
 
-    fn tables_count(&self) -> usize {
-        self.databases.values().map(Tables::len).sum()
+    /// # Errors
+    /// 1041 when there are [`TABLES_MAX`].
+    fn check_count(&self) -> Result<()> {
+        let counts = self.databases.values();
+        let counts = counts.map(|within| within.tables.len() + within.views.len());
+        if counts.sum::<usize>() < TABLES_MAX {
+            return Ok(());
+        }
+        let text = format!("there are {TABLES_MAX} tables, the most this server keeps");
+        Err(Error::new(Code::OutOfResources, text))
     }
+}
+
+fn no_table(database: &str, name: &str) -> Error {
+    let text = format!("Table '{database}.{name}' doesn't exist");
+    Error::new(Code::TableMissing, text)
 }
 
 fn unknown_database(name: &str) -> Error {
@@ -106,7 +157,7 @@ impl Catalog {
         if !engine.spaces().live.contains(&SYSTEM_SPACE) {
             engine.create_space(SYSTEM_SPACE).await?;
         }
-        let definitions = read_all(engine.as_ref()).await?;
+        let definitions = read::all(engine.as_ref()).await?;
         let catalog = Catalog {
             engine,
             current: RwLock::new(Arc::new(definitions)),
@@ -157,18 +208,18 @@ impl Catalog {
         }
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, database_key(name), vec![persist::FORMAT]);
-        next.databases.insert(name.to_owned(), Tables::new());
+        next.databases.insert(name.to_owned(), Database::default());
         self.publish_addition(writes, next).await
     }
 
-    /// Drops a database and its tables; how many tables there were.
+    /// Drops a database, its tables and views; how many of them there were.
     ///
     /// # Errors
     /// 1008 when it does not exist; those of the engine.
     pub async fn drop_database(&self, name: &str) -> Result<usize> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
-        let Some(tables) = next.databases.remove(name) else {
+        let Some(Database { tables, views }) = next.databases.remove(name) else {
             let text = format!("Can't drop database '{name}'; database doesn't exist");
             return Err(Error::new(Code::DbDropMissing, text));
         };
@@ -177,33 +228,35 @@ impl Catalog {
         for table in tables.values() {
             writes.delete(SYSTEM_SPACE, table_key(table.id));
         }
+        for view in views.values() {
+            writes.delete(SYSTEM_SPACE, views::key(view));
+        }
         self.publish(writes, next).await?;
         for table in tables.values() {
             self.drop_storage(table).await?;
         }
-        Ok(tables.len())
+        Ok(tables.len() + views.len())
     }
 
-    /// Makes a table; its [`Table::id`] is chosen here. `false` when one of that name exists.
+    /// Makes a table; its [`Table::id`] is chosen here. `false` when there is one of that name, or a
+    /// view.
     ///
     /// # Errors
     /// 1049; those of the engine.
     pub async fn create_table(&self, mut table: Table) -> Result<bool> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
-        if next.tables_count() >= TABLES_MAX {
-            let text = format!("there are {TABLES_MAX} tables, the most this server keeps");
-            return Err(Error::new(Code::OutOfResources, text));
-        }
-        let tables = next.databases.get_mut(&table.database);
-        let tables = tables.ok_or_else(|| unknown_database(&table.database))?;
-        if tables.contains_key(&table.name) {
+        next.check_count()?;
+        let within = next.databases.get_mut(&table.database);
+        let within = within.ok_or_else(|| unknown_database(&table.database))?;
+        if within.has(&table.name) {
             return Ok(false);
         }
         self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
-        tables.insert(table.name.clone(), Arc::new(table));
+        let table = Arc::new(table);
+        within.tables.insert(table.name.clone(), table);
         self.publish_addition(writes, next).await?;
         Ok(true)
     }
@@ -218,8 +271,8 @@ impl Catalog {
         let mut dropped = Vec::new();
         let mut missing = Vec::new();
         for (database, name) in names {
-            let tables = next.databases.get_mut(database);
-            match tables.and_then(|tables| tables.remove(name)) {
+            let within = next.databases.get_mut(database);
+            match within.and_then(|within| within.tables.remove(name)) {
                 Some(table) => dropped.push(table),
                 None => missing.push(format!("{database}.{name}")),
             }
@@ -246,14 +299,17 @@ impl Catalog {
     pub async fn truncate(&self, database: &str, name: &str) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
+        if next.view(database, name).is_some() {
+            return Err(no_table(database, name));
+        }
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
         self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
-        if let Some(tables) = next.databases.get_mut(database) {
-            tables.insert(name.to_owned(), Arc::new(table));
+        if let Some(within) = next.databases.get_mut(database) {
+            within.tables.insert(name.to_owned(), Arc::new(table));
         }
         self.publish(writes, next).await?;
         self.drop_storage(&old).await
@@ -321,8 +377,8 @@ impl Catalog {
         let table = Arc::new(table);
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
-        if let Some(tables) = next.databases.get_mut(&table.database) {
-            tables.insert(table.name.clone(), Arc::clone(&table));
+        if let Some(within) = next.databases.get_mut(&table.database) {
+            within.tables.insert(table.name.clone(), Arc::clone(&table));
         }
         self.publish(writes, next).await?;
         Ok(table)
@@ -378,7 +434,7 @@ impl Catalog {
         let owned: Vec<Space> = current
             .databases
             .values()
-            .flat_map(|tables| tables.values().flat_map(|table| spaces(table)))
+            .flat_map(|within| within.tables.values().flat_map(|table| spaces(table)))
             .chain([SYSTEM_SPACE])
             .collect();
         for space in self.engine.spaces().live {
@@ -413,45 +469,6 @@ fn database_key(name: &str) -> Vec<u8> {
 
 fn table_key(id: TableId) -> Vec<u8> {
     SystemKey::Table(id.0).encode()
-}
-
-async fn read_all(engine: &dyn Engine) -> Result<Definitions> {
-    let snapshot = engine.snapshot();
-    let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
-    let mut page = Page::default();
-    let mut definitions = Definitions::default();
-    loop {
-        snapshot.scan(&scan, &mut page).await?;
-        for (key, value) in page.iter() {
-            read_one(&mut definitions, key, value)?;
-        }
-        if !scan.advance(&mut page) {
-            return Ok(definitions);
-        }
-    }
-}
-
-/// Databases sort before tables, so that a table finds its database.
-fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<()> {
-    match SystemKey::decode(key)? {
-        SystemKey::Database(name) => {
-            definitions.databases.insert(name, Tables::new());
-            Ok(())
-        }
-        SystemKey::Table(id) => {
-            let table = persist::decode(value).map_err(|damage| {
-                let text = format!("the definition of table {id} is damaged: {}", damage.0);
-                Error::new(Code::StorageCorrupt, text)
-            })?;
-            let tables = definitions
-                .databases
-                .entry(table.database.clone())
-                .or_default();
-            tables.insert(table.name.clone(), Arc::new(table));
-            Ok(())
-        }
-        SystemKey::Build(_) => Ok(()),
-    }
 }
 
 /// What a failed commit means to the client.

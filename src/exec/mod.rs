@@ -25,6 +25,7 @@ pub mod locks;
 mod lookup;
 pub mod merge;
 pub mod meter;
+mod named;
 pub mod nest;
 pub mod pace;
 pub mod partition;

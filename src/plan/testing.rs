@@ -172,6 +172,8 @@ pub(crate) fn with_names<T>(table: &Table, bound: impl Fn(&bind::Names<'_>) -> R
         parameters: &[],
         ctes: None,
         numbering: &bind::Numbering::new(),
+        depth: 0,
+        trace: None,
         mode: DEFAULT_MODE,
         facts: &Facts,
     };

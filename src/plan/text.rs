@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use super::values;
 use crate::catalog::Table;
 use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind, UnaryOp, VariableScope};
+use crate::sql::functions::assign;
 use crate::types::Value;
 use crate::types::temporal::Zone;
 
@@ -259,6 +260,10 @@ impl Writer<'_> {
                 self.put(format_args!(" {}", unit_word(*unit)));
             }
             ExprKind::Call(function, args) => {
+                if let Some(text) = assign::text(function, args) {
+                    self.text.push_str(&text);
+                    return self.joined(args.get(1..).unwrap_or_default(), "", Level::Or);
+                }
                 self.put(format_args!("{}(", function.name));
                 self.joined(args, ", ", Level::Or);
                 self.text.push(')');

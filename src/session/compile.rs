@@ -6,9 +6,9 @@ use super::Session;
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{query, write};
-use crate::sql::ast::{self, Expr as AstExpr, Statement, TableName};
+use crate::sql::ast::{self, Expr as AstExpr, IntoTarget, Statement, TableName};
 use crate::sql::bind::{self, Names, Numbering};
-use crate::sql::bound::{Change, Delete, Subquery, Update};
+use crate::sql::bound::{Change, Delete, Query, Subquery, Update};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::Expr;
 use crate::types::{ColumnType, ResultColumn, Value};
@@ -16,20 +16,34 @@ use crate::types::{ColumnType, ResultColumn, Value};
 /// A statement on rows, ready to run.
 #[derive(Clone)]
 pub(super) enum Compiled {
-    /// A query, and whether its types depend on those of its parameters.
-    Query(Arc<query::Program>, bool),
+    /// A query, and what is done with its rows.
+    Query(Arc<query::Program>, Asked),
     /// A write.
     Write(Arc<write::Program>),
     /// A change of the rows that a query finds.
     Change(Arc<write::several::Program>),
 }
 
+/// What a statement does with the rows of its query.
+#[derive(Clone)]
+pub(super) struct Asked {
+    /// Whether types depend on those of the parameters.
+    depends_on_parameters: bool,
+    /// `INTO`: the variables.
+    pub(super) into: Option<Arc<[String]>>,
+    /// `SQL_CALC_FOUND_ROWS`: the `LIMIT` and `OFFSET` that the query itself is without.
+    pub(super) counted: Option<Arc<Limits>>,
+}
+
+/// `LIMIT` and `OFFSET`.
+pub(super) type Limits = (Option<Expr>, Option<Expr>);
+
 impl Compiled {
     /// Whether its types depend on those of its parameters, so that it is bound again when they
     /// are known.
     pub(super) fn depends_on_parameters(&self) -> bool {
         match self {
-            Compiled::Query(_, depends) => *depends,
+            Compiled::Query(_, asked) => asked.depends_on_parameters,
             Compiled::Change(program) => bind::query_depends_on_parameters(&program.change.query),
             Compiled::Write(program) => match &program.write {
                 write::Write::Insert(insert) => bind::insert_depends_on_parameters(insert),
@@ -42,6 +56,7 @@ impl Compiled {
     /// The columns of its result.
     pub(super) fn columns(&self) -> Arc<[ResultColumn]> {
         match self {
+            Compiled::Query(_, asked) if asked.into.is_some() => Arc::new([]),
             Compiled::Query(program, _) => program.columns(),
             Compiled::Write(_) | Compiled::Change(_) => Arc::new([]),
         }
@@ -74,9 +89,7 @@ impl Session {
         let write = match statement {
             Statement::Select(select) => {
                 let bound = self.with_names(parameters, |names| bind::query(select, names))?;
-                let depends = bind::query_depends_on_parameters(&bound);
-                let program = Arc::new(query::Program::new(bound));
-                return Ok(Some(Compiled::Query(program, depends)));
+                return compiled_query(select, bound).map(Some);
             }
             Statement::Insert(insert) => write::Write::Insert(
                 self.with_names(parameters, |names| bind::insert(insert, names))?,
@@ -122,6 +135,8 @@ impl Session {
             parameters,
             ctes: None,
             numbering: &Numbering::default(),
+            depth: 0,
+            trace: None,
         })
     }
 
@@ -171,23 +186,58 @@ enum Modify<T> {
 }
 
 fn bound_update(update: &ast::Update, names: &Names<'_>) -> Result<Modify<Update>> {
-    if bind::is_of_one_table(&update.tables) {
+    if bind::is_of_one_table(&update.tables, names) {
         let simple = bind::update(update, names)?;
         if !reads_rows(&simple.subqueries) {
             return Ok(Modify::Simple(simple));
         }
     }
-    bind::update_by_query(update, names).map(Modify::ByQuery)
+    let numbering = Numbering::default();
+    bind::update_by_query(update, &anew(names, &numbering)).map(Modify::ByQuery)
 }
 
 fn bound_delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Modify<Delete>> {
-    if delete.several.is_none() {
+    if delete.several.is_none() && !bind::is_view(&delete.table, names) {
         let simple = bind::delete(delete, names)?;
         if !reads_rows(&simple.subqueries) {
             return Ok(Modify::Simple(simple));
         }
     }
-    bind::delete_by_query(delete, names).map(Modify::ByQuery)
+    let numbering = Numbering::default();
+    bind::delete_by_query(delete, &anew(names, &numbering)).map(Modify::ByQuery)
+}
+
+/// For a statement that was bound in vain and is bound once more: slots are numbered from the start.
+fn anew<'a>(names: &Names<'a>, numbering: &'a Numbering) -> Names<'a> {
+    Names {
+        numbering,
+        ..*names
+    }
+}
+
+/// # Errors
+/// 1222 when there are more or fewer variables behind `INTO` than columns; 1235 for files.
+fn compiled_query(select: &ast::Select, mut bound: Query) -> Result<Compiled> {
+    let depends_on_parameters = bind::query_depends_on_parameters(&bound);
+    let into: Option<Arc<[String]>> = match &select.into {
+        None => None,
+        Some(IntoTarget::File) => return Err(Error::unsupported("SELECT INTO OUTFILE")),
+        Some(IntoTarget::Variables(names)) if names.len() == bound.columns().len() => {
+            Some(names.as_slice().into())
+        }
+        Some(IntoTarget::Variables(_)) => {
+            let text = "The used SELECT statements have a different number of columns";
+            return Err(Error::new(Code::SetColumnsCount, text));
+        }
+    };
+    let counts = bind::counts_rows(select);
+    let counted = counts.then(|| Arc::new(bound.take_limits()));
+    let asked = Asked {
+        depends_on_parameters,
+        into,
+        counted,
+    };
+    Ok(Compiled::Query(Arc::new(query::Program::new(bound)), asked))
 }
 
 fn by_query(change: Change, catalog_version: u64) -> Compiled {

@@ -2,6 +2,7 @@
 
 mod index;
 mod table_query;
+mod view;
 
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
 use crate::sql::ast;
 use crate::sql::context::{SessionFacts, WarningLevel};
+
+pub(super) use table_query::stored;
+pub(super) use view::not_view;
 
 /// Databases that belong to the server.
 const SYSTEM_DATABASES: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
@@ -72,7 +76,7 @@ impl Session {
     }
 
     /// Turns an error into a note: `IF EXISTS`, `IF NOT EXISTS`.
-    fn note(&self, error: &Error) {
+    pub(super) fn note(&self, error: &Error) {
         let text = error.message().to_owned();
         self.warnings.add(WarningLevel::Note, error.code(), || text);
     }
@@ -90,8 +94,7 @@ impl Session {
             .shared
             .catalog
             .current()
-            .table(&database, &create.table.name)
-            .is_ok();
+            .has(&database, &create.table.name);
         if is_there && create.if_not_exists {
             self.note(&exists());
             return Ok(false);

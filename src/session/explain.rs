@@ -25,7 +25,8 @@ use crate::plan::explain::{
     whole,
 };
 use crate::sql::ast::{Explain, ExplainFormat};
-use crate::sql::bound::{Insert, InsertKind, InsertSource};
+use crate::sql::bound::{Change, From, Insert, InsertKind, InsertSource, Query};
+use crate::sql::expr::ExprKind;
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -53,21 +54,33 @@ impl Session {
                     Body::Select(select) if !select.is_deep() => {
                         self.explain_select(select, &env, (format, measured)).await
                     }
-                    Body::Select(_) | Body::Set(_) | Body::Recursive(_) => {
-                        explain_whole(&program, env, (format, measured, meter)).await
+                    Body::Select(_) | Body::Set(_) | Body::Recursive(_) | Body::Json(_) => {
+                        let whole = (env, None);
+                        explain_whole(&program, whole, (format, measured, meter)).await
                     }
                 }
             }
-            Compiled::Change(_) => {
-                Err(Error::unsupported("EXPLAIN of UPDATE or DELETE by a query"))
-            }
-            Compiled::Write(_) if explain.analyze => Err(Error::unsupported(
+            Compiled::Write(_) | Compiled::Change(_) if explain.analyze => Err(Error::unsupported(
                 "EXPLAIN ANALYZE of a statement that writes",
             )),
+            Compiled::Change(program) => {
+                let env = self.select_env(Arc::new(parameters), program.query.tables());
+                let whole = (env, Some(changed(&program.change)));
+                explain_whole(&program.query, whole, (format, None, None)).await
+            }
             Compiled::Write(program) => {
                 let env = self.write_env(Arc::new(parameters), program.write.table());
                 match &program.write {
-                    Write::Insert(insert) => Ok(explain_insert(insert, &env, format)),
+                    Write::Insert(insert) => {
+                        let Some(query) = &program.query else {
+                            return Ok(explain_insert(insert, &env, format));
+                        };
+                        let written = inserted(insert, &env);
+                        let parameters = Arc::clone(&env.ctx.parameters);
+                        let reading = self.select_env(parameters, query.tables());
+                        let whole = (reading, Some(written));
+                        explain_whole(query, whole, (format, None, None)).await
+                    }
                     Write::Update(update) => {
                         let target = Target::of_update(update);
                         self.explain_change(target, Kind::Update, (&env, format))
@@ -206,13 +219,14 @@ impl RowSink for Counted {
 /// A statement of several tables or queries.
 async fn explain_whole(
     program: &query::Program,
-    env: Env,
+    (env, written): (Env, Option<whole::Written<'_>>),
     (format, measured, meter): (Format, Option<Measured>, Option<Arc<Meter>>),
 ) -> Result<Reply> {
     let zone = env.ctx.zone.clone();
     let (query, refusal) = shown::shown(program, env, meter).await?;
     let whole = whole::Whole {
         query,
+        written,
         refusal,
         zone: &zone,
         measured,
@@ -220,14 +234,68 @@ async fn explain_whole(
     Ok(reply(whole::explain(&whole, format)))
 }
 
-fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format) -> Reply {
-    let statement = match insert.kind {
+/// What an UPDATE or DELETE by a query writes.
+fn changed(change: &Change) -> whole::Written<'_> {
+    let mut first_output = 0;
+    let targets = change.targets.iter().map(|target| {
+        let alias = alias_of(&change.query, first_output).unwrap_or(&target.table.name);
+        first_output += target.table.key.len() + target.assigned.len();
+        let write = Written {
+            table: &target.table,
+            reads_old: true,
+            rows_count: None,
+        };
+        whole::WrittenTable { alias, write }
+    });
+    whole::Written {
+        targets: targets.collect(),
+        statement: if change.deletes {
+            Kind::Delete
+        } else {
+            Kind::Update
+        },
+    }
+}
+
+/// The alias of the source that has what an output is: a column of a key.
+fn alias_of(query: &Query, output: usize) -> Option<&str> {
+    let Query::Select(select) = query else {
+        return None;
+    };
+    let ExprKind::Column(idx) = &select.outputs.get(output)?.expr.kind else {
+        return None;
+    };
+    match &select.from {
+        From::Joined(joined) => Some(&joined.source_of(*idx)?.alias),
+        From::Nothing | From::Table(_) => Some(&select.alias),
+    }
+}
+
+/// What an INSERT of a query's rows writes.
+fn inserted<'a>(insert: &'a Insert, env: &crate::exec::write::Env) -> whole::Written<'a> {
+    let write = Written {
+        table: &insert.table,
+        reads_old: !insert::is_blind(insert, env),
+        rows_count: None,
+    };
+    let alias = insert.table.name.as_str();
+    whole::Written {
+        statement: verb(insert.kind),
+        targets: vec![whole::WrittenTable { alias, write }],
+    }
+}
+
+fn verb(kind: InsertKind) -> Kind {
+    match kind {
         InsertKind::Insert | InsertKind::InsertIgnore => Kind::Insert,
         InsertKind::Replace => Kind::Replace,
         InsertKind::Upsert => Kind::Upsert,
-    };
+    }
+}
+
+fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format) -> Reply {
     let explained = Explained {
-        statement,
+        statement: verb(insert.kind),
         source: None,
         write: Some(Written {
             table: &insert.table,

@@ -15,6 +15,7 @@
 mod compile;
 mod define;
 mod explain;
+mod found;
 mod listing;
 mod maintain;
 mod prepared;
@@ -38,6 +39,7 @@ use crate::exec::cancel::CancelToken;
 use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::sql::ast::TableName;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
 use crate::sql::parse;
@@ -166,11 +168,22 @@ impl Session {
     /// # Errors
     /// 1146 when there is no such table.
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
-        let table = self.table(None, table)?;
+        let is_asked = |name: &str| {
+            wildcard.is_empty() || wildcard == "%" || name.eq_ignore_ascii_case(wildcard)
+        };
+        let name = TableName {
+            database: None,
+            name: table.to_owned(),
+        };
+        if let Some(view) = self.named_view(&name) {
+            let columns = self.view_columns(&view)?.into_iter();
+            return Ok(columns.filter(|column| is_asked(&column.name)).collect());
+        }
+        let table = self.named_table(&name)?;
         let columns = table.columns.iter().filter(|column| !column.hidden);
-        let columns = columns.enumerate().filter(|(_, column)| {
-            wildcard.is_empty() || wildcard == "%" || column.name.eq_ignore_ascii_case(wildcard)
-        });
+        let columns = columns
+            .enumerate()
+            .filter(|(_, column)| is_asked(&column.name));
         Ok(columns
             .map(|(idx, column)| compile::result_column(&table, idx, column))
             .collect())

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compile::Compiled;
+use super::compile::{Asked, Compiled};
+use super::found::Counted;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -86,6 +87,8 @@ impl Session {
                 self.create_table(create).await?;
             }
             Statement::DropTable(drop) => self.drop_tables(drop).await?,
+            Statement::CreateView(create) => self.create_view(create).await?,
+            Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
             Statement::Set(items) => self.set(items).await?,
@@ -160,8 +163,9 @@ impl Session {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
             let ran = match &compiled {
-                Compiled::Query(program, _) => {
-                    self.run_query(program, Arc::clone(&parameters)).await?
+                Compiled::Query(program, asked) => {
+                    let ran = self.run_query(program, asked, Arc::clone(&parameters));
+                    ran.await?
                 }
                 Compiled::Write(program) => {
                     self.run_write(program, Arc::clone(&parameters)).await?
@@ -192,6 +196,7 @@ impl Session {
     async fn run_query(
         &mut self,
         program: &Arc<query::Program>,
+        asked: &Asked,
         parameters: Parameters,
     ) -> Result<Ran> {
         if program.select().is_some_and(|select| select.for_update) {
@@ -200,6 +205,14 @@ impl Session {
         let env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let is_autocommit = env.view.is_none();
+        let limits = match asked.counted.as_deref() {
+            Some((limit, offset)) => Some(select::row_limits(
+                limit.as_ref(),
+                offset.as_ref(),
+                &env.ctx,
+            )?),
+            None => None,
+        };
         let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
             later @ Opened::Later(_) => later.stream().await?,
@@ -207,11 +220,18 @@ impl Session {
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
+        let mut rows = stream.into_rows();
+        if let Some(limits) = limits {
+            rows = Box::new(Counted::new(rows, limits, &self.state));
+        }
+        if let Some(variables) = &asked.into {
+            return self.put_into(variables, rows).await.map(Ran::Done);
+        }
         let zone = self.settings.zone.clone();
         Ok(Ran::Done(Reply::Rows(ResultSet {
             columns: program.columns(),
             zone,
-            rows: stream.into_rows(),
+            rows,
         })))
     }
 

@@ -3,12 +3,13 @@
 mod index;
 mod schema;
 mod server;
+mod view;
 
 use super::Reply;
 use super::Session;
 use super::listing::Listing;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
+use crate::sql::ast::{Describe, Limit, Show, ShowFilter, TableName};
 use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
@@ -38,18 +39,25 @@ impl Session {
                 table,
                 filter,
             } => {
-                let table = self.named_table(table)?;
-                self.filtered_in_any_case(schema::columns(&table, *full), filter.as_ref())?
+                let listing = self.show_columns(table, *full)?;
+                self.filtered_in_any_case(listing, filter.as_ref())?
             }
             Show::Index { table, filter } => {
-                let table = self.named_table(table)?;
-                let listing = index::index(&table, &self.shared, &self.settings.zone);
+                let listing = if self.named_view(table).is_some() {
+                    index::none()
+                } else {
+                    let table = self.named_table(table)?;
+                    index::index(&table, &self.shared, &self.settings.zone)
+                };
                 self.filtered(listing, filter.as_ref())?
             }
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::CreateTable(table) => schema::create_table(self.named_table(table)?.as_ref()),
+            Show::CreateTable(table) => match self.named_view(table) {
+                Some(view) => self.create_view_listing(&view)?,
+                None => schema::create_table(self.named_table(table)?.as_ref()),
+            },
             Show::CreateDatabase {
                 name,
                 if_not_exists,
@@ -60,6 +68,7 @@ impl Session {
                 }
                 schema::create_database(name, *if_not_exists)
             }
+            Show::CreateOther { kind, name } if kind == "VIEW" => self.show_create_view(name)?,
             Show::CreateOther { kind, .. } => {
                 return Err(Error::unsupported(format!("SHOW CREATE {kind}")));
             }
@@ -112,12 +121,18 @@ impl Session {
     }
 
     pub(super) fn describe(&mut self, describe: &Describe) -> Result<Reply> {
-        let table = self.named_table(&describe.table)?;
         let filter = describe.column.clone().map(ShowFilter::Like);
-        let columns = schema::columns(&table, false);
+        let columns = self.show_columns(&describe.table, false)?;
         Ok(self
             .filtered_in_any_case(columns, filter.as_ref())?
             .into_reply())
+    }
+
+    fn show_columns(&self, name: &TableName, full: bool) -> Result<Listing> {
+        match self.named_view(name) {
+            Some(view) => self.show_view_columns(&view, full),
+            None => Ok(schema::columns(self.named_table(name)?.as_ref(), full)),
+        }
     }
 
     fn show_warnings(

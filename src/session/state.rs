@@ -41,6 +41,8 @@ struct Kept {
     told_insert_id: Option<u64>,
     row_count: i64,
     found_rows: u64,
+    /// What the running statement has counted for `FOUND_ROWS()`.
+    counted_rows: Option<u64>,
     warnings_count: u16,
     errors_count: u16,
 }
@@ -65,6 +67,7 @@ impl State {
                 told_insert_id: None,
                 row_count: -1,
                 found_rows: 0,
+                counted_rows: None,
                 warnings_count: 0,
                 errors_count: 0,
             }),
@@ -133,8 +136,13 @@ impl State {
     /// A statement returned rows: what `FOUND_ROWS()` gives next.
     pub fn returned(&self, rows_count: u64) {
         let mut kept = self.kept.lock();
-        kept.found_rows = rows_count;
+        kept.found_rows = kept.counted_rows.take().unwrap_or(rows_count);
         kept.row_count = -1;
+    }
+
+    /// The running statement would have returned so many rows without its LIMIT.
+    pub fn found(&self, rows_count: u64) {
+        self.kept.lock().counted_rows = Some(rows_count);
     }
 
     /// How many warnings the last statement left: `@@warning_count`. It was no error.
@@ -216,6 +224,10 @@ impl SessionFacts for State {
             .get(name)
             .cloned()
             .unwrap_or(Value::Null)
+    }
+
+    fn assign_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
+        self.set_user_variable(name, value)
     }
 
     fn database(&self) -> Option<String> {

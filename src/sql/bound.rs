@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 pub use super::ast::SetOperator;
 use super::expr::Expr;
+use super::functions::json_table::JsonTable;
 use crate::catalog::Table;
 use crate::types::ResultColumn;
 
@@ -28,6 +29,21 @@ pub enum Query {
     Set(Box<SetQuery>),
     /// A recursive common table expression.
     Recursive(Box<Recursive>),
+    /// `JSON_TABLE`.
+    Json(Box<JsonRows>),
+}
+
+/// The rows that `JSON_TABLE` makes of a document.
+#[derive(Debug, Clone)]
+pub struct JsonRows {
+    /// The document; it reads no row.
+    pub document: Expr,
+    /// What makes the rows.
+    pub table: Arc<JsonTable>,
+    /// The columns.
+    pub columns: Vec<ResultColumn>,
+    /// How many parameters there are.
+    pub parameters_count: usize,
 }
 
 /// Two queries whose rows are united, intersected or subtracted.
@@ -75,6 +91,16 @@ impl Query {
             Query::Select(select) => select.outputs.iter().map(|output| &output.column).collect(),
             Query::Set(set) => set.columns.iter().collect(),
             Query::Recursive(recursive) => recursive.columns.iter().collect(),
+            Query::Json(json) => json.columns.iter().collect(),
+        }
+    }
+
+    /// Takes `LIMIT` and `OFFSET` away from the whole query.
+    pub fn take_limits(&mut self) -> (Option<Expr>, Option<Expr>) {
+        match self {
+            Query::Select(select) => (select.limit.take(), select.offset.take()),
+            Query::Set(set) => (set.limit.take(), set.offset.take()),
+            Query::Recursive(_) | Query::Json(_) => (None, None),
         }
     }
 
@@ -84,6 +110,7 @@ impl Query {
             Query::Select(select) => select.parameters_count,
             Query::Set(set) => set.parameters_count,
             Query::Recursive(recursive) => recursive.parameters_count,
+            Query::Json(json) => json.parameters_count,
         }
     }
 }

@@ -21,6 +21,13 @@ pub trait SessionFacts: Send + Sync {
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value<'static>>;
     /// The value of `@name`; `NULL` when it was never set.
     fn user_variable(&self, name: &str) -> Value<'static>;
+    /// `@name := value`. Without a session there is nothing to remember it.
+    ///
+    /// # Errors
+    /// When the session has too many variables.
+    fn assign_user_variable(&self, _name: &str, _value: Value<'static>) -> Result<()> {
+        Ok(())
+    }
     /// The current database.
     fn database(&self) -> Option<String>;
     /// `name@host` as the client gave it.

@@ -14,6 +14,8 @@ pub fn columns(select: &Select) -> Vec<usize> {
     select.filter.iter().for_each(&mut take);
     if let From::Joined(joined) = &select.from {
         tree(&joined.tree, &mut take);
+        let captures = joined.sources.iter().flat_map(|source| &source.captures);
+        captures.for_each(|capture| take(&capture.expr));
     }
     for subquery in &select.subqueries {
         // What is asked of groups is over the grouped row.

@@ -162,6 +162,8 @@ impl Front {
             parameters: &types,
             ctes: None,
             numbering: &Numbering::new(),
+            depth: 0,
+            trace: None,
         };
         match statement {
             Statement::Explain(explain) => return self.statement(&explain.statement, depth),

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::catalog::describe::create_table;
+use crate::catalog::{View, ViewAlgorithm};
 use crate::plan::testing;
 
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(20), body TEXT, a INT, doc JSON, \
@@ -82,5 +83,32 @@ fn definitions_without_index_parts_are_read_as_before() {
     ];
     for (parts, more) in damaged {
         assert!(stored(parts, more).is_err(), "{parts} {more}");
+    }
+}
+
+#[test]
+fn views_are_stored_and_read() {
+    let view = View {
+        database: "d".into(),
+        name: "v".into(),
+        columns: vec!["a".into()],
+        algorithm: ViewAlgorithm::TempTable,
+        definer: ("u".into(), "h".into()),
+        by_invoker: true,
+        query: "select 1 AS `a`".into(),
+    };
+    let stored = encode_view(&view);
+    assert_eq!(decode_view(&stored), Ok(view));
+    let text = String::from_utf8(stored[1..].to_vec()).unwrap();
+    for (part, other) in [
+        ("TEMPTABLE", "SOMETHING"),
+        (r#"["u","h"]"#, r#"["u"]"#),
+        (r#""query""#, r#""queries""#),
+        (r#"["a"]"#, "[1]"),
+    ] {
+        let damaged = text.replace(part, other);
+        assert_ne!(damaged, text);
+        let bytes = [&[FORMAT], damaged.as_bytes()].concat();
+        assert!(decode_view(&bytes).is_err(), "{damaged}");
     }
 }

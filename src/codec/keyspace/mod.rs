@@ -6,6 +6,7 @@
 //!  system space        01 name of a database
 //!                      02 id of a table (4 bytes, big-endian)
 //!                      03 id of an index that is being built (likewise)
+//!                      05 name of a database, 00, name of a view in it
 //! ```
 //!
 //! Which space a key lies in is not in the key: the storage contract addresses spaces beside it.
@@ -80,7 +81,7 @@ pub fn decode_row_key<'a>(
     ))
 }
 
-/// A key of the system space, where definitions are kept. Databases sort before tables.
+/// A key of the system space, where definitions are kept. Databases sort before tables and views.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SystemKey {
     /// The database of this name.
@@ -89,12 +90,23 @@ pub enum SystemKey {
     Table(u32),
     /// How far the index of this id is built.
     Build(u32),
+    /// A view.
+    View {
+        /// The name of its database, without a zero character.
+        database: String,
+        /// Its own.
+        name: String,
+    },
 }
 
 /// The first byte of a system key.
 const DATABASE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const BUILD: u8 = 0x03;
+const VIEW: u8 = 0x05;
+
+/// Ends the name of a view's database.
+const NAME_END: u8 = 0x00;
 
 impl SystemKey {
     /// The stored key.
@@ -108,6 +120,13 @@ impl SystemKey {
             }
             SystemKey::Table(id) => numbered(TABLE, *id),
             SystemKey::Build(id) => numbered(BUILD, *id),
+            SystemKey::View { database, name } => {
+                let mut key = vec![VIEW];
+                key.extend_from_slice(database.as_bytes());
+                key.push(NAME_END);
+                key.extend_from_slice(name.as_bytes());
+                key
+            }
         }
     }
 
@@ -120,12 +139,18 @@ impl SystemKey {
             return Err(Corrupt::missing(0));
         };
         match *kind {
-            DATABASE => match std::str::from_utf8(rest) {
-                Ok(name) => Ok(SystemKey::Database(name.to_owned())),
-                Err(_) => Err(Corrupt::bad(1, "a name that is not UTF-8")),
-            },
+            DATABASE => Ok(SystemKey::Database(text_at(1, rest)?)),
             TABLE => Ok(SystemKey::Table(number(rest)?)),
             BUILD => Ok(SystemKey::Build(number(rest)?)),
+            VIEW => {
+                let end = rest.iter().position(|byte| *byte == NAME_END);
+                let end = end.ok_or_else(|| Corrupt::missing(bytes.len()))?;
+                let (database, name) = rest.split_at(end);
+                Ok(SystemKey::View {
+                    database: text_at(1, database)?,
+                    name: text_at(end + 2, name.get(1..).unwrap_or_default())?,
+                })
+            }
             unknown => Err(Corrupt::byte(0, unknown, "the kind of a system key")),
         }
     }
@@ -135,6 +160,14 @@ fn numbered(kind: u8, id: u32) -> Vec<u8> {
     let mut key = vec![kind];
     key.extend_from_slice(&id.to_be_bytes());
     key
+}
+
+/// A name, which begins at that byte of the key.
+fn text_at(at: usize, bytes: &[u8]) -> Result<String, Corrupt> {
+    match std::str::from_utf8(bytes) {
+        Ok(name) => Ok(name.to_owned()),
+        Err(_) => Err(Corrupt::bad(at, "a name that is not UTF-8")),
+    }
 }
 
 fn number(bytes: &[u8]) -> Result<u32, Corrupt> {

@@ -8,15 +8,20 @@ use crate::types::{Date, Decimal, Time};
 
 proptest! {
     #[test]
-    fn system_keys_come_back(name in ".{0,20}", id in any::<u32>()) {
-        for key in [SystemKey::Database(name), SystemKey::Table(id), SystemKey::Build(id)] {
+    fn system_keys_come_back(
+        name in ".{0,20}",
+        database in "[^\u{0}]{0,20}",
+        id in any::<u32>(),
+    ) {
+        let view = SystemKey::View { database, name: name.clone() };
+        for key in [SystemKey::Database(name), SystemKey::Table(id), SystemKey::Build(id), view] {
             prop_assert_eq!(SystemKey::decode(&key.encode()), Ok(key));
         }
     }
 
     #[test]
     fn any_bytes_are_a_system_key_in_its_one_form_or_corrupt(
-        kind in 0..5u8,
+        kind in 0..7u8,
         tail in prop::collection::vec(any::<u8>(), 0..8),
     ) {
         let mut bytes = vec![kind];

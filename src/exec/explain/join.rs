@@ -14,7 +14,8 @@ use crate::plan::join::{
     self, Conjunct, JoinPlan, Lookup, Method, Pool, Setting, Step, UnitRows, Wanted,
 };
 use crate::plan::refusal::Refusal;
-use crate::plan::stand_in::StandIns;
+use crate::plan::stand_in::{self, Choice, StandIns};
+use crate::plan::text::{self, Names};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
 
@@ -121,6 +122,10 @@ impl Walk {
                 let unit = self.unit(place, &step.unit, read).await?;
                 (unit, MethodShown::Hash(keys))
             }
+            Method::Each => {
+                let read = (None, Wanted::default());
+                (self.unit(place, &step.unit, read).await?, MethodShown::Each)
+            }
             Method::Lookup(lookup) => {
                 let rows = (step.rows_estimate / rows_before).max(1);
                 (
@@ -168,8 +173,21 @@ impl Walk {
         let alias = source.map_or("", |source| source.alias.as_str());
         match place.shape.kinds.get(source_idx) {
             Some(Kind::Query(program)) => {
-                let env = place.nest.env(place.ctx.nested(), None);
-                let query = self.query(program, (env, place.mode)).await?;
+                let mut within = place.ctx.nested();
+                let captures = source.map_or(&[][..], |source| &source.captures);
+                for capture in captures {
+                    let name = capture_name(place, &capture.expr);
+                    let slot = (capture.slot, &capture.expr.ty, name.as_str());
+                    let filter = program.select().and_then(|select| select.filter.as_ref());
+                    stand_in::fill(&mut within, slot, Choice::Distinct(filter));
+                }
+                let mode = if captures.is_empty() {
+                    place.mode
+                } else {
+                    Mode::Trial
+                };
+                let env = place.nest.env(within, None);
+                let query = self.query(program, (env, mode)).await?;
                 Ok(UnitShown::Query(alias, query, filter))
             }
             Some(Kind::Round(_)) => Ok(UnitShown::Round(alias, filter)),
@@ -242,6 +260,16 @@ impl Walk {
             })
         })
     }
+}
+
+/// What a lateral query reads of the rows before it.
+fn capture_name(place: Place<'_, '_>, expr: &Expr) -> String {
+    let column = |idx| join::column_name(&place.shape.joined, idx);
+    let names = Names {
+        column: &column,
+        zone: &place.ctx.zone,
+    };
+    text::expression(expr, names)
 }
 
 /// The conditions that read more than one unit.

@@ -76,6 +76,7 @@ impl Walk {
                     QueryShown::Block(Box::new(self.block(select, (env, mode)).await?))
                 }
                 Body::Set(set) => QueryShown::Set(Box::new(self.set(set, (env, mode)).await?)),
+                Body::Json(json) => QueryShown::Json(&json.query.table.path_text),
                 Body::Recursive(recursive) => {
                     let (nest, ctx, _) = Nest::of(env);
                     let begin = (nest.env(ctx.nested(), None), mode);
@@ -397,6 +398,7 @@ pub fn steps(select: &Select, order: Order, limits: RowLimits) -> Vec<Step<'_>> 
         steps.push(Step::Aggregate {
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
+            rollup: aggregation.rollup,
             in_order: order.of_groups && !aggregation.rollup && !select::asks_of_groups(select),
         });
     }

@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 
-use super::parted::{OPERATOR, Parted};
-use super::rows::{Frame, add_all};
+use super::parted::{OPERATOR, Parted, Taken};
+use super::rows::{BATCH_ROWS, Frame, add_all};
 use super::shape::{Batch, JoinedRow, Row, piece_bytes};
 use super::unit::UnitReader;
 use crate::error::{Error, Result};
 use crate::exec::budget::Budget;
+use crate::exec::pace::Pace;
 use crate::plan::join::Step;
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::Expr;
@@ -191,4 +192,28 @@ pub(super) fn key_of<'e>(
         values.push(GroupKey(value.into_owned()));
     }
     Ok(Some(values))
+}
+
+/// Joins rows by a hash table; those whose matches are in files are put there.
+pub(super) async fn hashed(
+    built: &mut Built,
+    (sides, waiting): (Sides<'_>, &mut std::vec::IntoIter<Row>),
+    frame: &Frame<'_>,
+) -> Result<Batch> {
+    let mut batch = Vec::new();
+    let mut pace = Pace::default();
+    for row in waiting {
+        pace.keep().await;
+        match built {
+            Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
+            Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
+                Taken::Alone(row) if sides.step.is_outer => batch.push(row),
+                Taken::Alone(_) | Taken::Later => {}
+            },
+        }
+        if BATCH_ROWS <= batch.len() {
+            break;
+        }
+    }
+    Ok(batch)
 }

@@ -5,6 +5,7 @@
 //! source or of a join within the join, `lookup` finds them by keys for a batch of rows, `hash` keeps
 //! them by their values, in files where they are too many (`parted`), and `rows` goes from step to step of the plan.
 
+mod each;
 mod facts;
 mod hash;
 mod lookup;

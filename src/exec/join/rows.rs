@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use super::each::Each;
 use super::facts;
-use super::hash::{Built, Sides};
-use super::lookup::Matches;
-use super::parted::Taken;
+use super::hash::{Built, Sides, hashed};
+use super::lookup::{Found, Matches};
 use super::shape::{Batch, JoinedRow, Row, Shape};
 use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
 
 /// Rows that a step hands on at once; what a batch leads to beyond them waits.
-const BATCH_ROWS: usize = 1024;
+pub(super) const BATCH_ROWS: usize = 1024;
 
 /// The rows of a join.
 pub struct JoinRows {
@@ -78,6 +78,7 @@ enum State {
     New,
     Scan(Box<UnitReader>),
     Lookup(Matches),
+    Each(Each),
     Hash(Built),
 }
 
@@ -166,7 +167,7 @@ impl JoinRows {
     pub fn rows_read(&self) -> u64 {
         let scanned = self.steps.iter().map(|running| match &running.state {
             State::Scan(reader) => reader.rows_read,
-            State::New | State::Lookup(_) | State::Hash(_) => 0,
+            State::New | State::Lookup(_) | State::Each(_) | State::Hash(_) => 0,
         });
         self.rows_read + scanned.sum::<u64>()
     }
@@ -305,9 +306,13 @@ impl JoinRows {
                 let State::Lookup(matches) = &mut running.state else {
                     return Err(Error::internal("a lookup without its state"));
                 };
-                let found = matches
-                    .next((&running.step, lookup), &mut running.waiting, &frame)
-                    .await?;
+                let step = (&running.step, lookup);
+                let found = matches.next(step, &mut running.waiting, &frame).await?;
+                self.rows_read += found.rows_read;
+                found.batch
+            }
+            Method::Each => {
+                let found = running.each(&frame).await?;
                 self.rows_read += found.rows_read;
                 found.batch
             }
@@ -342,30 +347,6 @@ impl JoinRows {
         }
         Ok(batch)
     }
-}
-
-/// Joins rows by a hash table; those whose matches are in files are put there.
-async fn hashed(
-    built: &mut Built,
-    (sides, waiting): (Sides<'_>, &mut std::vec::IntoIter<Row>),
-    frame: &Frame<'_>,
-) -> Result<Batch> {
-    let mut batch = Vec::new();
-    let mut pace = Pace::default();
-    for row in waiting {
-        pace.keep().await;
-        match built {
-            Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
-            Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
-                Taken::Alone(row) if sides.step.is_outer => batch.push(row),
-                Taken::Alone(_) | Taken::Later => {}
-            },
-        }
-        if BATCH_ROWS <= batch.len() {
-            break;
-        }
-    }
-    Ok(batch)
 }
 
 /// Joins rows by a hash table where subqueries tell what a match is.
@@ -437,9 +418,24 @@ impl Running {
         }
     }
 
+    /// Joins rows that wait at a lateral step.
+    async fn each(&mut self, frame: &Frame<'_>) -> Result<Found> {
+        if matches!(self.state, State::New) {
+            self.state = State::Each(Each::default());
+        }
+        let State::Each(each) = &mut self.state else {
+            return Err(Error::internal("a lateral join without its state"));
+        };
+        each.next(&self.step, &mut self.waiting, frame).await
+    }
+
     /// Whether rows of the steps before it are not joined to their end.
     fn has_waiting(&self) -> bool {
-        let is_within = matches!(&self.state, State::Lookup(matches) if matches.has_more());
+        let is_within = match &self.state {
+            State::Lookup(matches) => matches.has_more(),
+            State::Each(each) => each.has_more(),
+            State::New | State::Scan(_) | State::Hash(_) => false,
+        };
         is_within || 0 < self.waiting.len()
     }
 }

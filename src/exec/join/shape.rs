@@ -8,6 +8,7 @@ use crate::exec::query;
 use crate::exec::row::{Layout, StoredRow};
 use crate::sql::bound::{self, Joined, Relation};
 use crate::sql::expr::{self, ExprKind};
+use crate::sql::functions::assign;
 use crate::types::Value;
 
 /// The values of one row of a source that the statement uses.
@@ -35,7 +36,7 @@ pub struct Shape {
     places: Vec<Option<(usize, usize)>>,
 }
 
-/// A query whose outputs that nobody uses are not worked out.
+/// A query whose outputs that nobody uses are not worked out, unless they assign variables.
 fn without(
     mut query: bound::Query,
     used_columns: &[Vec<usize>],
@@ -46,7 +47,8 @@ fn without(
         && !select.distinct
     {
         let outputs = select.outputs.iter_mut().enumerate();
-        for (_, output) in outputs.filter(|(idx, _)| !used.contains(idx)) {
+        let unused = outputs.filter(|(idx, _)| !used.contains(idx));
+        for (_, output) in unused.filter(|(_, output)| !assign::is_in(&output.expr)) {
             output.expr.kind = ExprKind::Literal(Value::Null);
         }
     }

@@ -80,6 +80,23 @@ impl UnitReader {
         })
     }
 
+    /// Begins to run the query that a source is, with slots that were filled.
+    pub(super) async fn of_query(
+        source_idx: usize,
+        ctx: EvalContext,
+        frame: &Frame<'_>,
+    ) -> Result<UnitReader> {
+        let Some(Kind::Query(program)) = frame.shape.kinds.get(source_idx) else {
+            return Err(Error::internal("a lateral source that is no query"));
+        };
+        let stream = query::open(program, frame.nest.env(ctx, None))?;
+        Ok(UnitReader {
+            source: Source::Query(source_idx, stream.stream().await?),
+            filter: None,
+            rows_read: 0,
+        })
+    }
+
     /// The next rows; `None` when there are no more. There may be none and more later.
     pub(super) async fn next(&mut self, frame: &Frame<'_>) -> Result<Option<Batch>> {
         frame.nest.cancel.check()?;

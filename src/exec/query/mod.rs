@@ -1,17 +1,19 @@
 //! Queries: one block, or several whose rows are put together.
 
+mod json;
 mod recursive;
 mod set;
 
 use std::sync::Arc;
 
+use self::json::JsonStream;
 use self::recursive::RecursiveStream;
 use self::set::SetStream;
 use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use super::select::{self, Env, SelectStream};
 use crate::catalog::Table;
 use crate::error::Result;
-use crate::sql::bound::{Hints, Query, Recursive, Select, SetQuery};
+use crate::sql::bound::{Hints, JsonRows, Query, Recursive, Select, SetQuery};
 use crate::types::ResultColumn;
 
 /// A bound query with what does not change between executions.
@@ -32,6 +34,17 @@ pub enum Body {
     Set(Arc<SetProgram>),
     /// A recursive query.
     Recursive(Arc<RecursiveProgram>),
+    /// `JSON_TABLE`.
+    Json(Arc<JsonProgram>),
+}
+
+/// `JSON_TABLE`.
+#[derive(Debug)]
+pub struct JsonProgram {
+    /// What it makes rows of.
+    pub query: JsonRows,
+    /// It has none.
+    hints: Hints,
 }
 
 /// A set operation: what is done with the rows of two queries.
@@ -70,6 +83,10 @@ impl Program {
                 next: Arc::new(Program::new(query.next.clone())),
                 query: *query,
             })),
+            Query::Json(query) => Body::Json(Arc::new(JsonProgram {
+                query: *query,
+                hints: Hints::default(),
+            })),
         };
         let tables = body.tables();
         Program {
@@ -88,7 +105,7 @@ impl Program {
     pub fn select(&self) -> Option<&Select> {
         match &self.body {
             Body::Select(program) => Some(&program.select),
-            Body::Set(_) | Body::Recursive(_) => None,
+            Body::Set(_) | Body::Recursive(_) | Body::Json(_) => None,
         }
     }
 
@@ -98,6 +115,7 @@ impl Program {
             Body::Select(program) => &program.select.hints,
             Body::Set(program) => program.sides.0.hints(),
             Body::Recursive(program) => program.first.hints(),
+            Body::Json(program) => &program.hints,
         }
     }
 
@@ -116,6 +134,7 @@ impl Body {
                 [left.tables(), right.tables()].concat()
             }
             Body::Recursive(program) => [program.first.tables(), program.next.tables()].concat(),
+            Body::Json(_) => Vec::new(),
         }
     }
 }
@@ -136,6 +155,8 @@ pub enum QueryStream {
     Set(Box<SetStream>),
     /// A recursive query.
     Recursive(Box<RecursiveStream>),
+    /// `JSON_TABLE`.
+    Json(Box<JsonStream>),
 }
 
 /// Starts a query.
@@ -161,6 +182,10 @@ pub fn open(program: &Arc<Program>, env: Env) -> Result<Opened> {
                 let stream = SetStream::open(set, env).await?;
                 Ok(QueryStream::Set(Box::new(stream)))
             })))
+        }
+        Body::Json(json) => {
+            let stream = JsonStream::open(json, env)?;
+            Ok(Opened::Ready(QueryStream::Json(Box::new(stream))))
         }
         Body::Recursive(recursive) => {
             let recursive = Arc::clone(recursive);
@@ -192,6 +217,7 @@ impl QueryStream {
             QueryStream::Select(stream) => stream,
             QueryStream::Set(stream) => stream,
             QueryStream::Recursive(stream) => stream,
+            QueryStream::Json(stream) => stream,
         }
     }
 
@@ -201,6 +227,7 @@ impl QueryStream {
             QueryStream::Select(stream) => stream.rows_read(),
             QueryStream::Set(stream) => stream.rows_read(),
             QueryStream::Recursive(stream) => stream.rows_read(),
+            QueryStream::Json(_) => 0,
         }
     }
 }
@@ -214,6 +241,7 @@ impl RowStream for QueryStream {
             QueryStream::Select(stream) => stream.next_page(sink),
             QueryStream::Set(stream) => stream.next_page(sink),
             QueryStream::Recursive(stream) => stream.next_page(sink),
+            QueryStream::Json(stream) => stream.next_page(sink),
         }
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn shape(select: &Select, used_columns: &[usize]) -> Option<Arc<Shape
                 alias: select.alias.clone(),
                 hints: select.hints.clone(),
                 first_column: 0,
+                captures: Vec::new(),
             }],
             tree: JoinTree::Source(0),
             keeps_order: false,

@@ -24,6 +24,7 @@ use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::elsewhere;
 use crate::exec::group::{GroupRows, InOrder};
 use crate::exec::merge::Means;
+use crate::exec::named;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
 use crate::exec::row::{StoredRow, ValuesRow};
@@ -314,7 +315,11 @@ impl RowStream for SelectStream {
         if self.tally.is_some() {
             return Box::pin(self.tallied_page(sink));
         }
-        Box::pin(self.page(sink))
+        let program = Arc::clone(&self.program);
+        Box::pin(async move {
+            let page = self.page(sink).await;
+            page.map_err(|error| named::of_select(error, &program.select))
+        })
     }
 }
 

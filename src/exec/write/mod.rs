@@ -21,6 +21,7 @@ use changer::Changer;
 use super::budget::Memory;
 use super::cancel::CancelToken;
 use super::ids::Ids;
+use super::named;
 use super::query;
 use super::row::Layout;
 use super::transaction::{BoundTable, Failed, StatementWrites, Transaction, too_large};
@@ -179,7 +180,8 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
     for _ in 0..CONFLICT_ATTEMPTS_MAX {
         env.cancel.check()?;
         let mut writes = StatementWrites::of(program.bound_table());
-        let outcome = gather(program, env, transaction, &mut writes).await?;
+        let outcome = gather(program, env, transaction, &mut writes).await;
+        let outcome = outcome.map_err(|error| named::of_table(error, program.write.table()))?;
         check_size(env, &writes)?;
         env.cancel.check()?;
         if !env.autocommit {

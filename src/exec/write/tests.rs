@@ -177,6 +177,7 @@ impl Shown {
                 Ok(SystemKey::Database(name)) => format!("database {name}"),
                 Ok(SystemKey::Table(id)) => format!("table {id}"),
                 Ok(SystemKey::Build(id)) => format!("build {id}"),
+                Ok(SystemKey::View { database, name }) => format!("view {database}.{name}"),
                 Err(_) => key.escape_ascii().to_string(),
             };
         }

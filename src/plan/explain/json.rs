@@ -31,7 +31,7 @@ fn body(explained: &Explained<'_>) -> Members {
     let Some(source) = &explained.source else {
         return match &explained.write {
             Some(write) => {
-                let mut members = verb(explained);
+                let mut members = verb(explained.statement);
                 members.push(("table_name", Json::text(&write.table.name)));
                 members.push(("access_type", Json::text("ALL")));
                 members.push(("reads_old", Json::Bool(write.reads_old)));
@@ -70,7 +70,7 @@ fn body(explained: &Explained<'_>) -> Members {
 /// A step around what feeds it.
 pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) -> Members {
     match step {
-        Step::Aggregate { keys, .. } => {
+        Step::Aggregate { keys, rollup, .. } => {
             let mut members = vec![
                 (
                     "using_temporary_table",
@@ -79,7 +79,7 @@ pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) ->
                 ("using_filesort", Json::Bool(false)),
             ];
             if !keys.is_empty() {
-                members.push(("group_by", Json::text(scope.list(keys))));
+                members.push(("group_by", Json::text(scope.groups(keys, *rollup))));
             }
             members.extend(inner);
             vec![("grouping_operation", Json::Object(members))]
@@ -119,8 +119,8 @@ pub(super) fn wrapped(step: &Step<'_>, scope: &Scope<'_>, mut inner: Members) ->
     }
 }
 
-fn verb(explained: &Explained<'_>) -> Members {
-    match explained.statement {
+pub(super) fn verb(statement: Statement) -> Members {
+    match statement {
         Statement::Select => Vec::new(),
         Statement::Update => vec![("update", Json::Bool(true))],
         Statement::Delete => vec![("delete", Json::Bool(true))],
@@ -130,7 +130,7 @@ fn verb(explained: &Explained<'_>) -> Members {
 }
 
 fn table(explained: &Explained<'_>, source: &Source<'_>) -> Members {
-    let mut members = verb(explained);
+    let mut members = verb(explained.statement);
     members.push(("table_name", Json::text(source.alias)));
     if let Some(access_type) = source.access_type() {
         members.push(("access_type", Json::text(access_type)));

@@ -111,6 +111,8 @@ pub enum Step<'a> {
         aggregates: &'a [Aggregate],
         /// Whether groups come one after the other and are never held together.
         in_order: bool,
+        /// `WITH ROLLUP`: then the last key counts those that are not rolled up.
+        rollup: bool,
     },
     /// HAVING.
     Having(&'a Expr),

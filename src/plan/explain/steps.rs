@@ -37,14 +37,28 @@ impl<'a> Scope<'a> {
     /// The names behind a step.
     pub(super) fn pass(&mut self, step: &Step<'_>) {
         if let Step::Aggregate {
-            keys, aggregates, ..
+            keys,
+            aggregates,
+            rollup,
+            ..
         } = step
         {
             let mut names: Vec<String> = keys.iter().map(|key| self.text(key)).collect();
+            if let (true, Some(last)) = (rollup, names.last_mut()) {
+                "grouped keys".clone_into(last);
+            }
             names.extend(aggregates.iter().map(|one| self.aggregate(one)));
             self.grouped = Some(names);
         } else if let Step::Windows(windowing) = step {
             self.grouped = Some(self.windowed(windowing));
+        }
+    }
+
+    /// The keys of groups as SQL.
+    pub(super) fn groups(&self, keys: &[Expr], rollup: bool) -> String {
+        match keys.split_last() {
+            Some((_, keys)) if rollup => format!("{} WITH ROLLUP", self.list(keys)),
+            Some(_) | None => self.list(keys),
         }
     }
 

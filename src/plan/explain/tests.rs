@@ -260,6 +260,7 @@ fn steps<'a>(wanted: &'a Wanted, plan: &TablePlan) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
     if let Some(aggregation) = &wanted.aggregation {
         steps.push(Step::Aggregate {
+            rollup: false,
             keys: &aggregation.keys,
             aggregates: &aggregation.aggregates,
             in_order: plan.grouped_in_order,

@@ -31,7 +31,8 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         scope.pass(step);
     }
     if let Some(write) = &explained.write {
-        steps.push(vec![write_line(explained.statement, write)]);
+        let named = (write.table.name.as_str(), write);
+        steps.push(vec![write_line(explained.statement, named)]);
     }
     // The last step is the root.
     for (depth, step) in steps.iter().rev().enumerate() {
@@ -161,8 +162,8 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
             Step::Aggregate { keys: [], .. } => {
                 ending.push("aggregates them into one row".to_owned());
             }
-            Step::Aggregate { keys, .. } => {
-                ending.push(format!("groups them by {}", scope.list(keys)));
+            Step::Aggregate { keys, rollup, .. } => {
+                ending.push(format!("groups them by {}", scope.groups(keys, *rollup)));
             }
             Step::Sort { keys, .. } => ending.push(format!("sorts by {}", scope.order(keys))),
             Step::Distinct => ending.push("removes duplicates".to_owned()),
@@ -320,13 +321,14 @@ pub(super) fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
             keys,
             aggregates,
             in_order,
+            rollup,
         } => {
             let calls: Vec<String> = aggregates.iter().map(|one| scope.aggregate(one)).collect();
             let mut line = if keys.is_empty() {
                 "Aggregate".to_owned()
             } else {
                 let how = if *in_order { "in key order" } else { "hashed" };
-                format!("Group by {} ({how})", scope.list(keys))
+                format!("Group by {} ({how})", scope.groups(keys, *rollup))
             };
             if !calls.is_empty() {
                 let _ = write!(line, ": {}", calls.join(", "));
@@ -350,7 +352,7 @@ pub(super) fn step_line(step: &Step<'_>, scope: &Scope<'_>) -> String {
     }
 }
 
-fn write_line(statement: Statement, write: &Write<'_>) -> String {
+pub(super) fn write_line(statement: Statement, (name, write): (&str, &Write<'_>)) -> String {
     let verb = match statement {
         Statement::Update => "Update",
         Statement::Delete => "Delete from",
@@ -363,7 +365,7 @@ fn write_line(statement: Statement, write: &Write<'_>) -> String {
     } else {
         "blind write"
     };
-    format!("{verb} {}: {how}", write.table.name)
+    format!("{verb} {name}: {how}")
 }
 
 /// Why each path was taken or not; and the refusal, if there is one.

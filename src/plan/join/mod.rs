@@ -93,6 +93,8 @@ pub enum Method {
     },
     /// For each row so far it is read by keys.
     Lookup(Lookup),
+    /// For each row so far the query is run: `LATERAL`.
+    Each,
     /// It is read once, and kept by the values of its keys. Without keys every row is a match.
     Hash {
         /// Conditions on the unit alone.

@@ -24,6 +24,9 @@ const LOOKUP_ROWS: u64 = 4;
 /// kept.
 const KEPT_ROWS: u64 = 3;
 
+/// Rows that a lateral query is thought to have for each row.
+const LATERAL_ROWS: u64 = 4;
+
 /// What is known about a unit.
 #[derive(Debug)]
 pub struct Facts {
@@ -44,7 +47,7 @@ pub fn order(pool: &Pool, facts: &[Facts], setting: &Setting<'_>) -> Result<Join
     let can_begin = |idx: &usize| {
         let unit = pool.units.get(*idx);
         let is_permitted = facts.get(*idx).is_some_and(|facts| facts.is_permitted);
-        is_permitted && unit.is_some_and(|unit| unit.on.is_none())
+        is_permitted && unit.is_some_and(|unit| unit.on.is_none() && unit.after.is_empty())
     };
     let rows_of = |idx: usize| facts.get(idx).map_or(u64::MAX, |facts| facts.rows);
     let mut firsts: Vec<usize> = (0..pool.units.len()).filter(can_begin).collect();
@@ -238,6 +241,12 @@ impl<'p, 's> Line<'p, 's> {
             open.filter_map(|idx| self.pool.conjuncts.get(idx))
                 .collect()
         };
+        if self.is_lateral(unit) {
+            if !unit.asked.is_empty() {
+                return Err(Error::unsupported("a subquery in ON of LEFT JOIN LATERAL"));
+            }
+            return Ok(self.run_for_each(unit_idx, &conjuncts));
+        }
         let hashed = facts
             .is_permitted
             .then(|| self.hashed(unit_idx, (unit, facts), &conjuncts));
@@ -269,6 +278,25 @@ impl<'p, 's> Line<'p, 's> {
                 Ok(self.looked_up(unit_idx, (unit, facts), (trial, &conjuncts)))
             }
             (Err(error), None) => Err(error),
+        }
+    }
+
+    fn is_lateral(&self, unit: &Unit) -> bool {
+        let UnitRows::Source(source) = unit.rows else {
+            return false;
+        };
+        let source = self.setting.joined.sources.get(source);
+        source.is_some_and(|source| !source.captures.is_empty())
+    }
+
+    fn run_for_each(&self, unit_idx: usize, conjuncts: &[&Conjunct]) -> Next {
+        let rows = self.rows.saturating_mul(LATERAL_ROWS);
+        Next {
+            unit_idx,
+            method: Method::Each,
+            conditions: conjuncts.iter().map(|one| one.expr.clone()).collect(),
+            rows,
+            cost: self.rows.saturating_mul(LOOKUP_ROWS).saturating_add(rows),
         }
     }
 

@@ -78,6 +78,8 @@ fn select(tables: &Tables, input: &str) -> bound::Select {
         parameters: &[],
         ctes: None,
         numbering: &bind::Numbering::new(),
+        depth: 0,
+        trace: None,
         mode: DEFAULT_MODE,
         facts: &NoSession,
     };
@@ -186,6 +188,7 @@ impl Case<'_> {
                     filter.as_ref(),
                 )
             }
+            Method::Each => (format!("each {name}"), None),
             Method::Lookup(lookup) => {
                 let UnitRows::Source(idx) = step.unit else {
                     panic!("a lookup in a join");

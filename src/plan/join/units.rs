@@ -9,7 +9,7 @@
 
 use super::refs::{Sources, is_late};
 use super::strict::rejects_null;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::derive::shape;
 use crate::sql::bound::{JoinTree, Joined};
 use crate::sql::context::EvalContext;
@@ -101,6 +101,15 @@ impl Builder<'_> {
         Conjunct { expr, sources }
     }
 
+    /// The sources that a lateral one reads.
+    fn read_by(&self, source_idx: usize) -> Sources {
+        let source = self.joined.sources.get(source_idx);
+        let captures = source.into_iter().flat_map(|source| &source.captures);
+        captures.fold(Sources::default(), |all, capture| {
+            all.and(Sources::of(&capture.expr, self.joined))
+        })
+    }
+
     /// Adds what is joined by inner joins. Conditions come first: they decide what outer joins are.
     fn add(&mut self, tree: &JoinTree) -> Result<()> {
         match tree {
@@ -110,7 +119,7 @@ impl Builder<'_> {
                     sources: Sources::one(*idx),
                     on: None,
                     asked: Vec::new(),
-                    after: Sources::default(),
+                    after: self.read_by(*idx),
                 });
                 Ok(())
             }
@@ -155,26 +164,8 @@ impl Builder<'_> {
                 }
             }
         }
-        let mut after = sources_under(left);
-        let mut pool = inner.pool;
-        let rows = match pool.units.pop() {
-            Some(Unit {
-                rows: rows @ UnitRows::Source(_),
-                on: None,
-                ..
-            }) if pool.units.is_empty() => {
-                matches.append(&mut pool.conjuncts);
-                rows
-            }
-            last => {
-                pool.units.extend(last);
-                let is_local =
-                    |one: &Conjunct| !one.sources.is_empty() && one.sources.are_in(sources);
-                let local = matches.iter().filter(|one| is_local(one)).cloned();
-                pool.conjuncts.extend(local);
-                UnitRows::Join(Box::new(pool))
-            }
-        };
+        let (rows, read) = optional_rows(inner.pool, sources, &mut matches)?;
+        let mut after = sources_under(left).and(read);
         for conjunct in &matches {
             after = after.and(conjunct.sources.without(sources));
         }
@@ -187,6 +178,39 @@ impl Builder<'_> {
         });
         Ok(())
     }
+}
+
+/// The rows of the optional side of an outer join, and what they read besides. Conditions on one
+/// source alone become a matter of matching; those on a join alone are met within it.
+///
+/// # Errors
+/// 1235 for a join of which a part reads what is outside.
+fn optional_rows(
+    mut pool: Pool,
+    sources: Sources,
+    matches: &mut Vec<Conjunct>,
+) -> Result<(UnitRows, Sources)> {
+    match pool.units.pop() {
+        Some(Unit {
+            rows: rows @ UnitRows::Source(_),
+            on: None,
+            after,
+            ..
+        }) if pool.units.is_empty() => {
+            matches.append(&mut pool.conjuncts);
+            return Ok((rows, after));
+        }
+        last => pool.units.extend(last),
+    }
+    if pool.units.iter().any(|unit| !unit.after.are_in(sources)) {
+        return Err(Error::unsupported(
+            "LATERAL within a join that may have no row and reads what is outside it",
+        ));
+    }
+    let is_local = |one: &Conjunct| !one.sources.is_empty() && one.sources.are_in(sources);
+    let local = matches.iter().filter(|one| is_local(one)).cloned();
+    pool.conjuncts.extend(local);
+    Ok((UnitRows::Join(Box::new(pool)), Sources::default()))
 }
 
 /// The sources under a tree.

@@ -84,7 +84,7 @@ fn definition(column: &ResultColumn) -> ColumnDef {
     clippy::wildcard_enum_match_arm,
     reason = "all other types are those of columns"
 )]
-fn stored(ty: &ColumnType) -> ColumnType {
+pub(in crate::session) fn stored(ty: &ColumnType) -> ColumnType {
     match ty {
         ColumnType::Null => ColumnType::Binary { bytes: 1 },
         ColumnType::Varchar { chars_max: None } => ColumnType::Text(LobSize::Long),

@@ -14,11 +14,10 @@ use crate::types::{ColumnType, Value};
 /// together with others, or still in memory, and would be told more or less by chance.
 const SIZE_BYTES_MIN: u64 = 1 << 20;
 
-/// `SHOW INDEX`: MySQL's columns, then state and progress (dialect §6), then size, entries (both
-/// estimates) and last use.
-pub(super) fn index(table: &Table, shared: &Shared, zone: &Zone) -> Listing {
+/// `SHOW INDEX` of what has none.
+pub(super) fn none() -> Listing {
     let number = ColumnType::BIGINT;
-    let mut listing = Listing::new(&[
+    Listing::new(&[
         ("Table", TEXT),
         ("Non_unique", number.clone()),
         ("Key_name", TEXT),
@@ -39,7 +38,13 @@ pub(super) fn index(table: &Table, shared: &Shared, zone: &Zone) -> Listing {
         ("INDEX_SIZE", ColumnType::BIGINT_UNSIGNED),
         ("INDEX_ENTRIES", ColumnType::BIGINT_UNSIGNED),
         ("INDEX_LAST_USED", ColumnType::Datetime { fsp: 0 }),
-    ]);
+    ])
+}
+
+/// `SHOW INDEX`: MySQL's columns, then state and progress (dialect §6), then size, entries (both
+/// estimates) and last use.
+pub(super) fn index(table: &Table, shared: &Shared, zone: &Zone) -> Listing {
+    let mut listing = none();
     if !table.has_hidden_key() {
         let primary = Shown {
             name: "PRIMARY",

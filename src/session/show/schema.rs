@@ -9,6 +9,9 @@ use crate::sql::ast::ShowFilter;
 use crate::sql::context::SessionFacts;
 use crate::types::{ColumnType, Value};
 
+/// How many columns `SHOW TABLE STATUS` has.
+const STATUS_COLUMNS: usize = 18;
+
 impl Session {
     pub(super) fn show_databases(&mut self, filter: Option<&ShowFilter>) -> Result<Listing> {
         let name = match filter {
@@ -42,10 +45,18 @@ impl Session {
         if self.is_virtual(&database) {
             return Ok(listing);
         }
-        for table in self.shared.catalog.current().tables(&database)? {
-            let mut row = vec![text(Some(table.name.clone()))];
+        let current = self.shared.catalog.current();
+        let tables = current.tables(&database)?;
+        let views = current.views(&database)?;
+        let mut rows: Vec<(&str, &str)> = tables
+            .map(|table| (table.name.as_str(), "BASE TABLE"))
+            .chain(views.map(|view| (view.name.as_str(), "VIEW")))
+            .collect();
+        rows.sort_unstable();
+        for (name, kind) in rows {
+            let mut row = vec![text(Some(name))];
             if full {
-                row.push(Value::text("BASE TABLE"));
+                row.push(Value::text(kind));
             }
             listing.push(row);
         }
@@ -94,8 +105,15 @@ impl Session {
         if self.is_virtual(&database) {
             return Ok(listing);
         }
-        for table in self.shared.catalog.current().tables(&database)? {
-            listing.push(self.status_row(table));
+        let current = self.shared.catalog.current();
+        let tables = current.tables(&database)?;
+        let tables = tables.map(|table| (table.name.as_str(), self.status_row(table)));
+        let views = current.views(&database)?;
+        let views = views.map(|view| (view.name.as_str(), view_status_row(&view.name)));
+        let mut rows: Vec<_> = tables.chain(views).collect();
+        rows.sort_by_key(|(name, _)| *name);
+        for (_, row) in rows {
+            listing.push(row);
         }
         self.filtered(listing, filter)
     }
@@ -134,9 +152,19 @@ impl Session {
     }
 }
 
-/// `SHOW [FULL] COLUMNS`, `DESCRIBE`.
-pub(super) fn columns(table: &Table, full: bool) -> Listing {
-    let names: &[&str] = if full {
+/// The row of a view in `SHOW TABLE STATUS`: a name, and a comment that says what it is.
+fn view_status_row(name: &str) -> Vec<Value<'static>> {
+    let mut row = vec![Value::Null; STATUS_COLUMNS];
+    if let [first, .., last] = row.as_mut_slice() {
+        *first = text(Some(name));
+        *last = Value::text("VIEW");
+    }
+    row
+}
+
+/// The columns of `SHOW [FULL] COLUMNS`.
+pub(super) fn column_headings(full: bool) -> &'static [&'static str] {
+    if full {
         &[
             "Field",
             "Type",
@@ -150,8 +178,12 @@ pub(super) fn columns(table: &Table, full: bool) -> Listing {
         ]
     } else {
         &["Field", "Type", "Null", "Key", "Default", "Extra"]
-    };
-    let mut listing = Listing::of_texts(names);
+    }
+}
+
+/// `SHOW [FULL] COLUMNS`, `DESCRIBE`.
+pub(super) fn columns(table: &Table, full: bool) -> Listing {
+    let mut listing = Listing::of_texts(column_headings(full));
     for (column_idx, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
         let key = super::index::key_word(table, column_idx);
         let mut row = vec![
@@ -174,11 +206,11 @@ pub(super) fn columns(table: &Table, full: bool) -> Listing {
     listing
 }
 
-fn is_text(ty: &ColumnType) -> bool {
+pub(super) fn is_text(ty: &ColumnType) -> bool {
     ty.is_text() || matches!(ty, ColumnType::Enum(_))
 }
 
-fn default(column: &Column) -> Option<String> {
+pub(super) fn default(column: &Column) -> Option<String> {
     match &column.default {
         ColumnDefault::None => None,
         ColumnDefault::Now => Some(describe::now_text(&column.ty)),

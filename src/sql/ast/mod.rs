@@ -6,10 +6,14 @@
 
 mod ddl;
 mod expr;
+mod json_table;
 mod print;
 mod query;
 mod session;
 mod show;
+pub mod text;
+mod view;
+mod walk;
 mod window;
 
 pub use ddl::{
@@ -18,16 +22,19 @@ pub use ddl::{
     IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
+pub use json_table::{JsonAction, JsonColumn, JsonTable, JsonValueColumn};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
-    InsertValue, InsertVerb, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem, QueryBody,
-    RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName, TableRef, Update,
+    InsertValue, InsertVerb, IntoTarget, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem,
+    QueryBody, RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName,
+    TableRef, Update,
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
     PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
+pub use view::{CreateView, DropView};
 pub use window::{Distance, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowSpec};
 
 /// One statement.
@@ -66,6 +73,10 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `CREATE VIEW`, `ALTER VIEW`.
+    CreateView(Box<CreateView>),
+    /// `DROP VIEW`.
+    DropView(DropView),
     /// `ALTER INDEX`.
     AlterIndex(AlterIndex),
     /// `CHECK TABLE a, b` and the like.

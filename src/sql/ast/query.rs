@@ -1,6 +1,6 @@
 //! The statements on rows.
 
-use super::{ColumnName, Expr, NamedWindow};
+use super::{ColumnName, Expr, JsonTable, NamedWindow};
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,19 @@ pub struct Select {
     pub limit: Option<Limit>,
     /// `FOR UPDATE`, `FOR SHARE`, `LOCK IN SHARE MODE`.
     pub lock: Option<Lock>,
-    /// Whether `INTO` was written: refused by `bind`.
-    pub into: bool,
+    /// `INTO`.
+    pub into: Option<IntoTarget>,
+    /// Whether a user variable is assigned in it or before it in the statement.
+    pub assigns: bool,
+}
+
+/// Where the row of `SELECT … INTO` goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntoTarget {
+    /// `INTO @a, @b`: the names, lower case.
+    Variables(Vec<String>),
+    /// `INTO OUTFILE`, `INTO DUMPFILE`: refused later.
+    File,
 }
 
 /// One member of `WITH`.
@@ -92,7 +103,7 @@ pub struct Block {
     pub distinct: bool,
     /// `SELECT STRAIGHT_JOIN`: whether the tables are read in the order of `FROM`.
     pub straight: bool,
-    /// `SQL_CALC_FOUND_ROWS`: refused by `bind`.
+    /// `SQL_CALC_FOUND_ROWS`.
     pub counts_rows: bool,
     /// What is returned.
     pub items: Vec<SelectItem>,
@@ -157,7 +168,11 @@ pub enum TableFactor {
         alias: Option<String>,
         /// The names of its columns, when given.
         columns: Vec<String>,
+        /// Whether `LATERAL` stands before it.
+        lateral: bool,
     },
+    /// `JSON_TABLE(…)`.
+    JsonTable(Box<JsonTable>),
     /// `(a JOIN b)`, `(a, b)`.
     Nested(Vec<TableRef>),
 }

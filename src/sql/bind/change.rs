@@ -4,14 +4,17 @@
 //! Source: MySQL manual, "UPDATE Statement", "DELETE Statement": a row that several rows of the join
 //! meet is changed once.
 
+use std::sync::Arc;
+
 use super::call::default_value;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
-use super::select::{from_of_tables, hints_of};
+use super::select::{ask_by_rows, from_of_tables, hints_of};
 use super::{Names, literal, order};
+use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
-use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Select, Stage};
+use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Select};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
 
@@ -23,10 +26,45 @@ struct Rows<'a> {
     limit: Option<&'a ast::Expr>,
 }
 
-/// A target while it is bound: its source, and what is assigned.
+/// A target while it is bound: a table, by its own name or through a view, and what is assigned.
 struct Target {
     source: usize,
+    /// Its position among what is read.
+    relation: usize,
+    table: Arc<Table>,
+    /// Where its columns begin in the row.
+    first_column: usize,
+    /// Whether an outer join may leave it without a row.
+    is_optional: bool,
     assigned: Vec<(usize, Expr)>,
+}
+
+impl Target {
+    fn of(relation: usize, source: usize, scope: &Scope<'_>) -> Result<Target> {
+        let read = scope.from.relations.get(relation);
+        let Some((read, table)) = read.and_then(|read| Some((read, read.table()?))) else {
+            return Err(Error::internal("a target that is no table"));
+        };
+        let named = scope.from.sources.get(source);
+        Ok(Target {
+            source,
+            relation,
+            table: Arc::clone(table),
+            first_column: read.first_column,
+            is_optional: named.is_none_or(|named| named.is_optional || named.is_view),
+            assigned: Vec::new(),
+        })
+    }
+
+    /// A column over the row.
+    fn column(&self, idx: usize) -> Option<Expr> {
+        let column = self.table.columns.get(idx)?;
+        Some(Expr {
+            kind: ExprKind::Column(self.first_column + idx),
+            ty: column.ty.clone(),
+            nullable: column.nullable || self.is_optional,
+        })
+    }
 }
 
 /// Binds an UPDATE as a change by a query.
@@ -39,20 +77,26 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Change> 
         let name = &assignment.column;
         let unknown = || scope.unknown(&name.to_string());
         let place = scope.from.find(name).ok().flatten();
-        let (source, idx) = place.ok_or_else(unknown)?;
+        let place = place.ok_or_else(unknown)?;
+        let (relation, idx) = updatable(place, name, &scope)?;
+        let is_same = |target: &Target| target.relation == relation;
+        let known = targets.iter().position(is_same);
+        let mut target = match known {
+            Some(known) => targets.swap_remove(known),
+            None => Target::of(relation, place.0, &scope)?,
+        };
         let value = match &assignment.value {
             ast::InsertValue::Expr(value) => scope.value(value)?,
-            ast::InsertValue::Default => default_of(&scope, (source, idx))?,
+            ast::InsertValue::Default => default_of(&target, idx)?,
         };
-        let value = checked(value, (source, idx), &scope)?;
-        match targets.iter_mut().find(|target| target.source == source) {
-            Some(target) => target.assigned.push((idx, value)),
-            None => targets.push(Target {
-                source,
-                assigned: vec![(idx, value)],
-            }),
-        }
+        let value = checked(value, idx, &target)?;
+        target.assigned.push((idx, value));
+        let at = known.unwrap_or(targets.len());
+        targets.push(target);
+        let last = targets.len() - 1;
+        targets.swap(at, last);
     }
+    check_views(&targets, &scope)?;
     let rows = Rows {
         hints: &update.hints,
         filter: update.filter.as_ref(),
@@ -77,9 +121,9 @@ pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Change> 
     let mut targets: Vec<Target> = Vec::new();
     for name in &several.targets {
         let source = target_of(name, &scope)?;
-        if !targets.iter().any(|target| target.source == source) {
-            let assigned = Vec::new();
-            targets.push(Target { source, assigned });
+        let relation = deletable(source, &scope)?;
+        if !targets.iter().any(|target| target.relation == relation) {
+            targets.push(Target::of(relation, source, &scope)?);
         }
     }
     let rows = Rows {
@@ -133,51 +177,106 @@ fn check_limit(tables: &[TableRef], rows: &Rows<'_>, verb: &str) -> Result<()> {
 fn target_of(name: &TableName, scope: &Scope<'_>) -> Result<usize> {
     let mut sources = scope.from.sources.iter();
     let found = sources.position(|source| {
-        let database = source.table().map(|table| table.database.as_str());
-        source.alias == name.name
-            && (name.database.is_none() || name.database.as_deref() == database)
+        let database = name.database.as_deref();
+        source.alias == name.name && database.is_none_or(|named| named == source.database())
     });
-    let Some(source) = found else {
+    found.ok_or_else(|| {
         let text = format!("Unknown table '{}' in MULTI DELETE", name.name);
-        return Err(Error::new(Code::UnknownTableInQuery, text));
+        Error::new(Code::UnknownTableInQuery, text)
+    })
+}
+
+/// The table, as a position among what is read, that a name of DELETE means.
+///
+/// # Errors
+/// 1288 for what is no table, 1395 for a view of several.
+fn deletable(source: usize, scope: &Scope<'_>) -> Result<usize> {
+    let named = scope.from.sources.get(source);
+    let relation = match named.filter(|named| named.is_view) {
+        Some(view) if 1 < view.relations.len() => {
+            let text = format!(
+                "Can not delete from join view '{}.{}'",
+                view.database(),
+                view.alias
+            );
+            return Err(Error::new(Code::ViewDeletesSeveral, text));
+        }
+        Some(view) if view.relations.is_empty() => None,
+        Some(view) => Some(view.relations.start),
+        None if named.is_some_and(|named| named.table().is_some()) => {
+            let base = scope.from.base((source, 0));
+            base.map(|(relation, _)| relation)
+        }
+        None => None,
     };
-    check_target(source, scope, "DELETE")?;
-    Ok(source)
+    let is_table = |relation: &usize| {
+        let read = scope.from.relations.get(*relation);
+        read.is_some_and(|read| read.table().is_some())
+    };
+    relation
+        .filter(is_table)
+        .ok_or_else(|| not_updatable(source, scope, "DELETE"))
+}
+
+/// The table, as a position among what is read, and its column that are assigned to.
+///
+/// # Errors
+/// 1288 for what is no table, 1348 for a column of a view that is computed.
+fn updatable(
+    place: (usize, usize),
+    name: &ast::ColumnName,
+    scope: &Scope<'_>,
+) -> Result<(usize, usize)> {
+    let source = scope.from.sources.get(place.0);
+    let is_merged_view = source.is_some_and(|one| one.is_view && !one.relations.is_empty());
+    let is_target = is_merged_view || source.is_some_and(|source| source.table().is_some());
+    if !is_target {
+        return Err(not_updatable(place.0, scope, "UPDATE"));
+    }
+    scope.from.base(place).ok_or_else(|| {
+        let text = format!("Column '{}' is not updatable", name.column);
+        Error::new(Code::ColumnNotUpdatable, text)
+    })
 }
 
 /// # Errors
-/// 1288 for what is no table.
-fn check_target(source: usize, scope: &Scope<'_>, verb: &str) -> Result<()> {
-    let source = scope.from.sources.get(source);
-    if source.is_some_and(|source| source.table().is_some()) {
-        return Ok(());
+/// 1393: several tables through one view.
+fn check_views(targets: &[Target], scope: &Scope<'_>) -> Result<()> {
+    for (position, target) in targets.iter().enumerate() {
+        let mut before = targets.iter().take(position);
+        if before.any(|other| other.source == target.source) {
+            let view = scope.from.sources.get(target.source);
+            let name = view.map_or(String::new(), |view| {
+                format!("{}.{}", view.database(), view.alias)
+            });
+            let text =
+                format!("Can not modify more than one base table through a join view '{name}'");
+            return Err(Error::new(Code::ViewChangesSeveral, text));
+        }
     }
-    let alias = source.map_or("?", |source| source.alias.as_str());
-    let text = format!("The target table {alias} of the {verb} is not updatable");
-    Err(Error::new(Code::NotUpdatable, text))
+    Ok(())
 }
 
-fn default_of(scope: &Scope<'_>, (source, idx): (usize, usize)) -> Result<Expr> {
+/// Error 1288.
+fn not_updatable(source: usize, scope: &Scope<'_>, verb: &str) -> Error {
     let source = scope.from.sources.get(source);
-    let table = source.and_then(|source| source.table());
-    match table.and_then(|table| table.columns.get(idx)) {
+    let alias = source.map_or("?", |source| source.alias.as_str());
+    let text = format!("The target table {alias} of the {verb} is not updatable");
+    Error::new(Code::NotUpdatable, text)
+}
+
+fn default_of(target: &Target, idx: usize) -> Result<Expr> {
+    match target.table.columns.get(idx) {
         Some(column) => default_value(column),
         None => Err(Error::internal("a column that is not there")),
     }
 }
 
 /// A value that may be assigned to a column.
-fn checked(value: Expr, (source, idx): (usize, usize), scope: &Scope<'_>) -> Result<Expr> {
-    check_target(source, scope, "UPDATE")?;
-    let source = scope.from.sources.get(source);
-    let Some(table) = source.and_then(|source| source.table()) else {
-        return Err(Error::internal("a target that is no table"));
-    };
-    let own = source.and_then(|source| source.column(idx));
-    let is_itself = match (&value.kind, own.map(|own| own.kind)) {
-        (ExprKind::Column(a), Some(ExprKind::Column(b))) => *a == b,
-        _ => false,
-    };
+fn checked(value: Expr, idx: usize, target: &Target) -> Result<Expr> {
+    let table = &target.table;
+    let is_itself =
+        matches!(value.kind, ExprKind::Column(other) if other == target.first_column + idx);
     if table.key_position(idx).is_some() && !is_itself {
         return Err(super::write::key_assigned(table, idx));
     }
@@ -205,16 +304,11 @@ fn finish(
     let (from, filter) = from_of_tables(tree, filter, &mut scope);
     let hints: Hints = hints_of(rows.hints, &from, &mut scope)?;
     let mut outputs = Vec::new();
-    let mut bound = Vec::new();
-    for target in targets {
-        bound.push(outputs_of(target, &scope, &mut outputs)?);
-    }
+    let targets = targets.into_iter();
+    let bound = targets.map(|target| outputs_of(target, &mut outputs));
+    let bound = bound.collect();
     let mut subqueries = std::mem::take(&mut scope.subqueries);
-    for subquery in &mut subqueries {
-        if subquery.stage == Stage::Group {
-            subquery.stage = Stage::Row;
-        }
-    }
+    ask_by_rows(&mut subqueries);
     let alias = scope.source().map(|source| source.alias.clone());
     let parameters_count = scope.parameters_count;
     let select = Select {
@@ -245,20 +339,11 @@ fn finish(
 }
 
 /// The key of a target and its new values, as outputs of the query.
-fn outputs_of(
-    target: Target,
-    scope: &Scope<'_>,
-    outputs: &mut Vec<Output>,
-) -> Result<ChangeTarget> {
-    let source = scope.from.sources.get(target.source);
-    let Some((source, table)) = source.and_then(|source| Some((source, source.table()?))) else {
-        return Err(Error::internal("a target that is no table"));
-    };
-    let key = table
-        .key
-        .iter()
-        .filter_map(|part| source.column(part.column_idx));
+fn outputs_of(target: Target, outputs: &mut Vec<Output>) -> ChangeTarget {
+    let key = target.table.key.iter();
+    let key = key.filter_map(|part| target.column(part.column_idx));
     outputs.extend(key.map(output));
+    let table = target.table;
     let mut assigned = Vec::with_capacity(target.assigned.len());
     for (idx, value) in target.assigned {
         if table.key_position(idx).is_none() {
@@ -266,8 +351,7 @@ fn outputs_of(
             outputs.push(output(value));
         }
     }
-    let table = std::sync::Arc::clone(table);
-    Ok(ChangeTarget { table, assigned })
+    ChangeTarget { table, assigned }
 }
 
 fn output(expr: Expr) -> Output {

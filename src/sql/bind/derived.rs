@@ -11,6 +11,7 @@ use super::scope::{AggregateRule, Clause, Scope};
 use super::source::{QueryColumn, Source};
 use super::{Names, query};
 use crate::error::{Code, Error, Result};
+use crate::sql::aggregate::names;
 use crate::sql::ast::{self, QueryBody};
 use crate::sql::bound::{self, JoinTree, Relation};
 use crate::sql::eval::fold;
@@ -37,30 +38,64 @@ impl Scope<'_> {
             return Ok(self.opaque(Relation::Query(Arc::new(query)), alias, columns));
         }
         let named = (alias, cte.cte.columns.as_slice());
-        self.derived(&cte.cte.select, named, (cte.outer, is_optional))
+        let outside = Names {
+            ctes: cte.outer,
+            ..self.names
+        };
+        self.derived(&cte.cte.select, named, (&outside, is_optional, true))
     }
 
-    /// A query in `FROM`.
+    /// A query in `FROM`, with what names mean outside of it and whether it may be merged.
     pub(super) fn derived(
         &mut self,
         select: &ast::Select,
-        (alias, names): (&str, &[String]),
-        (ctes, is_optional): (Option<&CteScope<'_>>, bool),
+        (alias, renamed): (&str, &[String]),
+        (outside, is_optional, merges): (&Names<'_>, bool, bool),
     ) -> Result<Side> {
-        let outside = Names { ctes, ..self.names };
-        if let Some(merged) = self.merged(select, (alias, names), (&outside, is_optional))? {
+        if merges
+            && let Some(merged) = self.merged(select, (alias, renamed), (outside, is_optional))?
+        {
             return Ok(merged);
         }
-        let query = query::query(select, &outside, None)?;
+        let query = query::query(select, outside, None)?;
         self.parameters_count = self.parameters_count.max(query.parameters_count());
         let columns: Vec<ResultColumn> = query.columns().into_iter().cloned().collect();
-        let columns = query::renamed(columns, names)?;
+        let columns = query::renamed(columns, renamed)?;
         check_columns(&columns)?;
         Ok(self.opaque(Relation::Query(Arc::new(query)), alias, columns))
     }
 
+    /// A query in `FROM` that sees the sources before it.
+    pub(super) fn lateral(
+        &mut self,
+        select: &ast::Select,
+        (alias, renamed): (&str, &[String]),
+    ) -> Result<Side> {
+        let names = self.names;
+        let outside = std::mem::take(&mut self.captures);
+        let first_seen = std::mem::take(&mut self.from.first_seen);
+        let query = query::query(select, &names, Some(self));
+        self.from.first_seen = first_seen;
+        let captures = std::mem::replace(&mut self.captures, outside);
+        let query = query?;
+        self.parameters_count = self.parameters_count.max(query.parameters_count());
+        let columns: Vec<ResultColumn> = query.columns().into_iter().cloned().collect();
+        let columns = query::renamed(columns, renamed)?;
+        check_columns(&columns)?;
+        let side = self.opaque(Relation::Query(Arc::new(query)), alias, columns);
+        if let Some(relation) = self.from.relations.last_mut() {
+            relation.captures = captures;
+        }
+        Ok(side)
+    }
+
     /// A source whose columns are all that is known of it.
-    fn opaque(&mut self, relation: Relation, alias: &str, columns: Vec<ResultColumn>) -> Side {
+    pub(super) fn opaque(
+        &mut self,
+        relation: Relation,
+        alias: &str,
+        columns: Vec<ResultColumn>,
+    ) -> Side {
         let first = self.from.columns_count;
         let columns = columns.into_iter().enumerate();
         let columns = columns.map(|(idx, column)| QueryColumn {
@@ -94,17 +129,18 @@ impl Scope<'_> {
         let mut inner = Scope::new(*names, None, Clause::Where);
         inner.from.columns_count = self.from.columns_count;
         inner.from.first_relation = self.from.next_relation();
-        // What cannot be bound so is told when it is bound on its own.
-        let Ok(Some(tree)) = inner.bind_from(&block.from) else {
-            return Ok(None);
+        let tree = match inner.bind_from(&block.from) {
+            Ok(Some(tree)) => tree,
+            // Too many for the query around it are not too many for one of its own.
+            Err(error) if error.code() != Code::TooManyTables => return Err(error),
+            Ok(None) | Err(_) => return Ok(None),
         };
         inner.clause = Clause::Where;
         let filter = block.filter.as_ref().map(|filter| inner.value(filter));
+        let filter = filter.transpose()?;
         inner.clause = Clause::FieldList;
         inner.aggregate_rule = AggregateRule::Allowed;
-        let (Ok(filter), Ok(outputs)) = (filter.transpose(), inner.outputs(&block.items)) else {
-            return Ok(None);
-        };
+        let outputs = inner.outputs(&block.items)?;
         let is_plain = |expr: &Expr| matches!(expr.kind, ExprKind::Column(_));
         let fits = inner.aggregates.is_empty()
             && inner.subqueries.is_empty()
@@ -128,7 +164,9 @@ impl Scope<'_> {
                 ..column
             },
         });
+        let first = self.from.next_relation();
         let source = Source::query(alias, columns.collect());
+        let source = source.merged_from(first..inner.from.next_relation());
         self.parameters_count = self.parameters_count.max(inner.parameters_count);
         self.from.columns_count = inner.from.columns_count;
         self.from.relations.append(&mut inner.from.relations);
@@ -146,7 +184,7 @@ impl Scope<'_> {
 }
 
 /// The block of a query that only reads, filters and computes.
-fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
+pub(super) fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
     let QueryBody::Block(block) = &select.body else {
         return None;
     };
@@ -154,15 +192,33 @@ fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
         && select.order_by.is_empty()
         && select.limit.is_none()
         && select.lock.is_none()
-        && !select.into
+        && select.into.is_none()
         && !block.distinct
         && !block.counts_rows
         && block.hints.is_empty()
         && !block.from.is_empty()
         && block.group_by.is_empty()
         && block.having.is_none()
-        && block.windows.is_empty();
+        && block.windows.is_empty()
+        && !block.items.iter().any(is_more_than_a_row);
     is_plain.then_some(block)
+}
+
+/// Whether a member of the select list is computed of more than one row: told by its syntax, so that
+/// the tables of such a query are not bound in vain.
+fn is_more_than_a_row(item: &ast::SelectItem) -> bool {
+    let is_such = |expr: &ast::Expr| match expr {
+        ast::Expr::Call(call) => call.over.is_some() || names::find(&call.name).is_some(),
+        ast::Expr::Subquery(_)
+        | ast::Expr::Exists(_)
+        | ast::Expr::InSelect { .. }
+        | ast::Expr::Quantified { .. } => true,
+        _ => false,
+    };
+    match item {
+        ast::SelectItem::Expr { expr, .. } => expr.has(&is_such),
+        ast::SelectItem::Star | ast::SelectItem::TableStar(_) => false,
+    }
 }
 
 /// Whether computing it twice may give two values.
@@ -178,7 +234,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
 
 /// # Errors
 /// 1060: two columns of one name.
-fn check_columns(columns: &[ResultColumn]) -> Result<()> {
+pub(super) fn check_columns(columns: &[ResultColumn]) -> Result<()> {
     for (idx, column) in columns.iter().enumerate() {
         let mut before = columns.iter().take(idx);
         if before.any(|other| other.name.eq_ignore_ascii_case(&column.name)) {

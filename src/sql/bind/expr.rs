@@ -10,7 +10,7 @@ use crate::sql::eval::typing;
 use crate::sql::expr::{
     BinaryOp, CastType, CompareOp, Expr, ExprKind, IntervalUnit, UnaryOp, VariableScope,
 };
-use crate::sql::functions;
+use crate::sql::functions::{self, assign};
 use crate::types::ColumnType;
 
 impl Scope<'_> {
@@ -31,11 +31,12 @@ impl Scope<'_> {
             ast::Expr::Literal(constant) => literal::literal(constant, self.names.mode),
             ast::Expr::Column(name) => self.column(name),
             ast::Expr::Parameter(position) => Ok(self.parameter(*position, ColumnType::VARCHAR)),
-            ast::Expr::UserVariable(name) => Ok(self.user_variable(name)),
+            ast::Expr::UserVariable(name) => self.user_variable(name),
             ast::Expr::SystemVariable(scope, name) => self.system_variable(*scope, name),
-            ast::Expr::Assign(..) => Err(Error::unsupported(
-                "assignment of user variables inside expressions",
-            )),
+            ast::Expr::Assign(name, value) => {
+                self.names.numbering.begin_assigning();
+                assign::assignment(name, self.value(value)?)
+            }
             ast::Expr::Call(call) => self.call(call),
             ast::Expr::Row(members) => self.row(members),
             ast::Expr::Subquery(select) => self.scalar_subquery(select),
@@ -154,12 +155,36 @@ impl Scope<'_> {
 
     // Variables.
 
-    fn user_variable(&self, name: &str) -> Expr {
-        Expr {
-            ty: type_of(&self.names.facts.user_variable(name)),
-            kind: ExprKind::UserVariable(name.to_owned()),
-            nullable: true,
+    /// A variable has the type that it has before the statement; within one that assigns variables it
+    /// is read for each row, and made to be of that type.
+    fn user_variable(&self, name: &str) -> Result<Expr> {
+        let ty = type_of(&self.names.facts.user_variable(name));
+        if !self.names.numbering.is_assigning() {
+            return Ok(Expr {
+                ty,
+                kind: ExprKind::UserVariable(name.to_owned()),
+                nullable: true,
+            });
         }
+        let target = match &ty {
+            ty if ty.is_integer() && ty.is_unsigned() => CastType::Unsigned,
+            ty if ty.is_integer() => CastType::Signed,
+            ColumnType::Double => CastType::Double,
+            ColumnType::Null => CastType::Char(None),
+            ty if ty.is_text() => CastType::Char(None),
+            _ => return assign::reading(name, ty),
+        };
+        let read = assign::reading(name, ty.clone())?;
+        let ty = if ty == ColumnType::Null {
+            ColumnType::VARCHAR
+        } else {
+            ty
+        };
+        Ok(Expr {
+            kind: ExprKind::Cast(Box::new(read), target),
+            ty,
+            nullable: true,
+        })
     }
 
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Expr> {

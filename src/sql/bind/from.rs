@@ -8,7 +8,7 @@ use super::cte;
 use super::expr::equality;
 use super::scope::{Clause, Scope};
 use super::source::{Place, Source};
-use super::{Names, hints};
+use super::{Names, hints, view};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{IndexHint, Join, JoinKind, TableFactor, TableName, TableRef};
@@ -87,6 +87,11 @@ impl Scope<'_> {
         self.from.keeps_order |= join.straight;
         let middle = self.from.sources.len();
         let right = self.factor(&join.right, is_optional)?;
+        let last = self.from.relations.last();
+        let is_lateral = last.is_some_and(|last| !last.captures.is_empty());
+        if is_lateral && join.kind == JoinKind::Right {
+            return Err(Error::unsupported("LATERAL on the right of RIGHT JOIN"));
+        }
         let asked_before = self.subqueries.len();
         let mut conditions = Vec::new();
         if let Some(on) = &join.on {
@@ -193,19 +198,35 @@ impl Scope<'_> {
                 if let Some(cte) = cte::find(name, self.names.ctes) {
                     return self.cte(cte, alias.as_deref(), is_optional);
                 }
+                if let Some(view) = view::find(name, &self.names) {
+                    self.trace_table(name, &view.database);
+                    return self.view(&view, alias.as_deref(), is_optional);
+                }
                 let table = find(name, &self.names)?;
+                self.trace_table(name, &table.database);
                 self.table(table, alias.as_deref(), index_hints)
             }
             TableFactor::Derived {
                 select,
                 alias,
                 columns,
+                lateral,
             } => {
                 let alias = alias.as_deref().unwrap_or_default();
-                let ctes = self.names.ctes;
-                self.derived(select, (alias, columns), (ctes, is_optional))
+                if *lateral {
+                    return self.lateral(select, (alias, columns));
+                }
+                let outside = self.names;
+                self.derived(select, (alias, columns), (&outside, is_optional, true))
             }
+            TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Nested(tables) => self.list(tables, is_optional),
+        }
+    }
+
+    fn trace_table(&self, name: &TableName, database: &str) {
+        if let Some(trace) = self.names.trace {
+            trace.table(name, database);
         }
     }
 
@@ -234,6 +255,7 @@ impl Scope<'_> {
             alias,
             hints,
             first_column: self.from.columns_count,
+            captures: Vec::new(),
         };
         let position = self.from.next_relation();
         self.from.columns_count += relation.columns_count();
@@ -300,20 +322,25 @@ fn check_aliases(table: &TableRef) -> Result<()> {
                     "Every derived table must have its own alias",
                 ));
             }
-            TableFactor::Table { .. } | TableFactor::Derived { .. } => {}
+            TableFactor::JsonTable(table) if table.alias.is_none() => {
+                let text = "Every table function must have an alias.";
+                return Err(Error::new(Code::TableFunctionAlias, text));
+            }
+            TableFactor::Table { .. } | TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+            }
             TableFactor::Nested(tables) => tables.iter().try_for_each(check_aliases)?,
         }
     }
     Ok(())
 }
 
-/// Whether it is one table and nothing more.
-pub(super) fn is_one_table(tables: &[TableRef]) -> bool {
+/// Whether it is one table, which is no view, and nothing more.
+pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
     match tables {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
-            TableFactor::Table { .. } => true,
-            TableFactor::Nested(tables) => is_one_table(tables),
-            TableFactor::Derived { .. } => false,
+            TableFactor::Table { name, .. } => view::find(name, names).is_none(),
+            TableFactor::Nested(tables) => is_one_table(tables, names),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => false,
         },
         _ => false,
     }
@@ -338,7 +365,9 @@ pub(super) fn only_table<'a>(
                 Ok((source, index_hints))
             }
             TableFactor::Nested(tables) => only_table(tables, names),
-            TableFactor::Derived { .. } => Err(Error::unsupported("UPDATE of a derived table")),
+            TableFactor::Derived { .. } | TableFactor::JsonTable(_) => {
+                Err(Error::unsupported("UPDATE of a derived table"))
+            }
         },
         _ => Err(Error::unsupported("UPDATE of several tables")),
     }

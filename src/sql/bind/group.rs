@@ -51,7 +51,10 @@ impl Scope<'_> {
         for key in keys {
             let bound = self.referring(key)?;
             if self.has_window(&bound) {
-                return Err(super::window::misplaced("in GROUP BY"));
+                let mut items = self.items.iter();
+                let item = items.find(|item| same(&item.expr, &bound));
+                let name = item.map_or("in GROUP BY", |item| &item.name);
+                return Err(super::window::misplaced(name));
             }
             if has_column_from(&bound, self.columns_count()) {
                 return Err(Error::new(

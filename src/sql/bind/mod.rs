@@ -19,6 +19,8 @@ mod frame;
 mod from;
 mod group;
 mod hints;
+mod json_table;
+mod late;
 mod literal;
 mod operands;
 mod order;
@@ -33,23 +35,28 @@ mod source;
 mod subquery;
 #[cfg(test)]
 mod tests;
+mod through;
+mod trace;
+mod view;
 mod window;
 mod windowing;
 mod write;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::ast;
 use super::bound;
 use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
-use crate::catalog::{Definitions, Table};
+use crate::catalog::{Definitions, Table, View};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 pub use cte::CteScope;
 use scope::{Clause, Scope};
 use source::Source;
+pub use trace::Trace;
+pub use view::{columns_of_view, query_of, view_columns};
 
 /// Finds definitions by name.
 pub trait FindTable {
@@ -58,11 +65,20 @@ pub trait FindTable {
     /// # Errors
     /// 1049 or 1146.
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>>;
+
+    /// The view of that name, if there is one.
+    fn find_view(&self, _database: &str, _name: &str) -> Option<Arc<View>> {
+        None
+    }
 }
 
 impl FindTable for Definitions {
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
         self.table(database, name).map(Arc::clone)
+    }
+
+    fn find_view(&self, database: &str, name: &str) -> Option<Arc<View>> {
+        self.view(database, name).map(Arc::clone)
     }
 }
 
@@ -84,6 +100,10 @@ pub struct Names<'a> {
     pub ctes: Option<&'a CteScope<'a>>,
     /// Numbers of slots: begins anew with each statement.
     pub numbering: &'a Numbering,
+    /// How many views this is within.
+    pub depth: usize,
+    /// Where is kept what names meant.
+    pub trace: Option<&'a Trace>,
 }
 
 /// Gives out the numbers of a statement: of slots, of subqueries, of recursive queries.
@@ -91,6 +111,10 @@ pub struct Names<'a> {
 pub struct Numbering {
     next: AtomicUsize,
     subqueries: AtomicUsize,
+    /// How often views were named.
+    views: AtomicUsize,
+    /// Whether the statement assigns user variables: then they are read for each row.
+    assigns: AtomicBool,
 }
 
 impl Numbering {
@@ -99,12 +123,22 @@ impl Numbering {
         Numbering {
             next: AtomicUsize::new(0),
             subqueries: AtomicUsize::new(0),
+            views: AtomicUsize::new(0),
+            assigns: AtomicBool::new(false),
         }
     }
 
     /// A number that was not given out before.
     fn next(&self) -> usize {
         self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn is_assigning(&self) -> bool {
+        self.assigns.load(Ordering::Relaxed)
+    }
+
+    fn begin_assigning(&self) {
+        self.assigns.store(true, Ordering::Relaxed);
     }
 
     /// The number of the next subquery, from 2: the statement itself is the first query.
@@ -127,6 +161,7 @@ pub fn query_depends_on_parameters(query: &bound::Query) -> bool {
         bound::Query::Set(set) => {
             query_depends_on_parameters(&set.sides.0) || query_depends_on_parameters(&set.sides.1)
         }
+        bound::Query::Json(_) => false,
         bound::Query::Recursive(recursive) => {
             query_depends_on_parameters(&recursive.first)
                 || query_depends_on_parameters(&recursive.next)
@@ -191,12 +226,20 @@ pub fn delete_depends_on_parameters(delete: &bound::Delete) -> bool {
         .any(parameters::has_typed_operand)
 }
 
-/// Binds a query.
+/// Binds a query that is a statement. `INTO` and `SQL_CALC_FOUND_ROWS` are left to the caller.
 ///
 /// # Errors
 /// Unknown names, wrong grouping, what is not offered yet.
 pub fn query(query: &ast::Select, names: &Names<'_>) -> Result<bound::Query> {
-    query::query(query, names, None)
+    if query.assigns {
+        names.numbering.begin_assigning();
+    }
+    query::whole(query, names, None)
+}
+
+/// Whether a query that is a statement counts its rows: `SQL_CALC_FOUND_ROWS`.
+pub fn counts_rows(query: &ast::Select) -> bool {
+    query::counts_rows(query)
 }
 
 /// Binds a query of one block.
@@ -204,9 +247,9 @@ pub fn query(query: &ast::Select, names: &Names<'_>) -> Result<bound::Query> {
 pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
     match self::query(query, names)? {
         bound::Query::Select(select) => Ok(*select),
-        bound::Query::Set(_) | bound::Query::Recursive(_) => Err(crate::error::Error::internal(
-            "a query of one block was expected",
-        )),
+        bound::Query::Set(_) | bound::Query::Recursive(_) | bound::Query::Json(_) => Err(
+            crate::error::Error::internal("a query of one block was expected"),
+        ),
     }
 }
 
@@ -242,9 +285,19 @@ pub fn delete_by_query(delete: &ast::Delete, names: &Names<'_>) -> Result<bound:
     change::delete(delete, names)
 }
 
-/// Whether an UPDATE is of one table and nothing more.
-pub fn is_of_one_table(tables: &[ast::TableRef]) -> bool {
-    from::is_one_table(tables)
+/// Whether an UPDATE is of one table, which is no view, and nothing more.
+pub fn is_of_one_table(tables: &[ast::TableRef], names: &Names<'_>) -> bool {
+    from::is_one_table(tables, names)
+}
+
+/// Whether a query, as far as its form tells, can become part of the one that it stands in.
+pub fn may_merge(query: &ast::Select) -> bool {
+    derived::plain_block(query).is_some()
+}
+
+/// Whether a name means a view.
+pub fn is_view(name: &ast::TableName, names: &Names<'_>) -> bool {
+    view::find(name, names).is_some()
 }
 
 /// Binds a DELETE.

@@ -83,7 +83,9 @@ impl Scope<'_> {
         if self.items.iter().any(|item| same(&item.expr, expr)) {
             return true;
         }
-        let mut selected = !matches!(expr.kind, ExprKind::Column(_));
+        let is_slot = matches!(expr.kind, ExprKind::Slot(_));
+        let is_window = is_slot && self.has_window(expr);
+        let mut selected = !is_window && !matches!(expr.kind, ExprKind::Column(_));
         fold::each_child(expr, &mut |child| {
             selected = selected && self.is_selected(child);
         });

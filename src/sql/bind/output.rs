@@ -17,8 +17,8 @@ impl Scope<'_> {
         let mut outputs = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                SelectItem::Star => self.star(None, &mut outputs)?,
-                SelectItem::TableStar(table) => self.star(Some(table), &mut outputs)?,
+                SelectItem::Star => self.star(item, None, &mut outputs)?,
+                SelectItem::TableStar(table) => self.star(item, Some(table), &mut outputs)?,
                 SelectItem::Expr { expr, alias, text } => {
                     let name = alias.as_ref().unwrap_or(text);
                     let output = self.output(expr, name)?;
@@ -51,7 +51,12 @@ impl Scope<'_> {
     }
 
     /// `*`, `t.*`.
-    fn star(&mut self, table: Option<&TableName>, outputs: &mut Vec<Output>) -> Result<()> {
+    fn star(
+        &mut self,
+        item: &SelectItem,
+        table: Option<&TableName>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<()> {
         let places = match table {
             None if self.from.sources.is_empty() => {
                 return Err(Error::new(Code::NoTablesUsed, "No tables used"));
@@ -64,6 +69,10 @@ impl Scope<'_> {
                 self.from.shown(source.ok_or_else(|| unknown_table(table))?)
             }
         };
+        if let Some(trace) = self.names.trace {
+            let meant = places.iter().filter_map(|place| self.from.spelled(*place));
+            trace.star(item, meant.collect());
+        }
         for place in places {
             let shown = (self.from.column(place), self.from.result_column(place));
             if let (Some(expr), Some(column)) = shown {

@@ -17,6 +17,7 @@ use super::select::all_of;
 use crate::sql::bound::{From, JoinTree, Query, Relation, Select, SetQuery};
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::functions::assign::is_in as assigns;
 
 /// Gives the queries in `from` the conditions of `filter` that are about them alone.
 pub(super) fn into_queries(from: &mut From, filter: Option<&Expr>) {
@@ -61,7 +62,7 @@ pub(super) fn narrow(query: &mut Query, condition: Expr) -> bool {
     match query {
         Query::Select(select) => narrow_block(select, condition),
         Query::Set(set) => narrow_sides(set, &condition),
-        Query::Recursive(_) => false,
+        Query::Recursive(_) | Query::Json(_) => false,
     }
 }
 
@@ -90,6 +91,10 @@ fn narrow_block(select: &mut Select, mut condition: Expr) -> bool {
         return false;
     }
     let outputs = &select.outputs;
+    // Variables would be assigned for fewer rows.
+    if outputs.iter().any(|output| assigns(&output.expr)) {
+        return false;
+    }
     let output = |idx: usize| outputs.get(idx).map(|output| output.expr.clone());
     if reads_any(&condition, &|idx| outputs.len() <= idx) {
         return false;

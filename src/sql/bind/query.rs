@@ -22,9 +22,33 @@ pub(super) fn query<'a>(
     names: &Names<'a>,
     outer: Option<&'a mut (dyn Outer + 'a)>,
 ) -> Result<Query> {
-    if query.into {
-        return Err(Error::unsupported("SELECT INTO"));
+    if query.into.is_some() {
+        let text = "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed \
+                    at end of UNION clauses.";
+        return Err(Error::new(Code::MisplacedInto, text));
     }
+    if counts_rows(query) {
+        let text = "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'";
+        return Err(Error::new(Code::OptionMisplaced, text));
+    }
+    whole(query, names, outer)
+}
+
+/// Whether `SQL_CALC_FOUND_ROWS` stands in the first block.
+pub(super) fn counts_rows(query: &ast::Select) -> bool {
+    match &query.body {
+        QueryBody::Block(block) => block.counts_rows,
+        QueryBody::SetOperation { sides, .. } => counts_rows(&sides.0),
+        QueryBody::Values(_) | QueryBody::Table(_) => false,
+    }
+}
+
+/// As [`query`], of one that may have `INTO` and `SQL_CALC_FOUND_ROWS`.
+pub(super) fn whole<'a>(
+    query: &ast::Select,
+    names: &Names<'a>,
+    outer: Option<&'a mut (dyn Outer + 'a)>,
+) -> Result<Query> {
     cte::check_names(&query.ctes)?;
     with_names((query, &query.ctes), names, outer)
 }
@@ -106,7 +130,7 @@ fn set_operation(
     (operator, all, sides): (SetOperator, bool, &(ast::Select, ast::Select)),
     (names, mut outer): Around<'_, '_>,
 ) -> Result<Query> {
-    let left = self::query(&sides.0, names, reborrow(&mut outer))?;
+    let left = whole(&sides.0, names, reborrow(&mut outer))?;
     let right = self::query(&sides.1, names, reborrow(&mut outer))?;
     set_query(query, (operator, all, left, right), names)
 }
@@ -212,7 +236,7 @@ fn side_exprs(side: &Query) -> Vec<Expr> {
             let outputs = select.outputs.iter();
             outputs.map(|output| output.expr.clone()).collect()
         }
-        Query::Set(_) | Query::Recursive(_) => {
+        Query::Set(_) | Query::Recursive(_) | Query::Json(_) => {
             let columns = side.columns().into_iter().enumerate();
             columns
                 .map(|(idx, column)| column_expr(idx, column))
@@ -296,7 +320,8 @@ fn values(
         order_by: Vec::new(),
         limit: None,
         lock: None,
-        into: false,
+        into: None,
+        assigns: false,
     };
     let left = values(&plain, left, (names, reborrow(&mut outer)))?;
     let right = values(&plain, right, (names, reborrow(&mut outer)))?;

@@ -148,6 +148,7 @@ impl Outer for Scope<'_> {
                 None => Ok(None),
             };
         };
+        self.trace_column(name);
         if let ExprKind::Slot(_) = column.kind {
             return Ok(Some(column));
         }
@@ -226,17 +227,18 @@ impl<'a> Scope<'a> {
         let inside = self.aggregate_rule == AggregateRule::Inside;
         let found = match self.clause {
             Clause::Having if !inside => match self.grouped_column(name) {
-                Some(expr) => Some(expr),
+                Some(expr) => Some(self.traced(name, expr)),
                 None => self.item_named(name)?,
             },
             Clause::OrderBy | Clause::GroupBy | Clause::WindowPartition | Clause::WindowOrder => {
                 match self.table_column(name)? {
-                    Some(expr) => Some(expr),
+                    Some(expr) => Some(self.traced(name, expr)),
                     None => self.item_named(name)?,
                 }
             }
             Clause::FieldList | Clause::Where | Clause::Having | Clause::On => {
-                self.table_column(name)?
+                let own = self.table_column(name)?;
+                own.map(|expr| self.traced(name, expr))
             }
         };
         if let Some(found) = found {
@@ -245,6 +247,21 @@ impl<'a> Scope<'a> {
         let outer = self.outer.as_mut();
         let outer = outer.map_or(Ok(None), |outer| outer.capture(name))?;
         outer.ok_or_else(|| self.unknown(&name.to_string()))
+    }
+
+    /// Keeps that the name means a column of a source.
+    fn traced(&self, name: &ColumnName, expr: Expr) -> Expr {
+        self.trace_column(name);
+        expr
+    }
+
+    fn trace_column(&self, name: &ColumnName) {
+        if let Some(trace) = self.names.trace
+            && let Ok(Some(place)) = self.from.find(name)
+            && let Some(meant) = self.from.spelled(place)
+        {
+            trace.column(name, meant);
+        }
     }
 
     /// Error 1054 in this clause.

@@ -5,8 +5,8 @@ use super::group::{Grouping, misused_grouping};
 use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::window::Draft;
-use super::{hints, order, push, windowing};
-use crate::error::{Error, Result};
+use super::{hints, late, order, push, windowing};
+use crate::error::Result;
 use crate::sql::ast::{self, Block};
 use crate::sql::bound::{
     Aggregation, From, Hints, JoinTree, Joined, OrderBy, Output, Select, Stage, Subquery,
@@ -21,15 +21,6 @@ struct Clauses {
     windows: Vec<Draft>,
 }
 
-/// # Errors
-/// 1235 for what the grammar has and this server does not.
-fn check_offered(block: &Block) -> Result<()> {
-    if block.counts_rows {
-        return Err(Error::unsupported("SQL_CALC_FOUND_ROWS"));
-    }
-    Ok(())
-}
-
 /// Binds a block.
 ///
 /// # Errors
@@ -39,7 +30,6 @@ pub(super) fn block(
     block: &Block,
     (names, outer): Around<'_, '_>,
 ) -> Result<Select> {
-    check_offered(block)?;
     let mut scope = Scope::new(*names, None, Clause::Where);
     scope.outer = outer;
     scope.from.keeps_order |= block.straight;
@@ -66,14 +56,13 @@ pub(super) fn block(
         let grouping = Grouping::new(scope, (filter.as_ref(), block.rollup), &from)?;
         Some(aggregate(&mut clauses, grouping, &mut subqueries)?)
     } else {
-        let later = subqueries.iter_mut();
-        let later = later.filter(|one| one.stage == Stage::Group);
-        later.for_each(|one| one.stage = Stage::Row);
+        ask_by_rows(&mut subqueries);
         None
     };
     let windowing =
         windowing::assemble(clauses.windows, &mut clauses.outputs, &mut clauses.order_by)?;
-    Ok(Select {
+    let is_assigning = names.numbering.is_assigning();
+    let select = Select {
         from,
         alias: alias.unwrap_or_default(),
         hints,
@@ -90,7 +79,19 @@ pub(super) fn block(
         // A row that is only to be shared is locked all the same: nobody may change it meanwhile.
         for_update: select.lock.is_some(),
         parameters_count,
+    };
+    Ok(if is_assigning {
+        late::with_late_outputs(select)
+    } else {
+        select
     })
+}
+
+/// Without groups, what is asked of each group is asked of each row.
+pub(super) fn ask_by_rows(subqueries: &mut [Subquery]) {
+    let later = subqueries.iter_mut();
+    let later = later.filter(|one| one.stage == Stage::Group);
+    later.for_each(|one| one.stage = Stage::Row);
 }
 
 /// What is read, and all that its rows must meet.

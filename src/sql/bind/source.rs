@@ -5,9 +5,10 @@
 //! over it.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::catalog::Table;
+use crate::catalog::{Table, View};
 use crate::sql::ast::ColumnName;
 use crate::sql::bound;
 use crate::sql::expr::{Expr, ExprKind};
@@ -22,6 +23,12 @@ pub(super) struct Source {
     has_own_name: bool,
     /// Whether an outer join may leave it without a row.
     pub(super) is_optional: bool,
+    /// The database that its name is looked up in; empty for a query.
+    database: String,
+    /// Of a query that was merged: the positions of what it reads among the relations.
+    pub(super) relations: Range<usize>,
+    /// Whether it is a view: a table may be written through it.
+    pub(super) is_view: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -59,8 +66,11 @@ impl Source {
         Source {
             alias: alias.unwrap_or(&table.name).to_owned(),
             has_own_name: alias.is_none(),
+            database: table.database.clone(),
             columns: Columns::Table(table, first),
             is_optional: false,
+            relations: 0..0,
+            is_view: false,
         }
     }
 
@@ -71,7 +81,22 @@ impl Source {
             has_own_name: false,
             columns: Columns::Query(columns),
             is_optional: false,
+            database: String::new(),
+            relations: 0..0,
+            is_view: false,
         }
+    }
+
+    /// The same, merged: it reads these relations.
+    pub(super) fn merged_from(self, relations: Range<usize>) -> Source {
+        Source { relations, ..self }
+    }
+
+    /// Makes it that of a view, which may go by its own name.
+    pub(super) fn is_of_view(&mut self, view: &View, has_own_name: bool) {
+        self.database.clone_from(&view.database);
+        self.has_own_name = has_own_name;
+        self.is_view = true;
     }
 
     /// The table, if it is one.
@@ -84,16 +109,23 @@ impl Source {
 
     /// Whether a qualifier means this source.
     pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
-        let is_own = |database: &str| {
-            let own = self.table().map(|table| table.database.as_str());
-            self.has_own_name && own == Some(database)
-        };
+        let is_own = |database: &str| self.has_own_name && self.database == database;
         table.is_none_or(|table| table == self.alias) && database.is_none_or(is_own)
     }
 
     /// The database that its name is looked up in; none for a query.
     pub(super) fn database(&self) -> &str {
-        self.table().map_or("", |table| &table.database)
+        &self.database
+    }
+
+    /// A column of it as a view that is made now spells it.
+    fn spelled(&self, column: String) -> ColumnName {
+        let named = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
+        ColumnName {
+            database: named(&self.database).filter(|_| self.has_own_name),
+            table: named(&self.alias),
+            column,
+        }
     }
 
     /// The position among its columns of one that statements may name.
@@ -267,6 +299,25 @@ impl Bound {
     /// How a client sees a column.
     pub(super) fn result_column(&self, (source, idx): Place) -> Option<ResultColumn> {
         self.sources.get(source)?.result_column(idx)
+    }
+
+    /// The table's column that a column is: which relation, and which of its columns. `None` for what
+    /// is computed, or read of a query.
+    pub(super) fn base(&self, place: Place) -> Option<(usize, usize)> {
+        let ExprKind::Column(at) = self.column(place)?.kind else {
+            return None;
+        };
+        let before = |relation: &bound::Source| relation.first_column <= at;
+        let position = self.relations.partition_point(before).checked_sub(1)?;
+        let relation = self.relations.get(position)?;
+        relation.table()?;
+        Some((position, at - relation.first_column))
+    }
+
+    /// A column as a view that is made now spells it.
+    pub(super) fn spelled(&self, place: Place) -> Option<ColumnName> {
+        let column = self.result_column(place)?.name;
+        Some(self.sources.get(place.0)?.spelled(column))
     }
 
     /// The digits after the point that the values of a DOUBLE of the row have, where a query gives it.

@@ -208,7 +208,7 @@ fn plain_expression(select: &ast::Select) -> Option<&ast::Expr> {
         && block.having.is_none()
         && select.limit.is_none()
         && select.ctes.is_empty()
-        && !select.into;
+        && select.into.is_none();
     match block.items.as_slice() {
         [SelectItem::Expr { expr, .. }] if is_plain && !is_aggregate(expr) => Some(expr),
         _ => None,

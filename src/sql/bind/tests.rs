@@ -196,6 +196,8 @@ fn names(file: &str) -> Names<'static> {
         parameters: &[],
         ctes: None,
         numbering: Box::leak(Box::default()),
+        depth: 0,
+        trace: None,
     }
 }
 
@@ -294,6 +296,7 @@ fn show_query(query: &Query, text: &mut String) {
             show_order(&set.order_by, text);
             line("limit", set.limit.as_ref(), text);
         }
+        Query::Json(_) => write!(text, "json").unwrap(),
         Query::Recursive(recursive) => {
             let all = if recursive.all { " all" } else { "" };
             writeln!(text, "recursive {}{all}", recursive.number).unwrap();

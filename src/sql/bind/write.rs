@@ -6,7 +6,8 @@ use super::call::default_value;
 use super::literal;
 use super::scope::{Clause, Proposed, Scope};
 use super::source::Source;
-use super::{Names, from, hints, order, query};
+use super::through::{self, Insertable};
+use super::{Names, from, hints, order, query, view};
 use crate::catalog::{ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate};
@@ -16,12 +17,19 @@ use crate::sql::expr::{Expr, ExprKind};
 // INSERT.
 
 pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> {
-    let table = from::find(&insert.table, names)?;
+    let view = match view::find(&insert.table, names) {
+        Some(view) => Some(through::insertable(&view, insert, names)?),
+        None => None,
+    };
+    let table = match &view {
+        Some(view) => Arc::clone(&view.table),
+        None => from::find(&insert.table, names)?,
+    };
     // Hints that would change what is written are refused; there is no plan for others to change.
     let source = Source::new(Arc::clone(&table), None);
     hints::hints(&insert.hints, &[], Some(&source))?;
     let kind = insert_kind(insert, names);
-    let columns = insert_columns(insert, &source, names)?;
+    let columns = insert_columns(insert, (&source, view.as_ref()), names)?;
     if kind == InsertKind::Upsert {
         check_keys_named(&table, &columns)?;
     }
@@ -75,18 +83,26 @@ fn insert_kind(insert: &ast::Insert, names: &Names<'_>) -> InsertKind {
 }
 
 /// The positions that each row gives values for.
-fn insert_columns(insert: &ast::Insert, source: &Source, names: &Names<'_>) -> Result<Vec<usize>> {
+fn insert_columns(
+    insert: &ast::Insert,
+    (source, view): (&Source, Option<&Insertable>),
+    names: &Names<'_>,
+) -> Result<Vec<usize>> {
     let Some(given) = &insert.columns else {
         let is_empty = |rows: &[Vec<_>]| rows.iter().all(Vec::is_empty);
         if matches!(&insert.rows, InsertRows::Values(rows) if is_empty(rows)) {
             // `VALUES ()`: every column gets its default.
             return Ok(Vec::new());
         }
-        return Ok(source.shown());
+        return Ok(view.map_or_else(|| source.shown(), Insertable::shown));
     };
     let mut columns = Vec::with_capacity(given.len());
     for name in given {
-        let Some(idx) = source.column_idx(name) else {
+        let idx = match view {
+            Some(view) => view.column_idx(name),
+            None => source.column_idx(name),
+        };
+        let Some(idx) = idx else {
             return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
         };
         if columns.contains(&idx) {

@@ -40,6 +40,9 @@ pub struct Source {
     pub hints: Hints,
     /// Where its columns begin in the row.
     pub first_column: usize,
+    /// `LATERAL`: what a query reads of the sources before it. With any it is run for each of their
+    /// rows.
+    pub captures: Vec<Capture>,
 }
 
 /// The rows of a source.

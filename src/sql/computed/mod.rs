@@ -260,7 +260,7 @@ fn damaged(table: &Table, index: &Index, error: &Error) -> Error {
 }
 
 /// `sql_mode` as it is by default.
-const MODE: Mode = Mode {
+pub(crate) const MODE: Mode = Mode {
     strict: true,
     error_for_division_by_zero: true,
     no_zero_date: true,
@@ -295,6 +295,8 @@ fn names() -> bind::Names<'static> {
         parameters: &[],
         ctes: None,
         numbering: &NUMBERING,
+        depth: 0,
+        trace: None,
     }
 }
 

@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 
 use super::super::expr::{CastType, Expr, ExprKind, UnaryOp, VariableScope};
+use crate::sql::functions::{Function, assign};
 use crate::types::Value;
 
 /// The text of an expression whose columns' names are unknown.
@@ -84,7 +85,7 @@ impl Printer<'_> {
             ExprKind::And(parts) => self.infix(&parts.iter().collect::<Vec<_>>(), "and"),
             ExprKind::Or(parts) => self.infix(&parts.iter().collect::<Vec<_>>(), "or"),
             ExprKind::Not(a) => self.wrapped("(not(", a, "))"),
-            ExprKind::Call(function, args) => self.call(function.name, args),
+            ExprKind::Call(function, args) => self.call(function, args),
             ExprKind::Row(parts) => self.list(parts),
             ExprKind::IsNull { .. }
             | ExprKind::IsTruth { .. }
@@ -120,7 +121,14 @@ impl Printer<'_> {
         }
     }
 
-    fn call(&mut self, name: &str, args: &[Expr]) {
+    fn call(&mut self, function: &Function, args: &[Expr]) {
+        if let Some(variable) = assign::text(function, args) {
+            return match args.get(1) {
+                Some(value) => self.wrapped(&format!("({variable}"), value, ")"),
+                None => self.word(&variable),
+            };
+        }
+        let name = function.name;
         self.word(&name.to_ascii_lowercase());
         match (name, args) {
             ("EXTRACT", [unit, date]) => {
@@ -295,7 +303,7 @@ fn unit_word(unit: &Expr) -> String {
     }
 }
 
-fn scope_prefix(scope: VariableScope) -> &'static str {
+pub(crate) fn scope_prefix(scope: VariableScope) -> &'static str {
     match scope {
         VariableScope::Any => "@@",
         VariableScope::Session => "@@session.",
@@ -303,7 +311,7 @@ fn scope_prefix(scope: VariableScope) -> &'static str {
     }
 }
 
-fn cast_word(target: &CastType) -> String {
+pub(crate) fn cast_word(target: &CastType) -> String {
     let mut word = match target {
         CastType::Signed => "signed",
         CastType::Unsigned => "unsigned",

@@ -111,6 +111,8 @@ fn bound(text: &str) -> Result<bound::Select> {
         parameters: &[],
         ctes: None,
         numbering: &bind::Numbering::new(),
+        depth: 0,
+        trace: None,
     };
     bind::select(&select, &names)
 }

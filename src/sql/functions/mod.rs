@@ -58,6 +58,7 @@ macro_rules! functions {
     (@max $max:literal) => { Some($max) };
 }
 
+pub(crate) mod assign;
 mod bit_text;
 mod calendar;
 pub mod catalogue;
@@ -74,6 +75,7 @@ mod json_change;
 mod json_contents;
 mod json_path;
 mod json_show;
+pub mod json_table;
 mod locale;
 pub mod lock;
 mod math;

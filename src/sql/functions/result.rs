@@ -26,6 +26,10 @@ pub(super) fn double(_: &[Expr]) -> ColumnType {
 }
 
 /// A text, whatever the arguments are.
+pub(super) fn of_second(args: &[Expr]) -> ColumnType {
+    args.get(1).map_or(ColumnType::Null, |arg| arg.ty.clone())
+}
+
 pub(super) fn text(_: &[Expr]) -> ColumnType {
     ColumnType::Varchar { chars_max: None }
 }

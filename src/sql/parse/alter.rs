@@ -12,6 +12,7 @@ impl Parser<'_> {
         match self.word_ahead(1) {
             Some(Word::TABLE) => self.alter_table(),
             Some(Word::INDEX) => self.alter_index(),
+            _ if self.is_view_ahead() => self.view(),
             Some(_) => Ok(self.unsupported_phrase()),
             None => {
                 self.bump();

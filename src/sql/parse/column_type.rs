@@ -216,7 +216,7 @@ impl Parser<'_> {
 
     // Types.
 
-    fn column_type(&mut self, column: &str) -> Result<ColumnType> {
+    pub(super) fn column_type(&mut self, column: &str) -> Result<ColumnType> {
         let Some(word) = self.word() else {
             return Err(self.syntax_error());
         };

@@ -18,6 +18,8 @@ pub(super) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     parameters_count: usize,
+    /// Whether a user variable was assigned in an expression so far.
+    pub(super) assigns: bool,
     nesting: u32,
     /// The height of the expression parsed last, see [`HEIGHT_MAX`].
     height: u32,
@@ -33,6 +35,7 @@ impl<'a> Parser<'a> {
             tokens,
             at: 0,
             parameters_count: 0,
+            assigns: false,
             nesting: 0,
             height: 0,
             tallest: 0,

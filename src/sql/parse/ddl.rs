@@ -31,7 +31,7 @@ impl TableList {
 }
 
 /// What `CREATE` can be followed by in MySQL and is no word of the grammar here.
-const RARE_OBJECTS: &[&str] = &["AGGREGATE", "DEFINER", "LOGFILE", "RESOURCE"];
+const RARE_OBJECTS: &[&str] = &["AGGREGATE", "LOGFILE", "RESOURCE"];
 
 /// The table options of MySQL (manual, "CREATE TABLE Statement").
 const OPTIONS: &[&str] = &[
@@ -81,6 +81,7 @@ impl Parser<'_> {
                 self.create_table(true)
             }
             Some(_) if index => self.create_index(),
+            _ if self.is_view_ahead() => self.view(),
             Some(_) => Ok(self.unsupported_phrase()),
             None if RARE_OBJECTS.contains(&self.verb(1).as_str()) => Ok(self.unsupported_phrase()),
             None => {
@@ -126,7 +127,7 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    fn if_exists(&mut self) -> Result<bool> {
+    pub(super) fn if_exists(&mut self) -> Result<bool> {
         let found = self.eat_word(Word::IF);
         if found {
             self.expect_word(Word::EXISTS)?;
@@ -382,6 +383,7 @@ impl Parser<'_> {
                 self.drop_table(true)
             }
             Some(Word::INDEX) => self.drop_index(),
+            Some(Word::VIEW) => self.drop_view(),
             Some(Word::PREPARE) => self.deallocate(),
             Some(_) => Ok(self.unsupported_phrase()),
             None => {

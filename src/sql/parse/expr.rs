@@ -420,6 +420,7 @@ impl Parser<'_> {
                 if ASSIGN < least {
                     return Err(self.syntax_error());
                 }
+                self.assigns = true;
                 let name = self.user_variable()?;
                 self.bump();
                 Expr::Assign(name, Box::new(self.operators(ASSIGN)?))

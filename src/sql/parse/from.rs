@@ -65,7 +65,7 @@ impl Parser<'_> {
             let lateral = parser.eat_word(Word::LATERAL);
             if parser.eat(Kind::OpenParen) {
                 if parser.begins_query() {
-                    return parser.derived_table();
+                    return parser.derived_table(lateral);
                 }
                 if lateral {
                     return Err(parser.syntax_error());
@@ -74,8 +74,11 @@ impl Parser<'_> {
                 parser.expect(Kind::CloseParen)?;
                 return Ok(TableFactor::Nested(tables));
             }
+            if lateral {
+                return Err(parser.syntax_error());
+            }
             if parser.is_word(Word::JSON_TABLE) {
-                return Err(Error::unsupported("JSON_TABLE"));
+                return parser.json_table();
             }
             let name = parser.table_name()?;
             if parser.is_word(Word::PARTITION) {
@@ -94,7 +97,7 @@ impl Parser<'_> {
         })
     }
 
-    fn derived_table(&mut self) -> Result<TableFactor> {
+    fn derived_table(&mut self, lateral: bool) -> Result<TableFactor> {
         let select = Box::new(self.subquery_rest()?);
         let alias = self.table_alias()?;
         let columns = if alias.is_some() {
@@ -106,6 +109,7 @@ impl Parser<'_> {
             select,
             alias,
             columns,
+            lateral,
         })
     }
 

@@ -407,7 +407,7 @@ impl Parser<'_> {
     }
 
     /// `{NULL | ERROR | DEFAULT literal} ON {EMPTY | ERROR}`, and whether it is `ON ERROR`.
-    fn json_action(&mut self) -> Result<((&'static str, Expr), bool)> {
+    pub(super) fn json_action(&mut self) -> Result<((&'static str, Expr), bool)> {
         let null = Expr::Literal(Literal::Null);
         let action = if self.eat_word(Word::NULL) {
             ("NULL", null)

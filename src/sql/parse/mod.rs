@@ -21,6 +21,7 @@ mod from;
 mod function;
 mod hint;
 mod index;
+mod json_table;
 mod lexer;
 mod literal;
 mod maintain;
@@ -32,6 +33,7 @@ mod statement;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
+mod view;
 mod window;
 mod word;
 mod write;

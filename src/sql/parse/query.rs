@@ -4,10 +4,10 @@ use super::cursor::Parser;
 use super::literal;
 use super::token::{Kind, Token};
 use super::word::Word;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
-    Block, Cte, Expr, Limit, Literal, Lock, OrderItem, QueryBody, Select, SelectItem, SetOperator,
-    TableName, TableRef,
+    Block, Cte, Expr, IntoTarget, Limit, Literal, Lock, OrderItem, QueryBody, Select, SelectItem,
+    SetOperator, TableName, TableRef,
 };
 
 /// Bytes of a result column's name that is made from the text of its expression. A client was
@@ -57,6 +57,7 @@ impl Parser<'_> {
                 select.recursive = recursive;
             }
             parser.select_tail(&mut select)?;
+            select.assigns = parser.assigns;
             Ok(select)
         })
     }
@@ -90,11 +91,7 @@ impl Parser<'_> {
         if let Some(lock) = self.lock()? {
             select.lock = Some(lock);
         }
-        if self.is_word(Word::INTO) {
-            self.skip_into();
-            select.into = true;
-        }
-        Ok(())
+        self.eat_into(&mut select.into)
     }
 
     /// `a UNION b EXCEPT c`; INTERSECT binds more tightly.
@@ -119,18 +116,21 @@ impl Parser<'_> {
             if !all {
                 self.eat_word(Word::DISTINCT);
             }
-            let right = match operator {
+            let mut right = match operator {
                 SetOperator::Intersect => self.query_term()?,
                 SetOperator::Union | SetOperator::Except => {
                     self.set_operation(SetOperator::Intersect)?
                 }
             };
             self.raise()?;
+            // At the end of a union it is about the whole.
+            let into = right.into.take();
             left = plain(QueryBody::SetOperation {
                 operator,
                 all,
                 sides: Box::new((left, right)),
             });
+            left.into = into;
         }
         Ok(left)
     }
@@ -163,19 +163,14 @@ impl Parser<'_> {
         let hints = self.hints();
         let modifiers = self.modifiers();
         let items = self.comma_list(Parser::select_item)?;
-        let mut into = self.is_word(Word::INTO);
-        if into {
-            self.skip_into();
-        }
+        let mut into = None;
+        self.eat_into(&mut into)?;
         let from = self.from()?;
         let filter = self.condition(Word::WHERE)?;
         let (group_by, rollup) = self.group_by()?;
         let having = self.condition(Word::HAVING)?;
         let windows = self.windows()?;
-        if self.is_word(Word::INTO) {
-            self.skip_into();
-            into = true;
-        }
+        self.eat_into(&mut into)?;
         let mut select = plain(QueryBody::Block(Box::new(Block {
             hints,
             distinct: modifiers.distinct,
@@ -371,8 +366,32 @@ impl Parser<'_> {
         Ok(Some(lock))
     }
 
-    /// At `INTO`: goes to what may follow its targets.
-    fn skip_into(&mut self) {
+    /// `INTO …`, if it is there; once.
+    fn eat_into(&mut self, into: &mut Option<IntoTarget>) -> Result<()> {
+        if !self.is_word(Word::INTO) {
+            return Ok(());
+        }
+        if into.is_some() {
+            return Err(self.syntax_error());
+        }
+        self.bump();
+        if self.is_word(Word::OUTFILE) || self.verb(0) == "DUMPFILE" {
+            self.skip_file();
+            *into = Some(IntoTarget::File);
+            return Ok(());
+        }
+        *into = Some(IntoTarget::Variables(self.comma_list(|parser| {
+            if parser.is_name() {
+                let text = format!("Undeclared variable: {}", parser.name()?);
+                return Err(Error::new(Code::UndeclaredVariable, text));
+            }
+            parser.user_variable()
+        })?));
+        Ok(())
+    }
+
+    /// Goes to what may follow the options of a file.
+    fn skip_file(&mut self) {
         const FOLLOWERS: &[Word] = &[
             Word::FROM,
             Word::WHERE,
@@ -381,7 +400,6 @@ impl Parser<'_> {
             Word::UNION,
             Word::ORDER,
         ];
-        self.bump();
         while !matches!(self.kind(), Kind::End | Kind::Bad | Kind::CloseParen)
             && !self.word().is_some_and(|word| FOLLOWERS.contains(&word))
         {
@@ -399,6 +417,7 @@ fn plain(body: QueryBody) -> Select {
         order_by: Vec::new(),
         limit: None,
         lock: None,
-        into: false,
+        into: None,
+        assigns: false,
     }
 }

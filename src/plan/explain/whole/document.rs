@@ -5,9 +5,9 @@ use super::names;
 use super::tree::conditions;
 use super::{
     BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RowsShown, SetShown, TableShown,
-    Took, UnitShown, Whole,
+    Took, UnitShown, Whole, Written,
 };
-use crate::plan::explain::json::{Members, access, reasons, wrapped};
+use crate::plan::explain::json::{Members, access, reasons, verb, wrapped};
 use crate::plan::explain::json_text::Json;
 use crate::plan::explain::traditional;
 use crate::sql::ast::SetOperator;
@@ -20,8 +20,12 @@ pub(super) fn text(whole: &Whole<'_>) -> String {
     let mut writer = Writer {
         zone: whole.zone,
         blocks: 0,
+        written: whole.written.as_ref(),
     };
     let mut members = writer.query(&whole.query);
+    if let Some(written) = whole.written.as_ref().filter(|written| written.is_insert()) {
+        members = inserting(written, members);
+    }
     if let Some(refusal) = &whole.refusal {
         members.push(("refused", Json::text(refusal.message())));
     }
@@ -38,9 +42,25 @@ pub(super) fn text(whole: &Whole<'_>) -> String {
     Json::Object(vec![("query_block", Json::Object(members))]).render()
 }
 
+/// The table that takes the rows, and the query that they come from.
+fn inserting(written: &Written<'_>, query: Members) -> Members {
+    let mut members = vec![("select_id", Json::Number(1))];
+    for target in &written.targets {
+        let mut table = verb(written.statement);
+        table.push(("table_name", Json::text(target.alias)));
+        table.push(("access_type", Json::text("ALL")));
+        table.push(("reads_old", Json::Bool(target.write.reads_old)));
+        members.push(("table", Json::Object(table)));
+    }
+    members.push(("insert_from", Json::Object(query)));
+    members
+}
+
 struct Writer<'z> {
     zone: &'z Zone,
     blocks: u64,
+    /// What is done with the rows.
+    written: Option<&'z Written<'z>>,
 }
 
 impl Writer<'_> {
@@ -49,6 +69,14 @@ impl Writer<'_> {
         match query {
             QueryShown::Block(block) => self.block(block),
             QueryShown::Set(set) => self.set(set),
+            QueryShown::Json(path) => {
+                self.blocks += 1;
+                vec![
+                    ("select_id", Json::Number(self.blocks)),
+                    ("table_function", Json::text("json_table")),
+                    ("path", Json::text(*path)),
+                ]
+            }
             QueryShown::Recursive(recursive) => {
                 let sides = [&recursive.first, &recursive.next];
                 let sides = sides.map(|side| self.specification(side, false));
@@ -153,7 +181,7 @@ impl Writer<'_> {
             UnitShown::Query(alias, query, condition) => {
                 filter = condition.as_ref();
                 let mut part = vec![("using_temporary_table", Json::Bool(true))];
-                part.extend(self.part(query, false));
+                part.extend(self.part(query, matches!(step.method, MethodShown::Each)));
                 vec![
                     ("table_name", Json::text(*alias)),
                     ("access_type", Json::text("ALL")),
@@ -211,7 +239,8 @@ impl Writer<'_> {
                 ("message", Json::text(message)),
             ];
         }
-        let mut members = vec![("table_name", Json::text(table.alias))];
+        let mut members = self.verb_of(table);
+        members.push(("table_name", Json::text(table.alias)));
         let is_lookup = step.is_some_and(|step| matches!(step.method, MethodShown::Lookup));
         let access_type = match source.access_type() {
             Some("const") if is_lookup => Some("eq_ref"),
@@ -223,6 +252,18 @@ impl Writer<'_> {
         members.extend(residual.map(|text| ("attached_condition", Json::Text(text))));
         reasons(&source, &mut members);
         members
+    }
+
+    /// What is done with a table of the statement's own query.
+    fn verb_of(&self, table: &TableShown<'_>) -> Members {
+        let is_target = |written: &&Written<'_>| {
+            let mut targets = written.targets.iter();
+            self.blocks == 1
+                && !written.is_insert()
+                && targets.any(|target| target.alias == table.alias)
+        };
+        let written = self.written.filter(is_target);
+        written.map_or(Vec::new(), |written| verb(written.statement))
     }
 }
 

@@ -11,7 +11,7 @@ mod node;
 mod table;
 mod tree;
 
-use super::{Explanation, Format, Measured, Source, Step, one_text, traditional};
+use super::{Explanation, Format, Measured, Source, Statement, Step, Write, one_text, traditional};
 use crate::catalog::Table;
 use crate::error::Error;
 use crate::plan::TablePlan;
@@ -27,12 +27,42 @@ use crate::types::temporal::Zone;
 pub struct Whole<'a> {
     /// What it runs.
     pub query: QueryShown<'a>,
+    /// What is done with the rows; `None` for SELECT.
+    pub written: Option<Written<'a>>,
     /// Why it is not permitted.
     pub refusal: Option<Error>,
     /// The session's zone, for TIMESTAMP values.
     pub zone: &'a Zone,
     /// What a run of it took, for EXPLAIN ANALYZE.
     pub measured: Option<Measured>,
+}
+
+/// What a statement writes.
+#[derive(Debug)]
+pub struct Written<'a> {
+    /// Which statement it is.
+    pub statement: Statement,
+    /// The tables, in order.
+    pub targets: Vec<WrittenTable<'a>>,
+}
+
+/// A table that is written.
+#[derive(Debug)]
+pub struct WrittenTable<'a> {
+    /// The alias it goes by in the query; its name when the query is not about it.
+    pub alias: &'a str,
+    /// How it is written.
+    pub write: Write<'a>,
+}
+
+impl Written<'_> {
+    /// Whether rows are added, and not those of the query changed.
+    fn is_insert(&self) -> bool {
+        match self.statement {
+            Statement::Insert | Statement::Replace | Statement::Upsert => true,
+            Statement::Select | Statement::Update | Statement::Delete => false,
+        }
+    }
 }
 
 /// A query.
@@ -44,6 +74,8 @@ pub enum QueryShown<'a> {
     Set(Box<SetShown<'a>>),
     /// A recursive query.
     Recursive(Box<RecursiveShown<'a>>),
+    /// The rows that a path finds in a JSON document.
+    Json(&'a str),
 }
 
 /// Two queries whose rows are put together.
@@ -173,6 +205,8 @@ pub enum MethodShown {
     Scan,
     /// For each row so far it is read by keys.
     Lookup,
+    /// For each row so far the query is run.
+    Each,
     /// It is read once, and kept by the values of its keys.
     Hash(Vec<(Expr, Expr)>),
 }
@@ -229,6 +263,7 @@ impl QueryShown<'_> {
         match self {
             QueryShown::Block(block) => block.is_refused(),
             QueryShown::Set(set) => set.sides.0.is_refused() || set.sides.1.is_refused(),
+            QueryShown::Json(_) => false,
             QueryShown::Recursive(recursive) => {
                 recursive.first.is_refused() || recursive.next.is_refused()
             }
@@ -239,7 +274,7 @@ impl QueryShown<'_> {
     fn took(&self) -> Option<&Took> {
         match self {
             QueryShown::Block(block) => block.took.as_ref(),
-            QueryShown::Set(_) | QueryShown::Recursive(_) => None,
+            QueryShown::Set(_) | QueryShown::Recursive(_) | QueryShown::Json(_) => None,
         }
     }
 
@@ -248,6 +283,7 @@ impl QueryShown<'_> {
         match self {
             QueryShown::Block(block) => block.tables(),
             QueryShown::Set(set) => [set.sides.0.tables(), set.sides.1.tables()].concat(),
+            QueryShown::Json(_) => Vec::new(),
             QueryShown::Recursive(recursive) => {
                 [recursive.first.tables(), recursive.next.tables()].concat()
             }

@@ -2,7 +2,7 @@
 
 use super::{
     BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RecursiveShown, RowsShown,
-    SetShown, UnitShown, Whole,
+    SetShown, UnitShown, Whole, Written,
 };
 
 use crate::plan::explain::traditional::{access_cells, columns, is_held, table_extra};
@@ -23,7 +23,7 @@ pub(super) fn rows(whole: &Whole<'_>) -> Vec<Row> {
     let mut table = Rows::default();
     let is_simple = match &whole.query {
         QueryShown::Block(block) => block.subqueries.is_empty() && !reads_query(&block.rows),
-        QueryShown::Set(_) | QueryShown::Recursive(_) => false,
+        QueryShown::Set(_) | QueryShown::Recursive(_) | QueryShown::Json(_) => false,
     };
     table.query(
         &whole.query,
@@ -33,7 +33,31 @@ pub(super) fn rows(whole: &Whole<'_>) -> Vec<Row> {
             Place::Primary
         },
     );
+    if let Some(written) = &whole.written {
+        tell_writes(&mut table.rows, written);
+    }
     table.rows
+}
+
+/// What is written: a row of its own for what is inserted into, else the rows of the tables.
+fn tell_writes(rows: &mut Vec<Row>, written: &Written<'_>) {
+    let word = written.statement.select_type();
+    for target in &written.targets {
+        if written.is_insert() {
+            let mut row = new_row(Some(1), word);
+            put(&mut row, TABLE, target.alias);
+            put(&mut row, TYPE, "ALL");
+            rows.insert(0, row);
+            continue;
+        }
+        let is_in = |row: &&mut Row| {
+            let cell = |at: usize| row.get(at).and_then(Option::as_deref);
+            cell(ID) == Some("1") && cell(TABLE) == Some(target.alias)
+        };
+        for row in rows.iter_mut().filter(is_in) {
+            put(row, SELECT_TYPE, word);
+        }
+    }
 }
 
 fn reads_query(rows: &RowsShown<'_>) -> bool {
@@ -59,6 +83,8 @@ enum Place {
     Subquery,
     Dependent,
     Derived,
+    /// A query in `FROM` that is run for each row.
+    DependentDerived,
     /// The right side of a set operation; whether it reads the row around it.
     Right(SetOperator, bool),
 }
@@ -72,6 +98,7 @@ impl Place {
             Place::Subquery => "SUBQUERY",
             Place::Dependent => "DEPENDENT SUBQUERY",
             Place::Derived => "DERIVED",
+            Place::DependentDerived => "DEPENDENT DERIVED",
             Place::Right(SetOperator::Union, true) => "DEPENDENT UNION",
             Place::Right(SetOperator::Union, false) => "UNION",
             Place::Right(SetOperator::Intersect, true) => "DEPENDENT INTERSECT",
@@ -84,7 +111,7 @@ impl Place {
     /// The right side of an operation whose left side is here.
     fn right(self, operator: SetOperator) -> Place {
         let is_dependent = match self {
-            Place::Dependent | Place::Right(_, true) => true,
+            Place::Dependent | Place::DependentDerived | Place::Right(_, true) => true,
             Place::Simple
             | Place::Primary
             | Place::Subquery
@@ -102,7 +129,8 @@ struct Rows {
 }
 
 /// The rows of the queries in `FROM`, by the position of the row that stands for each.
-type Within<'q, 'a> = Vec<(usize, &'q QueryShown<'a>)>;
+/// With each is whether it is run row by row.
+type Within<'q, 'a> = Vec<(usize, &'q QueryShown<'a>, bool)>;
 
 impl Rows {
     /// Adds the rows of a query; returns the numbers of its blocks that are not within others.
@@ -111,6 +139,13 @@ impl Rows {
             QueryShown::Block(block) => vec![self.block(block, place)],
             QueryShown::Set(set) => self.set(set, place),
             QueryShown::Recursive(recursive) => self.recursive(recursive, place),
+            QueryShown::Json(_) => {
+                self.blocks += 1;
+                let mut row = new_row(Some(self.blocks), place.word());
+                put(&mut row, EXTRA, "Table function: json_table");
+                self.rows.push(row);
+                vec![self.blocks]
+            }
         }
     }
 
@@ -180,8 +215,13 @@ impl Rows {
                 add_extra(row, "Using filesort");
             }
         }
-        for (at, query) in within {
-            let blocks = self.query(query, Place::Derived);
+        for (at, query, is_lateral) in within {
+            let derived = if is_lateral {
+                Place::DependentDerived
+            } else {
+                Place::Derived
+            };
+            let blocks = self.query(query, derived);
             if let (Some(row), Some(first)) = (self.rows.get_mut(at), blocks.first()) {
                 put(row, TABLE, format!("<derived{first}>"));
             }
@@ -211,7 +251,8 @@ impl Rows {
                     self.rows.push(row);
                 }
                 UnitShown::Query(_, query, filter) => {
-                    within.push((self.rows.len(), query));
+                    let is_lateral = matches!(step.method, MethodShown::Each);
+                    within.push((self.rows.len(), query, is_lateral));
                     self.rows
                         .push(kept_row(row, "<derived>", (step, filter.is_some())));
                 }
@@ -268,13 +309,13 @@ fn kept_row(mut row: Row, name: &str, (step, is_filtered): (&JoinStepShown<'_>, 
 fn step_extra(step: &JoinStepShown<'_>, row: &mut Row) {
     let is_checked = match &step.method {
         MethodShown::Scan => false,
-        MethodShown::Lookup | MethodShown::Hash(_) => step.conditions.is_some(),
+        MethodShown::Lookup | MethodShown::Each | MethodShown::Hash(_) => step.conditions.is_some(),
     };
     if is_checked || step.filter.is_some() {
         add_where(row);
     }
     match &step.method {
-        MethodShown::Scan | MethodShown::Lookup => {}
+        MethodShown::Scan | MethodShown::Lookup | MethodShown::Each => {}
         MethodShown::Hash(_) => add_extra(row, "Using join buffer (hash join)"),
     }
 }

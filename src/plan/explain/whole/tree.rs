@@ -5,11 +5,13 @@ use super::names;
 use super::node::Node;
 use super::{
     BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RowsShown, SetShown,
-    SubqueryShown, TableShown, Took, UnitShown, Whole,
+    SubqueryShown, TableShown, Took, UnitShown, Whole, Written,
 };
-use crate::plan::explain::Step;
 use crate::plan::explain::steps::Scope;
-use crate::plan::explain::tree::{access_lines, amount, rows, step_line, verdict_lines};
+use crate::plan::explain::tree::{
+    access_lines, amount, rows, step_line, verdict_lines, write_line,
+};
+use crate::plan::explain::{Statement, Step};
 use crate::sql::ast::SetOperator;
 use crate::sql::bound::Answer;
 use crate::sql::expr::Expr;
@@ -20,7 +22,14 @@ const NANOS_PER_MICRO: u64 = 1000;
 
 pub(super) fn text(whole: &Whole<'_>) -> String {
     let mut lines = vec![sentence(whole)];
-    for node in query(&whole.query, whole.zone) {
+    let mut nodes = query(&whole.query, whole.zone);
+    if let Some(written) = &whole.written {
+        for target in written.targets.iter().rev() {
+            let line = write_line(written.statement, (target.alias, &target.write));
+            nodes = vec![Node::new(line, nodes)];
+        }
+    }
+    for node in nodes {
         node.draw(0, &mut lines);
     }
     for table in whole.query.tables() {
@@ -65,11 +74,28 @@ fn sentence(whole: &Whole<'_>) -> String {
             "{} the rows of two queries",
             set_verb(set.operator)
         )),
+        QueryShown::Json(_) => parts.push("Makes rows of a JSON document".to_owned()),
         QueryShown::Recursive(_) => {
             parts.push("Runs a query round by round until it finds no more rows".to_owned());
         }
     }
+    if let Some(written) = &whole.written {
+        parts.push(write_text(written));
+    }
     format!("{}.", parts.join("; "))
+}
+
+/// `updates a and b`
+fn write_text(written: &Written<'_>) -> String {
+    let verb = match written.statement {
+        Statement::Update => "updates",
+        Statement::Delete => "deletes from",
+        Statement::Insert | Statement::Select => "inserts into",
+        Statement::Replace => "replaces into",
+        Statement::Upsert => "upserts into",
+    };
+    let names: Vec<&str> = written.targets.iter().map(|target| target.alias).collect();
+    format!("{verb} {}", names.join(" and "))
 }
 
 fn set_verb(operator: SetOperator) -> &'static str {
@@ -108,8 +134,8 @@ fn block_sentence(block: &BlockShown<'_>, zone: &Zone, parts: &mut Vec<String>) 
             Step::Aggregate { keys: [], .. } => {
                 parts.push("aggregates them into one row".to_owned());
             }
-            Step::Aggregate { keys, .. } => {
-                parts.push(format!("groups them by {}", scope.list(keys)));
+            Step::Aggregate { keys, rollup, .. } => {
+                parts.push(format!("groups them by {}", scope.groups(keys, *rollup)));
             }
             Step::Sort { keys, .. } => parts.push(format!("sorts by {}", scope.order(keys))),
             Step::Windows(_) => parts.push("computes window functions".to_owned()),
@@ -136,6 +162,7 @@ fn join_sentence(join: &JoinShown<'_>, parts: &mut Vec<String>) {
             }
             (MethodShown::Scan, _) => format!("Reads {name}"),
             (MethodShown::Lookup, _) => format!("looks up {name} for each row"),
+            (MethodShown::Each, _) => format!("runs {name} for each row"),
             (MethodShown::Hash(keys), _) if keys.is_empty() => {
                 format!("combines with all of {name}")
             }
@@ -165,6 +192,10 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
     match query {
         QueryShown::Block(block) => self::block(block, zone),
         QueryShown::Set(set) => vec![self::set(set, zone)],
+        QueryShown::Json(path) => {
+            let line = format!("What {path} finds in a JSON document");
+            vec![Node::new(line, Vec::new())]
+        }
         QueryShown::Recursive(recursive) => {
             let kept = if recursive.all {
                 ""
@@ -303,7 +334,7 @@ fn join(join: &JoinShown<'_>, zone: &Zone) -> Node {
         };
         if step.took.is_some() {
             node.note(&took(step.took.as_ref()));
-        } else if matches!(step.method, MethodShown::Lookup | MethodShown::Hash(_)) {
+        } else if !matches!(step.method, MethodShown::Scan) {
             node.note(&format!(" (about {})", rows(step.rows_estimate)));
         }
         if let Some(filter) = &step.filter {
@@ -331,6 +362,11 @@ fn step_node(
             "Outer lookup join with",
             ", for each row".to_owned(),
         ),
+        MethodShown::Each => (
+            "Lateral join with",
+            "Outer lateral join with",
+            ", for each row".to_owned(),
+        ),
         MethodShown::Hash(_) if keys.is_empty() => (
             "Nested loop join with",
             "Outer nested loop join with",
@@ -355,7 +391,7 @@ fn step_node(
 /// The keys of a hash join.
 fn equations(method: &MethodShown, scope: &Scope<'_>) -> Vec<String> {
     match method {
-        MethodShown::Scan | MethodShown::Lookup => Vec::new(),
+        MethodShown::Scan | MethodShown::Lookup | MethodShown::Each => Vec::new(),
         MethodShown::Hash(keys) => keys
             .iter()
             .map(|(far, near)| format!("{} = {}", scope.text(far), scope.text(near)))

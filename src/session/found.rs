@@ -1,0 +1,135 @@
+//! What SELECT leaves in the session: `INTO @a, @b`, and the count of `SQL_CALC_FOUND_ROWS`.
+
+use std::sync::Arc;
+
+use super::state::State;
+use super::{Done, Reply, Session};
+use crate::error::{Code, Error, Result};
+use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use crate::exec::select::RowLimits;
+use crate::sql::context::WarningLevel;
+use crate::types::Value;
+
+/// Rows of which a LIMIT lets some pass, and all are counted.
+pub(super) struct Counted {
+    rows: Box<dyn RowStream>,
+    limits: RowLimits,
+    seen: u64,
+    state: Arc<State>,
+}
+
+impl Counted {
+    /// Counts rows for `FOUND_ROWS()`.
+    pub(super) fn new(rows: Box<dyn RowStream>, limits: RowLimits, state: &Arc<State>) -> Counted {
+        Counted {
+            rows,
+            limits,
+            seen: 0,
+            state: Arc::clone(state),
+        }
+    }
+}
+
+impl RowStream for Counted {
+    fn next_page<'a>(
+        &'a mut self,
+        sink: &'a mut (dyn RowSink + Send),
+    ) -> BoxFuture<'a, Result<PageEnd>> {
+        Box::pin(async move {
+            let mut passing = Passing {
+                limits: self.limits,
+                seen: &mut self.seen,
+                sink,
+            };
+            let end = self.rows.next_page(&mut passing).await?;
+            if end != PageEnd::More {
+                self.state.found(self.seen);
+            }
+            Ok(end)
+        })
+    }
+}
+
+/// Lets the rows of a LIMIT pass.
+struct Passing<'a> {
+    limits: RowLimits,
+    seen: &'a mut u64,
+    sink: &'a mut (dyn RowSink + Send),
+}
+
+impl RowSink for Passing<'_> {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let at = self.seen.checked_sub(self.limits.offset);
+        *self.seen += 1;
+        match at {
+            Some(at) if self.limits.limit.is_none_or(|limit| at < limit) => self.sink.row(values),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.sink.is_full()
+    }
+}
+
+/// Keeps the first row, and knows whether there are more.
+#[derive(Default)]
+struct First {
+    row: Option<Vec<Value<'static>>>,
+    has_more: bool,
+}
+
+impl RowSink for First {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        if self.row.is_some() {
+            self.has_more = true;
+        } else {
+            let owned = values.iter().map(|value| value.clone().into_owned());
+            self.row = Some(owned.collect());
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.has_more
+    }
+}
+
+impl Session {
+    /// Puts the only row into variables.
+    ///
+    /// # Errors
+    /// 1172 when there are more, those of the rows.
+    pub(super) async fn put_into(
+        &mut self,
+        variables: &[String],
+        mut rows: Box<dyn RowStream>,
+    ) -> Result<Reply> {
+        let mut first = First::default();
+        while !first.has_more && rows.next_page(&mut first).await? == PageEnd::More {}
+        drop(rows);
+        let affected_rows = u64::from(first.row.is_some());
+        if let Some(row) = first.row {
+            for (name, value) in variables.iter().zip(row) {
+                self.state.set_user_variable(name, value)?;
+            }
+        } else {
+            let text = "No data - zero rows fetched, selected, or processed";
+            self.warnings
+                .add(WarningLevel::Warning, Code::NoData, || text.to_owned());
+        }
+        if first.has_more {
+            let text = "Result consisted of more than one row";
+            return Err(Error::new(Code::TooManyRows, text));
+        }
+        self.state.returned(affected_rows);
+        self.state.wrote(affected_rows, 0);
+        let warnings_count = self.warnings.count();
+        self.state.set_warnings_count(warnings_count);
+        Ok(Reply::Done(Done {
+            affected_rows,
+            warnings_count,
+            ..Done::default()
+        }))
+    }
+}
