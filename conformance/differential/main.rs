@@ -1,7 +1,8 @@
 //! Asks MariaDB and Meseta the same and compares the answers: every value, and every column's type.
 //!
-//! Schemas, rows and queries are random, of the grammar in [`grammar`] and [`query`]; a mismatch is
-//! made small ([`shrink`]) before it is shown. What MariaDB does in another way than MySQL, whose
+//! Schemas, rows and statements are random, of the grammar in [`grammar`], [`query`] and [`write`]: some
+//! queries are asked as prepared statements, and what a write leaves is compared row by row ([`ask`]).
+//! A mismatch is made small ([`shrink`]) before it is shown. What MariaDB does in another way than MySQL, whose
 //! answers are the ones to give, is listed with a reason in `known.txt` ([`known`]) or not generated.
 //! Mismatches that were ours are kept in `sql-tests/differential_found.slt`.
 //!

@@ -165,12 +165,13 @@ fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some((wanted, list)) = values.split_first() else {
         return Ok(Value::Int(0));
     };
-    let is_text =
-        |value: &Value<'_>| matches!(value, Value::Text(_) | Value::Bytes(_) | Value::Enum(_));
-    let are_texts = values.iter().all(|value| is_text(value) || value.is_null());
+    // Dates are texts here, as long as there is no number.
+    let are_texts = !values.iter().any(Value::is_number);
     for (idx, value) in list.iter().enumerate() {
+        let are_there = !wanted.is_null() && !value.is_null();
         let equal = if are_texts {
-            compare::is_equal(wanted, value, call.ctx)?
+            let text = |value| convert::bytes(value, call.ctx);
+            are_there.then(|| text(wanted) == text(value))
         } else {
             let pair = (
                 convert::number(wanted, call.ctx)?,
