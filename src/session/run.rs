@@ -23,7 +23,7 @@ use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
 /// whole DDL statement of somebody else.
-const BINDS_MAX: usize = 8;
+const BINDS_MAX: usize = 32;
 
 /// What running a statement came to.
 enum Ran {
