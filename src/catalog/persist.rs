@@ -1,4 +1,4 @@
-//! A table's definition as stored bytes, and back; those of views are in [`view`].
+//! A table's definition as stored bytes, and back; those of views are in `view`.
 //!
 //! One format byte, then a JSON text with these members and no others: a definition is small,
 //! rarely read, and worth reading with the naked eye when a disk is examined. The mapping is

@@ -111,7 +111,7 @@ impl Front {
         let is_other = text.len() % 4 == 3;
         let state = Arc::new(State::new(
             (&Arc::new(Globals::default()), &Arc::default()),
-            "a@b".to_owned(),
+            ("a@b".to_owned(), "a@%".to_owned()),
             1,
             &Arc::default(),
         ));
@@ -190,7 +190,7 @@ impl Front {
                 }
             }
             Statement::Update(update) => {
-                if !bind::is_of_one_table(&update.tables) {
+                if !bind::is_of_one_table(&update.tables, &names) {
                     let _change = bind::update_by_query(update, &names)?;
                     return Ok(());
                 }
@@ -332,6 +332,7 @@ impl Front {
                 keys: &aggregation.keys,
                 aggregates: &aggregation.aggregates,
                 in_order: false,
+                rollup: aggregation.rollup,
             });
         }
         steps.extend(select.having.as_ref().map(Step::Having));

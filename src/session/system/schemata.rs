@@ -11,6 +11,7 @@ use super::table::{
 use super::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Scene, canonical, definitions};
 use crate::catalog::{Definitions, Table, View};
 use crate::error::Result;
+use crate::exec::view;
 use crate::exec::write;
 use crate::index;
 use crate::kv::KeyRange;
@@ -131,9 +132,11 @@ impl TableOf {
             let all = KeyRange::all();
             let indexes = self.table.indexes.iter();
             let indexes = indexes.map(|one| engine.estimate(index::space(one), &all).bytes);
-            let own = engine.estimate(write::space(&self.table), &all);
+            let space = write::space(&self.table);
+            let own = engine.estimate(space, &all);
+            let counted = view::View::At(engine.snapshot(), None).count(space);
             Sizes {
-                rows: own.rows,
+                rows: counted.unwrap_or(own.rows),
                 bytes: own.bytes,
                 index_bytes: indexes.sum(),
             }
