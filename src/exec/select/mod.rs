@@ -273,7 +273,8 @@ fn with_request(
 fn rows_kept(select: &Select, table: &Table, env: &Env) -> RowsKept {
     let aggregation = select.aggregation.as_ref();
     let only_counts = aggregation.is_some_and(InOrder::only_counts);
-    if !only_counts || select.filter.is_some() || !select.order_by.is_empty() {
+    let is_plain = select.filter.is_none() && select.order_by.is_empty();
+    if !only_counts || !is_plain || select.windowing.is_some() {
         return RowsKept::NotAsked;
     }
     let kept = view_of(env).count(Space(table.id.0));

@@ -10,7 +10,7 @@ use fjall::{Keyspace, OwnedWriteBatch};
 
 use super::snapshot::Base;
 use super::spaces;
-use crate::kv::{Space, WriteSet};
+use crate::kv::{Result, Space, WriteSet};
 
 /// The numbers in the newest state, of the spaces that were written; the committer's own.
 #[derive(Debug, Default)]
@@ -21,24 +21,31 @@ pub(super) struct Counts(HashMap<Space, Option<u64>>);
 pub(super) struct Counted(HashMap<Space, Option<u64>>);
 
 impl Counts {
-    fn before(&mut self, space: Space, base: &Base) -> Option<u64> {
-        let known = self.0.entry(space).or_insert_with(|| {
-            base.count(space).unwrap_or_else(|cause| {
-                tracing::warn!(%cause, %space, "the number of keys of a space is given up");
-                None
-            })
-        });
-        *known
+    fn before(&mut self, space: Space, base: &Base) -> Result<Option<u64>> {
+        if let Some(known) = self.0.get(&space) {
+            return Ok(*known);
+        }
+        let count = base.count(space)?;
+        self.0.insert(space, count);
+        Ok(count)
     }
 
     /// Takes in what a write set of a group does.
     pub(super) fn add(&mut self, writes: &WriteSet, base: &Base, group: &mut Counted) {
         for space in writes.spaces() {
             let in_group = group.0.get(&space).copied();
-            let before = in_group.unwrap_or_else(|| self.before(space, base));
-            let after = writes.count_after(space, before);
-            if before != after {
-                group.0.insert(space, after);
+            match in_group.map_or_else(|| self.before(space, base), Ok) {
+                Ok(before) => {
+                    let after = writes.count_after(space, before);
+                    if before != after {
+                        group.0.insert(space, after);
+                    }
+                }
+                // What cannot be read is taken away, or it would be there again later, and wrong.
+                Err(cause) => {
+                    tracing::warn!(%cause, %space, "the number of keys of a space is given up");
+                    group.0.insert(space, None);
+                }
             }
         }
         if let Some((space, count)) = writes.counted {

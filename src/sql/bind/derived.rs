@@ -9,7 +9,7 @@ use super::cte::{self, CteScope};
 use super::from::Side;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::source::{QueryColumn, Source};
-use super::{Names, query};
+use super::{Names, query, size};
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::names;
 use crate::sql::ast::{self, QueryBody};
@@ -145,7 +145,9 @@ impl Scope<'_> {
         let fits = inner.aggregates.is_empty()
             && inner.subqueries.is_empty()
             && inner.windows.is_empty()
+            && !names.numbering.is_assigning()
             && !outputs.iter().any(|output| is_volatile(&output.expr))
+            && outputs.iter().all(|output| size::is_fit(&output.expr))
             && (!is_optional || outputs.iter().all(|output| is_plain(&output.expr)));
         if !fits {
             return Ok(None);

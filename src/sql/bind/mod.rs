@@ -32,6 +32,7 @@ mod query;
 pub(crate) mod same;
 mod scope;
 mod select;
+mod size;
 mod source;
 mod subquery;
 #[cfg(test)]

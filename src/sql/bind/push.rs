@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::derived::is_volatile;
 use super::select::all_of;
+use super::size;
 use crate::sql::bound::{From, JoinTree, Query, Relation, Select, SetQuery};
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
@@ -108,12 +109,50 @@ fn narrow_block(select: &mut Select, mut condition: Expr) -> bool {
         }
         put_columns(&mut condition, &|idx| keys.get(idx).cloned());
     }
-    if !is_of_the_row(&condition) {
+    if !is_of_the_row(&condition) || !size::is_fit(&condition) {
+        return false;
+    }
+    // Behind HAVING it met fewer rows, and must not fail with the others.
+    if select.having.is_some() && may_fail(&condition) {
         return false;
     }
     into_queries(&mut select.from, Some(&condition));
-    select.filter = all_of(vec![condition], select.filter.take());
+    // After the query's own conditions, which may be there to keep it from failing.
+    let own = select.filter.take().map(conjuncts_of).unwrap_or_default();
+    select.filter = all_of(own, Some(condition));
     true
+}
+
+/// What an AND is made of.
+fn conjuncts_of(filter: Expr) -> Vec<Expr> {
+    match filter {
+        Expr {
+            kind: ExprKind::And(members),
+            ..
+        } => members,
+        other => vec![other],
+    }
+}
+
+/// Whether working a condition out may be an error: not while values are only compared.
+fn may_fail(condition: &Expr) -> bool {
+    let mut found = !matches!(
+        condition.kind,
+        ExprKind::Literal(_)
+            | ExprKind::Column(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Compare(..)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Not(_)
+            | ExprKind::IsNull { .. }
+            | ExprKind::InList { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::Row(_)
+    );
+    fold::each_child(condition, &mut |child| found |= may_fail(child));
+    found
 }
 
 /// Whether a condition is about columns of this range alone, and always the same for the same row.

@@ -38,7 +38,9 @@ pub(super) fn block(
     let filter = block.filter.as_ref();
     let filter = filter.map(|filter| scope.value(filter)).transpose()?;
     let (mut from, filter) = from_of_tables(tree, filter, &mut scope);
-    push::into_queries(&mut from, filter.as_ref());
+    if !names.numbering.is_assigning() {
+        push::into_queries(&mut from, filter.as_ref());
+    }
     let hints = hints_of(&block.hints, &from, &mut scope)?;
     let (limit, offset) = order::limits(select.limit.as_ref(), &mut scope)?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
