@@ -15,7 +15,7 @@ use crate::accounts::store::ROOT;
 use crate::accounts::{Account, AccountName, DefaultRoles, Draft, Privilege};
 use crate::error::{Code, Error, Result};
 use crate::protocol::Plugin;
-use crate::protocol::auth::{Crypt, Password, Verifiers};
+use crate::protocol::auth::{Crypt, PASSWORD_BYTES_MAX, Password, Verifiers};
 use crate::sql::ast::{
     AccountKind, AccountOptions, AccountStatement, Identified, RoleChoice, UserName, UserSpec,
 };
@@ -418,8 +418,14 @@ fn apply(account: &mut Account, user: &UserSpec, options: &AccountOptions) -> Re
 /// The verifiers that a clause gives, and the plug-in when it names one.
 ///
 /// # Errors
-/// 1827 for a hash that is none.
+/// 1827 for a hash that is none, 1819 for a password of more than [`PASSWORD_BYTES_MAX`].
 fn password_of(identified: &Identified) -> Result<(Password, Option<Plugin>)> {
+    if let Identified::By(clear) | Identified::WithBy(_, clear) = identified
+        && PASSWORD_BYTES_MAX < clear.0.len()
+    {
+        let text = format!("The password is longer than {PASSWORD_BYTES_MAX} bytes, the most");
+        return Err(Error::new(Code::PasswordPolicy, text));
+    }
     Ok(match identified {
         Identified::By(clear) => (Password::of(&clear.0), None),
         Identified::With(plugin) => (Password::Empty, Some(*plugin)),

@@ -615,6 +615,22 @@ async fn who_may_make_users_does_not_get_to_be_root() {
 }
 
 #[tokio::test]
+async fn passwords_have_a_longest_length() {
+    let mut world = World::new().await;
+    world.reset(&[]).await;
+    let longest = "x".repeat(256);
+    world.run(&format!("ALTER USER p IDENTIFIED BY '{longest}'")).await;
+    for sql in [
+        format!("ALTER USER p IDENTIFIED BY 'x{longest}'"),
+        format!("CREATE USER n IDENTIFIED WITH caching_sha2_password BY 'x{longest}'"),
+        format!("SET PASSWORD FOR p = 'x{longest}'"),
+    ] {
+        let error = world.root.query(sql.as_bytes()).await.err().unwrap();
+        assert_eq!(error.code().errno(), 1819, "{sql}");
+    }
+}
+
+#[tokio::test]
 async fn an_expired_password_is_changed_first() {
     let mut world = World::new().await;
     world.reset(&["ALL ON *.*"]).await;
