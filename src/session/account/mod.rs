@@ -12,7 +12,7 @@ use super::guard::needed;
 use super::{Reply, Session};
 use crate::accounts::name::{HOST_CHARS_MAX, USER_CHARS_MAX};
 use crate::accounts::store::ROOT;
-use crate::accounts::{Account, AccountName, DefaultRoles, Draft, Privilege};
+use crate::accounts::{Account, AccountName, DefaultRoles, Draft};
 use crate::error::{Code, Error, Result};
 use crate::protocol::Plugin;
 use crate::protocol::auth::{Crypt, PASSWORD_BYTES_MAX, Password, Verifiers};
@@ -259,22 +259,6 @@ impl Session {
         self.shared.accounts.change(rename).await
     }
 
-    /// Accounts with `SUPER` are changed by such accounts alone: else the right to make users would be
-    /// the right to everything. MySQL has `SYSTEM_USER` for that.
-    fn may_change(&self, names: &[AccountName]) -> Result<()> {
-        let directory = self.shared.accounts.current();
-        let is_super = |name: &AccountName| {
-            let account = directory.get(name);
-            account.is_some_and(|account| account.grants.global.has(Privilege::Super))
-        };
-        let own = &self.identity.account;
-        let needs_super = names.iter().any(|name| name != own && is_super(name));
-        if needs_super && !self.holds_any(&[Privilege::Super]) {
-            return Err(needed("SYSTEM_USER"));
-        }
-        Ok(())
-    }
-
     fn set_role(&mut self, choice: &RoleChoice) -> Result<()> {
         let accounts = std::sync::Arc::clone(&self.shared.accounts);
         let directory = accounts.current();
@@ -306,6 +290,7 @@ impl Session {
 
     async fn set_default_role(&mut self, choice: &RoleChoice, users: &[UserName]) -> Result<()> {
         let names = self.resolved_all(users)?;
+        self.may_change(&names)?;
         let set = |draft: &mut Draft| {
             for name in names {
                 let Some(account) = draft.edit(&name) else {

@@ -614,6 +614,42 @@ async fn who_may_make_users_does_not_get_to_be_root() {
     }
 }
 
+/// A role with everything makes its members as strong as root, whether it is active or not.
+#[tokio::test]
+async fn a_role_is_no_way_to_be_root() {
+    let mut world = World::new().await;
+    world
+        .reset(&["CREATE USER ON *.*", "ROLE_ADMIN ON *.*"])
+        .await;
+    world.run("CREATE ROLE r2").await;
+    world.run("GRANT SUPER ON *.* TO r2").await;
+    world.run("GRANT r2 TO r").await;
+    world.run("GRANT r TO q").await;
+    for sql in [
+        "GRANT r TO p",
+        "GRANT root TO p",
+        "GRANT q TO p",
+        "CREATE USER n DEFAULT ROLE r",
+        "REVOKE r FROM q",
+        "REVOKE r2 FROM r",
+        "SET DEFAULT ROLE ALL TO q",
+        "SET DEFAULT ROLE NONE TO root",
+        "ALTER USER q IDENTIFIED BY 'x'",
+        "SET PASSWORD FOR q = 'x'",
+        "DROP USER q",
+        "DROP ROLE r",
+        "RENAME USER q TO q2",
+    ] {
+        let error = world.try_as_p(sql).await.err();
+        assert_eq!(error.unwrap().code().errno(), 1227, "{sql}");
+    }
+    world.run("GRANT r2 TO p WITH ADMIN OPTION").await;
+    let mut p = session(&world.shared, "p");
+    for sql in ["SET DEFAULT ROLE ALL TO p", "SET ROLE r2", "GRANT r TO p"] {
+        p.query(sql.as_bytes()).await.map(drop).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn passwords_have_a_longest_length() {
     let mut world = World::new().await;
