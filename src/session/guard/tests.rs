@@ -650,6 +650,33 @@ async fn a_role_is_no_way_to_be_root() {
     }
 }
 
+/// The grants of one's roles are told; what proves another account is not, and of roles that somebody
+/// has not nothing.
+#[tokio::test]
+async fn who_is_shown() {
+    let mut world = World::new().await;
+    world.reset(&[]).await;
+    world.run("CREATE ROLE r2").await;
+    world.run("GRANT r, q TO p").await;
+    let mut p = session(&world.shared, "p");
+    p.query(b"SET ROLE ALL").await.unwrap();
+    for (sql, wanted) in [
+        ("SHOW GRANTS FOR q", None),
+        ("SHOW GRANTS FOR p USING r", None),
+        ("SHOW GRANTS FOR p USING r2", Some(3530)),
+        ("SHOW GRANTS FOR p USING root", Some(3530)),
+        ("SHOW GRANTS FOR r2", Some(1044)),
+        ("SHOW CREATE USER p", None),
+        ("SHOW CREATE USER q", Some(1044)),
+        ("SHOW CREATE USER root", Some(1044)),
+    ] {
+        let error = p.query(sql.as_bytes()).await.err();
+        assert_eq!(error.map(|error| error.code().errno()), wanted, "{sql}");
+    }
+    world.run("GRANT SELECT ON mysql.* TO p").await;
+    p.query(b"SHOW CREATE USER q").await.unwrap();
+}
+
 #[tokio::test]
 async fn passwords_have_a_longest_length() {
     let mut world = World::new().await;
