@@ -650,6 +650,30 @@ async fn a_role_is_no_way_to_be_root() {
     }
 }
 
+/// Views that name two views double with each level; they are counted before anything is looked up.
+#[tokio::test]
+async fn views_of_views_are_counted() {
+    let mut world = World::new().await;
+    world.reset(&[]).await;
+    world.run("CREATE VIEW d.v0 AS SELECT a FROM d.t").await;
+    for level in 1..9 {
+        let under = level - 1;
+        world
+            .run(&format!(
+                "CREATE VIEW d.v{level} AS SELECT x.a FROM d.v{under} x JOIN d.v{under} y ON x.a = y.a"
+            ))
+            .await;
+    }
+    let needs = |sql: &str| {
+        let mode = crate::session::settings::mode_of("");
+        let parsed = crate::sql::parse::parse_first(sql.as_bytes(), mode);
+        world.root.needs(&parsed.unwrap().statement)
+    };
+    assert!(needs("SELECT * FROM d.v8").is_ok());
+    let refused = needs("SELECT * FROM d.v8 x, d.v8 y").unwrap_err();
+    assert_eq!(refused.code().errno(), 1116);
+}
+
 /// The grants of one's roles are told; what proves another account is not, and of roles that somebody
 /// has not nothing.
 #[tokio::test]
