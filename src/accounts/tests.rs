@@ -98,10 +98,7 @@ async fn the_most_specific_account_is_meant() {
         find("u", "10.1.3.4").unwrap(),
         "'u'@'10.1.3.0/255.255.255.0'"
     );
-    assert_eq!(
-        find("u", "10.2.2.4").unwrap(),
-        "'u'@'10.0.0.0/255.0.0.0'"
-    );
+    assert_eq!(find("u", "10.2.2.4").unwrap(), "'u'@'10.0.0.0/255.0.0.0'");
     // One host is as good as another, however long its name.
     assert_eq!(find("x", "127.0.0.1").unwrap(), "'x'@'127.0.0.1'");
     assert_eq!(find("u", "11.2.2.4").unwrap(), "'u'@'%'");

@@ -706,7 +706,9 @@ async fn passwords_have_a_longest_length() {
     let mut world = World::new().await;
     world.reset(&[]).await;
     let longest = "x".repeat(256);
-    world.run(&format!("ALTER USER p IDENTIFIED BY '{longest}'")).await;
+    world
+        .run(&format!("ALTER USER p IDENTIFIED BY '{longest}'"))
+        .await;
     for sql in [
         format!("ALTER USER p IDENTIFIED BY 'x{longest}'"),
         format!("CREATE USER n IDENTIFIED WITH caching_sha2_password BY 'x{longest}'"),
