@@ -26,6 +26,8 @@ pub(super) struct PreparedStatement {
     statement: Statement,
     parameters_count: usize,
     compiled: Option<Compiled>,
+    /// The database that its names were looked up in: what they mean, whatever is current later.
+    database: Option<String>,
     /// Whether it is bound again for each execution, with the types of the parameters.
     is_bound_late: bool,
     definitions: Arc<Definitions>,
@@ -100,6 +102,7 @@ impl Session {
             statement: parsed.statement,
             parameters_count: parsed.parameters_count,
             compiled,
+            database: self.state.database(),
             is_bound_late,
             definitions,
             needs,
@@ -139,6 +142,23 @@ impl Session {
         let Some(compiled) = &prepared.compiled else {
             return Box::pin(self.run(&prepared.statement, parameters)).await;
         };
+        let current = self.state.database();
+        if current == prepared.database {
+            return self.run_bound((prepared, compiled), parameters, id).await;
+        }
+        self.state.set_database(prepared.database.clone());
+        let ran = self.run_bound((prepared, compiled), parameters, id).await;
+        self.state.set_database(current);
+        ran
+    }
+
+    /// Executes a statement on rows, in the database that it was prepared in.
+    async fn run_bound(
+        &mut self,
+        (prepared, compiled): (&Arc<PreparedStatement>, &Compiled),
+        parameters: Vec<Value<'static>>,
+        id: Option<u32>,
+    ) -> Result<Reply> {
         self.warnings = Arc::new(Warnings::default());
         self.allow_prepared(prepared)?;
         if prepared.is_bound_late {
@@ -162,6 +182,7 @@ impl Session {
                 statement: prepared.statement.clone(),
                 parameters_count: prepared.parameters_count,
                 compiled: Some(compiled.clone()),
+                database: prepared.database.clone(),
                 is_bound_late: false,
                 definitions,
                 needs,

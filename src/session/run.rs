@@ -201,6 +201,8 @@ impl Session {
             } else {
                 Vec::new()
             };
+            // The names may lead elsewhere by now.
+            self.guard(statement)?;
             compiled = self.compile(statement, &types)?;
         }
         Err(definition_changed())

@@ -298,6 +298,13 @@ impl Session {
     }
 
     fn has_column(&self, table: &TableName, column: &str) -> bool {
+        if let Some(view) = self.named_view(table) {
+            let columns = self.view_columns(&view);
+            return columns.map_or(true, |columns| {
+                let mut columns = columns.iter();
+                columns.any(|one| one.name.eq_ignore_ascii_case(column))
+            });
+        }
         self.named_table(table).is_ok_and(|table| {
             let mut columns = table.columns.iter();
             columns.any(|one| one.name.eq_ignore_ascii_case(column))

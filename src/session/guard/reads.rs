@@ -3,7 +3,7 @@
 
 use crate::accounts::{Privilege, Privileges};
 use crate::sql::ast::{
-    Assignment, Block, Delete, Distance, Expr, FrameBound, Insert, InsertRows, InsertValue,
+    Assignment, Block, Cte, Delete, Distance, Expr, FrameBound, Insert, InsertRows, InsertValue,
     InsertVerb, Join, Limit, Lock, OnDuplicate, OrderItem, Over, QueryBody, Select, SelectItem,
     TableFactor, TableName, TableRef, Update, WindowSpec,
 };
@@ -65,10 +65,7 @@ impl Walk {
     pub(super) fn select(&mut self, select: &Select) {
         let hidden = self.hidden.len();
         for cte in &select.ctes {
-            if select.recursive {
-                self.hidden.push(cte.name.clone());
-            }
-            self.select(&cte.select);
+            self.cte(cte, select.recursive);
             self.hidden.push(cte.name.clone());
         }
         let first = self.touched.len();
@@ -81,6 +78,26 @@ impl Walk {
         self.order(&select.order_by);
         self.limit(select.limit.as_ref());
         self.hidden.truncate(hidden);
+    }
+
+    /// The query of a common table expression. Its own name is one in the second part of a recursion
+    /// alone; anywhere else in it the name is a table's, as it is when the query is bound.
+    fn cte(&mut self, cte: &Cte, recursive: bool) {
+        let query = &cte.select;
+        match &query.body {
+            QueryBody::SetOperation { sides, .. } if recursive && query.ctes.is_empty() => {
+                self.select(&sides.0);
+                self.hidden.push(cte.name.clone());
+                self.select(&sides.1);
+                self.hidden.pop();
+                self.order(&query.order_by);
+                self.limit(query.limit.as_ref());
+            }
+            QueryBody::SetOperation { .. }
+            | QueryBody::Block(_)
+            | QueryBody::Values(_)
+            | QueryBody::Table(_) => self.select(query),
+        }
     }
 
     fn body(&mut self, body: &QueryBody) {
@@ -271,11 +288,18 @@ impl Walk {
         let mut bases = Vec::new();
         base_tables(&several.tables, &mut bases);
         for target in &several.targets {
-            let named = |(table, alias): &&(&TableName, Option<&str>)| {
-                is_named(&target.name, table, *alias)
-            };
-            let table = bases.iter().find(named).map_or(target, |(table, _)| *table);
-            self.touch(table, &[Privilege::Delete]);
+            // Any that may be meant: which one is, is known when the statement is bound.
+            let meant = bases
+                .iter()
+                .filter(|(table, alias)| may_mean(target, table, *alias));
+            let meant: Vec<&TableName> = meant.map(|(table, _)| *table).collect();
+            for table in if meant.is_empty() {
+                vec![target]
+            } else {
+                meant
+            } {
+                self.touch(table, &[Privilege::Delete]);
+            }
         }
         self.tables(&several.tables);
         self.exprs(&delete.filter);
@@ -391,6 +415,14 @@ fn base_tables<'a>(tables: &'a [TableRef], out: &mut Vec<(&'a TableName, Option<
             }
         }
     }
+}
+
+/// Whether a target of DELETE may be this table: by the rule of the binder, with an unnamed database
+/// being any.
+fn may_mean(target: &TableName, table: &TableName, alias: Option<&str>) -> bool {
+    let databases = target.database.as_ref().zip(table.database.as_ref());
+    alias.unwrap_or(&table.name) == target.name
+        && databases.is_none_or(|(target, table)| target == table)
 }
 
 fn is_named(name: &str, table: &TableName, alias: Option<&str>) -> bool {

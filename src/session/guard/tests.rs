@@ -739,3 +739,47 @@ async fn an_expired_password_is_changed_first() {
         .unwrap();
     p.query(b"SELECT 1").await.unwrap();
 }
+
+/// Names that mean one table to the guard and another one to the binder.
+#[tokio::test]
+async fn no_name_leads_around_the_guard() {
+    let mut world = World::new().await;
+    world.reset(&["SELECT, UPDATE, DELETE ON d.u"]).await;
+    for sql in [
+        "CREATE DATABASE d2",
+        "CREATE TABLE d2.u (a INT PRIMARY KEY, b INT)",
+        "CREATE TABLE d.U (a INT PRIMARY KEY, b INT)",
+        "CREATE VIEW d.y AS SELECT a, b AS c FROM d.t",
+        "GRANT SELECT ON d2.u TO p",
+        "GRANT SELECT ON d.U TO p",
+        "GRANT SELECT ON d.y TO p",
+    ] {
+        world.run(sql).await;
+    }
+    let mut session = session(&world.shared, "p");
+    session.query(b"USE d").await.map(drop).unwrap();
+    for (sql, is_denied) in [
+        (
+            "WITH RECURSIVE t AS (SELECT * FROM t) SELECT * FROM t",
+            true,
+        ),
+        (
+            "WITH RECURSIVE t AS (SELECT a FROM t UNION ALL SELECT a + 1 FROM t WHERE a < 3) \
+             SELECT * FROM t",
+            true,
+        ),
+        (
+            "WITH RECURSIVE c AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM c WHERE a < 3) \
+             SELECT * FROM c",
+            false,
+        ),
+        ("UPDATE u JOIN y ON u.a = y.a SET c = 1", true),
+        ("UPDATE u JOIN y ON u.a = y.a SET b = 1", false),
+        ("DELETE d2.u FROM d.u JOIN d2.u ON d.u.a = d2.u.a", true),
+        ("DELETE U FROM u JOIN U ON u.a = U.a", true),
+        ("DELETE u FROM u JOIN U ON u.a = U.a", false),
+    ] {
+        let tried = session.query(sql.as_bytes()).await.map(drop);
+        assert_eq!(is_refusal(&tried), is_denied, "{sql}: {tried:?}");
+    }
+}
