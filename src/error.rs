@@ -121,6 +121,7 @@ codes! {
     NameTooLong = 1470 "HY000" "A user or host that is too long.";
     PluginMissing = 1524 "HY000" "An authentication plug-in that is not here.";
     UserLimit = 1226 "42000" "More connections than the account may have.";
+    PasswordPolicy = 1819 "HY000" "A password that is too long.";
     MustChangePassword = 1820 "HY000" "A statement before the expired password was changed.";
     PasswordHashFormat = 1827 "HY000" "A password hash that is none.";
     PasswordExpired = 1862 "HY000" "A login with an expired password.";

@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The most characters of a user's name, as in MySQL.
 pub const USER_CHARS_MAX: usize = 32;
@@ -65,17 +65,16 @@ impl AccountName {
     }
 
     /// What puts the more specific account first: hosts before networks before patterns before `%`,
-    /// patterns whose first wildcard stands later before others, users before the nameless one.
+    /// networks with more bits before others, patterns whose first wildcard stands later before others,
+    /// users before the nameless one.
     pub fn specificity(&self) -> impl Ord + use<> {
         let host = self.host.as_str();
-        let wildcard_at = host.find(['%', '_']);
-        let class = match wildcard_at {
-            _ if host == ANY_HOST || host.is_empty() => 3,
-            _ if host.contains('/') => 1,
-            Some(_) => 2,
-            None => 0,
+        let (class, depth) = match (host.split_once('/'), host.find(['%', '_'])) {
+            _ if host == ANY_HOST || host.is_empty() => (3, 0),
+            (Some((_, mask)), _) => (1, mask_bits(mask)),
+            (None, Some(wildcard_at)) => (2, wildcard_at),
+            (None, None) => (0, 0),
         };
-        let depth = wildcard_at.unwrap_or(host.len());
         (class, Reverse(depth), self.user.is_empty())
     }
 }
@@ -83,6 +82,14 @@ impl AccountName {
 /// A name between backticks.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
+}
+
+/// The bits of `255.255.255.0` or `24`; of anything else none.
+fn mask_bits(mask: &str) -> usize {
+    match mask.parse::<Ipv4Addr>() {
+        Ok(mask) => usize::try_from(mask.to_bits().count_ones()).unwrap_or(0),
+        Err(_) => mask.parse().unwrap_or(0),
+    }
 }
 
 /// `192.0.2.0/255.255.255.0` or `192.0.2.0/24`.

@@ -71,6 +71,8 @@ async fn the_most_specific_account_is_meant() {
         "10.%",
         "10.1.%",
         "10.1.0.0/16",
+        "10.1.3.0/255.255.255.0",
+        "10.0.0.0/255.0.0.0",
         "10.1.2.3",
         "localhost",
     ];
@@ -79,6 +81,7 @@ async fn the_most_specific_account_is_meant() {
             draft.put(Account::new(name("u", host)));
         }
         draft.put(Account::new(name("", "localhost")));
+        draft.put(Account::new(name("x", "127.0.0.1")));
         draft.put(Account::new(name("v", "%")));
         Ok::<_, Error>(())
     };
@@ -90,7 +93,14 @@ async fn the_most_specific_account_is_meant() {
     };
     assert_eq!(find("u", "10.1.2.3").unwrap(), "'u'@'10.1.2.3'");
     assert_eq!(find("u", "10.1.2.4").unwrap(), "'u'@'10.1.0.0/16'");
-    assert_eq!(find("u", "10.2.2.4").unwrap(), "'u'@'10.%'");
+    // By bits, however the mask is written.
+    assert_eq!(
+        find("u", "10.1.3.4").unwrap(),
+        "'u'@'10.1.3.0/255.255.255.0'"
+    );
+    assert_eq!(find("u", "10.2.2.4").unwrap(), "'u'@'10.0.0.0/255.0.0.0'");
+    // One host is as good as another, however long its name.
+    assert_eq!(find("x", "127.0.0.1").unwrap(), "'x'@'127.0.0.1'");
     assert_eq!(find("u", "11.2.2.4").unwrap(), "'u'@'%'");
     assert_eq!(find("u", "127.0.0.1").unwrap(), "'u'@'localhost'");
     // MySQL's old trap: the nameless account of this machine comes before `v` of anywhere.

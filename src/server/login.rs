@@ -29,6 +29,9 @@ use crate::protocol::{Plugin, Salt};
 /// The sequence number of a client's first packet: the greeting had 0.
 const HELLO_SEQUENCE: u8 = 1;
 
+/// Characters of a user's name that a refusal repeats; no account's has as many.
+const USER_CHARS_SHOWN_MAX: usize = 64;
+
 /// A client that has not proven who it is.
 pub(super) struct Guest<'a> {
     pub(super) context: &'a Context,
@@ -265,6 +268,7 @@ impl Guest<'_> {
 
     fn access_denied(&self, user: &str, response: &[u8]) -> Error {
         let host = host_name(self.address);
+        let user: String = user.chars().take(USER_CHARS_SHOWN_MAX).collect();
         let given = if auth::is_given(response) {
             "YES"
         } else {

@@ -34,6 +34,9 @@ pub(super) const FLUSH_BYTES: usize = 64 * 1024;
 /// How long a client may take to accept what is left to say when its connection ends.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Characters of a refusal that are logged.
+const REFUSAL_CHARS_MAX: usize = 256;
+
 /// Why a connection ends.
 #[derive(Debug)]
 pub(super) enum Gone {
@@ -56,9 +59,26 @@ impl fmt::Display for Gone {
             Gone::Failed(error) => write!(f, "the network failed: {error}"),
             Gone::Desync(desync) => write!(f, "packets that make no sense: {desync:?}"),
             Gone::Stopped(stop) => write!(f, "stopped: {stop:?}"),
-            Gone::Refused(error) => write!(f, "login refused: {error}"),
+            Gone::Refused(error) => {
+                let text = printable(&error.to_string());
+                write!(f, "login refused: {text}")
+            }
         }
     }
+}
+
+/// As it may stand in a log: names in it are the client's. One line, and not more characters than
+/// [`REFUSAL_CHARS_MAX`] before they are escaped.
+fn printable(text: &str) -> String {
+    let mut shown = String::new();
+    for one in text.chars().take(REFUSAL_CHARS_MAX) {
+        if one == '\'' || one == '"' {
+            shown.push(one);
+        } else {
+            shown.extend(one.escape_debug());
+        }
+    }
+    shown
 }
 
 impl From<Desync> for Gone {

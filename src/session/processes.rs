@@ -271,22 +271,30 @@ impl Process {
     }
 }
 
-/// A statement's text as far as others may see it: it ends where a password may come.
+/// Words that a statement with a password begins with, or what may stand before it.
+const SECRET_BEGINNINGS: &[&str] = &["create", "alter", "set", "prepare", "/", "-", "#", "("];
+
+/// A text as far as others may see it: it ends where a password may come. Whatever stands behind a
+/// semicolon may be a statement.
 fn without_passwords(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    let verbs = ["create", "alter", "set", "prepare", "/", "-", "#", "("];
-    let may_have = verbs
-        .iter()
-        .any(|verb| lower.trim_start().starts_with(verb));
-    let found = ["identified", "password"].iter().filter_map(|word| {
-        let at = lower.find(word)?;
-        Some(at + word.len())
+    let mut begins_at = 0;
+    let mut begins = lower.split(';').filter_map(|part| {
+        let begin = begins_at;
+        begins_at += part.len() + 1;
+        let part = part.trim_start();
+        let may_have = SECRET_BEGINNINGS.iter().any(|word| part.starts_with(word));
+        may_have.then_some(begin)
     });
-    match found
-        .min()
-        .filter(|_| may_have)
-        .and_then(|end| text.get(..end))
-    {
+    let shown = begins.next().and_then(|begin| {
+        let rest = lower.get(begin..)?;
+        let found = ["identified", "password"].iter().filter_map(|word| {
+            let at = rest.find(word)?;
+            Some(begin + at + word.len())
+        });
+        text.get(..found.min()?)
+    });
+    match shown {
         Some(shown) => format!("{shown} <secret>"),
         None => text.to_owned(),
     }
@@ -429,6 +437,15 @@ mod tests {
                 "/* c */ SET PASSWORD <secret>",
             ),
             ("SELECT password FROM t", "SELECT password FROM t"),
+            ("SELECT password FROM t;", "SELECT password FROM t;"),
+            (
+                "SELECT password; SELECT 1;\nSET PASSWORD = 'x'",
+                "SELECT password; SELECT 1;\nSET PASSWORD <secret>",
+            ),
+            (
+                "DO 1; CREATE USER `a;b` IDENTIFIED BY 'x'",
+                "DO 1; CREATE USER `a;b` IDENTIFIED <secret>",
+            ),
         ] {
             assert_eq!(without_passwords(text), shown);
         }

@@ -117,6 +117,28 @@ async fn each_account_has_its_plug_ins() {
     server.stop().await;
 }
 
+/// What is logged of a login is on one line, and not long, whatever name it came with.
+#[tokio::test]
+async fn a_strange_name_is_logged_as_text() {
+    let server = Running::start("secret", 20).await;
+    let name = format!("o'n\n\x1b[31m{}", "x".repeat(500));
+    let mut client = Client::hello(server.address, (&name, "no"), NATIVE).await;
+    let text = client.message().await;
+    let name: String = name.chars().take(64).collect();
+    assert!(
+        text.contains(&format!("user '{name}'@'localhost'")),
+        "{text}"
+    );
+    let text = text.trim_start_matches(|first| first != 'A');
+    let error = crate::error::Error::new(crate::error::Code::AccessDenied, text);
+    let logged = crate::server::wire::Gone::Refused(error).to_string();
+    assert!(
+        logged.contains("user 'o'n\\n\\u{1b}[31mxxx") && !logged.contains(char::is_control),
+        "{logged}"
+    );
+    server.stop().await;
+}
+
 /// What MySQL stores of `secret`, as this server writes it: the hash is all that is known.
 #[tokio::test]
 async fn a_hash_from_elsewhere_takes_the_password_once() {

@@ -2,7 +2,7 @@
 
 use super::unknown_role;
 use crate::accounts::privilege::Lowest;
-use crate::accounts::{AccountName, Draft, Level, Privilege, Privileges};
+use crate::accounts::{AccountName, Directory, Draft, Level, Privilege, Privileges, Rights};
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{GrantObject, PrivilegeList, UserName};
@@ -83,6 +83,7 @@ impl Session {
     ) -> Result<()> {
         self.may_grant_roles(roles)?;
         let names = self.resolved_all(users)?;
+        self.may_change(&names)?;
         let add = |draft: &mut Draft| {
             for role in roles {
                 if !draft.has(role) {
@@ -114,6 +115,7 @@ impl Session {
     ) -> Result<()> {
         self.may_grant_roles(roles)?;
         let names = self.resolved_all(users)?;
+        self.may_change(&names)?;
         let take = |draft: &mut Draft| {
             for role in roles {
                 if !draft.has(role) {
@@ -129,12 +131,35 @@ impl Session {
         self.shared.accounts.change(take).await
     }
 
-    /// Roles are granted by those who administer all of them, or these.
+    /// Accounts that can have `SUPER`, by a role even, are changed by those who have it alone: else the
+    /// right to make users would be the right to everything. MySQL has `SYSTEM_USER` for that.
+    ///
+    /// # Errors
+    /// 1227.
+    pub(super) fn may_change(&self, names: &[AccountName]) -> Result<()> {
+        let directory = self.shared.accounts.current();
+        let own = &self.identity.account;
+        let mut others = names.iter().filter(|name| *name != own);
+        if !self.holds_any(&[Privilege::Super]) && others.any(|name| can_be_super(&directory, name))
+        {
+            return Err(super::needed("SYSTEM_USER"));
+        }
+        Ok(())
+    }
+
+    /// Roles are granted by those who administer all of them, or these; roles with `SUPER` by those
+    /// alone who have it.
     ///
     /// # Errors
     /// 1227.
     pub(super) fn may_grant_roles(&self, roles: &[AccountName]) -> Result<()> {
         let directory = self.shared.accounts.current();
+        let mut reached = roles.iter();
+        if !self.holds_any(&[Privilege::Super])
+            && reached.any(|role| can_be_super(&directory, role))
+        {
+            return Err(super::needed("SUPER"));
+        }
         let own = directory.get(&self.identity.account);
         let administers = |role: &AccountName| {
             own.is_some_and(|own| own.roles.get(role).copied().unwrap_or(false))
@@ -201,6 +226,15 @@ impl Session {
             Level::Global | Level::Database(_) | Level::Table(..) => Ok(()),
         }
     }
+}
+
+/// Whether an account has `SUPER` when all its roles are active.
+fn can_be_super(directory: &Directory, name: &AccountName) -> bool {
+    directory.get(name).is_some_and(|account| {
+        let roles = account.roles.keys().cloned().collect();
+        let rights = Rights::of(directory, name, &roles);
+        rights.global().has(Privilege::Super)
+    })
 }
 
 /// Whether a role is, or has, the other account.

@@ -12,10 +12,10 @@ use super::guard::needed;
 use super::{Reply, Session};
 use crate::accounts::name::{HOST_CHARS_MAX, USER_CHARS_MAX};
 use crate::accounts::store::ROOT;
-use crate::accounts::{Account, AccountName, DefaultRoles, Draft, Privilege};
+use crate::accounts::{Account, AccountName, DefaultRoles, Draft};
 use crate::error::{Code, Error, Result};
 use crate::protocol::Plugin;
-use crate::protocol::auth::{Crypt, Password, Verifiers};
+use crate::protocol::auth::{Crypt, PASSWORD_BYTES_MAX, Password, Verifiers};
 use crate::sql::ast::{
     AccountKind, AccountOptions, AccountStatement, Identified, RoleChoice, UserName, UserSpec,
 };
@@ -259,22 +259,6 @@ impl Session {
         self.shared.accounts.change(rename).await
     }
 
-    /// Accounts with `SUPER` are changed by such accounts alone: else the right to make users would be
-    /// the right to everything. MySQL has `SYSTEM_USER` for that.
-    fn may_change(&self, names: &[AccountName]) -> Result<()> {
-        let directory = self.shared.accounts.current();
-        let is_super = |name: &AccountName| {
-            let account = directory.get(name);
-            account.is_some_and(|account| account.grants.global.has(Privilege::Super))
-        };
-        let own = &self.identity.account;
-        let needs_super = names.iter().any(|name| name != own && is_super(name));
-        if needs_super && !self.holds_any(&[Privilege::Super]) {
-            return Err(needed("SYSTEM_USER"));
-        }
-        Ok(())
-    }
-
     fn set_role(&mut self, choice: &RoleChoice) -> Result<()> {
         let accounts = std::sync::Arc::clone(&self.shared.accounts);
         let directory = accounts.current();
@@ -306,6 +290,7 @@ impl Session {
 
     async fn set_default_role(&mut self, choice: &RoleChoice, users: &[UserName]) -> Result<()> {
         let names = self.resolved_all(users)?;
+        self.may_change(&names)?;
         let set = |draft: &mut Draft| {
             for name in names {
                 let Some(account) = draft.edit(&name) else {
@@ -418,8 +403,14 @@ fn apply(account: &mut Account, user: &UserSpec, options: &AccountOptions) -> Re
 /// The verifiers that a clause gives, and the plug-in when it names one.
 ///
 /// # Errors
-/// 1827 for a hash that is none.
+/// 1827 for a hash that is none, 1819 for a password of more than [`PASSWORD_BYTES_MAX`].
 fn password_of(identified: &Identified) -> Result<(Password, Option<Plugin>)> {
+    if let Identified::By(clear) | Identified::WithBy(_, clear) = identified
+        && PASSWORD_BYTES_MAX < clear.0.len()
+    {
+        let text = format!("The password is longer than {PASSWORD_BYTES_MAX} bytes, the most");
+        return Err(Error::new(Code::PasswordPolicy, text));
+    }
     Ok(match identified {
         Identified::By(clear) => (Password::of(&clear.0), None),
         Identified::With(plugin) => (Password::Empty, Some(*plugin)),

@@ -1,5 +1,8 @@
 //! SHOW GRANTS and SHOW CREATE USER: statements that make again what they show.
 
+use std::collections::BTreeSet;
+
+use super::not_granted;
 use crate::accounts::name::quoted;
 use crate::accounts::persist::hex;
 use crate::accounts::privilege::Lowest;
@@ -22,9 +25,12 @@ impl Session {
         using: &[AccountName],
     ) -> Result<Listing> {
         let name = self.resolved(user.unwrap_or(&UserName::Current));
-        self.may_look_at(&name)?;
+        self.may_look_at(&name, self.identity.rights.roles())?;
         let directory = self.shared.accounts.current();
         let account = directory.get(&name).ok_or_else(|| no_such(&name))?;
+        if let Some(role) = using.iter().find(|role| !account.roles.contains_key(*role)) {
+            return Err(not_granted(role, &name));
+        }
         let mut grants = account.grants.clone();
         let active = self.identity.rights.roles();
         let own = active.iter().filter(|_| user.is_none());
@@ -53,7 +59,7 @@ impl Session {
     /// `SHOW CREATE USER`.
     pub(in crate::session) fn show_create_user(&self, user: &UserName) -> Result<Listing> {
         let name = self.resolved(user);
-        self.may_look_at(&name)?;
+        self.may_look_at(&name, &BTreeSet::new())?;
         let directory = self.shared.accounts.current();
         let account = directory.get(&name).ok_or_else(|| {
             let text = format!("Operation SHOW CREATE USER failed for {name}");
@@ -65,10 +71,10 @@ impl Session {
         Ok(listing)
     }
 
-    /// One's own account and roles may be looked at, the others' by those who may read them all.
-    fn may_look_at(&self, name: &AccountName) -> Result<()> {
+    /// One's own account and these roles may be looked at, others by those who may read them all.
+    fn may_look_at(&self, name: &AccountName, roles: &BTreeSet<AccountName>) -> Result<()> {
         let rights = &self.identity.rights;
-        let is_own = *name == self.identity.account || rights.roles().contains(name);
+        let is_own = *name == self.identity.account || roles.contains(name);
         if is_own || rights.on_database("mysql").has(Privilege::Select) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! What one statement needs, with its names resolved: by the table of [`super::kind`] and, for
 //! statements on rows, by what [`super::reads`] finds in them.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::kind::{Kind, Rule, kind};
@@ -152,11 +153,12 @@ impl Session {
         let mut walk = Walk::default();
         self.walk(statement, &mut walk);
         let explains = kind(statement) == Kind::Explain;
+        let views_count = Cell::new(0);
         for touch in walk.touched {
             let database = self.database_or_current(touch.table.database.as_deref())?;
             let mut privileges = touch.privileges;
             if let Some(view) = self.view(&database, &touch.table.name) {
-                self.view_needs(&view, (privileges, 0), out)?;
+                self.view_needs(&view, (privileges, 0, &views_count), out)?;
                 if explains {
                     // The plan tells what the view is made of.
                     privileges = privileges.with(Privileges::of(&[Privilege::ShowView]));
@@ -217,13 +219,19 @@ impl Session {
     }
 
     /// What the query of a view needs: of the session, or of whom it was made for. Writing through it is
-    /// writing to its tables.
+    /// writing to its tables. All views of a statement are counted, each time that they are named.
+    ///
+    /// # Errors
+    /// 1436 past [`VIEW_DEPTH_MAX`], 1116 past [`bind::VIEWS_MAX`].
     fn view_needs(
         &self,
         view: &View,
-        (privileges, depth): (Privileges, usize),
+        (privileges, depth, views_count): (Privileges, usize, &Cell<usize>),
         out: &mut Vec<Need>,
     ) -> Result<()> {
+        if bind::VIEWS_MAX <= views_count.replace(views_count.get() + 1) {
+            return Err(bind::too_many_views());
+        }
         if VIEW_DEPTH_MAX < depth {
             let text = format!("views nest deeper than {VIEW_DEPTH_MAX} levels, the most");
             return Err(Error::new(Code::TooDeep, text));
@@ -247,7 +255,7 @@ impl Session {
                 privileges = privileges.with(writes);
             }
             if let Some(inner) = self.view(&database, &table) {
-                self.view_needs(&inner, (privileges, depth + 1), &mut needs)?;
+                self.view_needs(&inner, (privileges, depth + 1, views_count), &mut needs)?;
             }
             let need = Need::OnTable {
                 database,

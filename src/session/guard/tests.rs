@@ -614,6 +614,111 @@ async fn who_may_make_users_does_not_get_to_be_root() {
     }
 }
 
+/// A role with everything makes its members as strong as root, whether it is active or not.
+#[tokio::test]
+async fn a_role_is_no_way_to_be_root() {
+    let mut world = World::new().await;
+    world
+        .reset(&["CREATE USER ON *.*", "ROLE_ADMIN ON *.*"])
+        .await;
+    world.run("CREATE ROLE r2").await;
+    world.run("GRANT SUPER ON *.* TO r2").await;
+    world.run("GRANT r2 TO r").await;
+    world.run("GRANT r TO q").await;
+    for sql in [
+        "GRANT r TO p",
+        "GRANT root TO p",
+        "GRANT q TO p",
+        "CREATE USER n DEFAULT ROLE r",
+        "REVOKE r FROM q",
+        "REVOKE r2 FROM r",
+        "SET DEFAULT ROLE ALL TO q",
+        "SET DEFAULT ROLE NONE TO root",
+        "ALTER USER q IDENTIFIED BY 'x'",
+        "SET PASSWORD FOR q = 'x'",
+        "DROP USER q",
+        "DROP ROLE r",
+        "RENAME USER q TO q2",
+    ] {
+        let error = world.try_as_p(sql).await.err();
+        assert_eq!(error.unwrap().code().errno(), 1227, "{sql}");
+    }
+    world.run("GRANT r2 TO p WITH ADMIN OPTION").await;
+    let mut p = session(&world.shared, "p");
+    for sql in ["SET DEFAULT ROLE ALL TO p", "SET ROLE r2", "GRANT r TO p"] {
+        p.query(sql.as_bytes()).await.map(drop).unwrap();
+    }
+}
+
+/// Views that name two views double with each level; they are counted before anything is looked up.
+#[tokio::test]
+async fn views_of_views_are_counted() {
+    let mut world = World::new().await;
+    world.reset(&[]).await;
+    world.run("CREATE VIEW d.v0 AS SELECT a FROM d.t").await;
+    for level in 1..9 {
+        let under = level - 1;
+        world
+            .run(&format!(
+                "CREATE VIEW d.v{level} AS SELECT a FROM d.v{under} UNION SELECT a FROM d.v{under}"
+            ))
+            .await;
+    }
+    let needs = |sql: &str| {
+        let mode = crate::session::settings::mode_of("");
+        let parsed = crate::sql::parse::parse_first(sql.as_bytes(), mode);
+        world.root.needs(&parsed.unwrap().statement)
+    };
+    assert!(needs("SELECT * FROM d.v8").is_ok());
+    let refused = needs("SELECT * FROM d.v8 x, d.v8 y").unwrap_err();
+    assert_eq!(refused.code().errno(), 1116);
+}
+
+/// The grants of one's roles are told; what proves another account is not, and of roles that somebody
+/// has not nothing.
+#[tokio::test]
+async fn who_is_shown() {
+    let mut world = World::new().await;
+    world.reset(&[]).await;
+    world.run("CREATE ROLE r2").await;
+    world.run("GRANT r, q TO p").await;
+    let mut p = session(&world.shared, "p");
+    p.query(b"SET ROLE ALL").await.unwrap();
+    for (sql, wanted) in [
+        ("SHOW GRANTS FOR q", None),
+        ("SHOW GRANTS FOR p USING r", None),
+        ("SHOW GRANTS FOR p USING r2", Some(3530)),
+        ("SHOW GRANTS FOR p USING root", Some(3530)),
+        ("SHOW GRANTS FOR r2", Some(1044)),
+        ("SHOW CREATE USER p", None),
+        ("SHOW CREATE USER q", Some(1044)),
+        ("SHOW CREATE USER root", Some(1044)),
+    ] {
+        let error = p.query(sql.as_bytes()).await.err();
+        assert_eq!(error.map(|error| error.code().errno()), wanted, "{sql}");
+    }
+    world.run("GRANT SELECT ON mysql.* TO p").await;
+    p.query(b"SHOW CREATE USER q").await.unwrap();
+}
+
+#[tokio::test]
+async fn passwords_have_a_longest_length() {
+    let mut world = World::new().await;
+    world.reset(&[]).await;
+    let longest = "x".repeat(256);
+    world
+        .run(&format!("ALTER USER p IDENTIFIED BY '{longest}'"))
+        .await;
+    for sql in [
+        format!("ALTER USER p IDENTIFIED BY 'x{longest}'"),
+        format!("CREATE USER n IDENTIFIED WITH caching_sha2_password BY 'x{longest}'"),
+        format!("SET PASSWORD FOR p = 'x{longest}'"),
+    ] {
+        let error = world.root.query(sql.as_bytes()).await.err().unwrap();
+        assert_eq!(error.code().errno(), 1819, "{sql}");
+    }
+}
+
 #[tokio::test]
 async fn an_expired_password_is_changed_first() {
     let mut world = World::new().await;

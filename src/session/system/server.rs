@@ -136,7 +136,9 @@ pub(super) static COLLATION_CHARACTER_SET_APPLICABILITY: Made<Charset> = Made {
 fn each_process(scene: &Scene, _: &Wants<'_>, give: Give<'_, ProcessRow>) -> Result<()> {
     let sees_all = scene.state.rights().global().has(Privilege::Process);
     let user = scene.state.user();
-    let user = user.split_once('@').map_or(user.as_str(), |(user, _)| user);
+    let user = user
+        .rsplit_once('@')
+        .map_or(user.as_str(), |(user, _)| user);
     let processes = scene.shared.processes().list().into_iter();
     processes
         .filter(|process| sees_all || process.user == user)

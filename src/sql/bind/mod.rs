@@ -59,7 +59,7 @@ pub use cte::CteScope;
 use scope::{Clause, Scope};
 use source::Source;
 pub use trace::Trace;
-pub use view::{columns_of_view, query_of, view_columns};
+pub use view::{VIEWS_MAX, columns_of_view, query_of, too_many_views, view_columns};
 
 /// Finds definitions by name.
 pub trait FindTable {

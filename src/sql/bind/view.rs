@@ -19,7 +19,7 @@ const DEPTH_MAX: usize = 24;
 
 /// Views that one statement may name, those within views counted each time. Views that name two views
 /// double them with each level.
-const VIEWS_MAX: usize = 1000;
+pub const VIEWS_MAX: usize = 1000;
 
 /// The view of that name in the named or the current database.
 pub(super) fn find(name: &TableName, names: &Names<'_>) -> Option<std::sync::Arc<View>> {
@@ -111,8 +111,13 @@ fn check_count(numbering: &Numbering) -> Result<()> {
     if numbering.views.fetch_add(1, Ordering::Relaxed) < VIEWS_MAX {
         return Ok(());
     }
+    Err(too_many_views())
+}
+
+/// 1116, for more than [`VIEWS_MAX`].
+pub fn too_many_views() -> Error {
     let text = format!("Too many views; the most that one query can name is {VIEWS_MAX}");
-    Err(Error::new(Code::TooManyTables, text))
+    Error::new(Code::TooManyTables, text)
 }
 
 /// Error 1356 for names that are not there any more; others are told as they are.
