@@ -274,7 +274,8 @@ fn rows_kept(select: &Select, table: &Table, env: &Env) -> RowsKept {
     let aggregation = select.aggregation.as_ref();
     let only_counts = aggregation.is_some_and(InOrder::only_counts);
     let is_plain = select.filter.is_none() && select.order_by.is_empty();
-    if !only_counts || !is_plain || select.windowing.is_some() {
+    let is_last = select.windowing.is_none() && !asks_of_groups(select);
+    if !only_counts || !is_plain || !is_last {
         return RowsKept::NotAsked;
     }
     let kept = view_of(env).count(Space(table.id.0));

@@ -97,7 +97,7 @@ impl SelectStream {
             Some(Access::Count(rows)) => Some(*rows),
             _ => None,
         };
-        let reader = reader(select, &env, plan.as_mut())?;
+        let mut reader = reader(select, &env, plan.as_mut())?;
         let orders = match &plan {
             Some(plan) => (plan.grouped_in_order, plan.ordered),
             None => (false, false),
@@ -107,6 +107,12 @@ impl SelectStream {
             None => select.filter.clone(),
         };
         let mut stream = SelectStream::begun(program, env, orders, limits);
+        // Batches are counted whole only where no row of theirs is looked at.
+        let grouped = stream.in_order.is_some();
+        let aggregation = stream.program.select.aggregation.as_ref();
+        if grouped && residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
+            reader.iter_mut().for_each(Reader::leave_values_out);
+        }
         if let Some(rows) = rows_counted {
             let groups = stream.in_order.as_mut();
             let groups = groups.ok_or_else(|| Error::internal("a count without its group"))?;
@@ -335,12 +341,7 @@ fn reader(select: &Select, env: &Env, plan: Option<&mut TablePlan>) -> Result<Op
         memory: env.memory.clone(),
         cancel: &env.cancel,
     };
-    let mut reader = Reader::new(view, table, plan, &means)?;
-    let aggregation = select.aggregation.as_ref();
-    if plan.residual.is_none() && aggregation.is_some_and(InOrder::only_counts) {
-        reader.leave_values_out();
-    }
-    Ok(Some(reader))
+    Ok(Some(Reader::new(view, table, plan, &means)?))
 }
 
 impl Phase {
