@@ -388,6 +388,10 @@ fn parse_bytes(text: &str) -> Option<u64> {
 /// Threads that read many rows at a time, or write them; as many as tokio has by default.
 const READING_THREADS_MAX: usize = 512;
 
+/// The stack of each thread: addresses, not memory, until it is used. What nests is bound, planned and
+/// run by recursion; the limits of nesting (100 in a text, 120 queries, 400 operators) fit many times.
+const STACK_BYTES: usize = 16 << 20;
+
 impl Config {
     /// What the server opens.
     pub fn open_options(&self, port: u16) -> OpenOptions {
@@ -429,6 +433,7 @@ impl Config {
     pub fn runtime(&self) -> std::io::Result<Runtime> {
         let connections_max = usize::try_from(self.connections_max).unwrap_or(usize::MAX);
         tokio::runtime::Builder::new_multi_thread()
+            .thread_stack_size(STACK_BYTES)
             .enable_all()
             .max_blocking_threads(connections_max.saturating_add(READING_THREADS_MAX))
             .build()

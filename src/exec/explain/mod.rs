@@ -275,11 +275,11 @@ fn trial(
 /// # Errors
 /// The refusal, where that cannot be done by keys either: then of this, since its advice is better.
 /// Those of the engine.
-pub async fn for_each_row(
-    program: &select::Program,
+pub async fn for_each_row<'p>(
+    program: &'p select::Program,
     (position, refusal): (usize, Error),
     (nest, ctx): (&Nest, &EvalContext),
-) -> Result<Arc<select::Program>> {
+) -> Result<&'p Arc<select::Program>> {
     let Some(turned) = program.for_each_row(position, &refusal) else {
         return Err(refusal);
     };
@@ -289,7 +289,7 @@ pub async fn for_each_row(
     let (env, _) = trial((turned, subquery, inner), (nest, ctx));
     match refusal_of(inner, (env, Mode::Trial)).await? {
         Some(refusal) => Err(refusal),
-        None => Ok(Arc::clone(turned)),
+        None => Ok(turned),
     }
 }
 
@@ -308,7 +308,6 @@ async fn turned<'p>(
     mut program: &'p select::Program,
     (nest, ctx, mode): (&Nest, &EvalContext, Mode),
 ) -> Result<&'p select::Program> {
-    // Not the clone that `for_each_row` gives, but the program it is a clone of, which lives as long.
     for position in 0..program.subqueries().count() {
         let Some((subquery, inner)) = program.subqueries().nth(position) else {
             break;
@@ -320,14 +319,10 @@ async fn turned<'p>(
         let Some(refusal) = refusal_of(inner, (env, mode)).await? else {
             continue;
         };
-        let turned = program.for_each_row(position, &refusal);
-        let runs = for_each_row(program, (position, refusal), (nest, ctx)).await;
-        if let (Some(turned), Ok(_)) = (turned, &runs) {
-            program = turned;
-        } else if let Err(error) = runs
-            && !is_refusal(&error)
-        {
-            return Err(error);
+        match for_each_row(program, (position, refusal), (nest, ctx)).await {
+            Ok(turned) => program = turned,
+            Err(error) if is_refusal(&error) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(program)

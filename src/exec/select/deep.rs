@@ -75,7 +75,8 @@ impl Deep {
                 Ok(answers) => break answers,
                 Err(Unanswered { position, error }) => {
                     let turned = explain::for_each_row(&program, (position, error), (&nest, &ctx));
-                    program = Box::pin(turned).await?;
+                    let turned = Arc::clone(Box::pin(turned).await?);
+                    program = turned;
                 }
             }
         };

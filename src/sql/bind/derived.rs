@@ -52,6 +52,7 @@ impl Scope<'_> {
         (alias, renamed): (&str, &[String]),
         (outside, is_optional, merges): (&Names<'_>, bool, bool),
     ) -> Result<Side> {
+        let _level = outside.numbering.deeper()?;
         if merges
             && let Some(merged) = self.merged(select, (alias, renamed), (outside, is_optional))?
         {
@@ -72,6 +73,7 @@ impl Scope<'_> {
         (alias, renamed): (&str, &[String]),
     ) -> Result<Side> {
         let names = self.names;
+        let _level = names.numbering.deeper()?;
         let outside = std::mem::take(&mut self.captures);
         let first_seen = std::mem::take(&mut self.from.first_seen);
         let query = query::query(select, &names, Some(self));
@@ -123,7 +125,7 @@ impl Scope<'_> {
         (alias, renamed): (&str, &[String]),
         (names, is_optional): (&Names<'_>, bool),
     ) -> Result<Option<Side>> {
-        let Some(block) = plain_block(select) else {
+        let Some(block) = plain_block(select).filter(|_| names.numbering.may_merge()) else {
             return Ok(None);
         };
         let mut inner = Scope::new(*names, None, Clause::Where);
@@ -150,6 +152,7 @@ impl Scope<'_> {
             && outputs.iter().all(|output| size::is_fit(&output.expr))
             && (!is_optional || outputs.iter().all(|output| is_plain(&output.expr)));
         if !fits {
+            names.numbering.note_unmerged();
             return Ok(None);
         }
         let (exprs, columns): (Vec<_>, Vec<_>) = outputs

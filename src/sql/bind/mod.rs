@@ -53,7 +53,7 @@ use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
 use super::listed::Listed;
 use crate::catalog::{Definitions, Table, View};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 pub use cte::CteScope;
 use scope::{Clause, Scope};
@@ -124,8 +124,29 @@ pub struct Numbering {
     subqueries: AtomicUsize,
     /// How often views were named.
     views: AtomicUsize,
+    /// How many queries what is being bound is within, those of views included.
+    levels: AtomicUsize,
+    /// How many queries were bound to become part of others, and could not.
+    unmerged: AtomicUsize,
     /// Whether the statement assigns user variables: then they are read for each row.
     assigns: AtomicBool,
+}
+
+/// Queries that one may be within. Each text has a limit of its own, but the text of a view stands in
+/// another, and all are bound, planned and run on one stack.
+const LEVELS_MAX: usize = 120;
+
+/// Queries that are bound in vain. Each is bound once more on its own, with all within it: what could
+/// double with each level is done for the first ones alone.
+const UNMERGED_MAX: usize = 64;
+
+/// Being within a query, until it is dropped.
+struct Level<'a>(&'a Numbering);
+
+impl Drop for Level<'_> {
+    fn drop(&mut self) {
+        self.0.levels.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Numbering {
@@ -135,6 +156,8 @@ impl Numbering {
             next: AtomicUsize::new(0),
             subqueries: AtomicUsize::new(0),
             views: AtomicUsize::new(0),
+            levels: AtomicUsize::new(0),
+            unmerged: AtomicUsize::new(0),
             assigns: AtomicBool::new(false),
         }
     }
@@ -142,6 +165,30 @@ impl Numbering {
     /// A number that was not given out before.
     fn next(&self) -> usize {
         self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Goes into a query within the one that is being bound.
+    ///
+    /// # Errors
+    /// 1436 past [`LEVELS_MAX`].
+    fn deeper(&self) -> Result<Level<'_>> {
+        let level = Level(self);
+        if self.levels.fetch_add(1, Ordering::Relaxed) < LEVELS_MAX {
+            return Ok(level);
+        }
+        let text = format!(
+            "queries nest deeper than {LEVELS_MAX} levels, those of views included, the most"
+        );
+        Err(Error::new(Code::TooDeep, text))
+    }
+
+    /// Whether it is still tried to make queries part of others.
+    fn may_merge(&self) -> bool {
+        self.unmerged.load(Ordering::Relaxed) < UNMERGED_MAX
+    }
+
+    fn note_unmerged(&self) {
+        self.unmerged.fetch_add(1, Ordering::Relaxed);
     }
 
     fn is_assigning(&self) -> bool {
@@ -258,9 +305,9 @@ pub fn counts_rows(query: &ast::Select) -> bool {
 pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
     match self::query(query, names)? {
         bound::Query::Select(select) => Ok(*select),
-        bound::Query::Set(_) | bound::Query::Recursive(_) | bound::Query::Json(_) => Err(
-            crate::error::Error::internal("a query of one block was expected"),
-        ),
+        bound::Query::Set(_) | bound::Query::Recursive(_) | bound::Query::Json(_) => {
+            Err(Error::internal("a query of one block was expected"))
+        }
     }
 }
 

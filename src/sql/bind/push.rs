@@ -18,9 +18,9 @@ use super::size;
 use crate::sql::bound::{From, JoinTree, Query, Relation, Select, SetQuery};
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::sql::functions::assign::is_in as assigns;
 
-/// Gives the queries in `from` the conditions of `filter` that are about them alone.
+/// Gives the queries in `from` the conditions of `filter` that are about them alone. As [`narrow`],
+/// not for a statement that assigns variables.
 pub(super) fn into_queries(from: &mut From, filter: Option<&Expr>) {
     let (From::Joined(joined), Some(filter)) = (from, filter) else {
         return;
@@ -58,7 +58,9 @@ fn is_always_there(tree: &JoinTree, source_idx: usize) -> bool {
     }
 }
 
-/// Gives a query a condition over its columns, as far as it can be met before its rows are made. Returns whether all of the query has got it.
+/// Gives a query a condition over its columns, as far as it can be met before its rows are made.
+/// Returns whether all of the query has got it. Not for a statement that assigns variables: it would
+/// do so for fewer rows.
 pub(super) fn narrow(query: &mut Query, condition: Expr) -> bool {
     match query {
         Query::Select(select) => narrow_block(select, condition),
@@ -92,10 +94,6 @@ fn narrow_block(select: &mut Select, mut condition: Expr) -> bool {
         return false;
     }
     let outputs = &select.outputs;
-    // Variables would be assigned for fewer rows.
-    if outputs.iter().any(|output| assigns(&output.expr)) {
-        return false;
-    }
     let output = |idx: usize| outputs.get(idx).map(|output| output.expr.clone());
     if reads_any(&condition, &|idx| outputs.len() <= idx) {
         return false;

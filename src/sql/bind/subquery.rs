@@ -93,6 +93,7 @@ impl Scope<'_> {
 
     fn subquery(&mut self, select: &ast::Select, answer: Answer) -> Result<(Slot, Arc<Query>)> {
         let names = self.names;
+        let _level = names.numbering.deeper()?;
         let outside = std::mem::take(&mut self.captures);
         let query = query::query(select, &names, Some(self));
         let captures = std::mem::replace(&mut self.captures, outside);
@@ -118,6 +119,10 @@ impl Scope<'_> {
 
     /// How the subquery of an `IN` can be run for each row; `None` when no condition can be added.
     fn semi(&mut self, expr: &Expr, query: &Arc<Query>) -> Option<Box<Semi>> {
+        // Variables would be assigned for other rows.
+        if self.names.numbering.is_assigning() {
+            return None;
+        }
         let members = match &expr.kind {
             ExprKind::Row(members) => members.as_slice(),
             _ => std::slice::from_ref(expr),

@@ -30,11 +30,13 @@ pub(super) fn find(name: &TableName, names: &Names<'_>) -> Option<std::sync::Arc
 /// The query of a view.
 ///
 /// # Errors
-/// 1712 when the stored text is none.
+/// 1712 when the stored text is none; 1436 when it is too deep, as it was spelled out.
 pub fn query_of(view: &View) -> Result<Select> {
     let parsed = parse::parse_first(view.query.as_bytes(), crate::sql::computed::MODE);
-    if let Ok(Statement::Select(select)) = parsed.map(|parsed| parsed.statement) {
-        return Ok(*select);
+    match parsed.map(|parsed| parsed.statement) {
+        Ok(Statement::Select(select)) => return Ok(*select),
+        Err(error) if error.code() == Code::TooDeep => return Err(error),
+        Ok(_) | Err(_) => {}
     }
     let text = format!("the query of view {}.{} is none", view.database, view.name);
     Err(Error::new(Code::StorageCorrupt, text))

@@ -77,6 +77,10 @@ impl Printer<'_> {
             Literal::Null => self.word("NULL"),
             Literal::Bool(value) => self.word(if *value { "true" } else { "false" }),
             Literal::Int(value) => self.word(&value.to_string()),
+            // Without its point it would be read as an integer: a position, in ORDER BY.
+            Literal::Decimal(digits) if !digits.contains('.') => {
+                self.word(&format!("{digits}."));
+            }
             Literal::Decimal(digits) => self.word(digits),
             Literal::Double(value) => self.word(&format!("{value:e}")),
             Literal::Text(text) => self.word(&string_literal(text)),
