@@ -5,7 +5,7 @@ use super::capabilities::Capabilities;
 use super::command::Command;
 use super::handshake::{Hello, Login};
 use super::packet::PacketReader;
-use super::parameters::Parameters;
+use super::parameters::{Layout, Parameters};
 
 /// The limit under which [`packets`] reads.
 const PACKET_BYTES_MAX: usize = 1 << 20;
@@ -42,21 +42,26 @@ pub fn packets(bytes: &[u8], piece_bytes: usize) -> Vec<usize> {
 
 /// Decodes a command packet, and an EXECUTE's parameters for a few counts of them.
 pub fn command(payload: &[u8]) {
-    let Ok(command) = Command::parse(payload) else {
-        return;
-    };
-    if let Command::StmtExecute(execute) = command {
-        for count in [0, 1, 2, 8, 9, 300] {
-            execute_parameters(execute.parameters, count);
+    for capabilities in [Capabilities::default(), Capabilities::OFFER] {
+        if let Ok(Command::StmtExecute(execute)) = Command::parse(payload, capabilities) {
+            for count in [0, 1, 2, 8, 9, 300] {
+                execute_parameters(execute.parameters, count);
+            }
         }
     }
 }
 
 /// Decodes an EXECUTE's parameters, twice, so that kept types are used too.
 pub fn execute_parameters(body: &[u8], count: u16) {
-    let mut parameters = Parameters::new(count);
-    let _first = parameters.decode(body);
-    let _second = parameters.decode(body);
+    for layout in [
+        Layout::Plain,
+        Layout::Named { is_counted: false },
+        Layout::Named { is_counted: true },
+    ] {
+        let mut parameters = Parameters::new(count);
+        let _first = parameters.decode(body, layout);
+        let _second = parameters.decode(body, layout);
+    }
 }
 
 /// Decodes a hello and a `COM_CHANGE_USER`, and checks a password with what they hold.

@@ -73,7 +73,7 @@ pub struct Options {
 /// What every connection shares.
 pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
-    pub(super) throttle: Throttle,
+    pub(super) throttle: Arc<Throttle>,
     pub(super) keys: Arc<Keys>,
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) seats: Arc<Seats>,
@@ -128,7 +128,7 @@ impl Server {
             shutdown_grace: options.shutdown_grace,
             context: Arc::new(Context {
                 shared,
-                throttle: Throttle::default(),
+                throttle: Arc::default(),
                 keys: Keys::new(options.data_dir),
                 tls: Some(tls),
                 seats: Arc::default(),

@@ -4,7 +4,7 @@
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
 //! loop over commands), and what it stands on: `wire` (one socket's input and output), `channel` and
-//! `tls` (encryption), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
+//! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
 //! `rows`, and `signals`.
 
 mod channel;
@@ -18,6 +18,7 @@ mod reports;
 mod rows;
 mod seats;
 mod signals;
+mod squeeze;
 #[cfg(test)]
 mod tests;
 mod throttle;

@@ -250,6 +250,7 @@ variables! {
     "preload_buffer_size" Both Int(1024, 1_073_741_824), "32768", "There is nothing to preload.";
     "profiling" Both OnlyBool(false), "OFF", "There are no profiles.";
     "profiling_history_size" Both Int(0, 100), "15", "There are no profiles.";
+    "protocol_compression_algorithms" GlobalOnly Set(&["zlib", "zstd", "uncompressed"]), "zlib,zstd,uncompressed", "How connections may be compressed; the first that a client knows is taken.";
     "protocol_version" GlobalOnly ReadOnlyInt, "10", "The protocol.";
     "query_alloc_block_size" Both Int(1024, 4_294_967_295), "8192", "No meaning: memory is bounded by query_memory_bytes.";
     "query_cache_size" GlobalOnly ReadOnlyInt, "0", "There is no query cache.";
@@ -263,11 +264,11 @@ variables! {
     "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
     "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files: nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
-    "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
+    "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "There are no GTIDs.";
     "session_track_schema" Both Bool, "ON", "Whether a change of database is told.";
     "session_track_state_change" Both Bool, "OFF", "Whether a change of state is told.";
     "session_track_system_variables" Both Text, "time_zone,autocommit,character_set_client,character_set_results,character_set_connection", "Variables whose change is told.";
-    "session_track_transaction_info" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
+    "session_track_transaction_info" Both Word(&["OFF", "STATE", "CHARACTERISTICS"]), "OFF", "What of the transaction is told.";
     "show_create_table_verbosity" Both Bool, "OFF", "No meaning: SHOW CREATE TABLE tells all.";
     "skip_networking" GlobalOnly ReadOnlyBool, "OFF", "Whether only sockets are served.";
     "slow_query_log" GlobalOnly ReadOnlyBool, "OFF", "Slow statements are not logged.";
