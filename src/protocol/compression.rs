@@ -15,6 +15,7 @@ use std::cell::RefCell;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::ResetDirective;
 
 use super::packet::Desync;
 use super::wire;
@@ -137,6 +138,9 @@ fn zstd_packed(plain: &[u8], level: u8, room: &mut [u8]) -> Option<usize> {
             *kept = Compressor::new(i32::from(level)).ok();
         }
         let state = kept.as_mut()?;
+        // One that did not fit is not over before this.
+        let session = ResetDirective::SessionOnly;
+        state.context_mut().reset(session).ok()?;
         state.set_compression_level(i32::from(level)).ok()?;
         state.compress_to_buffer(plain, room).ok()
     })
@@ -406,6 +410,10 @@ mod tests {
             put_packed(&mut out, &random, (algorithm, 255));
             assert_eq!(out[..HEADER_BYTES], [0xE8, 3, 0, 255, 0, 0, 0]);
             assert_eq!(out[HEADER_BYTES..], random);
+            // What does not fit leaves nothing behind.
+            let mut out = Vec::new();
+            put_packed(&mut out, &[7; 1000], (algorithm, 0));
+            assert!(out.len() < 100, "{algorithm:?}");
         }
     }
 

@@ -332,7 +332,7 @@ fn compression(
     if capabilities.has(Capabilities::ZSTD) {
         return Ok(Some(Algorithm::zstd(zstd_level)));
     }
-    if algorithms.is_empty() || algorithms.split(',').any(|one| one == "uncompressed") {
+    if algorithms.split(',').any(|one| one == "uncompressed") {
         return Ok(None);
     }
     let text =

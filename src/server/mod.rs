@@ -3,12 +3,13 @@
 //!
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
-//! loop over commands), and what it stands on: `wire` (one socket's input and output), `channel` and
+//! loop over commands), and what it stands on: `wire` (one socket's input and output), `gone`, `channel` and
 //! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
 //! `rows`, and `signals`.
 
 mod channel;
 mod connection;
+mod gone;
 mod keys;
 pub mod listener;
 mod login;

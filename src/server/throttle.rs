@@ -170,7 +170,9 @@ impl Throttle {
             .halved
             .is_none_or(|at| HALVED_EVERY <= now.saturating_duration_since(at))
         {
-            source.failures /= 2;
+            // Rounded up: what is left is forgotten with time alone, or else one success after each
+            // failure would leave nothing.
+            source.failures = source.failures.div_ceil(2);
             source.halved = Some(now);
         }
         if source.is_idle() && source.failures == 0 {

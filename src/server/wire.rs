@@ -6,7 +6,6 @@
 //! [`Channel`] between the two buffers and the socket; without it there is one look at an `Option`
 //! more. So for compression, a [`Squeeze`] between the buffers and the channel.
 
-use std::fmt;
 use std::io;
 use std::net::TcpStream as StdTcpStream;
 use std::os::fd::AsFd;
@@ -20,12 +19,13 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::channel::Channel;
+pub(super) use super::gone::Gone;
 use super::squeeze::Squeeze;
-use crate::error::{Code, Error};
-use crate::exec::cancel::{CancelToken, Stop};
+use crate::error::Error;
+use crate::exec::cancel::CancelToken;
 use crate::protocol::capabilities::{Capabilities, Status};
 use crate::protocol::compression::{Algorithm, Unpacker};
-use crate::protocol::packet::{Desync, PacketReader, PacketWriter};
+use crate::protocol::packet::{PacketReader, PacketWriter};
 use crate::protocol::reply::{self, Outcome, Progress};
 use crate::session::Tls;
 use crate::session::processes::Peer;
@@ -38,59 +38,6 @@ const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often it is looked whether a client that waits for its login and has sent more has left.
 const LEFT_LOOKED_AT_EVERY: Duration = Duration::from_millis(100);
-
-/// Characters of a refusal that are logged.
-const REFUSAL_CHARS_MAX: usize = 256;
-
-/// Why a connection ends.
-#[derive(Debug)]
-pub(super) enum Gone {
-    /// The client has closed it.
-    Closed,
-    /// The network failed, or the client did not accept output in time.
-    Failed(io::Error),
-    /// The packets make no sense.
-    Desync(Desync),
-    /// It was asked to.
-    Stopped(Stop),
-    /// Login was refused; the client has been told why.
-    Refused(Error),
-}
-
-impl fmt::Display for Gone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Gone::Closed => f.write_str("closed by the client"),
-            Gone::Failed(error) => write!(f, "the network failed: {error}"),
-            Gone::Desync(desync) => write!(f, "packets that make no sense: {desync:?}"),
-            Gone::Stopped(stop) => write!(f, "stopped: {stop:?}"),
-            Gone::Refused(error) => {
-                let text = printable(&error.to_string());
-                write!(f, "login refused: {text}")
-            }
-        }
-    }
-}
-
-/// As it may stand in a log: names in it are the client's. One line, and not more characters than
-/// [`REFUSAL_CHARS_MAX`] before they are escaped.
-fn printable(text: &str) -> String {
-    let mut shown = String::new();
-    for one in text.chars().take(REFUSAL_CHARS_MAX) {
-        if one == '\'' || one == '"' {
-            shown.push(one);
-        } else {
-            shown.extend(one.escape_debug());
-        }
-    }
-    shown
-}
-
-impl From<Desync> for Gone {
-    fn from(desync: Desync) -> Gone {
-        Gone::Desync(desync)
-    }
-}
 
 /// The sending half, and what it must know.
 pub(super) struct Wire {
@@ -495,32 +442,6 @@ async fn readable(socket: &TcpStream, cancel: &CancelToken) -> Result<(), Gone> 
 
 fn would_block(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
-}
-
-impl Gone {
-    fn last_words(&self) -> Option<Error> {
-        match self {
-            Gone::Desync(Desync::OutOfOrder) => Some(Error::new(
-                Code::NetPacketsOutOfOrder,
-                "Got packets out of order",
-            )),
-            Gone::Desync(Desync::Endless) => Some(Error::new(
-                Code::PacketTooLarge,
-                "Got a packet bigger than 'max_allowed_packet' bytes",
-            )),
-            Gone::Desync(Desync::NotCompressed) => Some(Error::new(
-                Code::NetUncompress,
-                "Couldn't uncompress communication packet",
-            )),
-            Gone::Stopped(stop @ (Stop::Drain | Stop::IdleTooLong | Stop::ShuttingDown)) => {
-                Some(stop.error())
-            }
-            Gone::Closed
-            | Gone::Failed(_)
-            | Gone::Refused(_)
-            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => None,
-        }
-    }
 }
 
 /// The same socket, for the sweep that looks for lost clients.

@@ -144,6 +144,12 @@ async fn every_answer_tells_status_warnings_and_text() {
     let server = Running::start("secret", 10).await;
     let mut client = Client::root(server.address, FLAGS).await;
     client.make_seq(3).await;
+    client
+        .status_of("CREATE TABLE `default`.two (a INT PRIMARY KEY, b INT)")
+        .await;
+    client
+        .status_of("INSERT INTO `default`.two VALUES (2, 2)")
+        .await;
     assert_eq!(client.status_of("DO 1").await, (2, 0));
     assert_eq!(client.status_of("BEGIN").await, (3, 0));
     assert_eq!(
@@ -164,15 +170,15 @@ async fn every_answer_tells_status_warnings_and_text() {
     );
     assert_eq!(
         client
-            .info_of("UPDATE `default`.seq SET a = 7 WHERE a = 2")
+            .info_of("UPDATE `default`.two SET b = 7 WHERE a = 2")
             .await,
-        "(Rows matched: 1  Changed: 1  Warnings: 0"
+        "Rows matched: 1  Changed: 1  Warnings: 0"
     );
     assert_eq!(
         client
-            .info_of("INSERT INTO `default`.seq VALUES (8), (9)")
+            .info_of("INSERT INTO `default`.two VALUES (8, 1), (9, 1)")
             .await,
-        "&Records: 2  Duplicates: 0  Warnings: 0"
+        "Records: 2  Duplicates: 0  Warnings: 0"
     );
     server.stop().await;
 }

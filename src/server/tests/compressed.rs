@@ -134,9 +134,9 @@ async fn packets_over_16_mib_in_both_layers() {
         for how in BOTH {
             let mut client = Client::squeezed(server.address, how).await;
             let row = client.text(&sql).await;
-            assert!(&row[4..] == value.as_bytes());
+            assert!(&row[9..] == value.as_bytes());
         }
-        assert!(&plain.text(&sql).await[4..] == value.as_bytes());
+        assert!(&plain.text(&sql).await[9..] == value.as_bytes());
     }
     server.stop().await;
 }
@@ -193,6 +193,8 @@ async fn a_stream_that_makes_no_sense_ends_with_a_word() {
         for how in BOTH {
             let mut client = Client::squeezed(server.address, how).await;
             client.socket.write_all(packet).await.unwrap();
+            client.sequence = 0;
+            client.squeeze.as_mut().unwrap().sequence = 0;
             assert_eq!(client.packets(2).await, [wanted, "closed"]);
         }
     }
@@ -200,8 +202,9 @@ async fn a_stream_that_makes_no_sense_ends_with_a_word() {
     let mut client = Client::squeezed(server.address, BOTH[1]).await;
     let mut packed = Vec::new();
     put_packed(&mut packed, &vec![0; 1 << 20], (BOTH[1].1, 0));
-    assert!(packed.len() < 1000);
+    assert!(packed.len() < 1000, "{} bytes", packed.len());
     client.socket.write_all(&packed).await.unwrap();
+    client.sequence = 1;
     assert_eq!(client.packets(1).await, ["ERR 1047"]);
     server.stop().await;
 }
@@ -217,8 +220,13 @@ async fn only_what_is_permitted_is_offered() {
     let greeting = client.receive().await;
     let version_end = greeting.iter().position(|byte| *byte == 0).unwrap();
     let low = version_end + 1 + 4 + 9;
-    assert_eq!(greeting[low] & 1 << 5, 0);
-    assert_eq!(greeting[low + 5 + 1] & 1 << 2, 1 << 2);
+    assert_eq!(greeting[low] & 1 << 5, 0, "{}", greeting.escape_ascii());
+    assert_eq!(
+        greeting[low + 5 + 1] & 1 << 2,
+        1 << 2,
+        "{}",
+        greeting.escape_ascii()
+    );
     // One that sets it unasked is not compressed, and so refused.
     for flags in [WITH_DEPRECATE_EOF, WITH_ZLIB] {
         let mut client = Client::login(server.address, Plugin::CachingSha2, flags).await;

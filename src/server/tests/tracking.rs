@@ -4,6 +4,8 @@ use super::*;
 
 const WITH_TRACK: u32 = FLAGS | 1 << 23;
 const WITH_TRACK_AND_END: u32 = WITH_DEPRECATE_EOF | 1 << 23;
+/// What follows the first byte of a small BIGINT.
+const SEVEN: &str = r"\x00\x00\x00\x00\x00\x00\x00";
 const WITH_ATTRIBUTES: u32 = WITH_DEPRECATE_EOF | 1 << 27;
 
 impl Client {
@@ -193,18 +195,27 @@ async fn attributes_of_queries_and_executions() {
     // Two values: the parameter, whose name means nothing, and one more. Then kept types.
     let run = b"\x17\x01\0\0\0\x08\x01\0\0\0\x02\0\x01\x01\0\0\xfe\0\x01t\x05\x02ab";
     client.command(run).await;
-    assert_eq!(client.packets(4).await[3], "\\x00\\x00\\x05\\x02ab");
+    assert_eq!(
+        client.packets(4).await[3],
+        format!("\\x00\\x00\\x05{SEVEN}\\x02ab")
+    );
     client.packets(1).await;
     client
         .command(b"\x17\x01\0\0\0\x08\x01\0\0\0\x02\0\0\x06\x02cd")
         .await;
-    assert_eq!(client.packets(4).await[3], "\\x00\\x00\\x06\\x02cd");
+    assert_eq!(
+        client.packets(4).await[3],
+        format!("\\x00\\x00\\x06{SEVEN}\\x02cd")
+    );
     client.packets(1).await;
     // Without attributes the number is there all the same.
     client
         .command(b"\x17\x01\0\0\0\0\x01\0\0\0\x01\0\x01\x01\0\0\x07")
         .await;
-    assert_eq!(client.packets(4).await[3], "\\x00\\x08\\x07");
+    assert_eq!(
+        client.packets(4).await[3],
+        format!("\\x00\\x08\\x07{SEVEN}")
+    );
     client.packets(1).await;
     // Fewer than the statement has; more than there can be; no types.
     client.command(b"\x17\x01\0\0\0\x08\x01\0\0\0\0").await;

@@ -538,7 +538,7 @@ impl Variable {
             .ok_or_else(|| self.wrong_value(value))
     }
 
-    fn set(&self, value: &Value<'_>, words: &[&'static str]) -> Result<Value<'static>> {
+    fn set(&self, value: &Value<'_>, words: &'static [&'static str]) -> Result<Value<'static>> {
         let text = self.text(value)?;
         let mut kept: Vec<&str> = Vec::new();
         for part in text
@@ -555,6 +555,10 @@ impl Variable {
                 }
             }
         }
+        // Of sql_mode nothing is something.
+        if kept.is_empty() && self.name != "sql_mode" {
+            return Err(self.wrong_value(value));
+        }
         kept.sort_by_key(|word| words.iter().position(|known| known == word));
         Ok(Value::Text(Cow::Owned(kept.join(","))))
     }
@@ -569,8 +573,8 @@ fn switches_text(switches: impl Iterator<Item = (&'static str, bool)>) -> Value<
     Value::Text(Cow::Owned(parts.collect::<Vec<_>>().join(",")))
 }
 
-/// A combination mode and what it stands for (MySQL manual, "Combination SQL Modes").
-fn expanded(word: &&'static str) -> &'static [&'static str] {
+/// A word and what it stands for: combination modes for several (MySQL manual, "Combination SQL Modes").
+fn expanded(word: &'static &'static str) -> &'static [&'static str] {
     const ANSI: &[&str] = &[
         "REAL_AS_FLOAT",
         "PIPES_AS_CONCAT",
@@ -591,11 +595,7 @@ fn expanded(word: &&'static str) -> &'static [&'static str] {
     match *word {
         "ANSI" => ANSI,
         "TRADITIONAL" => TRADITIONAL,
-        other => SQL_MODES
-            .iter()
-            .position(|mode| *mode == other)
-            .and_then(|idx| SQL_MODES.get(idx..=idx))
-            .unwrap_or(&[]),
+        _ => std::slice::from_ref(word),
     }
 }
 
