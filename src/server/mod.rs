@@ -5,10 +5,11 @@
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
 //! loop over commands), and what it stands on: `wire` (one socket's input and output), `gone`, `channel` and
 //! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
-//! `rows`, and `signals`.
+//! `rows`, `files`, and `signals`.
 
 mod channel;
 mod connection;
+mod files;
 mod gone;
 mod keys;
 pub mod listener;
@@ -26,6 +27,7 @@ mod throttle;
 mod tls;
 mod wire;
 
+pub use files::raise_files_limit;
 pub use listener::{Options, Server, listen};
 pub use signals::stop_signal;
 pub use tls::TlsOptions;

@@ -42,7 +42,7 @@ impl Running {
         connections_max: u32,
         connect_timeout: Duration,
     ) -> Running {
-        let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Shared::open(OpenOptions {
             storage: Storage::Memory,
