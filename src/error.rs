@@ -258,6 +258,7 @@ codes! {
     JsonNullMember = 3158 "22032" "A member of a JSON document without name.";
     JsonPathNoCell = 3165 "42000" "A JSON path that leads to no cell of an array.";
     WrongCompression = 3922 "HY000" "The client compresses in no way that is permitted.";
+    DefinerInUse = 4006 "HY000" "An account that views are made for is to go.";
     JsonValueMissing = 3966 "22035" "`JSON_VALUE` found nothing, and that was to be an error.";
     JsonValuesMany = 3967 "22034" "`JSON_VALUE` found several values, and that was to be an error.";
     IncorrectArgumentType = 3064 "HY000" "A function argument of the wrong type.";
