@@ -269,22 +269,18 @@ impl LsmSnapshot {
         mut files: FileScan,
         (scan, page): (&Scan, &mut Page),
     ) -> Result<()> {
-        let files = match Handle::try_current() {
-            Ok(runtime) => {
-                let (mut moved, scan) = (std::mem::take(page), scan.clone());
-                let work = runtime.spawn_blocking(move || {
-                    let filled = files.fill(&scan, &mut moved);
-                    (filled.map(|()| files), moved)
-                });
-                let (files, moved) = work.await.map_err(|_| stopped())?;
-                *page = moved;
-                files?
-            }
-            Err(_) => {
-                files.fill(scan, page)?;
-                files
-            }
-        };
+        if let Ok(runtime) = Handle::try_current() {
+            let (mut moved, scan) = (std::mem::take(page), scan.clone());
+            let work = runtime.spawn_blocking(move || {
+                let filled = files.fill(&scan, &mut moved);
+                (filled.map(|()| files), moved)
+            });
+            let (filled, moved) = work.await.map_err(|_| stopped())?;
+            *page = moved;
+            files = filled?;
+        } else {
+            files.fill(scan, page)?;
+        }
         *self.parked.lock() = files.park(page);
         Ok(())
     }

@@ -55,7 +55,7 @@ impl Tree {
     /// Writes, deletes, flushes or compacts something.
     fn step(&mut self) {
         match self.rng.random_range(0..40) {
-            0 => drop(self.data.rotate_memtable_and_wait().unwrap()),
+            0 => self.data.rotate_memtable_and_wait().unwrap(),
             1 => self.data.major_compact().unwrap(),
             _ => self.write(),
         }
