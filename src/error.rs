@@ -235,6 +235,7 @@ codes! {
     WrongParameters = 1583 "42000" "A function with arguments it cannot take.";
     TooManyUserConnections = 1203 "42000" "The user has too many connections.";
     CapacityExceeded = 1038 "HY001" "A sort needs more memory than allowed.";
+    AutoIncrementEnd = 1467 "HY000" "No `AUTO_INCREMENT` id is left in the column's type.";
     SavepointMissing = 1305 "42000" "No savepoint of that name.";
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";

@@ -10,6 +10,7 @@ pub mod backfill;
 pub mod budget;
 pub mod cancel;
 pub mod check;
+pub mod counters;
 pub mod ddl;
 pub mod distinct;
 pub mod elsewhere;

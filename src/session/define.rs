@@ -116,22 +116,19 @@ impl Session {
         let mut table = Table::clone(self.named_table(model)?.as_ref());
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
+        table.count_from(1);
         Ok(table)
     }
 
     pub(super) async fn drop_tables(&mut self, drop: &ast::DropTable) -> Result<()> {
         self.commit_open().await?;
-        let mut names = Vec::new();
+        let (mut names, mut counted) = (Vec::new(), Vec::new());
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
             check_not_system(&database)?;
-            let is_there = self
-                .shared
-                .catalog
-                .current()
-                .table(&database, &table.name)
-                .is_ok();
-            if !is_there && drop.if_exists {
+            let found = self.table(Some(&database), &table.name).ok();
+            counted.extend(found.as_ref().map(|found| found.id));
+            if found.is_none() && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
                 continue;
@@ -143,7 +140,11 @@ impl Session {
             }
             names.push(name);
         }
-        self.shared.catalog.drop_tables(&names).await
+        self.shared.catalog.drop_tables(&names).await?;
+        for id in counted {
+            self.shared.ids.counters.forget(id);
+        }
+        Ok(())
     }
 
     pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {

@@ -113,6 +113,10 @@ impl Shared {
         install(&globals, options)?;
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
         let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);
+        let ids = Arc::new(Ids::default());
+        let tables = catalog.current().table_ids();
+        let is_live = |id| tables.contains(&id);
+        ids.counters.load(engine.as_ref(), is_live).await?;
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());
@@ -125,7 +129,7 @@ impl Shared {
             backfill,
             engine,
             locks: Arc::default(),
-            ids: Arc::default(),
+            ids,
             uses: Arc::default(),
             globals,
             named_locks: Arc::default(),
@@ -194,6 +198,9 @@ impl Shared {
     /// Writes out what has to be, when the last connection has ended.
     pub async fn close(&self) {
         self.backfill.close().await;
+        if let Err(error) = self.ids.counters.settle(self.engine.as_ref()).await {
+            tracing::warn!("AUTO_INCREMENT ids will have a gap: {error}");
+        }
         if let Err(error) = self.engine.close().await {
             tracing::error!("closing the storage engine failed: {error}");
         }

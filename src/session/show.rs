@@ -59,7 +59,7 @@ impl Session {
                     self.create_view_listing(&view)?
                 } else {
                     let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                    schema::create_table(&table)
+                    schema::create_table(&table, &self.shared.ids.counters)
                 }
             }
             Show::CreateDatabase {

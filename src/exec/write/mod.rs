@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod changer;
+mod counted;
 pub mod entries;
 pub mod insert;
 pub mod row;

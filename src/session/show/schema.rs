@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::forms;
 use crate::catalog::{Table, describe};
 use crate::error::{Code, Error, Result};
+use crate::exec::counters::{Counters, Sequence};
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
 use crate::session::{Session, system};
@@ -121,9 +122,10 @@ impl Session {
 }
 
 /// `SHOW CREATE TABLE`.
-pub(super) fn create_table(table: &Table) -> Listing {
+pub(super) fn create_table(table: &Table, counters: &Counters) -> Listing {
     let mut listing = Listing::new(&[("Table", TEXT), ("Create Table", LONG_TEXT)]);
-    let definition = describe::create_table(table);
+    let next_id = Sequence::of(table).map_or(1, |sequence| counters.next(&sequence));
+    let definition = describe::create_table_at(table, next_id);
     listing.push(vec![text(Some(table.name.clone())), text(Some(definition))]);
     listing
 }

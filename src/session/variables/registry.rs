@@ -157,8 +157,9 @@ use Kind::{
 
 variables! {
     "authentication_policy" GlobalOnly ReadOnlyText, "*,,", "How new accounts log in.";
-    "auto_increment_increment" Both OnlyInt(1), "1", "Steps of AUTO_INCREMENT; ids are spread here.";
-    "auto_increment_offset" Both OnlyInt(1), "1", "Start of AUTO_INCREMENT; ids are spread here.";
+    "auto_increment_increment" Both OnlyInt(1), "1", "Steps of counted AUTO_INCREMENT ids.";
+    "auto_increment_mode" Both Word(&["SPREAD", "CONSECUTIVE"]), "SPREAD", "Whether BIGINT AUTO_INCREMENT columns of tables created from now on spread their ids or count them; smaller types count always.";
+    "auto_increment_offset" Both OnlyInt(1), "1", "Start of counted AUTO_INCREMENT ids.";
     "autocommit" Both Bool, "ON", "Whether each statement is a transaction of its own.";
     "automatic_sp_privileges" GlobalOnly ReadOnlyBool, "ON", "There are no stored routines.";
     "basedir" GlobalOnly ReadOnlyText, "/", "There are no files beside the program.";
