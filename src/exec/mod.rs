@@ -41,6 +41,7 @@ pub mod select;
 pub mod sort;
 pub mod spill;
 pub(crate) mod testing;
+pub mod textfile;
 pub mod transaction;
 pub mod tuple;
 pub mod uses;

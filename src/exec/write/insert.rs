@@ -105,7 +105,7 @@ impl<'a> Inserter<'a> {
         let env = self.env();
         let rows_count = match &self.insert.source {
             InsertSource::Values(rows) => rows.len(),
-            InsertSource::Query(_) => env.given_rows.len(),
+            InsertSource::Query(_) | InsertSource::Given => env.given_rows.len(),
         };
         let mut rows = Vec::with_capacity(rows_count);
         let mut pace = Pace::default();
@@ -113,7 +113,7 @@ impl<'a> Inserter<'a> {
             env.cancel.check_row(row_idx)?;
             pace.keep().await;
             let given = self.given(row_idx)?;
-            rows.push(self.values(given, row_idx + 1, counts)?);
+            rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
         }
         let first_id = counted::fill(self.table(), &mut rows, env).await?;
         if counts.first_id == 0 {
@@ -138,7 +138,7 @@ impl<'a> Inserter<'a> {
                 let row = rows.get(row_idx).map_or(&[][..], Vec::as_slice);
                 row.iter().map(value).collect()
             }
-            InsertSource::Query(_) => {
+            InsertSource::Query(_) | InsertSource::Given => {
                 let row = self.env().given_rows.get(row_idx);
                 let row = row.map_or(&[][..], Vec::as_slice);
                 Ok(row.iter().map(|value| Some(value.borrow())).collect())
