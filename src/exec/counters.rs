@@ -30,7 +30,7 @@ use crate::types::Value;
 /// commit.
 const BLOCK_IDS_MAX: u64 = 1024;
 
-/// The part of a type's ids that one block may be: a crash wastes little of TINYINT.
+/// The part of a type's ids that one block may be: a crash wastes nothing of TINYINT.
 const BLOCK_DIVISOR: u64 = 256;
 
 /// The version of the record.
@@ -73,7 +73,7 @@ impl Sequence {
     }
 
     fn block(&self) -> u64 {
-        (self.last / BLOCK_DIVISOR).clamp(1, BLOCK_IDS_MAX)
+        (self.last / BLOCK_DIVISOR).min(BLOCK_IDS_MAX)
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         connection_id,
         found_rows: false,
         multi_statements: false,
-        local_files: false,
+        local_files: true,
         interactive: false,
         progress: None,
     };

@@ -120,7 +120,7 @@ fn greeting_and_auth_switch() {
     let mut expected = vec![10];
     expected.extend_from_slice(version.as_bytes());
     expected.extend_from_slice(&unhex(
-        "00 02010000 6162636465666768 00 4fa7 2d 0200 7f01 15",
+        "00 02010000 6162636465666768 00 cfa7 2d 0200 7f01 15",
     ));
     expected.extend_from_slice(&[0; 10]);
     expected.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");

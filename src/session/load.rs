@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{Done, Reply, Session};
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::BoxFuture;
@@ -223,6 +223,7 @@ impl Session {
             row_number,
             lenient,
         };
+        check_fields_count(line.fields_count(), load.targets.len(), &at)?;
         let mut row = vec![Value::Null; load.insert.columns.len()];
         let mut fields = line.fields();
         for target in &load.targets {
@@ -236,13 +237,13 @@ impl Session {
                     let column = column_at(load, *place)?;
                     let value = match field {
                         Some(field) => field_value(field, column, &at)?,
-                        None => default_of(column, &at)?,
+                        None if has_default(column) => default_of(column, &at)?,
+                        None => row::implicit_default(&column.ty),
                     };
                     put(&mut row, *place, value);
                 }
             }
         }
-        check_fields_count(line.fields_count(), load.targets.len(), &at)?;
         if !load.assignments.is_empty() {
             assign(load, &mut row, &at)?;
         }
@@ -295,6 +296,11 @@ fn field_value(
     );
     report(Code::NullToNotNull, text, at)?;
     Ok(row::implicit_default(&column.ty))
+}
+
+/// Whether there is something to be stored for a column that no field is for.
+fn has_default(column: &Column) -> bool {
+    column.nullable || column.auto_increment || !matches!(column.default, ColumnDefault::None)
 }
 
 /// What a column gets that the line has no field for, or `SET c = DEFAULT`.
@@ -367,3 +373,6 @@ fn kept_rows(error: &Error, rows_count: usize) -> Error {
     );
     Error::new(error.code(), text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -464,6 +464,7 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
         connection_id: 7,
         found_rows: false,
         multi_statements: false,
+        local_files: true,
         interactive: false,
         progress: None,
     };
