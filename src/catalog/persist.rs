@@ -386,7 +386,8 @@ impl Fields {
             return Ok(None);
         };
         let number = json.as_u64();
-        let number = number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^64")))?;
+        let number =
+            number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^64")))?;
         Ok(Some(number))
     }
 

@@ -11,7 +11,7 @@ mod indexes;
 mod read;
 mod views;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -106,13 +106,6 @@ impl Definitions {
         self.databases
             .get(database)
             .is_some_and(|within| within.has(name))
-    }
-
-    /// The identities of all tables.
-    pub fn table_ids(&self) -> BTreeSet<TableId> {
-        let tables = self.databases.values();
-        let tables = tables.flat_map(|within| within.tables.values());
-        tables.map(|table| table.id).collect()
     }
 
     fn database(&self, name: &str) -> Result<&Database> {

@@ -62,10 +62,7 @@ impl FileSource for Incoming<'_> {
 
 impl Incoming<'_> {
     /// Takes the next packet. May be dropped while it waits: no byte is lost.
-    async fn packet(
-        &mut self,
-        out: Option<&mut Vec<u8>>,
-    ) -> std::result::Result<Result<()>, Gone> {
+    async fn packet(&mut self, out: Option<&mut Vec<u8>>) -> std::result::Result<Result<()>, Gone> {
         let packet = loop {
             if let Some(packet) = self.reader.next(self.sequence)? {
                 break packet;

@@ -122,13 +122,12 @@ impl Session {
 
     pub(super) async fn drop_tables(&mut self, drop: &ast::DropTable) -> Result<()> {
         self.commit_open().await?;
-        let (mut names, mut counted) = (Vec::new(), Vec::new());
+        let mut names = Vec::new();
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
             check_not_system(&database)?;
-            let found = self.table(Some(&database), &table.name).ok();
-            counted.extend(found.as_ref().map(|found| found.id));
-            if found.is_none() && drop.if_exists {
+            let is_there = self.table(Some(&database), &table.name).is_ok();
+            if !is_there && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
                 continue;
@@ -141,9 +140,8 @@ impl Session {
             names.push(name);
         }
         self.shared.catalog.drop_tables(&names).await?;
-        for id in counted {
-            self.shared.ids.counters.forget(id);
-        }
+        let counters = &self.shared.ids.counters;
+        counters.sweep(self.shared.engine.as_ref());
         Ok(())
     }
 

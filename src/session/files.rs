@@ -225,18 +225,29 @@ mod tests {
         let errno = |error: Error| error.code().errno();
         assert!(files.open(&path("open")).is_ok());
         for wrong in ["link", "../secret", "up/secret", "no/such", "up/nowhere"] {
-            assert_eq!(errno(files.open(&path(wrong)).unwrap_err()), 1290, "{wrong}");
+            assert_eq!(
+                errno(files.open(&path(wrong)).unwrap_err()),
+                1290,
+                "{wrong}"
+            );
         }
         assert_eq!(errno(files.open("open").unwrap_err()), 1290);
         assert_eq!(errno(files.open(&path("missing")).unwrap_err()), 13);
         assert_eq!(errno(files.open(&path(".")).unwrap_err()), 1290);
         for taken in ["open", "link", "dangling"] {
-            assert_eq!(errno(files.create(&path(taken)).unwrap_err()), 1086, "{taken}");
+            assert_eq!(
+                errno(files.create(&path(taken)).unwrap_err()),
+                1086,
+                "{taken}"
+            );
         }
         assert_eq!(errno(files.create(&path("up/new")).unwrap_err()), 1290);
         files.create(&path("new")).unwrap().discard();
         assert!(!inside.join("new").exists());
-        assert_eq!(errno(Files::default().open(&path("open")).unwrap_err()), 1290);
+        assert_eq!(
+            errno(Files::default().open(&path("open")).unwrap_err()),
+            1290
+        );
         assert!(Files::below(Some(&inside.join("open"))).is_err());
     }
 }

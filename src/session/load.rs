@@ -149,7 +149,10 @@ impl Session {
         loop {
             let (mut rows, mut bytes) = (Vec::new(), 0);
             let mut is_over = true;
-            while self.next_line(&mut lines, progress.rows_count + rows.len()).await? {
+            while self
+                .next_line(&mut lines, progress.rows_count + rows.len())
+                .await?
+            {
                 let row_number = progress.rows_count + rows.len() + 1;
                 let row = self.row_of(&lines.line, loading, (&ctx, row_number))?;
                 bytes += row.iter().map(Value::memory_bytes).sum::<usize>();
@@ -279,11 +282,7 @@ fn text_or_bytes(field: &[u8]) -> Value<'_> {
     }
 }
 
-fn field_value(
-    field: Option<&[u8]>,
-    column: &Column,
-    at: &Stored<'_>,
-) -> Result<Value<'static>> {
+fn field_value(field: Option<&[u8]>, column: &Column, at: &Stored<'_>) -> Result<Value<'static>> {
     if let Some(bytes) = field {
         return at.coerce(text_or_bytes(bytes), column);
     }

@@ -111,11 +111,7 @@ fn is_number(column: &ResultColumn) -> bool {
     column.ty.is_numeric()
 }
 
-async fn drain(
-    rows: &mut dyn RowStream,
-    sink: &mut Rows<'_>,
-    file: &mut NewFile,
-) -> Result<()> {
+async fn drain(rows: &mut dyn RowStream, sink: &mut Rows<'_>, file: &mut NewFile) -> Result<()> {
     loop {
         let end = rows.next_page(sink).await?;
         if end != PageEnd::More || sink.is_full() {

@@ -168,13 +168,28 @@ mod tests {
 
     #[test]
     fn values_come_back_and_others_are_damage() {
-        let values = [Value::UInt(7), Value::Int(-1), Value::text("a"), Value::text("")];
+        let values = [
+            Value::UInt(7),
+            Value::Int(-1),
+            Value::text("a"),
+            Value::text(""),
+        ];
         for value in values {
             let read = decode(&encode(&value)).unwrap();
             assert_eq!(read.to_text(), value.to_text());
-            assert_eq!(matches!(read, Value::Text(_)), matches!(value, Value::Text(_)));
+            assert_eq!(
+                matches!(read, Value::Text(_)),
+                matches!(value, Value::Text(_))
+            );
         }
-        for bytes in [&b""[..], b"\x01", b"\x02t", b"\x01x", b"\x01ix", b"\x01t\xFF"] {
+        for bytes in [
+            &b""[..],
+            b"\x01",
+            b"\x02t",
+            b"\x01x",
+            b"\x01ix",
+            b"\x01t\xFF",
+        ] {
             assert!(decode(bytes).is_none());
         }
     }

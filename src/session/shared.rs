@@ -125,9 +125,7 @@ impl Shared {
         persist::restore(engine.as_ref(), &globals).await?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);
         let ids = Arc::new(Ids::default());
-        let tables = catalog.current().table_ids();
-        let is_live = |id| tables.contains(&id);
-        ids.counters.load(engine.as_ref(), is_live).await?;
+        ids.counters.load(engine.as_ref()).await?;
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());

@@ -379,7 +379,8 @@ impl Cursor<'_> {
         let special = &self.reader.special;
         let means = |byte: &u8| special.get(usize::from(*byte)).copied().unwrap_or(false);
         let length = rest.iter().position(means).unwrap_or(rest.len());
-        line.data.extend_from_slice(rest.get(..length).unwrap_or_default());
+        line.data
+            .extend_from_slice(rest.get(..length).unwrap_or_default());
         self.at += length;
     }
 

@@ -34,7 +34,9 @@ fn shown(rows: &Rows) -> String {
         Some(bytes) => format!("[{}]", bytes.escape_ascii()),
         None => "NULL".to_owned(),
     };
-    let rows = rows.iter().map(|row| row.iter().map(field).collect::<String>());
+    let rows = rows
+        .iter()
+        .map(|row| row.iter().map(field).collect::<String>());
     rows.collect::<Vec<_>>().join(" / ")
 }
 
@@ -63,7 +65,10 @@ fn tabs_and_backslashes() {
         ("1\t\\N\n", "[1]NULL"),
         ("1\tNULL\n\\N2\tx", "[1][NULL] / [N2][x]"),
         ("a\\\tb\tc\\\nd\n", "[a\\tb][c\\nd]"),
-        ("\\0\\b\\Z\\r\\t\\n\\q\\\\\n", "[\\x00\\x08\\x1a\\r\\t\\nq\\\\]"),
+        (
+            "\\0\\b\\Z\\r\\t\\n\\q\\\\\n",
+            "[\\x00\\x08\\x1a\\r\\t\\nq\\\\]",
+        ),
         ("\n\t\n", "[] / [][]"),
         ("end\\", "[end\\\\]"),
     ];
@@ -84,7 +89,11 @@ fn quotes() {
         escaped_by: Some(b'"'),
         ..csv()
     };
-    check(&doubled, (2, 0), &[("\"a\"\"b\\n\",1\n", "[a\\\"b\\\\n][1]")]);
+    check(
+        &doubled,
+        (2, 0),
+        &[("\"a\"\"b\\n\",1\n", "[a\\\"b\\\\n][1]")],
+    );
 }
 
 #[test]
@@ -101,7 +110,11 @@ fn starts_ends_and_skipped_lines() {
         ("nothing", ""),
     ];
     check(&format, (2, 0), &cases);
-    check(&csv(), (1, 2), &[("a\n\"b\nc\n", "[c]"), ("a", ""), ("a\nb\n", "")]);
+    check(
+        &csv(),
+        (1, 2),
+        &[("a\n\"b\nc\n", "[c]"), ("a", ""), ("a\nb\n", "")],
+    );
     let endless = FileFormat {
         lines_end: Vec::new(),
         ..csv()
@@ -113,16 +126,23 @@ fn formats() -> impl Strategy<Value = FileFormat> {
     let ends = prop_oneof![Just("\t"), Just(","), Just("||"), Just("ab")];
     let lines = prop_oneof![Just("\n"), Just("\r\n"), Just(";")];
     let quotes = prop_oneof![Just(None), Just(Some(b'"')), Just(Some(b'n'))];
-    (ends, lines, quotes, any::<bool>(), prop_oneof![Just(b'\\'), Just(b'!')]).prop_map(
-        |(fields, lines, enclosed_by, optionally, escape)| FileFormat {
-            fields_end: fields.into(),
-            enclosed_by,
-            optionally,
-            escaped_by: Some(escape),
-            lines_start: Vec::new(),
-            lines_end: lines.into(),
-        },
+    (
+        ends,
+        lines,
+        quotes,
+        any::<bool>(),
+        prop_oneof![Just(b'\\'), Just(b'!')],
     )
+        .prop_map(
+            |(fields, lines, enclosed_by, optionally, escape)| FileFormat {
+                fields_end: fields.into(),
+                enclosed_by,
+                optionally,
+                escaped_by: Some(escape),
+                lines_start: Vec::new(),
+                lines_end: lines.into(),
+            },
+        )
 }
 
 fn texts() -> impl Strategy<Value = Option<Vec<u8>>> {

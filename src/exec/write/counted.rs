@@ -43,7 +43,9 @@ pub(super) async fn fill(
         }
         if run.is_empty() {
             let wanted = (missing, highest);
-            run = counters.take(env.engine.as_ref(), &sequence, wanted).await?;
+            run = counters
+                .take(env.engine.as_ref(), &sequence, wanted)
+                .await?;
         }
         *value = sequence.value(run.start);
         if first == 0 {
@@ -52,7 +54,9 @@ pub(super) async fn fill(
         run.start += 1;
         missing -= 1;
     }
-    counters.pass(env.engine.as_ref(), &sequence, highest).await?;
+    counters
+        .pass(env.engine.as_ref(), &sequence, highest)
+        .await?;
     Ok(first)
 }
 

@@ -4,8 +4,8 @@
 use crate::accounts::{Privilege, Privileges};
 use crate::sql::ast::{
     Assignment, Block, Cte, Delete, Distance, Expr, FrameBound, Insert, InsertRows, InsertValue,
-    InsertVerb, IntoTarget, Join, Limit, LoadData, LoadDuplicates, Lock, OnDuplicate, OrderItem, Over, QueryBody, Select, SelectItem,
-    TableFactor, TableName, TableRef, Update, WindowSpec,
+    InsertVerb, IntoTarget, Join, Limit, LoadData, LoadDuplicates, Lock, OnDuplicate, OrderItem,
+    Over, QueryBody, Select, SelectItem, TableFactor, TableName, TableRef, Update, WindowSpec,
 };
 
 /// A table, and what a statement does with it.

@@ -42,7 +42,8 @@ impl RowSink for Texts {
             Value::Null => "NULL".to_owned(),
             value => value.to_text().into_owned(),
         };
-        self.0.push(row.iter().map(text).collect::<Vec<_>>().join(" "));
+        self.0
+            .push(row.iter().map(text).collect::<Vec<_>>().join(" "));
         Ok(())
     }
 }
@@ -97,20 +98,90 @@ impl House {
 
 /// A file, the statement behind `LOAD DATA INFILE …`, what it says, and the table then.
 const CASES: &[(&str, &str, &str, &str)] = &[
-    ("1\ta\t1.5\n2\t\\N\t-2\n", "INTO TABLE t", "Records: 2  Deleted: 0  Skipped: 0  Warnings: 0", "1 a 1.50 / 2 NULL -2.00"),
-    ("", "INTO TABLE t", "Records: 0  Deleted: 0  Skipped: 0  Warnings: 0", ""),
-    ("head\n1,\"a,b\",2\n", "INTO TABLE t FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' IGNORE 1 LINES", "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0", "1 a,b 2.00"),
-    ("5;x\r\n", "INTO TABLE t COLUMNS TERMINATED BY x'3b' LINES TERMINATED BY '\\r\\n' (id, @v) SET name = CONCAT(@v, '!'), price = id * 2", "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0", "5 x! 10.00"),
-    ("7\tn\t3\n", "INTO TABLE t (id, name, price) SET price = price + 1, name = DEFAULT", "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0", "7 none 4.00"),
-    ("1\ta\t1\n1\tb\t2\n", "IGNORE INTO TABLE t", "Records: 2  Deleted: 0  Skipped: 1  Warnings: 1", "1 a 1.00"),
-    ("1\ta\t1\n1\tb\t2\n", "REPLACE INTO TABLE t", "Records: 2  Deleted: 1  Skipped: 0  Warnings: 0", "1 b 2.00"),
-    ("1\ta\t1\n1\tb\t2\n", "INTO TABLE t", "1062: Duplicate entry '1' for key 't.PRIMARY'", ""),
-    ("1\ta\n", "INTO TABLE t", "1261: Row 1 doesn't contain data for all columns", ""),
-    ("1\ta\t1\n2\ta\t1\tx\n", "INTO TABLE t", "1262: Row 2 was truncated; it contained more data than there were input columns", ""),
-    ("x\ta\t1\n", "INTO TABLE t", "1366: Incorrect integer value: 'x' for column 'id' at row 1", ""),
-    ("1\ta\t1\n2\ta\t12345.6\n", "INTO TABLE t", "1264: Out of range value for column 'price' at row 2", ""),
-    ("1\ta\t\\N\n", "INTO TABLE t", "1263: Column set to default value; NULL supplied to NOT NULL column 'price' at row 1", ""),
-    ("1\ta\n2\tb\t12345.6\tx\nx\tc\t\\N\n", "IGNORE INTO TABLE t", "Records: 3  Deleted: 0  Skipped: 0  Warnings: 5", "0 c 0.00 / 1 a 9.00 / 2 b 999.99"),
+    (
+        "1\ta\t1.5\n2\t\\N\t-2\n",
+        "INTO TABLE t",
+        "Records: 2  Deleted: 0  Skipped: 0  Warnings: 0",
+        "1 a 1.50 / 2 NULL -2.00",
+    ),
+    (
+        "",
+        "INTO TABLE t",
+        "Records: 0  Deleted: 0  Skipped: 0  Warnings: 0",
+        "",
+    ),
+    (
+        "head\n1,\"a,b\",2\n",
+        "INTO TABLE t FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' IGNORE 1 LINES",
+        "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0",
+        "1 a,b 2.00",
+    ),
+    (
+        "5;x\r\n",
+        "INTO TABLE t COLUMNS TERMINATED BY x'3b' LINES TERMINATED BY '\\r\\n' (id, @v) SET name = CONCAT(@v, '!'), price = id * 2",
+        "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0",
+        "5 x! 10.00",
+    ),
+    (
+        "7\tn\t3\n",
+        "INTO TABLE t (id, name, price) SET price = price + 1, name = DEFAULT",
+        "Records: 1  Deleted: 0  Skipped: 0  Warnings: 0",
+        "7 none 4.00",
+    ),
+    (
+        "1\ta\t1\n1\tb\t2\n",
+        "IGNORE INTO TABLE t",
+        "Records: 2  Deleted: 0  Skipped: 1  Warnings: 1",
+        "1 a 1.00",
+    ),
+    (
+        "1\ta\t1\n1\tb\t2\n",
+        "REPLACE INTO TABLE t",
+        "Records: 2  Deleted: 1  Skipped: 0  Warnings: 0",
+        "1 b 2.00",
+    ),
+    (
+        "1\ta\t1\n1\tb\t2\n",
+        "INTO TABLE t",
+        "1062: Duplicate entry '1' for key 't.PRIMARY'",
+        "",
+    ),
+    (
+        "1\ta\n",
+        "INTO TABLE t",
+        "1261: Row 1 doesn't contain data for all columns",
+        "",
+    ),
+    (
+        "1\ta\t1\n2\ta\t1\tx\n",
+        "INTO TABLE t",
+        "1262: Row 2 was truncated; it contained more data than there were input columns",
+        "",
+    ),
+    (
+        "x\ta\t1\n",
+        "INTO TABLE t",
+        "1366: Incorrect integer value: 'x' for column 'id' at row 1",
+        "",
+    ),
+    (
+        "1\ta\t1\n2\ta\t12345.6\n",
+        "INTO TABLE t",
+        "1264: Out of range value for column 'price' at row 2",
+        "",
+    ),
+    (
+        "1\ta\t\\N\n",
+        "INTO TABLE t",
+        "1263: Column set to default value; NULL supplied to NOT NULL column 'price' at row 1",
+        "",
+    ),
+    (
+        "1\ta\n2\tb\t12345.6\tx\nx\tc\t\\N\n",
+        "IGNORE INTO TABLE t",
+        "Records: 3  Deleted: 0  Skipped: 0  Warnings: 5",
+        "0 c 0.00 / 1 a 9.00 / 2 b 999.99",
+    ),
 ];
 
 #[tokio::test]
@@ -122,7 +193,9 @@ async fn lines_become_rows() {
                 .told("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(10) DEFAULT 'none', price DECIMAL(5,2) NOT NULL DEFAULT 9)")
                 .await;
             std::fs::write(house.path("f"), file).unwrap();
-            let told = house.told(&format!("LOAD DATA INFILE 'DIR/f' {statement}")).await;
+            let told = house
+                .told(&format!("LOAD DATA INFILE 'DIR/f' {statement}"))
+                .await;
             assert_eq!(told, *said, "case {idx}");
             assert_eq!(house.told("SELECT * FROM t").await, *rows, "case {idx}");
             house.told("DELETE FROM t").await;
@@ -139,7 +212,9 @@ async fn lines_become_rows() {
 #[tokio::test]
 async fn a_local_file_ignores_what_is_wrong_with_it() {
     let mut house = House::start().await;
-    house.told("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)").await;
+    house
+        .told("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+        .await;
     let load = "LOAD DATA LOCAL INFILE 'f' INTO TABLE t";
     let said = house.told_of(load, b"1\t1\n1\t2\nx\ty\n2\n", 3).await;
     assert_eq!(said, "Records: 4  Deleted: 0  Skipped: 1  Warnings: 4");
@@ -156,7 +231,12 @@ async fn a_statement_in_a_transaction_is_all_or_nothing() {
     std::fs::write(house.path("good"), "1\n2\n").unwrap();
     house.told("BEGIN").await;
     house.told("INSERT INTO t VALUES (9)").await;
-    assert!(house.told("LOAD DATA INFILE 'DIR/bad' INTO TABLE t").await.starts_with("1366"));
+    assert!(
+        house
+            .told("LOAD DATA INFILE 'DIR/bad' INTO TABLE t")
+            .await
+            .starts_with("1366")
+    );
     assert_eq!(house.told("SELECT * FROM t").await, "9");
     house.told("LOAD DATA INFILE 'DIR/good' INTO TABLE t").await;
     house.told("ROLLBACK").await;
@@ -186,7 +266,10 @@ async fn what_is_written_is_loaded_again() {
         house.told("DELETE FROM u").await;
         let load = format!("LOAD DATA INFILE 'DIR/{idx}' INTO TABLE u {layout}");
         let said = house.told(&load).await;
-        assert_eq!(said, "Records: 4  Deleted: 0  Skipped: 0  Warnings: 0", "{layout}");
+        assert_eq!(
+            said, "Records: 4  Deleted: 0  Skipped: 0  Warnings: 0",
+            "{layout}"
+        );
         assert_eq!(house.told("SELECT * FROM u").await, before, "{layout}");
     }
     let first = std::fs::read(house.path("0")).unwrap();
@@ -199,15 +282,29 @@ async fn one_value_is_written_bare_and_failures_leave_no_file() {
     let mut house = House::start().await;
     house.told("CREATE TABLE t (id INT PRIMARY KEY)").await;
     house.told("INSERT INTO t VALUES (1), (2)").await;
-    let said = house.told("SELECT x'00\\n' , 'a', NULL INTO DUMPFILE 'DIR/none'").await;
+    let said = house
+        .told("SELECT x'00\\n' , 'a', NULL INTO DUMPFILE 'DIR/none'")
+        .await;
     assert!(said.starts_with("1064"));
-    house.told("SELECT x'0009', 'a', NULL INTO DUMPFILE 'DIR/one'").await;
+    house
+        .told("SELECT x'0009', 'a', NULL INTO DUMPFILE 'DIR/one'")
+        .await;
     assert_eq!(std::fs::read(house.path("one")).unwrap(), b"\0\ta");
-    assert!(house.told("SELECT id INTO DUMPFILE 'DIR/two' FROM t").await.starts_with("1172"));
+    assert!(
+        house
+            .told("SELECT id INTO DUMPFILE 'DIR/two' FROM t")
+            .await
+            .starts_with("1172")
+    );
     let failing = "SELECT EXP(id * 600) INTO OUTFILE 'DIR/two' FROM t";
     assert!(house.told(failing).await.starts_with("1690"));
     assert!(!house.path("two").exists());
-    assert!(house.told("SELECT 1 INTO OUTFILE '/tmp/x/y'").await.starts_with("1290"));
+    assert!(
+        house
+            .told("SELECT 1 INTO OUTFILE '/tmp/x/y'")
+            .await
+            .starts_with("1290")
+    );
 }
 
 #[tokio::test]
@@ -223,10 +320,13 @@ async fn persisted_values_are_there_after_a_restart() {
         session.query(sql.as_bytes()).await.unwrap();
     }
     let shared = open().await.unwrap();
-    for (name, value) in [("wait_timeout", 77), ("sql_big_selects", 1), ("net_read_timeout", 30)] {
+    for (name, value) in [
+        ("wait_timeout", 77),
+        ("sql_big_selects", 1),
+        ("net_read_timeout", 30),
+    ] {
         assert_eq!(shared.global_number(name), value, "{name}");
     }
     let mode = shared.globals.get("sql_mode").unwrap();
     assert_eq!(mode.to_text(), "ANSI_QUOTES");
 }
-

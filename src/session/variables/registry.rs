@@ -98,6 +98,9 @@ pub const SQL_MODES: &[&str] = &[
     "PAD_CHAR_TO_FULL_LENGTH",
     "TIME_TRUNCATE_FRACTIONAL",
     "NO_AUTO_CREATE_USER",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS",
     "LINDORM",
 ];
 
