@@ -22,7 +22,7 @@ const JUMP: u64 = 700;
 /// Runs all rounds.
 pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
     let mut random = StdRng::seed_from_u64(rounds.seed);
-    let mut seen = HashSet::new();
+    let mut given = HashSet::new();
     let mut server = rounds.start()?;
     make_table(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
     for round in 1..=rounds.count {
@@ -33,7 +33,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         for writer in writers {
             let ids = writer.join();
             for id in ids.map_err(|_| "a writer panicked".to_owned())?? {
-                if !seen.insert(id) {
+                if !given.insert(id) {
                     let seed = rounds.seed;
                     return Err(format!(
                         "round {round}, seed {seed}: id {id} was given twice"
@@ -43,7 +43,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         }
         server = rounds.start()?;
     }
-    Ok(format!("{} ids, each given once", seen.len()))
+    Ok(format!("{} ids, each given once", given.len()))
 }
 
 fn make_table(client: &mut Client) -> Result<(), Failure> {
@@ -53,10 +53,10 @@ fn make_table(client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
-fn start_writers(
-    address: &str,
-    seed: u64,
-) -> Result<Vec<JoinHandle<Result<Vec<u64>, String>>>, String> {
+/// Gives the ids that were acknowledged.
+type Writer = JoinHandle<Result<Vec<u64>, String>>;
+
+fn start_writers(address: &str, seed: u64) -> Result<Vec<Writer>, String> {
     let mut writers = Vec::new();
     for writer in 0..WRITERS {
         let client = connect(address)?;
@@ -71,11 +71,10 @@ fn write(mut client: Client, mut random: StdRng) -> Result<Vec<u64>, String> {
     let mut ids = Vec::new();
     loop {
         match turn(&mut client, &mut random, &mut ids) {
-            Ok(()) => {}
+            // Another writer may have given the id by hand.
+            Ok(()) | Err(Failure::Server { errno: 1062, .. }) => {}
             Err(Failure::Lost(_)) => return Ok(ids),
             Err(failure) if is_conflict(&failure) => {}
-            // Another writer gave the id by hand.
-            Err(Failure::Server { errno: 1062, .. }) => {}
             Err(failure) => return Err(failure.to_string()),
         }
     }

@@ -339,9 +339,9 @@ pub(super) fn permission(
 /// Whether the statement returns the rows of one table as they are, sorted by columns of the primary
 /// key if at all: what dumps read.
 fn is_dump(request: &Request<'_>) -> bool {
-    let is_of_key = |key: &OrderBy| match key.expr.kind {
-        ExprKind::Column(column_idx) => request.table.key_position(column_idx).is_some(),
-        _ => false,
+    let is_of_key = |key: &OrderBy| {
+        let position = |column_idx| request.table.key_position(column_idx);
+        matches!(key.expr.kind, ExprKind::Column(column_idx) if position(column_idx).is_some())
     };
     request.purpose == Purpose::Select
         && request.joined_as.is_none()

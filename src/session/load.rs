@@ -226,7 +226,7 @@ impl Session {
             row_number,
             lenient,
         };
-        check_fields_count(line.fields_count(), load.targets.len(), &at)?;
+        check_fields_count(line, load.targets.len(), &at)?;
         let mut row = vec![Value::Null; load.insert.columns.len()];
         let mut fields = line.fields();
         for target in &load.targets {
@@ -312,13 +312,13 @@ fn default_of(column: &Column, at: &Stored<'_>) -> Result<Value<'static>> {
 
 /// # Errors
 /// 1261, 1262 where they are errors.
-fn check_fields_count(fields_count: usize, targets_count: usize, at: &Stored<'_>) -> Result<()> {
+fn check_fields_count(line: &Line, targets_count: usize, at: &Stored<'_>) -> Result<()> {
     let row_number = at.row_number;
-    if fields_count < targets_count {
+    if line.fields_count() < targets_count {
         let text = format!("Row {row_number} doesn't contain data for all columns");
         return report(Code::TooFewFields, text, at);
     }
-    if targets_count < fields_count {
+    if line.has_more() {
         let text = format!(
             "Row {row_number} was truncated; it contained more data than there were input columns"
         );

@@ -39,7 +39,9 @@ impl Session {
         for assignment in assignments {
             match assignment {
                 Assignment::Kept(name, value) => kept.push((name, value)),
-                other => self.assign(other)?,
+                assignment @ (Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)) => self.assign(assignment)?,
             }
         }
         self.persist(kept).await?;

@@ -38,12 +38,13 @@ struct Texts(Vec<String>);
 
 impl RowSink for Texts {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
-        let text = |value: &Value<'_>| match value {
-            Value::Null => "NULL".to_owned(),
-            value => value.to_text().into_owned(),
-        };
-        self.0
-            .push(row.iter().map(text).collect::<Vec<_>>().join(" "));
+        let texts = row.iter().map(|value| {
+            if value.is_null() {
+                return "NULL".to_owned();
+            }
+            value.to_text().into_owned()
+        });
+        self.0.push(texts.collect::<Vec<_>>().join(" "));
         Ok(())
     }
 }
