@@ -207,15 +207,6 @@ impl Reader {
             }
         }
     }
-
-    /// What ends a line: where nothing does, each field.
-    fn lines_end(&self) -> &[u8] {
-        if self.format.lines_end.is_empty() {
-            &self.format.fields_end
-        } else {
-            &self.format.lines_end
-        }
-    }
 }
 
 /// A place in the bytes that are there.
@@ -272,7 +263,7 @@ impl Cursor<'_> {
                 if self.peek()?.is_none() {
                     break;
                 }
-            } else if self.eat(self.reader.lines_end())? {
+            } else if self.eat(self.reader.format.line_end())? {
                 return Ok(start < end);
             }
             self.at += 1;
