@@ -117,6 +117,7 @@ impl Session {
         let mut table = Table::clone(self.named_table(model)?.as_ref());
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
+        table.count_from(1);
         Ok(table)
     }
 
@@ -126,12 +127,7 @@ impl Session {
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
             check_not_system(&database)?;
-            let is_there = self
-                .shared
-                .catalog
-                .current()
-                .table(&database, &table.name)
-                .is_ok();
+            let is_there = self.table(Some(&database), &table.name).is_ok();
             if !is_there && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
@@ -144,7 +140,10 @@ impl Session {
             }
             names.push(name);
         }
-        self.shared.catalog.drop_tables(&names).await
+        self.shared.catalog.drop_tables(&names).await?;
+        let counters = &self.shared.ids.counters;
+        counters.sweep(self.shared.engine.as_ref());
+        Ok(())
     }
 
     pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {

@@ -9,8 +9,9 @@
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
-//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers; `track`: what
-//!   it tells of that;
+//! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
+//! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//!   `track`: what it tells of that;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
@@ -19,10 +20,14 @@ mod account;
 mod compile;
 mod define;
 mod explain;
+pub mod files;
 mod found;
 mod guard;
 mod listing;
+pub mod load;
 mod maintain;
+mod outfile;
+mod persist;
 mod prepared;
 pub mod processes;
 pub mod reply;
