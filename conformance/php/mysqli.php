@@ -252,7 +252,7 @@ check('metadata', function () {
         same('fields', $found, [
             ['number', 'id', 'types', 'conformance', MYSQLI_TYPE_LONG, 11, 0, true, MYSQLI_NOT_NULL_FLAG | MYSQLI_PRI_KEY_FLAG],
             $of('c_ubig', MYSQLI_TYPE_LONGLONG, 20, 0, true, MYSQLI_UNSIGNED_FLAG),
-            $of('c_decimal', MYSQLI_TYPE_NEWDECIMAL, 40, 10, true, MYSQLI_NUM_FLAG),
+            $of('c_decimal', MYSQLI_TYPE_NEWDECIMAL, 40, 10, true, 0),
             $of('c_varchar', MYSQLI_TYPE_VAR_STRING, 1020, 0, false, 0),
             $of('c_datetime', MYSQLI_TYPE_DATETIME, 26, 6, true, 0),
             $of('c_blob', MYSQLI_TYPE_BLOB, 65535, 0, true, 0),
