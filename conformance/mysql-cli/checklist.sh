@@ -78,7 +78,7 @@ done
 before=$SECONDS
 sql -e "KILL $id"
 wait "$victim"
-matches kill "$((SECONDS - before)) $(grep -oE 'ERROR (1317|2013|2006|2026)' "$SCRATCH/victim")" '^[0-5] ERROR'
+matches kill "$((SECONDS - before)) $(grep -oE 'ERROR (2006|2013|2026|3169)' "$SCRATCH/victim")" '^[0-5] ERROR'
 
 check transaction "$(in_own -N -n <<SQL | piped
 CREATE TABLE transaction_check (id INT PRIMARY KEY);

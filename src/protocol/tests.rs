@@ -306,7 +306,7 @@ fn execute_parameters_of_every_kind() {
     assert_eq!(shown(&parameters.decode(&again).unwrap()), expected);
 
     let mut untyped = Parameters::new(1);
-    assert_eq!(shown(&untyped.decode(&unhex("01 00")).unwrap()), "NULL");
+    assert_eq!(shown(&untyped.decode(&unhex("01 00")).unwrap()), "Null");
     assert_eq!(
         untyped.decode(&unhex("00 00 05")).unwrap_err().code(),
         Code::WrongArguments
