@@ -365,12 +365,16 @@ impl SessionFacts for State {
 
     /// Another thread takes over the runtime's work meanwhile. A runtime of one thread, as tests
     /// have it, waits.
-    fn pause(&self, duration: Duration) -> bool {
+    fn pause(&self, duration: Duration) -> Result<bool> {
         let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-        if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+        let is_interrupted = if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
             tokio::task::block_in_place(|| self.cancel.pause(duration))
         } else {
             self.cancel.pause(duration)
+        };
+        match self.cancel.ends_connection() {
+            Some(stop) if is_interrupted => Err(stop.error()),
+            Some(_) | None => Ok(is_interrupted),
         }
     }
 
