@@ -6,7 +6,8 @@
 //!
 //! - [`shared`]: what all sessions of the server have in common;
 //! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
-//! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
+//! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL; `temporary`: tables
+//!   of one session;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
@@ -32,6 +33,7 @@ pub mod shared;
 mod show;
 pub mod state;
 mod system;
+mod temporary;
 mod transaction;
 pub mod variables;
 mod write_query;
@@ -55,6 +57,7 @@ pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState
 use settings::Settings;
 pub use shared::{OpenOptions, Shared, Storage};
 use state::State;
+use temporary::Temporary;
 
 /// What `VERSION()` gives. Drivers switch their behaviour on the first digits.
 pub const VERSION: &str = concat!("8.0.40-Meseta-", env!("CARGO_PKG_VERSION"));
@@ -75,6 +78,7 @@ pub struct Session {
     next_statement: u32,
     /// Statements of PREPARE, by name.
     named: HashMap<String, Arc<PreparedStatement>>,
+    temporary: Temporary,
     /// The catalog's version before names were last looked up for a statement on rows.
     bound_at: u64,
 }
@@ -112,6 +116,7 @@ impl Session {
             statements: HashMap::new(),
             next_statement: 1,
             named: HashMap::new(),
+            temporary: Temporary::new(&shared.catalog),
             bound_at: 0,
         })
     }
@@ -242,8 +247,8 @@ impl Session {
     ///
     /// # Errors
     /// When the server's variables cannot be read: an internal error.
-    pub fn reset(&mut self) -> Result<()> {
-        self.transaction = None;
+    pub async fn reset(&mut self) -> Result<()> {
+        self.end_temporary().await;
         self.statements.clear();
         self.named.clear();
         self.warnings = Arc::default();
@@ -259,9 +264,18 @@ impl Session {
     }
 
     /// Rolls back; the connection ends.
-    pub fn close(&mut self) {
-        self.transaction = None;
+    pub async fn close(&mut self) {
+        self.end_temporary().await;
         self.state.release_locks();
+    }
+
+    /// Rolls back, and drops the temporary tables.
+    async fn end_temporary(&mut self) {
+        self.transaction = None;
+        self.temporary.leave_all();
+        if let Err(error) = self.shared.catalog.sweep_temporary().await {
+            tracing::warn!("dropping temporary tables failed: {error}");
+        }
     }
 
     /// What a statement that begins now may look at.

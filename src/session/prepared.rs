@@ -86,7 +86,7 @@ impl Session {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
-        let definitions = self.shared.catalog.current();
+        let definitions = self.definitions();
         self.renew_rights();
         // The others are looked at when they are run.
         let mut needs = Needs::default();
@@ -169,7 +169,7 @@ impl Session {
             return self.run_compiled(bound, parameters).await;
         }
         self.bound_at = self.shared.catalog.version();
-        let definitions = self.shared.catalog.current();
+        let definitions = self.definitions();
         if Arc::ptr_eq(&definitions, &prepared.definitions) {
             let bound = (&prepared.statement, compiled.clone());
             return self.run_compiled(bound, parameters).await;

@@ -58,8 +58,9 @@ impl Session {
                 if let Some(view) = self.named_view(table) {
                     self.create_view_listing(&view)?
                 } else {
+                    let is_temporary = self.named_temporary(table).is_some();
                     let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                    schema::create_table(&table)
+                    schema::create_table(&table, is_temporary)
                 }
             }
             Show::CreateDatabase {

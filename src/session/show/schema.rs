@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::forms;
 use crate::catalog::{Table, describe};
 use crate::error::{Code, Error, Result};
+use crate::session::Session;
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
-use crate::session::{Session, system};
+use crate::session::system::{self, Scene};
 use crate::sql::ast::{ShowFilter, TableName};
 
 impl Session {
@@ -83,7 +84,8 @@ impl Session {
             forms::COLUMNS
         };
         let only = [("TABLE_SCHEMA", &*database), ("TABLE_NAME", &*name)];
-        let listing = self.listed(&form, &only)?;
+        let scene = Scene::new(&self.shared, &self.state).with_only(self.named_temporary(table));
+        let listing = self.listed_in(scene, (&form, &only))?;
         self.filtered_in_any_case(listing, filter)
     }
 
@@ -113,6 +115,9 @@ impl Session {
         name: &str,
     ) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
+        if let Some(table) = self.temporary.find(&database, name) {
+            return Ok(Arc::clone(table));
+        }
         match system::canonical(&database) {
             Some(database) => system::described(database, name),
             None => self.table(Some(&database), name),
@@ -121,9 +126,12 @@ impl Session {
 }
 
 /// `SHOW CREATE TABLE`.
-pub(super) fn create_table(table: &Table) -> Listing {
+pub(super) fn create_table(table: &Table, is_temporary: bool) -> Listing {
     let mut listing = Listing::new(&[("Table", TEXT), ("Create Table", LONG_TEXT)]);
-    let definition = describe::create_table(table);
+    let mut definition = describe::create_table(table);
+    if is_temporary {
+        definition = definition.replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1);
+    }
     listing.push(vec![text(Some(table.name.clone())), text(Some(definition))]);
     listing
 }

@@ -81,6 +81,12 @@ pub trait FindTable {
     fn find_view(&self, _database: &str, _name: &str) -> Option<Arc<View>> {
         None
     }
+
+    /// What finds definitions for the query of a view, when that is another: no view reads a temporary
+    /// table.
+    fn inside_views(&self) -> Option<&dyn FindTable> {
+        None
+    }
 }
 
 impl FindTable for Definitions {
