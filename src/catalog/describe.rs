@@ -5,10 +5,16 @@ use std::fmt::Write as _;
 use super::computed::PartSource;
 use super::schema::{Column, ColumnDefault, Include, Index, KeyPart, Table};
 use crate::codec::key::Direction;
+use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
-/// The text of `SHOW CREATE TABLE`.
+/// The text of `SHOW CREATE TABLE`, of a table that has given no id yet.
 pub fn create_table(table: &Table) -> String {
+    create_table_at(table, table.counted().map_or(1, |(_, first)| first))
+}
+
+/// The text of `SHOW CREATE TABLE`; `next_id` is the next of counted ids.
+pub fn create_table_at(table: &Table, next_id: u64) -> String {
     let mut lines: Vec<String> = table
         .columns
         .iter()
@@ -24,7 +30,11 @@ pub fn create_table(table: &Table) -> String {
         quoted(&table.name),
         lines.join(",\n")
     );
-    text.push_str(" ENGINE=Meseta DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
+    text.push_str(" ENGINE=Meseta");
+    if counts_visibly(table, next_id) {
+        let _ = write!(text, " AUTO_INCREMENT={next_id}");
+    }
+    text.push_str(" DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
     if !table.comment.is_empty() {
         let _ = write!(text, " COMMENT={}", string_literal(&table.comment));
     }
@@ -34,6 +44,24 @@ pub fn create_table(table: &Table) -> String {
         let _ = write!(text, " WITH ({})", options.collect::<Vec<_>>().join(", "));
     }
     text
+}
+
+/// Whether the next id is shown: as MySQL, from the second on; and always where the ids would be spread
+/// without it.
+fn counts_visibly(table: &Table, next_id: u64) -> bool {
+    let counted = table.counted();
+    let column = counted.and_then(|(column_idx, _)| table.columns.get(column_idx));
+    column.is_some_and(|column| 1 < next_id || is_big(&column.ty))
+}
+
+fn is_big(ty: &ColumnType) -> bool {
+    matches!(
+        ty,
+        ColumnType::Int {
+            width: IntWidth::Big,
+            ..
+        }
+    )
 }
 
 /// The key columns as in DDL: `` `a`,`b` DESC ``.

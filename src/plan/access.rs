@@ -329,8 +329,16 @@ pub(super) fn permission(
         return Some(Permission::Setting);
     }
     let is_plain = conjuncts.is_empty() && request.grouping.is_none() && ordered;
+    if is_plain && request.hints.reads_whole && is_of_one_table(request) {
+        return Some(Permission::Whole);
+    }
     let rows_read = request.limit?.saturating_add(request.offset);
     (is_plain && rows_read <= request.policy.full_scan_limit_max).then_some(Permission::Limit)
+}
+
+/// Whether the statement returns the rows of one table as they are.
+fn is_of_one_table(request: &Request<'_>) -> bool {
+    request.purpose == Purpose::Select && request.joined_as.is_none() && !request.wants_all
 }
 
 impl Access {

@@ -18,6 +18,8 @@ impl Capabilities {
     pub const CONNECT_WITH_DB: Capabilities = Capabilities(1 << 3);
     /// An ODBC client; means nothing.
     pub const ODBC: Capabilities = Capabilities(1 << 6);
+    /// The client sends files when it is asked for them.
+    pub const LOCAL_FILES: Capabilities = Capabilities(1 << 7);
     /// Spaces may stand between a function's name and its parenthesis; they always may here.
     pub const IGNORE_SPACE: Capabilities = Capabilities(1 << 8);
     /// The protocol since MySQL 4.1, the only one spoken here.
@@ -57,7 +59,7 @@ impl Capabilities {
     /// MySQL: clients that could take an offer of it wrongly are not tempted.
     pub const PROGRESS: Capabilities = Capabilities(1 << 29);
 
-    /// What this server offers. Compression, local files, session tracking and query attributes
+    /// What this server offers. Compression, session tracking and query attributes
     /// are left out until each works: every known client works without.
     pub const OFFER: Capabilities = Capabilities(
         Capabilities::LONG_PASSWORD.0
@@ -65,6 +67,7 @@ impl Capabilities {
             | Capabilities::LONG_FLAG.0
             | Capabilities::CONNECT_WITH_DB.0
             | Capabilities::ODBC.0
+            | Capabilities::LOCAL_FILES.0
             | Capabilities::IGNORE_SPACE.0
             | Capabilities::PROTOCOL_41.0
             | Capabilities::INTERACTIVE.0

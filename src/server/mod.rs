@@ -11,6 +11,7 @@ mod channel;
 mod connection;
 mod keys;
 pub mod listener;
+mod local_file;
 mod login;
 mod prepared;
 mod queries;

@@ -123,6 +123,7 @@ impl Session {
         let mut table = Table::clone(self.named_table(model)?.as_ref());
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
+        table.count_from(1);
         Ok(table)
     }
 
@@ -131,7 +132,7 @@ impl Session {
             return self.drop_temporary(drop).await;
         }
         self.commit_open().await?;
-        let mut names = Vec::new();
+        let (mut names, mut counted) = (Vec::new(), Vec::new());
         let mut temporary = Vec::new();
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
@@ -140,13 +141,9 @@ impl Session {
                 continue;
             }
             check_not_system(&database)?;
-            let is_there = self
-                .shared
-                .catalog
-                .current()
-                .table(&database, &table.name)
-                .is_ok();
-            if !is_there && drop.if_exists {
+            let found = self.table(Some(&database), &table.name).ok();
+            counted.extend(found.as_ref().map(|found| found.id));
+            if found.is_none() && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
                 continue;
@@ -160,6 +157,9 @@ impl Session {
         }
         if !names.is_empty() || temporary.is_empty() {
             self.shared.catalog.drop_tables(&names).await?;
+        }
+        for id in counted {
+            self.shared.ids.counters.forget(id);
         }
         self.remove_temporary(&temporary).await
     }

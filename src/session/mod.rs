@@ -10,7 +10,8 @@
 //!   of one session;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
-//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
+//! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
@@ -19,10 +20,14 @@ mod account;
 mod compile;
 mod define;
 mod explain;
+pub mod files;
 mod found;
 mod guard;
 mod listing;
+pub mod load;
 mod maintain;
+mod outfile;
+mod persist;
 mod prepared;
 pub mod processes;
 pub mod reply;
@@ -273,7 +278,7 @@ impl Session {
     async fn end_temporary(&mut self) {
         self.transaction = None;
         self.temporary.leave_all();
-        if let Err(error) = self.shared.catalog.sweep_temporary().await {
+        if let Err(error) = self.sweep_temporary().await {
             tracing::warn!("dropping temporary tables failed: {error}");
         }
     }

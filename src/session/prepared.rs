@@ -86,6 +86,10 @@ impl Session {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
+        if matches!(parsed.statement, Statement::Load(_)) {
+            let text = "This command is not supported in the prepared statement protocol yet";
+            return Err(Error::new(Code::NotPreparable, text));
+        }
         let definitions = self.definitions();
         self.renew_rights();
         // The others are looked at when they are run.

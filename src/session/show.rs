@@ -60,7 +60,7 @@ impl Session {
                 } else {
                     let is_temporary = self.named_temporary(table).is_some();
                     let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                    schema::create_table(&table, is_temporary)
+                    schema::create_table(&table, is_temporary, &self.shared.ids.counters)
                 }
             }
             Show::CreateDatabase {

@@ -202,7 +202,10 @@ impl Session {
         if self.transaction.is_none() {
             self.temporary.leave_dropped();
         }
-        self.shared.catalog.sweep_temporary().await
+        for id in self.shared.catalog.sweep_temporary().await? {
+            self.shared.ids.counters.forget(id);
+        }
+        Ok(())
     }
 
     /// # Errors

@@ -56,21 +56,23 @@ impl Catalog {
         self.temporary.left.lock().extend(tables);
     }
 
-    /// Gives back the storage of the temporary tables that were left.
+    /// Gives back the storage of the temporary tables that were left; which they were.
     ///
     /// # Errors
     /// Those of the engine; the storage is then given back at the next start.
-    pub async fn sweep_temporary(&self) -> Result<()> {
+    pub async fn sweep_temporary(&self) -> Result<Vec<TableId>> {
         let left = std::mem::take(&mut *self.temporary.left.lock());
         if left.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let _one_at_a_time = self.ddl.lock().await;
+        let mut swept = Vec::new();
         for table in left {
             self.temporary.live.write().remove(&table.id);
             self.drop_storage(&table).await?;
+            swept.push(table.id);
         }
-        Ok(())
+        Ok(swept)
     }
 }
 

@@ -179,6 +179,8 @@ impl Shown {
                 Ok(SystemKey::Build(id)) => format!("build {id}"),
                 Ok(SystemKey::Account(user, host)) => format!("account {user}@{host}"),
                 Ok(SystemKey::View { database, name }) => format!("view {database}.{name}"),
+                Ok(SystemKey::Counter(id)) => format!("counter {id}"),
+                Ok(SystemKey::Variable(name)) => format!("variable {name}"),
                 Err(_) => key.escape_ascii().to_string(),
             };
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::forms;
 use crate::catalog::{Table, describe};
 use crate::error::{Code, Error, Result};
+use crate::exec::counters::{Counters, Sequence};
 use crate::session::Session;
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
@@ -126,9 +127,10 @@ impl Session {
 }
 
 /// `SHOW CREATE TABLE`.
-pub(super) fn create_table(table: &Table, is_temporary: bool) -> Listing {
+pub(super) fn create_table(table: &Table, is_temporary: bool, counters: &Counters) -> Listing {
     let mut listing = Listing::new(&[("Table", TEXT), ("Create Table", LONG_TEXT)]);
-    let mut definition = describe::create_table(table);
+    let next_id = Sequence::of(table).map_or(1, |sequence| counters.next(&sequence));
+    let mut definition = describe::create_table_at(table, next_id);
     if is_temporary {
         definition = definition.replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1);
     }
