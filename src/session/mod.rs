@@ -210,6 +210,13 @@ impl Session {
         };
         if let Some(view) = self.named_view(&name) {
             let columns = self.view_columns(&view)?.into_iter();
+            let columns = columns.map(|column| ResultColumn {
+                database: view.database.clone(),
+                table: view.name.clone(),
+                org_table: view.name.clone(),
+                org_name: column.name.clone(),
+                ..column
+            });
             return Ok(columns.filter(|column| is_asked(&column.name)).collect());
         }
         let table = self.shown_table(None, table)?;

@@ -144,7 +144,13 @@ impl Session {
             );
             return Err(Error::new(Code::OutOfResources, text));
         }
-        let table = self.new_definition(create, &database)?;
+        let mut table = self.new_definition(create, &database)?;
+        for column in &mut table.columns {
+            // Nobody else writes it: nothing is gained by ids that are spread.
+            if column.auto_increment && column.counted_from.is_none() {
+                column.counted_from = Some(1);
+            }
+        }
         let table = self.shared.catalog.create_temporary(table).await?;
         self.temporary.add(table);
         if let Some(transaction) = &mut self.transaction {

@@ -139,6 +139,13 @@ pub struct Numbering {
     assigns: AtomicBool,
 }
 
+impl Numbering {
+    /// Whether what was bound reads the answers of subqueries.
+    pub fn has_slots(&self) -> bool {
+        0 < self.next.load(Ordering::Relaxed)
+    }
+}
+
 /// Queries that one may be within. Each text has a limit of its own, but the text of a view stands in
 /// another, and all are bound, planned and run on one stack.
 const LEVELS_MAX: usize = 120;
