@@ -69,9 +69,14 @@ impl Session {
             Statement::Maintain(maintain) => self.maintain(maintain).await,
             Statement::Load(load) => self.load_data(load).await,
             Statement::Do(exprs) => {
+                let parameters = Arc::new(parameters);
                 for expr in exprs {
-                    self.constant(expr)?;
+                    self.value_of(expr, &parameters).await?;
                 }
+                Ok(self.nothing())
+            }
+            Statement::Set(items) => {
+                self.set(items, &Arc::new(parameters)).await?;
                 Ok(self.nothing())
             }
             other => self.run_without_rows(other).await,
@@ -96,7 +101,6 @@ impl Session {
             Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
-            Statement::Set(items) => self.set(items).await?,
             Statement::SetTransaction(set) => self.set_transaction(set)?,
             Statement::ResetPersist(reset) => self.reset_persist(reset).await?,
             Statement::Begin(begin) => self.begin(begin).await?,
@@ -126,6 +130,7 @@ impl Session {
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
+            | Statement::Set(_)
             | Statement::Load(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
@@ -472,7 +477,9 @@ impl Session {
             let text = format!("You are not owner of thread {number}");
             return Err(Error::new(Code::KillDenied, text));
         }
-        processes.kill(number, what)
+        processes.kill(number, what)?;
+        // Who ends itself is told so instead of an OK.
+        self.cancel.check()
     }
 }
 
