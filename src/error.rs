@@ -164,6 +164,17 @@ codes! {
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
     NoTablesUsed = 1096 "HY000" "SELECT * without a table.";
+    FileUnreadable = 13 "HY000" "A file on the server that cannot be read.";
+    FileNotCreated = 1 "HY000" "A file on the server that cannot be made.";
+    FileFailed = 3 "HY000" "Writing a file on the server failed.";
+    FileExists = 1086 "HY000" "`INTO OUTFILE` a file that exists.";
+    TextFileNotReadable = 1085 "HY000" "A path on the server that is no ordinary file.";
+    WrongFieldTerminators = 1083 "42000" "An `ENCLOSED BY` or `ESCAPED BY` of more than one byte.";
+    TooFewFields = 1261 "01000" "A line of a file with fewer fields than columns.";
+    TooManyFields = 1262 "01000" "A line of a file with more fields than columns.";
+    NotPreparable = 1295 "HY000" "A statement that cannot be prepared.";
+    LocalFilesDisabled = 3948 "42000" "`LOAD DATA LOCAL` where it is not allowed.";
+    NotPersisted = 3615 "HY000" "`RESET PERSIST` of a variable that was given no value to keep.";
     BlobDefault = 1101 "42000" "A DEFAULT on a type that cannot have one.";
     WrongDatabaseName = 1102 "42000" "A database name that is not allowed.";
     WrongTableName = 1103 "42000" "A table name that is not allowed.";
@@ -237,6 +248,7 @@ codes! {
     WrongParameters = 1583 "42000" "A function with arguments it cannot take.";
     TooManyUserConnections = 1203 "42000" "The user has too many connections.";
     CapacityExceeded = 1038 "HY001" "A sort needs more memory than allowed.";
+    AutoIncrementEnd = 1467 "HY000" "No `AUTO_INCREMENT` id is left in the column's type.";
     SavepointMissing = 1305 "42000" "No savepoint of that name.";
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";

@@ -121,7 +121,7 @@ fn greeting_and_auth_switch() {
     let mut expected = vec![10];
     expected.extend_from_slice(version.as_bytes());
     expected.extend_from_slice(&unhex(
-        "00 02010000 6162636465666768 00 6fa7 2d 0200 ff0d 15",
+        "00 02010000 6162636465666768 00 efa7 2d 0200 ff0d 15",
     ));
     expected.extend_from_slice(&[0; 10]);
     expected.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");
@@ -336,6 +336,7 @@ fn execute_parameters_of_every_kind() {
     assert_eq!(shown(&parameters.plain(&again).unwrap()), expected);
 
     let mut untyped = Parameters::new(1);
+    assert_eq!(shown(&untyped.decode(&unhex("01 00")).unwrap()), "Null");
     assert_eq!(
         untyped.plain(&unhex("00 00 05")).unwrap_err().code(),
         Code::WrongArguments
