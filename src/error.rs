@@ -175,6 +175,10 @@ codes! {
     RowTooBig = 1118 "42000" "A row larger than the limit.";
     TableFull = 1114 "HY000" "Temporary files past their quota.";
     UnknownCharset = 1115 "42000" "A character set that is not utf8mb4.";
+    ColumnNeeded = 1828 "HY000" "DROP of a column that a key needs.";
+    NullInvalid = 1138 "22004" "NULL where a column is to take none.";
+    CantRemoveAllColumns = 1090 "42000" "DROP of all columns.";
+    ExpressionDependency = 3837 "HY000" "A change of a column that an expression names.";
     WrongFieldSpecifier = 1166 "42000" "A column name that is not allowed.";
     PrimaryKeyNull = 1171 "42000" "A key column declared NULL.";
     TableMustHaveColumns = 1113 "42000" "A table without columns.";

@@ -4,7 +4,9 @@
 pub mod computed;
 pub mod describe;
 mod gate;
+mod past;
 pub mod persist;
+mod reshape;
 pub mod schema;
 pub mod store;
 mod type_names;
@@ -12,6 +14,7 @@ pub mod view;
 
 pub use computed::{Computed, ComputedPart, PartSource};
 pub use gate::Pass;
+pub use past::{Former, Past};
 pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };

@@ -10,6 +10,7 @@
     reason = "every other kind of JSON value is damage, today's and tomorrow's"
 )]
 
+mod past;
 mod view;
 
 use serde_json::{Map, Value as Json, json};
@@ -50,14 +51,28 @@ pub fn encode(table: &Table) -> Vec<u8> {
         .collect();
     let indexes = table.indexes.iter();
     let indexes: Vec<Json> = indexes.map(|index| encode_index(table, index)).collect();
-    let definition = json!({
+    let mut definition = json!({
         "id": table.id.0, "database": table.database, "name": table.name,
         "columns": columns, "key": key, "indexes": indexes, "options": options,
         "comment": table.comment,
     });
+    if table.columns_made != greatest_id(&table.columns) {
+        put(&mut definition, "columns_made", json!(table.columns_made));
+    }
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
     bytes
+}
+
+/// Adds a member that most definitions do not have.
+fn put(definition: &mut Json, name: &str, value: Json) {
+    if let Json::Object(members) = definition {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+fn greatest_id(columns: &[Column]) -> u32 {
+    columns.iter().map(|column| column.id.0).max().unwrap_or(0)
 }
 
 fn encode_key_part(part: &KeyPart) -> Json {
@@ -81,8 +96,8 @@ fn encode_index(table: &Table, index: &Index) -> Json {
         "id": index.id.0, "name": index.name, "unique": index.unique, "parts": parts,
         "include": include, "state": index.state.name(), "comment": index.comment,
     });
-    if let (Some(filter), Json::Object(members)) = (&index.computed.filter, &mut definition) {
-        members.insert("where".to_owned(), json!(filter));
+    if let Some(filter) = &index.computed.filter {
+        put(&mut definition, "where", json!(filter));
     }
     definition
 }
@@ -101,12 +116,14 @@ fn encode_computed_part(part: &ComputedPart, direction: Direction) -> Json {
 }
 
 fn encode_column(column: &Column) -> Json {
-    json!({
+    let mut definition = json!({
         "id": column.id.0, "name": column.name, "type": type_names::to_json(&column.ty),
         "nullable": column.nullable, "default": encode_default(&column.default),
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
-    })
+    });
+    past::encode(&column.past, &mut definition);
+    definition
 }
 
 fn encode_default(default: &ColumnDefault) -> Json {
@@ -130,11 +147,16 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
+    let columns_made = match fields.number_if_any("columns_made")? {
+        Some(made) => made.max(greatest_id(&columns)),
+        None => greatest_id(&columns),
+    };
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
         name: fields.text("name")?,
         columns,
+        columns_made,
         key: fields
             .list("key")?
             .into_iter()
@@ -281,6 +303,7 @@ fn decode_include(json: &Json) -> Result<Include> {
 fn decode_column(json: Json) -> Result<Column> {
     let mut fields = Fields::of(json)?;
     let ty = type_names::from_json(fields.take("type")?)?;
+    let past = past::decode(&mut fields, &ty)?;
     let column = Column {
         id: ColumnId(fields.number("id")?),
         name: fields.text("name")?,
@@ -291,6 +314,8 @@ fn decode_column(json: Json) -> Result<Column> {
         auto_increment: fields.truth("auto_increment")?,
         hidden: fields.truth("hidden")?,
         comment: fields.text("comment")?,
+        past,
+        pledge: None,
     };
     fields.finish()?;
     Ok(column)
@@ -359,6 +384,19 @@ impl Fields {
             return self.text(name).map(Some);
         }
         Ok(None)
+    }
+
+    /// The member, if there is one.
+    pub(crate) fn number_if_any(&mut self, name: &str) -> Result<Option<u32>> {
+        if self.0.contains_key(name) {
+            return self.number(name).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The member, if there is one.
+    pub(crate) fn take_if_any(&mut self, name: &str) -> Option<Json> {
+        self.0.remove(name)
     }
 
     pub(crate) fn truth(&mut self, name: &str) -> Result<bool> {

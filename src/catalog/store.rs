@@ -9,6 +9,7 @@
 
 mod indexes;
 mod read;
+mod rename;
 mod views;
 
 use std::collections::BTreeMap;
@@ -337,7 +338,7 @@ impl Catalog {
         }
         index.id = IndexId(self.new_space().await?.0);
         table.indexes.push(index);
-        self.replace(table).await
+        self.replace(table, None).await
     }
 
     /// Takes an index away and gives back its storage.
@@ -349,7 +350,7 @@ impl Catalog {
         let mut table = Table::clone(self.current().table(database, name)?);
         let position = index_position(&table, index)?;
         let dropped = table.indexes.remove(position);
-        self.replace(table).await?;
+        self.replace(table, None).await?;
         Ok(self.engine.drop_space(Space(dropped.id.0)).await?)
     }
 
@@ -368,18 +369,20 @@ impl Catalog {
             return Ok(());
         };
         index.state = state;
-        self.replace(table).await.map(drop)
+        self.replace(table, None).await.map(drop)
     }
 
-    /// Gives a table's definition a new form; its name and storage stay.
-    async fn replace(&self, table: Table) -> Result<Arc<Table>> {
+    /// Gives a table's definition a new form; its storage stays. `moved` is the old one when it gets
+    /// another name.
+    async fn replace(&self, table: Table, moved: Option<&Table>) -> Result<Arc<Table>> {
         let mut next = Definitions::clone(&self.current());
         let table = Arc::new(table);
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
-        if let Some(within) = next.databases.get_mut(&table.database) {
-            within.tables.insert(table.name.clone(), Arc::clone(&table));
+        if let Some(old) = moved {
+            next.take(&old.database, &old.name);
         }
+        next.put(&table);
         self.publish(writes, next).await?;
         Ok(table)
     }

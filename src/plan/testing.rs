@@ -103,6 +103,7 @@ pub(crate) fn table(create: &str) -> Table {
         name: create.table.name,
         columns,
         key,
+        columns_made: 0,
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),

@@ -1,5 +1,6 @@
 //! DDL. Each statement commits the open transaction first, as in MySQL.
 
+mod alter;
 mod index;
 mod table_query;
 mod view;
@@ -114,6 +115,7 @@ impl Session {
         };
         ddl::check_identifier(&create.table.name, Code::WrongTableName)?;
         let mut table = Table::clone(self.named_table(model)?.as_ref());
+        table.forget_past();
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
         Ok(table)

@@ -138,7 +138,8 @@ impl Listing {
                 column_idx: 0,
                 direction: Direction::Asc,
             }],
-            indexes: Vec::new(),
+            columns_made: 0,
+        indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
         }

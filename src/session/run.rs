@@ -111,6 +111,7 @@ impl Session {
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
             Statement::AlterIndex(alter) => self.alter_index(alter).await?,
+            Statement::RenameTables(pairs) => self.rename_tables(pairs).await?,
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
             Statement::Select(_)
             | Statement::Insert(_)

@@ -46,7 +46,8 @@ impl Case {
             name: "t".to_owned(),
             columns,
             key,
-            indexes: Vec::new(),
+            columns_made: 0,
+        indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
         };

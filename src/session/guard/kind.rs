@@ -81,6 +81,8 @@ kinds! {
     CreateIndex         Table(Index);
     DropIndex           Table(Index);
     AlterTable          Table(Alter);
+    // The new names need CREATE and INSERT, too.
+    RenameTables        Table(Alter);
     AlterIndex          Table(Index);
     CheckTables         Table(Select);
     // REPAIR, ANALYZE and OPTIMIZE, which read, too.
@@ -165,6 +167,7 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::CreateIndex(_) => Kind::CreateIndex,
         Statement::DropIndex(_) => Kind::DropIndex,
         Statement::AlterTable(_) => Kind::AlterTable,
+        Statement::RenameTables(_) => Kind::RenameTables,
         Statement::AlterIndex(_) => Kind::AlterIndex,
         Statement::Maintain(maintain) => match maintain.kind {
             Maintenance::Check => Kind::CheckTables,

@@ -72,6 +72,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["ALTER ON d.t"],
     ),
     (
+        Kind::RenameTables,
+        "RENAME TABLE d.t TO d.n",
+        &["ALTER ON d.t", "DROP ON d.t", "CREATE ON d.n", "INSERT ON d.n"],
+    ),
+    (
+        Kind::AlterTable,
+        "ALTER TABLE d.t RENAME TO d.n",
+        &["ALTER ON d.t", "DROP ON d.t", "CREATE ON d.n", "INSERT ON d.n"],
+    ),
+    (
         Kind::AlterIndex,
         "ALTER INDEX i ON d.t INACTIVE",
         &["INDEX ON d.t"],

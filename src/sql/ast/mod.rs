@@ -22,7 +22,7 @@ pub use account::{
     RoleChoice, UserName, UserSpec,
 };
 pub use ddl::{
-    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, ColumnPlace, CreateDatabase, CreateIndex, CreateQuery,
     CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
     IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
 };
@@ -78,6 +78,8 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `RENAME TABLE a TO b, …`: in order, all or none.
+    RenameTables(Vec<(TableName, TableName)>),
     /// `CREATE VIEW`, `ALTER VIEW`.
     CreateView(Box<CreateView>),
     /// `DROP VIEW`.

@@ -101,6 +101,9 @@ impl Parser<'_> {
             Word::GRANT => self.grant(),
             Word::REVOKE => self.revoke(),
             Word::RENAME if self.word_ahead(1) == Some(Word::USER) => self.rename_user(),
+            Word::RENAME if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TABLES)) => {
+                self.rename_tables()
+            }
             _ => self.unsupported_verb(),
         }
     }
