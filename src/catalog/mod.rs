@@ -9,6 +9,7 @@ pub mod persist;
 mod reshape;
 pub mod schema;
 pub mod store;
+mod trash;
 mod type_names;
 pub mod view;
 
@@ -19,4 +20,5 @@ pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
 pub use store::{Catalog, Definitions};
+pub use trash::{Fate, TRASH_TABLES_MAX, Trashed};
 pub use view::{View, ViewAlgorithm};

@@ -11,6 +11,7 @@
 )]
 
 mod past;
+mod trash;
 mod view;
 
 use serde_json::{Map, Value as Json, json};
@@ -23,6 +24,7 @@ use super::type_names;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
+pub use trash::{decode_trashed, encode_trashed};
 pub use view::{decode_view, encode_view};
 
 /// The first byte of every stored definition.

@@ -10,6 +10,7 @@
 mod indexes;
 mod read;
 mod rename;
+mod trash;
 mod views;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use parking_lot::RwLock;
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
+use super::trash::{Fate, Trashed};
 use super::view::View;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
@@ -53,6 +55,8 @@ impl Database {
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     databases: BTreeMap<String, Database>,
+    /// Tables that were dropped and can come back; an older one has a lower id, mostly.
+    trash: BTreeMap<TableId, Arc<Trashed>>,
 }
 
 impl Definitions {
@@ -217,7 +221,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1008 when it does not exist; those of the engine.
-    pub async fn drop_database(&self, name: &str) -> Result<usize> {
+    pub async fn drop_database(&self, name: &str, fate: Fate) -> Result<usize> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let Some(Database { tables, views }) = next.databases.remove(name) else {
@@ -226,17 +230,13 @@ impl Catalog {
         };
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, database_key(name));
-        for table in tables.values() {
-            writes.delete(SYSTEM_SPACE, table_key(table.id));
-        }
         for view in views.values() {
             writes.delete(SYSTEM_SPACE, views::key(view));
         }
-        self.publish(writes, next).await?;
-        for table in tables.values() {
-            self.drop_storage(table).await?;
-        }
-        Ok(tables.len() + views.len())
+        let count = tables.len() + views.len();
+        self.discard((next, writes), tables.into_values().collect(), fate)
+            .await?;
+        Ok(count)
     }
 
     /// Makes a table; its [`Table::id`] is chosen here. `false` when there is one of that name, or a
@@ -266,7 +266,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1051 naming those that do not exist; those of the engine.
-    pub async fn drop_tables(&self, names: &[(String, String)]) -> Result<()> {
+    pub async fn drop_tables(&self, names: &[(String, String)], fate: Fate) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let mut dropped = Vec::new();
@@ -282,15 +282,7 @@ impl Catalog {
             let text = format!("Unknown table '{}'", missing.join(","));
             return Err(Error::new(Code::UnknownTable, text));
         }
-        let mut writes = WriteSet::blind();
-        for table in &dropped {
-            writes.delete(SYSTEM_SPACE, table_key(table.id));
-        }
-        self.publish(writes, next).await?;
-        for table in dropped {
-            self.drop_storage(&table).await?;
-        }
-        Ok(())
+        self.discard((next, WriteSet::blind()), dropped, fate).await
     }
 
     /// Empties a table by giving it a new storage space.
@@ -434,10 +426,11 @@ impl Catalog {
 
     async fn drop_orphans(&self) -> Result<()> {
         let current = self.current();
+        let trashed = current.trash.values().map(|trashed| &trashed.table);
         let owned: Vec<Space> = current
-            .databases
-            .values()
-            .flat_map(|within| within.tables.values().flat_map(|table| spaces(table)))
+            .all_tables()
+            .chain(trashed)
+            .flat_map(|table| spaces(table))
             .chain([SYSTEM_SPACE])
             .collect();
         for space in self.engine.spaces().live {

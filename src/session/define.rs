@@ -3,6 +3,7 @@
 mod alter;
 mod index;
 mod table_query;
+mod trash;
 mod view;
 
 use std::sync::Arc;
@@ -49,7 +50,8 @@ impl Session {
     pub(super) async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<Reply> {
         self.commit_open().await?;
         check_not_system(name)?;
-        let dropped = match self.shared.catalog.drop_database(name).await {
+        let fate = self.shared.fate();
+        let dropped = match self.shared.catalog.drop_database(name, fate).await {
             Err(error) if error.code() == Code::DbDropMissing && if_exists => {
                 self.note(&error);
                 0
@@ -145,7 +147,8 @@ impl Session {
             }
             names.push(name);
         }
-        self.shared.catalog.drop_tables(&names).await
+        let fate = self.shared.fate();
+        self.shared.catalog.drop_tables(&names, fate).await
     }
 
     pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {

@@ -111,6 +111,8 @@ impl Session {
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
             Statement::AlterIndex(alter) => self.alter_index(alter).await?,
+            Statement::Undrop { table, to } => self.undrop(table, to.as_ref()).await?,
+            Statement::Purge(table) => self.purge(table.as_ref()).await?,
             Statement::RenameTables(pairs) => self.rename_tables(pairs).await?,
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
             Statement::Select(_)

@@ -54,6 +54,10 @@ impl Session {
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
+            Show::Trash(filter) => {
+                let listing = self.show_trash()?;
+                self.filtered(listing, filter.as_ref())?
+            }
             Show::CreateTable(table) => {
                 if let Some(view) = self.named_view(table) {
                     self.create_view_listing(&view)?
@@ -118,6 +122,7 @@ impl Session {
             | Show::Databases(_)
             | Show::Tables { .. }
             | Show::Columns { .. }
+            | Show::Trash(_)
             | Show::Index { .. }
             | Show::TableStatus { .. }
             | Show::CreateTable(_)

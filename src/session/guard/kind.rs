@@ -81,6 +81,10 @@ kinds! {
     CreateIndex         Table(Index);
     DropIndex           Table(Index);
     AlterTable          Table(Alter);
+    // And CREATE, INSERT on the name that it gets.
+    Undrop              Table(Drop);
+    PurgeTable          Table(Drop);
+    PurgeTrash          Global(&[Super]);
     // The new names need CREATE and INSERT, too.
     RenameTables        Table(Alter);
     AlterIndex          Table(Index);
@@ -128,6 +132,8 @@ kinds! {
     ShowDatabases       Free;
     ShowTables          AnyInDatabase;
     ShowTableStatus     AnyInDatabase;
+    // Shows what the user may purge.
+    ShowTrash           Free;
     ShowColumns         AnyOnTable;
     ShowIndex           AnyOnTable;
     ShowCreateTable     AnyOnTable;
@@ -167,6 +173,9 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::CreateIndex(_) => Kind::CreateIndex,
         Statement::DropIndex(_) => Kind::DropIndex,
         Statement::AlterTable(_) => Kind::AlterTable,
+        Statement::Undrop { .. } => Kind::Undrop,
+        Statement::Purge(Some(_)) => Kind::PurgeTable,
+        Statement::Purge(None) => Kind::PurgeTrash,
         Statement::RenameTables(_) => Kind::RenameTables,
         Statement::AlterIndex(_) => Kind::AlterIndex,
         Statement::Maintain(maintain) => match maintain.kind {
@@ -235,6 +244,7 @@ fn show_kind(show: &Show) -> Kind {
     match show {
         Show::Databases(_) => Kind::ShowDatabases,
         Show::Tables { .. } => Kind::ShowTables,
+        Show::Trash(_) => Kind::ShowTrash,
         Show::Columns { .. } => Kind::ShowColumns,
         Show::Index { .. } => Kind::ShowIndex,
         Show::TableStatus { .. } => Kind::ShowTableStatus,

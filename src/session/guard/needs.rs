@@ -134,6 +134,10 @@ impl Session {
 
     /// Another name needs DROP on the old one, and CREATE and INSERT on the new one, as in MySQL.
     fn rename_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
+        if let Statement::Undrop { table, to } = statement {
+            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
+            out.push(self.on_table(to.as_ref().unwrap_or(table), privileges)?);
+        }
         for (from, to) in renames(statement) {
             out.push(self.on_table(from, Privileges::of(&[Privilege::Drop]))?);
             let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
@@ -411,6 +415,8 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         }
         Statement::Describe(describe) => vec![&describe.table],
         Statement::Truncate(table)
+        | Statement::Undrop { table, .. }
+        | Statement::Purge(Some(table))
         | Statement::Show(
             Show::Columns { table, .. }
             | Show::Index { table, .. }

@@ -72,6 +72,14 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["ALTER ON d.t"],
     ),
     (
+        Kind::Undrop,
+        "UNDROP TABLE d.gone TO d.n",
+        &["DROP ON d.gone", "CREATE ON d.n", "INSERT ON d.n"],
+    ),
+    (Kind::PurgeTable, "PURGE TABLE d.gone", &["DROP ON d.gone"]),
+    (Kind::PurgeTrash, "PURGE TRASH", &["SUPER ON *.*"]),
+    (Kind::ShowTrash, "SHOW TRASH", &[]),
+    (
         Kind::RenameTables,
         "RENAME TABLE d.t TO d.n",
         &["ALTER ON d.t", "DROP ON d.t", "CREATE ON d.n", "INSERT ON d.n"],

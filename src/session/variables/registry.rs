@@ -298,6 +298,7 @@ variables! {
     "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
     "transaction_prealloc_size" Both Int(1024, 131_072), "4096", "No meaning: memory is bounded by query_memory_bytes.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
+    "trash_retention" GlobalOnly Int(0, 31_536_000), "86400", "Seconds for which a dropped table can come back; 0 drops at once.";
     "tx_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Old name of transaction_isolation.";
     "tx_read_only" Both Bool, "OFF", "Old name of transaction_read_only.";
     "unique_checks" Both Bool, "ON", "Duplicates are always checked.";

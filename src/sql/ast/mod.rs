@@ -78,6 +78,15 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `UNDROP TABLE t [TO u]`.
+    Undrop {
+        /// The table, as it was called.
+        table: TableName,
+        /// Its name to be.
+        to: Option<TableName>,
+    },
+    /// `PURGE TABLE t`, `PURGE TRASH`: dropped tables are given up.
+    Purge(Option<TableName>),
     /// `RENAME TABLE a TO b, …`: in order, all or none.
     RenameTables(Vec<(TableName, TableName)>),
     /// `CREATE VIEW`, `ALTER VIEW`.

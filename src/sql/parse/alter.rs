@@ -394,6 +394,29 @@ impl Parser<'_> {
         Ok(Statement::RenameTables(pairs))
     }
 
+    /// `UNDROP TABLE t [TO u]`.
+    pub(super) fn undrop(&mut self) -> Result<Statement> {
+        self.bump();
+        self.expect_word(Word::TABLE)?;
+        let table = self.table_name()?;
+        let to = if self.eat_word(Word::TO) {
+            Some(self.table_name()?)
+        } else {
+            None
+        };
+        Ok(Statement::Undrop { table, to })
+    }
+
+    /// At `PURGE`, where `TABLE` or `TRASH` follows.
+    pub(super) fn purge(&mut self) -> Result<Statement> {
+        self.bump();
+        if self.eat_word(Word::TRASH) {
+            return Ok(Statement::Purge(None));
+        }
+        self.bump();
+        Ok(Statement::Purge(Some(self.table_name()?)))
+    }
+
     /// `ALTER INDEX i ON t ACTIVE`.
     fn alter_index(&mut self) -> Result<Statement> {
         self.bump();

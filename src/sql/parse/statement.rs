@@ -98,6 +98,10 @@ impl Parser<'_> {
             }
             Word::FLUSH => Ok(self.flush()),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
+            Word::UNDROP => self.undrop(),
+            Word::PURGE if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TRASH)) => {
+                self.purge()
+            }
             Word::GRANT => self.grant(),
             Word::REVOKE => self.revoke(),
             Word::RENAME if self.word_ahead(1) == Some(Word::USER) => self.rename_user(),

@@ -266,6 +266,14 @@ impl Maker<'_> {
                     return Err(Error::unsupported(text));
                 }
             }
+            if form == Form::Other && index.unique {
+                let text = format!(
+                    "ALTER TABLE of column '{}' to {}: two values of unique index '{}' may become \
+                     one; DROP INDEX {} first",
+                    new.name, new.ty, index.name, index.name
+                );
+                return Err(Error::unsupported(text));
+            }
             if form != Form::Same {
                 rebuilt.push(position);
             }

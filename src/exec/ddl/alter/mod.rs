@@ -17,6 +17,9 @@ mod form;
 mod indexes;
 pub mod scan;
 
+#[cfg(test)]
+mod tests;
+
 use super::{check_charset, index, kept_options};
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
