@@ -336,5 +336,15 @@ codes! {
     WindowNested = 3595 "HY000" "A window over a window function.";
     RowsInterval = 3596 "HY000" "A frame of rows with an interval.";
     GroupingArgument = 3602 "HY000" "`GROUPING` of what is not grouped.";
+    LintRisingKey = 7001 "01000" "A primary key whose first column is a moment.";
+    LintFewValuesKey = 7002 "01000" "A primary key whose first column has few values.";
+    LintWideKey = 7003 "01000" "A primary key of many columns.";
+    LintLongKey = 7004 "01000" "A primary key of long values.";
+    LintCommonPrefixKey = 7005 "01000" "Keys that begin alike.";
+    LintRedundantIndex = 7006 "01000" "An index that another key replaces.";
+    LintManyIndexes = 7007 "01000" "A table with many indexes.";
+    LintNearConstantIndex = 7008 "01000" "An index of few values.";
+    LintNearUniqueIndex = 7009 "01000" "A plain index whose values are all different.";
+    LintUnusedIndex = 7010 "01000" "An index that nobody reads.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

@@ -1,5 +1,6 @@
 //! DDL. Each statement commits the open transaction first, as in MySQL.
 
+mod advise;
 mod alter;
 mod index;
 mod table_query;
@@ -101,6 +102,7 @@ impl Session {
         }
         let table = self.new_definition(create, &database)?;
         if self.shared.catalog.create_table(table).await? {
+            self.warn_of_lints_of((&database, &create.table.name), None);
             return Ok(true);
         }
         if create.if_not_exists {

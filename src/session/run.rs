@@ -66,6 +66,7 @@ impl Session {
             }
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Maintain(maintain) => self.maintain(maintain).await,
+            Statement::Advise(table) => self.advise(table).await,
             Statement::Do(exprs) => {
                 for expr in exprs {
                     self.constant(expr)?;
@@ -126,6 +127,7 @@ impl Session {
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
+            | Statement::Advise(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())

@@ -176,6 +176,7 @@ impl Shown {
             return match SystemKey::decode(key) {
                 Ok(SystemKey::Database(name)) => format!("database {name}"),
                 Ok(SystemKey::Table(id)) => format!("table {id}"),
+                Ok(SystemKey::Trash(id)) => format!("trash {id}"),
                 Ok(SystemKey::Build(id)) => format!("build {id}"),
                 Ok(SystemKey::Account(user, host)) => format!("account {user}@{host}"),
                 Ok(SystemKey::View { database, name }) => format!("view {database}.{name}"),

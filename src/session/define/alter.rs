@@ -52,6 +52,8 @@ impl Session {
         self.look_at_rows(&plan).await?;
         if plan.is_changed || !plan.added.is_empty() {
             self.carry_out(&plan).await?;
+            let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
+            self.warn_of_lints_of((database, name), Some(&plan.old));
         }
         if alter.actions.contains(&AlterAction::Compact) {
             let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);

@@ -30,6 +30,7 @@ impl Session {
     ) -> Result<()> {
         self.commit_open().await?;
         let name = self.altered(&create.table)?;
+        let before = self.table(Some(&name.0), &name.1)?;
         let added = self.add_indexes(&name, &[&create.index]).await;
         let added = match added {
             Err(error) if error.code() == Code::DuplicateKeyName && create.if_not_exists => {
@@ -38,6 +39,7 @@ impl Session {
             }
             other => other?,
         };
+        self.warn_of_lints(&added.table, Some(&before));
         self.build(&name, &added, create.index.mode).await
     }
 

@@ -89,6 +89,7 @@ kinds! {
     RenameTables        Table(Alter);
     AlterIndex          Table(Index);
     CheckTables         Table(Select);
+    Advise              Table(Select);
     // REPAIR, ANALYZE and OPTIMIZE, which read, too.
     MaintainTables      Table(Insert);
     Describe            AnyOnTable;
@@ -174,6 +175,7 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::DropIndex(_) => Kind::DropIndex,
         Statement::AlterTable(_) => Kind::AlterTable,
         Statement::Undrop { .. } => Kind::Undrop,
+        Statement::Advise(_) => Kind::Advise,
         Statement::Purge(Some(_)) => Kind::PurgeTable,
         Statement::Purge(None) => Kind::PurgeTrash,
         Statement::RenameTables(_) => Kind::RenameTables,

@@ -417,6 +417,7 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::Truncate(table)
         | Statement::Undrop { table, .. }
         | Statement::Purge(Some(table))
+        | Statement::Advise(table)
         | Statement::Show(
             Show::Columns { table, .. }
             | Show::Index { table, .. }

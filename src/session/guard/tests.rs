@@ -77,6 +77,7 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["DROP ON d.gone", "CREATE ON d.n", "INSERT ON d.n"],
     ),
     (Kind::PurgeTable, "PURGE TABLE d.gone", &["DROP ON d.gone"]),
+    (Kind::Advise, "ADVISE TABLE d.t", &["SELECT ON d.t"]),
     (Kind::PurgeTrash, "PURGE TRASH", &["SUPER ON *.*"]),
     (Kind::ShowTrash, "SHOW TRASH", &[]),
     (

@@ -261,6 +261,7 @@ variables! {
     "read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
     "read_rnd_buffer_size" Both Int(1, 2_147_483_647), "262144", "No meaning: rows are read by pages.";
     "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
+    "schema_lints" Both Bool, "ON", "Whether DDL warns of what is worth a change; see ADVISE TABLE.";
     "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files: nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
     "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";

@@ -85,6 +85,8 @@ pub enum Statement {
         /// Its name to be.
         to: Option<TableName>,
     },
+    /// `ADVISE TABLE t`: what is worth a change.
+    Advise(TableName),
     /// `PURGE TABLE t`, `PURGE TRASH`: dropped tables are given up.
     Purge(Option<TableName>),
     /// `RENAME TABLE a TO b, …`: in order, all or none.

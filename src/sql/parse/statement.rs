@@ -99,6 +99,11 @@ impl Parser<'_> {
             Word::FLUSH => Ok(self.flush()),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
             Word::UNDROP => self.undrop(),
+            Word::ADVISE => {
+                self.bump();
+                self.expect_word(Word::TABLE)?;
+                Ok(Statement::Advise(self.table_name()?))
+            }
             Word::PURGE if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TRASH)) => {
                 self.purge()
             }
