@@ -280,6 +280,10 @@ impl Shown {
                     self.learn(Space(id), &Arc::new(table));
                     text
                 }
+                Ok(SystemKey::Trash(_)) => {
+                    let table = persist::decode_trashed(value).unwrap().table;
+                    format!("dropped {}.{}", table.database, table.name)
+                }
                 _ => value.escape_ascii().to_string(),
             };
         }
