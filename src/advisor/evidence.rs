@@ -117,8 +117,8 @@ pub async fn of_rows(
         }
         let entries = Sample::of(snapshot.as_ref(), Space(index.id.0)).await?;
         of_index((table, index), &entries, &mut found)?;
-        if !was_read(index) && ENTRIES_FEW <= entries.keys.len() {
-            let evidence = format!("it has {}", entries.told());
+        if !was_read(index) && !index.unique && ENTRIES_FEW <= entries.keys.len() {
+            let evidence = format!("{} are kept up", entries.told());
             found.push(Advice::new(Lint::UnusedIndex, subject(index), evidence));
         }
     }
@@ -199,7 +199,11 @@ fn of_index(
         column.name
     );
     if firsts.distinct * ENTRIES_PER_VALUE <= firsts.entries && index.parts.len() == 1 {
-        found.push(Advice::new(Lint::NearConstantIndex, subject(index), evidence));
+        found.push(Advice::new(
+            Lint::NearConstantIndex,
+            subject(index),
+            evidence,
+        ));
     } else if !index.unique
         && index.parts.len() == 1
         && index.computed.filter.is_none()

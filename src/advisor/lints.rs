@@ -121,7 +121,10 @@ pub fn of_definition(table: &Table) -> Vec<Advice> {
         of_index(table, index, &mut found);
     }
     if INDEXES_FEW < table.indexes.len() {
-        let evidence = format!("it has {} indexes, {INDEXES_FEW} are many", table.indexes.len());
+        let evidence = format!(
+            "it has {} indexes, {INDEXES_FEW} are many",
+            table.indexes.len()
+        );
         found.push(Advice::new(Lint::ManyIndexes, "TABLE", evidence));
     }
     found
@@ -132,11 +135,11 @@ fn of_key(table: &Table, found: &mut Vec<Advice>) {
     let columns = columns.filter_map(|part| table.columns.get(part.column_idx));
     for (position, column) in columns.enumerate() {
         if position == 0 && is_moment(&column.ty) {
-            let evidence = format!("its first column {} is a {}", column.name, column.ty);
+            let evidence = format!("its first column {} is of type {}", column.name, column.ty);
             found.push(Advice::new(Lint::RisingKey, PRIMARY_KEY, evidence));
         }
         if position == 0 && has_few_values(&column.ty) && 1 < table.key.len() {
-            let evidence = format!("its first column {} is a {}", column.name, column.ty);
+            let evidence = format!("its first column {} is of type {}", column.name, column.ty);
             found.push(Advice::new(Lint::FewValuesKey, PRIMARY_KEY, evidence));
         }
         if let Some(length) = length(&column.ty).filter(|length| KEY_CHARS_FEW < *length) {
@@ -167,8 +170,12 @@ fn of_index(table: &Table, index: &Index, found: &mut Vec<Advice>) {
         && index.parts.len() == 1
         && index.computed.filter.is_none()
     {
-        let evidence = format!("its only column {} is a {}", column.name, column.ty);
-        found.push(Advice::new(Lint::NearConstantIndex, subject(index), evidence));
+        let evidence = format!("its only column {} is of type {}", column.name, column.ty);
+        found.push(Advice::new(
+            Lint::NearConstantIndex,
+            subject(index),
+            evidence,
+        ));
     }
 }
 
@@ -184,7 +191,10 @@ fn covering(table: &Table, index: &Index) -> Option<String> {
         return Some("the primary key".to_owned());
     }
     let others = table.indexes.iter().enumerate();
-    let position = table.indexes.iter().position(|other| other.id == index.id && other.name == index.name);
+    let position = table
+        .indexes
+        .iter()
+        .position(|other| other.id == index.id && other.name == index.name);
     let mut others = others.filter(|(at, other)| {
         let is_longer = index.parts.len() < other.parts.len();
         // Of two that are alike the later one is too many.
@@ -194,7 +204,9 @@ fn covering(table: &Table, index: &Index) -> Option<String> {
             && begins(&other.parts)
             && (is_longer || is_earlier || other.unique)
     });
-    others.next().map(|(_, other)| format!("index {}", other.name))
+    others
+        .next()
+        .map(|(_, other)| format!("index {}", other.name))
 }
 
 /// Whether new values are mostly greater than all others.

@@ -17,15 +17,15 @@ impl Table {
     pub fn reshape(&mut self, placed: Vec<Placed>) -> Result<()> {
         let old_count = self.columns.len();
         let new_count = placed.len();
-        let mut places = vec![None; old_count];
+        let mut now_at = vec![None; old_count];
         for (new_idx, (origin, _)) in placed.iter().enumerate() {
-            if let Some(place) = origin.and_then(|origin| places.get_mut(origin)) {
+            if let Some(place) = origin.and_then(|origin| now_at.get_mut(origin)) {
                 *place = Some(new_idx);
             }
         }
         let moved = |idx: usize| match idx.checked_sub(old_count) {
             Some(computed) => Some(new_count + computed),
-            None => places.get(idx).copied().flatten(),
+            None => now_at.get(idx).copied().flatten(),
         };
         let lost = || Error::internal("a key has lost a column");
         for part in &mut self.key {

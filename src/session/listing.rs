@@ -139,7 +139,7 @@ impl Listing {
                 direction: Direction::Asc,
             }],
             columns_made: 0,
-        indexes: Vec::new(),
+            indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
         }

@@ -54,10 +54,6 @@ impl Session {
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::Trash(filter) => {
-                let listing = self.show_trash()?;
-                self.filtered(listing, filter.as_ref())?
-            }
             Show::CreateTable(table) => {
                 if let Some(view) = self.named_view(table) {
                     self.create_view_listing(&view)?
@@ -97,6 +93,10 @@ impl Session {
                     server::pairs(status(self.shared.processes(), self.state.tls().as_ref()));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
+            Show::Trash(filter) => {
+                let listing = self.show_trash()?;
+                self.filtered(listing, filter.as_ref())
+            }
             Show::Processlist { full } => self.show_processlist(*full),
             Show::Engines => self.listed(&forms::ENGINES, &[]),
             Show::Charset(filter) => self.filtered_form(&forms::CHARSETS, filter.as_ref()),
@@ -122,7 +122,6 @@ impl Session {
             | Show::Databases(_)
             | Show::Tables { .. }
             | Show::Columns { .. }
-            | Show::Trash(_)
             | Show::Index { .. }
             | Show::TableStatus { .. }
             | Show::CreateTable(_)

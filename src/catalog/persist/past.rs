@@ -37,7 +37,10 @@ pub(super) fn decode(fields: &mut Fields, ty: &ColumnType) -> Result<Past> {
     };
     let former = match fields.take_if_any("former") {
         None => Vec::new(),
-        Some(Json::Array(former)) => former.into_iter().map(decode_former).collect::<Result<_>>()?,
+        Some(Json::Array(former)) => former
+            .into_iter()
+            .map(decode_former)
+            .collect::<Result<_>>()?,
         Some(other) => return Err(Damage::new(format!("former types: {other}"))),
     };
     Ok(Past { absent, former })

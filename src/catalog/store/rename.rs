@@ -75,7 +75,9 @@ impl Catalog {
                 views.extend([(database.clone(), name.clone()), to.clone()]);
             }
         }
-        let tables = next.all_tables().filter(|table| renamed.contains(&table.id));
+        let tables = next
+            .all_tables()
+            .filter(|table| renamed.contains(&table.id));
         for table in tables {
             writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(table));
         }
@@ -115,11 +117,7 @@ impl Catalog {
 }
 
 impl Definitions {
-    fn rename_view(
-        &mut self,
-        (database, name): (&str, &str),
-        to: &Named,
-    ) -> Result<()> {
+    fn rename_view(&mut self, (database, name): (&str, &str), to: &Named) -> Result<()> {
         let within = self.databases.get_mut(database);
         let within = within.ok_or_else(|| unknown_database(database))?;
         let view = within.views.remove(name);

@@ -70,12 +70,18 @@ impl Catalog {
                     let dropped_ms = now_ms;
                     let trashed = Arc::new(Trashed { table, dropped_ms });
                     let id = trashed.table.id;
-                    writes.put(SYSTEM_SPACE, trash_key(id), persist::encode_trashed(&trashed));
+                    writes.put(
+                        SYSTEM_SPACE,
+                        trash_key(id),
+                        persist::encode_trashed(&trashed),
+                    );
                     next.trash.insert(id, trashed);
                 }
             }
         }
-        let surplus = next.trash().split_off(TRASH_TABLES_MAX.min(next.trash.len()));
+        let surplus = next
+            .trash()
+            .split_off(TRASH_TABLES_MAX.min(next.trash.len()));
         let surplus: Vec<Arc<Trashed>> = surplus.into_iter().map(Arc::clone).collect();
         for trashed in surplus {
             let id = trashed.table.id;
@@ -133,7 +139,11 @@ impl Catalog {
     /// # Errors
     /// Those of the engine.
     pub async fn purge(&self, is_wanted: impl Fn(&Trashed) -> bool + Send) -> Result<usize> {
-        let is_any = self.current().trash.values().any(|trashed| is_wanted(trashed));
+        let is_any = self
+            .current()
+            .trash
+            .values()
+            .any(|trashed| is_wanted(trashed));
         if !is_any {
             return Ok(0);
         }

@@ -47,7 +47,7 @@ impl Case {
             columns,
             key,
             columns_made: 0,
-        indexes: Vec::new(),
+            indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
         };

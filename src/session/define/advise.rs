@@ -14,15 +14,16 @@ use crate::types::{ColumnType, Value};
 impl Session {
     /// Warns of what a table has now and had not before.
     pub(super) fn warn_of_lints(&self, table: &Table, before: Option<&Table>) {
-        let is_on = self.state.system_variable(VariableScope::Any, "schema_lints");
+        let is_on = self
+            .state
+            .system_variable(VariableScope::Any, "schema_lints");
         if !is_on.is_ok_and(|value| value.to_text() == "1") {
             return;
         }
         let known = before.map(advisor::of_definition).unwrap_or_default();
         for advice in advisor::of_definition(table) {
-            let is_known = |other: &Advice| {
-                other.lint == advice.lint && other.subject == advice.subject
-            };
+            let is_known =
+                |other: &Advice| other.lint == advice.lint && other.subject == advice.subject;
             if known.iter().any(is_known) {
                 continue;
             }

@@ -182,11 +182,7 @@ impl Session {
             let state = format!("checking rows of {}: {rows} rows", plan.name.1);
             processes.set_state(self.client.connection_id, state);
         };
-        let looked = alter::scan::check_rows(
-            &self.shared.engine,
-            &pledged,
-            (&self.cancel, &told),
-        );
+        let looked = alter::scan::check_rows(&self.shared.engine, &pledged, (&self.cancel, &told));
         if let Err(error) = looked.await {
             let withdrawn = catalog.announce(name, |table| {
                 withdraw(table);
@@ -206,7 +202,8 @@ impl Session {
         };
         let (table, names) = self.publish(plan, first).await?;
         let was_there = |id: &IndexId| plan.old.indexes.iter().any(|old| old.id == *id);
-        let to_build = |index: &&Index| index.state == IndexState::Building && !was_there(&index.id);
+        let to_build =
+            |index: &&Index| index.state == IndexState::Building && !was_there(&index.id);
         let builds: Vec<&Index> = table.indexes.iter().filter(to_build).collect();
         let is_added = |index: &Index| names.contains(&index.name);
         let ids = |added: bool| {
@@ -241,7 +238,9 @@ impl Session {
             if !is_last {
                 names = define_all(table, &plan.added, &ctx)?;
             }
-            if let Some((database, name)) = plan.target.as_ref().filter(|_| is_last || !plan.drops_last) {
+            if let Some((database, name)) =
+                plan.target.as_ref().filter(|_| is_last || !plan.drops_last)
+            {
                 database.clone_into(&mut table.database);
                 name.clone_into(&mut table.name);
             }
@@ -344,7 +343,9 @@ fn withdraw(table: &mut Table) {
 /// The definition may have changed while the rows were looked at.
 fn check_pledges(table: &Table, pledges: &[(String, Column)]) -> Result<()> {
     for (name, _) in pledges {
-        let column = table.column_idx(name).and_then(|idx| table.columns.get(idx));
+        let column = table
+            .column_idx(name)
+            .and_then(|idx| table.columns.get(idx));
         if column.is_none_or(|column| column.pledge.is_none()) {
             return Err(definition_changed());
         }

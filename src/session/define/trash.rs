@@ -41,7 +41,10 @@ impl Shared {
     pub async fn sweep_trash(&self) -> Result<usize> {
         let kept_ms = self.global_number("trash_retention").saturating_mul(MS);
         let until = now_ms().saturating_sub(kept_ms);
-        let purged = self.catalog.purge(|trashed| trashed.dropped_ms <= until).await?;
+        let purged = self
+            .catalog
+            .purge(|trashed| trashed.dropped_ms <= until)
+            .await?;
         if 0 < purged {
             tracing::info!(tables = purged, "dropped tables are given up");
         }
@@ -116,7 +119,10 @@ impl Session {
             ("Bytes", number),
             ("Create Table", LONG_TEXT),
         ]);
-        let kept_ms = self.shared.global_number("trash_retention").saturating_mul(MS);
+        let kept_ms = self
+            .shared
+            .global_number("trash_retention")
+            .saturating_mul(MS);
         self.renew_rights();
         let definitions = self.shared.catalog.current();
         for trashed in definitions.trash() {
@@ -151,3 +157,6 @@ impl Session {
         local.map_or(Value::Null, Value::Datetime)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,8 +11,8 @@ use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, AlterAction, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement,
-    TableName, TableSource, UserName,
+    AccountStatement, AlterAction, CreateTable, CreateView, Maintain, SetItem, SetValue, Show,
+    Statement, TableName, TableSource, UserName,
 };
 use crate::sql::bind;
 

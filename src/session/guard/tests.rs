@@ -83,12 +83,22 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     (
         Kind::RenameTables,
         "RENAME TABLE d.t TO e.n",
-        &["ALTER ON d.t", "DROP ON d.t", "CREATE ON e.*", "INSERT ON e.*"],
+        &[
+            "ALTER ON d.t",
+            "DROP ON d.t",
+            "CREATE ON e.*",
+            "INSERT ON e.*",
+        ],
     ),
     (
         Kind::AlterTable,
         "ALTER TABLE d.t RENAME TO e.n",
-        &["ALTER ON d.t", "DROP ON d.t", "CREATE ON e.*", "INSERT ON e.*"],
+        &[
+            "ALTER ON d.t",
+            "DROP ON d.t",
+            "CREATE ON e.*",
+            "INSERT ON e.*",
+        ],
     ),
     (
         Kind::AlterIndex,

@@ -22,9 +22,10 @@ pub use account::{
     RoleChoice, UserName, UserSpec,
 };
 pub use ddl::{
-    AlterAction, AlterIndex, AlterTable, ColumnDef, ColumnPlace, CreateDatabase, CreateIndex, CreateQuery,
-    CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
-    IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, ColumnPlace, CreateDatabase, CreateIndex,
+    CreateQuery, CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include,
+    IndexDef, IndexGoal, IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance,
+    TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use json_table::{JsonAction, JsonColumn, JsonTable, JsonValueColumn};

@@ -40,7 +40,7 @@ impl Parser<'_> {
         self.algorithm_and_lock()?;
         self.eat(Kind::Comma);
         while !self.at_end() {
-            if !self.is_option() && !self.validation()? {
+            if !self.is_option() && !self.validation() {
                 self.alter_action(&mut actions)?;
             }
             self.algorithm_and_lock()?;
@@ -61,14 +61,14 @@ impl Parser<'_> {
     }
 
     /// `WITH VALIDATION`, `WITHOUT VALIDATION`: about generated columns, which are not there.
-    fn validation(&mut self) -> Result<bool> {
+    fn validation(&mut self) -> bool {
         let is_it = matches!(self.verb(0).as_str(), "WITH" | "WITHOUT")
             && self.verb(1).as_str() == "VALIDATION";
         if is_it {
             self.bump();
             self.bump();
         }
-        Ok(is_it)
+        is_it
     }
 
     fn alter_action(&mut self, actions: &mut Vec<AlterAction>) -> Result<()> {
@@ -116,8 +116,20 @@ impl Parser<'_> {
 
     fn is_refused_verb(&self) -> bool {
         const VERBS: &[&str] = &[
-            "ANALYZE", "CHECK", "COALESCE", "DISCARD", "EXCHANGE", "IMPORT", "OPTIMIZE", "REBUILD",
-            "REMOVE", "REORGANIZE", "REPAIR", "SECONDARY_LOAD", "SECONDARY_UNLOAD", "TRUNCATE",
+            "ANALYZE",
+            "CHECK",
+            "COALESCE",
+            "DISCARD",
+            "EXCHANGE",
+            "IMPORT",
+            "OPTIMIZE",
+            "REBUILD",
+            "REMOVE",
+            "REORGANIZE",
+            "REPAIR",
+            "SECONDARY_LOAD",
+            "SECONDARY_UNLOAD",
+            "TRUNCATE",
         ];
         VERBS.contains(&self.verb(0).as_str())
     }
@@ -302,11 +314,7 @@ impl Parser<'_> {
         self.bump();
         self.eat_word(Word::COLUMN);
         let if_exists = self.if_exists()?;
-        let from = if keeps_name {
-            None
-        } else {
-            Some(self.name()?)
-        };
+        let from = if keeps_name { None } else { Some(self.name()?) };
         let mut list = TableList::default();
         self.column_def(&mut list)?;
         let place = self.column_place()?;
@@ -326,7 +334,10 @@ impl Parser<'_> {
     /// `ALTER [COLUMN] c SET DEFAULT x`, `… DROP DEFAULT`, `ALTER INDEX i VISIBLE`.
     fn alter_column(&mut self) -> Result<AlterAction> {
         self.bump();
-        if matches!(self.word(), Some(Word::INDEX | Word::KEY | Word::CHECK | Word::CONSTRAINT)) {
+        if matches!(
+            self.word(),
+            Some(Word::INDEX | Word::KEY | Word::CHECK | Word::CONSTRAINT)
+        ) {
             let what = format!("ALTER TABLE ALTER {}", self.verb(0));
             self.skip_action();
             return Ok(AlterAction::Unsupported(what));
@@ -447,6 +458,8 @@ fn add_rest(list: TableList, actions: &mut Vec<AlterAction>) {
         actions.push(AlterAction::Unsupported(what.to_owned()));
     }
     for constraint in list.constraints {
-        actions.push(AlterAction::Unsupported(format!("ALTER TABLE ADD {constraint}")));
+        actions.push(AlterAction::Unsupported(format!(
+            "ALTER TABLE ADD {constraint}"
+        )));
     }
 }

@@ -122,7 +122,11 @@ impl Maker<'_> {
     fn find(&self, name: &str) -> Result<(usize, usize)> {
         let unknown = || unknown_column(name, self.table);
         let idx = self.table.column_idx(name).ok_or_else(unknown)?;
-        let is_hidden = self.table.columns.get(idx).is_some_and(|column| column.hidden);
+        let is_hidden = self
+            .table
+            .columns
+            .get(idx)
+            .is_some_and(|column| column.hidden);
         let at = self.slots.iter().position(|slot| slot.origin == Some(idx));
         let at = at.filter(|_| !is_hidden).ok_or_else(unknown)?;
         Ok((at, idx))
@@ -338,7 +342,13 @@ impl Maker<'_> {
         let id = self.table.next_column_id()?;
         let mut column = define_column(declared, id, self.ctx)?;
         column.past = Past::of_added(self.absent(&column)?);
-        self.slots.insert(at, Slot { origin: None, column });
+        self.slots.insert(
+            at,
+            Slot {
+                origin: None,
+                column,
+            },
+        );
         Ok(true)
     }
 

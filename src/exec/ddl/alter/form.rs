@@ -16,10 +16,6 @@ pub(super) enum Form {
 }
 
 /// How a column of type `new` reads values of type `old`, as far as they fit.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "all pairs that are not named are written otherwise"
-)]
 pub(super) fn reads_as(old: &ColumnType, new: &ColumnType) -> Form {
     use ColumnType as T;
     match (old, new) {
@@ -32,19 +28,16 @@ pub(super) fn reads_as(old: &ColumnType, new: &ColumnType) -> Form {
                 Form::Same
             }
         }
-        (T::Float, T::Double) => Form::Row,
         (T::Decimal { scale: old, .. }, T::Decimal { scale: new, .. }) if old == new => Form::Same,
         (T::Decimal { scale: old, .. }, T::Decimal { scale: new, .. }) if old < new => Form::Row,
         (old, new) if old.is_text() && new.is_text() => Form::Same,
         (T::Binary { .. } | T::Varbinary { .. } | T::Blob(_), T::Varbinary { .. } | T::Blob(_)) => {
             Form::Same
         }
-        (T::Char { .. } | T::Varchar { .. } | T::Text(_), T::Varbinary { .. } | T::Blob(_)) => {
-            Form::Row
-        }
-        (T::Varbinary { .. } | T::Blob(_), T::Char { .. } | T::Varchar { .. } | T::Text(_)) => {
-            Form::Row
-        }
+        (T::Char { .. } | T::Varchar { .. } | T::Text(_), T::Varbinary { .. } | T::Blob(_))
+        | (T::Varbinary { .. } | T::Blob(_), T::Char { .. } | T::Varchar { .. } | T::Text(_))
+        | (T::Json, T::Text(_))
+        | (T::Float, T::Double) => Form::Row,
         (T::Time { fsp: old }, T::Time { fsp: new })
         | (T::Datetime { fsp: old }, T::Datetime { fsp: new })
         | (T::Timestamp { fsp: old }, T::Timestamp { fsp: new })
@@ -53,16 +46,11 @@ pub(super) fn reads_as(old: &ColumnType, new: &ColumnType) -> Form {
             Form::Same
         }
         (T::Enum(old), T::Enum(new)) if new.starts_with(old) => Form::Same,
-        (T::Json, T::Text(_)) => Form::Row,
         _ => Form::Other,
     }
 }
 
 /// Whether some value of type `old` does not fit a column of type `new` that reads its bytes.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a type that is not named here may not hold what another holds"
-)]
 pub(super) fn may_not_fit(old: &ColumnType, new: &ColumnType) -> bool {
     use ColumnType as T;
     match (old, new) {
@@ -72,7 +60,6 @@ pub(super) fn may_not_fit(old: &ColumnType, new: &ColumnType) -> bool {
             let (new_min, new_max) = integer_range(new);
             old_min < new_min || new_max < old_max
         }
-        (T::Float, T::Double) => false,
         (
             T::Decimal { precision, scale },
             T::Decimal {
@@ -89,9 +76,9 @@ pub(super) fn may_not_fit(old: &ColumnType, new: &ColumnType) -> bool {
         }
         (T::Time { .. }, T::Time { .. })
         | (T::Datetime { .. }, T::Datetime { .. })
-        | (T::Timestamp { .. }, T::Timestamp { .. }) => reads_as(old, new) != Form::Same,
-        (T::Enum(_), T::Enum(_)) => reads_as(old, new) != Form::Same,
-        (T::Json, T::Text(LobSize::Long)) => false,
+        | (T::Timestamp { .. }, T::Timestamp { .. })
+        | (T::Enum(_), T::Enum(_)) => reads_as(old, new) != Form::Same,
+        (T::Json, T::Text(LobSize::Long)) | (T::Float, T::Double) => false,
         _ => true,
     }
 }

@@ -8,45 +8,38 @@ use crate::sql::ast::AlterAction;
 use crate::sql::computed;
 
 /// `DROP INDEX`.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others drop no index")]
 pub(super) fn drop(
     table: &mut Table,
     actions: &[AlterAction],
     outcome: &mut Outcome,
 ) -> Result<()> {
     for action in actions {
-        match action {
-            AlterAction::DropIndex { name, if_exists } => {
-                if let Some(position) = table.index_position(name) {
-                    table.indexes.remove(position);
-                    outcome.is_changed = true;
-                } else if *if_exists {
-                    outcome.notes.push(cannot_drop(name));
-                } else {
-                    return Err(cannot_drop(name));
-                }
-            }
-            _ => {}
+        let AlterAction::DropIndex { name, if_exists } = action else {
+            continue;
+        };
+        if let Some(position) = table.index_position(name) {
+            table.indexes.remove(position);
+            outcome.is_changed = true;
+        } else if *if_exists {
+            outcome.notes.push(cannot_drop(name));
+        } else {
+            return Err(cannot_drop(name));
         }
     }
     Ok(())
 }
 
 /// `RENAME INDEX`.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others rename no index")]
 pub(super) fn rename(
     table: &mut Table,
     actions: &[AlterAction],
     outcome: &mut Outcome,
 ) -> Result<()> {
     for action in actions {
-        match action {
-            AlterAction::RenameIndex { from, to } => {
-                check_name(to)?;
-                table.rename_index(from, to)?;
-                outcome.is_changed = true;
-            }
-            _ => {}
+        if let AlterAction::RenameIndex { from, to } = action {
+            check_name(to)?;
+            table.rename_index(from, to)?;
+            outcome.is_changed = true;
         }
     }
     Ok(())
@@ -76,7 +69,10 @@ pub(super) fn has_column(table: &Table, index: &Index, column_idx: usize) -> boo
 pub(super) fn check_no_text(table: &Table, column_idx: usize) -> Result<()> {
     for index in &table.indexes {
         if computed::columns_in_text(table, index)?.contains(&column_idx) {
-            let name = table.columns.get(column_idx).map_or("", |column| &column.name);
+            let name = table
+                .columns
+                .get(column_idx)
+                .map_or("", |column| &column.name);
             let text = format!(
                 "Column '{name}' has an expression index dependency and cannot be dropped, renamed \
                  or given another type: DROP INDEX {} first",
@@ -99,7 +95,11 @@ pub(super) fn lose_columns(table: &mut Table, dropped: &[usize]) -> Result<()> {
         let is_kept = |column_idx: usize| {
             source_of(table, index, column_idx).is_none_or(|source| !dropped.contains(&source))
         };
-        let count = index.parts.iter().filter(|part| is_kept(part.column_idx)).count();
+        let count = index
+            .parts
+            .iter()
+            .filter(|part| is_kept(part.column_idx))
+            .count();
         if count == 0 {
             continue;
         }

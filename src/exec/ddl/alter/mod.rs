@@ -179,7 +179,10 @@ pub fn restore(table: &mut Table, old: &Table) -> Result<()> {
     table.reshape(placed)
 }
 
-/// Whether an index is named in the text of another table's statement: what [`index`] checks.
-pub(super) fn check_part(column: &Column) -> Result<()> {
+/// Refuses a column that no key can have.
+///
+/// # Errors
+/// 1170 and the like.
+fn check_part(column: &Column) -> Result<()> {
     index::check_type(column)
 }

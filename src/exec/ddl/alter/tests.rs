@@ -122,6 +122,7 @@ impl Model {
     }
 
     /// An action on a column that is in no other of the same statement, as far as that matters.
+    #[expect(clippy::too_many_lines, reason = "a list of kinds of actions")]
     fn action(&mut self, before: &[String]) -> Option<String> {
         let is_named = |name: &str| before.iter().any(|action| action.contains(name));
         let choice = self.rng.random_range(0..7);
@@ -167,7 +168,10 @@ impl Model {
                     let value = row.get_mut(&name).unwrap();
                     *value = shown(value, ty);
                 }
-                Some(format!("MODIFY {name} {} DEFAULT {}", TYPES[ty], column.default))
+                Some(format!(
+                    "MODIFY {name} {} DEFAULT {}",
+                    TYPES[ty], column.default
+                ))
             }
             5 => {
                 let default = self.value();
@@ -211,7 +215,9 @@ impl Model {
         let found = server.run("SELECT * FROM t WHERE a >= 0").await.unwrap();
         let expected = self.rows.iter().map(|(key, row)| {
             let values = self.columns.iter().map(|column| row[&column.name].clone());
-            std::iter::once(key.to_string()).chain(values).collect::<Vec<_>>()
+            std::iter::once(key.to_string())
+                .chain(values)
+                .collect::<Vec<_>>()
         });
         assert_eq!(found, expected.collect::<Vec<_>>(), "{told}");
         assert_eq!(server.check("t").await, ["status OK"], "{told}");
@@ -219,7 +225,9 @@ impl Model {
             let name = &index[2..];
             let column = self.columns.iter().find(|column| column.name == name);
             let quote = if column.unwrap().ty == 3 { "'" } else { "" };
-            let sql = format!("SELECT COUNT(*) FROM t FORCE INDEX ({index}) WHERE {name} = {quote}5{quote}");
+            let sql = format!(
+                "SELECT COUNT(*) FROM t FORCE INDEX ({index}) WHERE {name} = {quote}5{quote}"
+            );
             let is_five = |row: &&BTreeMap<String, String>| ["5", "5.00"].contains(&&*row[name]);
             // A text that was a decimal is not equal to '5'.
             let is_text = column.unwrap().ty == 3;
@@ -233,11 +241,16 @@ impl Model {
 
 #[tokio::test]
 async fn rows_are_what_they_would_be_had_each_been_changed() {
-    let only = std::env::var("MESETA_SEED").ok().and_then(|seed| seed.parse().ok());
+    let only = std::env::var("MESETA_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
     let seeds = only.map_or(0..CASES, |seed: u64| seed..seed + 1);
     for seed in seeds {
         let mut server = Server::start().await;
-        server.run("CREATE TABLE t (a INT PRIMARY KEY)").await.unwrap();
+        server
+            .run("CREATE TABLE t (a INT PRIMARY KEY)")
+            .await
+            .unwrap();
         let mut model = Model::new(seed);
         let mut told = format!("MESETA_SEED={seed}");
         for step in 0..STATEMENTS {
@@ -294,7 +307,10 @@ async fn no_null_slips_into_a_column_that_has_just_become_not_null() {
         while let Err(error) = server.run(not_null).await {
             assert_eq!(error.code(), Code::NullInvalid, "{error}");
             attempts += 1;
-            server.run("DELETE FROM t WHERE b IS NULL AND a >= 0").await.unwrap();
+            server
+                .run("DELETE FROM t WHERE b IS NULL AND a >= 0")
+                .await
+                .unwrap();
             assert!(attempts < 10_000);
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -312,7 +328,10 @@ async fn no_null_slips_into_a_column_that_has_just_become_not_null() {
 #[tokio::test]
 async fn a_pledge_is_not_stored() {
     let server = Server::start().await;
-    server.run("CREATE TABLE t (a INT PRIMARY KEY, b INT)").await.unwrap();
+    server
+        .run("CREATE TABLE t (a INT PRIMARY KEY, b INT)")
+        .await
+        .unwrap();
     let catalog = server.catalog();
     let pledged = catalog.announce(("default", "t"), |table| {
         let new = crate::catalog::Column {
@@ -332,8 +351,14 @@ async fn a_pledge_is_not_stored() {
 #[tokio::test]
 async fn a_table_that_is_renamed_while_its_index_is_built_has_it() {
     let server = Server::start().await;
-    server.run("CREATE TABLE t (a INT PRIMARY KEY, b INT)").await.unwrap();
-    server.run("CREATE TABLE other (a INT PRIMARY KEY)").await.unwrap();
+    server
+        .run("CREATE TABLE t (a INT PRIMARY KEY, b INT)")
+        .await
+        .unwrap();
+    server
+        .run("CREATE TABLE other (a INT PRIMARY KEY)")
+        .await
+        .unwrap();
     for chunk in 0..8 {
         let rows = (chunk * 500..(chunk + 1) * 500).map(|key| format!("({key}, {})", key % 10));
         let rows: Vec<String> = rows.collect();
@@ -343,15 +368,21 @@ async fn a_table_that_is_renamed_while_its_index_is_built_has_it() {
     let held = server.backfill().hold().await;
     server.run("CREATE INDEX i ON t (b) ASYNC").await.unwrap();
     server.run("RENAME TABLE t TO u, other TO t").await.unwrap();
-    server.run("ALTER TABLE u ADD COLUMN c INT DEFAULT 3, RENAME COLUMN b TO bb").await.unwrap();
+    server
+        .run("ALTER TABLE u ADD COLUMN c INT DEFAULT 3, RENAME COLUMN b TO bb")
+        .await
+        .unwrap();
     drop(held);
     server.builds_ended().await;
-    let counted = server.run("SELECT COUNT(*) FROM u FORCE INDEX (i) WHERE bb = 3").await;
+    let counted = server
+        .run("SELECT COUNT(*) FROM u FORCE INDEX (i) WHERE bb = 3")
+        .await;
     assert_eq!(counted.unwrap(), [["400"]]);
     assert_eq!(server.check("u").await, ["status OK"]);
 }
 
 /// The text of a random table, of everything that CREATE TABLE has.
+#[expect(clippy::too_many_lines, reason = "a list of what there is")]
 fn random_table(rng: &mut StdRng) -> String {
     const TYPES: &[(&str, &[&str])] = &[
         ("BOOLEAN", &["0", "1"]),
@@ -406,7 +437,11 @@ fn random_table(rng: &mut StdRng) -> String {
         }
         lines.push(line);
         let is_lob = ["TEXT", "BLOB", "JSON"].iter().any(|lob| ty.contains(lob));
-        keyed.push((name, !is_lob, ty.contains("TEXT") || ty.contains("VARCHAR(")));
+        keyed.push((
+            name,
+            !is_lob,
+            ty.contains("TEXT") || ty.contains("VARCHAR("),
+        ));
     }
     let may_be_key = |(name, is_whole, _): &&(String, bool, bool)| {
         let line = lines.iter().find(|line| line.starts_with(name.as_str()));
@@ -414,7 +449,11 @@ fn random_table(rng: &mut StdRng) -> String {
         *is_whole && !text.contains("NULL")
     };
     let mut keys = Vec::new();
-    if let Some((first, ..)) = keyed.iter().find(may_be_key).filter(|_| rng.random_bool(0.8)) {
+    if let Some((first, ..)) = keyed
+        .iter()
+        .find(may_be_key)
+        .filter(|_| rng.random_bool(0.8))
+    {
         let desc = ["", " DESC"].choose(rng).unwrap();
         keys.push(format!("PRIMARY KEY ({first}{desc})"));
     }
@@ -430,15 +469,22 @@ fn random_table(rng: &mut StdRng) -> String {
         };
         let unique = ["", "UNIQUE "].choose(rng).unwrap();
         let of_first = format!(" INCLUDE ({})", keyed[0].0);
-        let include = ["", " INCLUDE ALL", &of_first].choose(rng).unwrap().to_owned();
+        let include = ["", " INCLUDE ALL", &of_first]
+            .choose(rng)
+            .unwrap()
+            .to_owned();
         let is_partial = rng.random_bool(0.2);
         let filter = format!(" WHERE {} IS NOT NULL", keyed[0].0);
         let filter = if is_partial { filter } else { String::new() };
-        keys.push(format!("{unique}KEY k{number} ({part}){include}{filter} COMMENT 'k {number}'"));
+        keys.push(format!(
+            "{unique}KEY k{number} ({part}){include}{filter} COMMENT 'k {number}'"
+        ));
     }
     lines.extend(keys);
     let comment = ["", " COMMENT='t''s'"].choose(rng).unwrap();
-    let with = ["", " WITH (COMPRESSION='ZSTD', NUMREGIONS='4')"].choose(rng).unwrap();
+    let with = ["", " WITH (COMPRESSION='ZSTD', NUMREGIONS='4')"]
+        .choose(rng)
+        .unwrap();
     format!("CREATE TABLE r ({}){comment}{with}", lines.join(", "))
 }
 
