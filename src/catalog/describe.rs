@@ -15,6 +15,8 @@ pub fn create_table(table: &Table) -> String {
         .filter(|column| !column.hidden)
         .map(column_line)
         .collect();
+    let patterns = table.wide.patterns.iter();
+    lines.extend(patterns.map(|one| format!("  {} {}", quoted(&one.text), one.ty)));
     if !table.has_hidden_key() {
         lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
     }

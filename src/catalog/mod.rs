@@ -9,6 +9,7 @@ pub mod schema;
 pub mod store;
 mod type_names;
 pub mod view;
+pub mod wide;
 
 pub use computed::{Computed, ComputedPart, PartSource};
 pub use gate::Pass;
@@ -17,3 +18,4 @@ pub use schema::{
 };
 pub use store::{Catalog, Definitions};
 pub use view::{View, ViewAlgorithm};
+pub use wide::{ColumnPlace, Pattern, Wide};

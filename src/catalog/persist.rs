@@ -19,6 +19,7 @@ use super::schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
 use super::type_names;
+use super::wide::{ColumnPlace, Pattern, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
@@ -50,11 +51,16 @@ pub fn encode(table: &Table) -> Vec<u8> {
         .collect();
     let indexes = table.indexes.iter();
     let indexes: Vec<Json> = indexes.map(|index| encode_index(table, index)).collect();
-    let definition = json!({
+    let mut definition = json!({
         "id": table.id.0, "database": table.database, "name": table.name,
         "columns": columns, "key": key, "indexes": indexes, "options": options,
         "comment": table.comment,
     });
+    if let (false, Json::Object(members)) = (table.wide.patterns.is_empty(), &mut definition) {
+        let patterns = table.wide.patterns.iter();
+        let patterns = patterns.map(|one| json!([one.text, type_names::to_json(&one.ty)]));
+        members.insert("patterns".to_owned(), patterns.collect());
+    }
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
     bytes
@@ -101,12 +107,16 @@ fn encode_computed_part(part: &ComputedPart, direction: Direction) -> Json {
 }
 
 fn encode_column(column: &Column) -> Json {
-    json!({
+    let mut encoded = json!({
         "id": column.id.0, "name": column.name, "type": type_names::to_json(&column.ty),
         "nullable": column.nullable, "default": encode_default(&column.default),
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
-    })
+    });
+    if let (ColumnPlace::Named, Json::Object(members)) = (column.place, &mut encoded) {
+        members.insert("named".to_owned(), json!(true));
+    }
+    encoded
 }
 
 fn encode_default(default: &ColumnDefault) -> Json {
@@ -130,6 +140,11 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
+    let patterns = match fields.0.contains_key("patterns") {
+        true => fields.list("patterns")?,
+        false => Vec::new(),
+    };
+    let patterns = patterns.into_iter().map(decode_pattern);
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
@@ -147,6 +162,10 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
             .map(decode_option)
             .collect::<Result<_>>()?,
         comment: fields.text("comment")?,
+        wide: Wide {
+            patterns: patterns.collect::<Result<_>>()?,
+            ..Wide::default()
+        },
     };
     fields.finish()?;
     check(table)
@@ -278,6 +297,20 @@ fn decode_include(json: &Json) -> Result<Include> {
     }
 }
 
+fn decode_pattern(json: Json) -> Result<Pattern> {
+    let Json::Array(pair) = json else {
+        return Err(Damage::new(format!("a pattern {json}")));
+    };
+    match <[Json; 2]>::try_from(pair) {
+        Ok([Json::String(text), ty]) => Ok(Pattern {
+            text,
+            ty: type_names::from_json(ty)?,
+        }),
+        Ok(other) => Err(Damage::new(format!("a pattern {other:?}"))),
+        Err(other) => Err(Damage::new(format!("a pattern {other:?}"))),
+    }
+}
+
 fn decode_column(json: Json) -> Result<Column> {
     let mut fields = Fields::of(json)?;
     let ty = type_names::from_json(fields.take("type")?)?;
@@ -290,6 +323,10 @@ fn decode_column(json: Json) -> Result<Column> {
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
         hidden: fields.truth("hidden")?,
+        place: match fields.truth_if_any("named")? {
+            true => ColumnPlace::Named,
+            false => ColumnPlace::Row,
+        },
         comment: fields.text("comment")?,
     };
     fields.finish()?;
@@ -365,6 +402,14 @@ impl Fields {
         self.take(name)?
             .as_bool()
             .ok_or_else(|| Damage::new(format!("{name} is no truth value")))
+    }
+
+    /// The member, `false` where there is none.
+    pub(crate) fn truth_if_any(&mut self, name: &str) -> Result<bool> {
+        if self.0.contains_key(name) {
+            return self.truth(name);
+        }
+        Ok(false)
     }
 
     pub(crate) fn number(&mut self, name: &str) -> Result<u32> {

@@ -21,6 +21,7 @@ use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
 use super::view::View;
+use super::wide;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, Space, WriteSet};
@@ -192,7 +193,7 @@ impl Catalog {
     pub fn is_current(&self, table: &Arc<Table>) -> bool {
         let current = self.current.read();
         let found = current.table(&table.database, &table.name);
-        found.is_ok_and(|found| Arc::ptr_eq(found, table))
+        found.is_ok_and(|found| wide::is_same(found, table))
     }
 
     /// Makes a database.

@@ -2,9 +2,9 @@
 //!
 //! This file is hot: no allocation per row.
 
-use crate::catalog::{Column, Index, KeyPart, Table};
+use crate::catalog::{Column, ColumnPlace, Index, KeyPart, Table};
 use crate::codec::key::{self, Corrupt, Direction};
-use crate::codec::row::{Cell, RowView};
+use crate::codec::row::{Cell, DynamicColumn, RowBuilder, RowView};
 use crate::error::{Error, Result};
 use crate::sql::expr::Row;
 use crate::types::{ColumnType, Value};
@@ -24,6 +24,10 @@ enum Place {
     Key(usize),
     /// In the row, under the column's id.
     Row,
+    /// In the row, under the column's name.
+    Named,
+    /// In the row: what no other column is.
+    Others,
     /// Not in an entry of this index.
     Nowhere,
 }
@@ -31,9 +35,13 @@ enum Place {
 impl Layout {
     /// The layout of a table.
     pub fn of(table: &Table) -> Layout {
-        let place = |idx| table.key_position(idx).map_or(Place::Row, Place::Key);
+        let place = |(idx, column): (usize, &Column)| match column.place {
+            ColumnPlace::Row => table.key_position(idx).map_or(Place::Row, Place::Key),
+            ColumnPlace::Named => Place::Named,
+            ColumnPlace::Others => Place::Others,
+        };
         Layout {
-            places: (0..table.columns.len()).map(place).collect(),
+            places: table.columns.iter().enumerate().map(place).collect(),
             parts: table
                 .key
                 .iter()
@@ -125,11 +133,33 @@ impl<'a> StoredRow<'a> {
                 Cell::Value(value) => Ok(value),
                 Cell::Null | Cell::Absent => Ok(Value::Null),
             },
+            Place::Named => Ok(self.row.dynamic(&column.name)?.unwrap_or(Value::Null)),
+            Place::Others => self.others(),
             Place::Nowhere => Err(Error::internal(format!(
                 "column {} is not in the index that was read",
                 column.name
             ))),
         }
+    }
+
+    /// What is stored under names that no column of the definition has, as a row of nothing else.
+    fn others(&self) -> Result<Value<'a>> {
+        let mut others = RowBuilder::new();
+        let mut is_empty = true;
+        for cell in self.row.dynamic_columns()? {
+            let DynamicColumn { name, value } = cell?;
+            let is_known = self.table.named_idx(name).is_some();
+            // A column that was declared since goes by its id; what had its name is gone.
+            if is_known || self.table.column_idx(name).is_some() {
+                continue;
+            }
+            others.dynamic(name, &value)?;
+            is_empty = false;
+        }
+        if is_empty {
+            return Ok(Value::Null);
+        }
+        Ok(Value::Bytes(others.finish()?.into()))
     }
 
     fn key_part(&self, wanted: usize) -> std::result::Result<Value<'a>, Corrupt> {
@@ -151,6 +181,18 @@ impl<'a> StoredRow<'a> {
         let values = (0..self.table.columns.len()).map(|idx| Ok(self.value(idx)?.into_owned()));
         values.collect()
     }
+}
+
+/// The cells in the column for all other names: see [`ColumnPlace::Others`].
+///
+/// # Errors
+/// 1712 for bytes that are none.
+pub fn others<'v>(value: &'v Value<'_>) -> Result<Vec<DynamicColumn<'v>>> {
+    let Some(bytes) = value.as_bytes() else {
+        return Ok(Vec::new());
+    };
+    let cells = RowView::parse(bytes)?.dynamic_columns()?;
+    Ok(cells.collect::<std::result::Result<_, Corrupt>>()?)
 }
 
 impl Row for StoredRow<'_> {

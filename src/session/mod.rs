@@ -17,6 +17,7 @@
 mod account;
 mod compile;
 mod define;
+mod dynamic;
 mod explain;
 mod found;
 mod guard;

@@ -14,7 +14,7 @@ use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Statement, TableName};
+use crate::sql::ast::{Kill, Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -58,6 +58,9 @@ impl Session {
             }
             Statement::Explain(explain) => self.explain(explain, parameters).await,
             Statement::Describe(describe) => self.describe(describe),
+            Statement::Show(Show::DynamicColumns { table, limit }) => {
+                self.show_dynamic_columns((table, *limit)).await
+            }
             Statement::Show(show) => self.show(show),
             Statement::Account(statement) => self.run_account(statement).await,
             Statement::Prepare(prepare) => {
@@ -175,6 +178,9 @@ impl Session {
     ) -> Result<Reply> {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
+            if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {
+                compiled = self.with_met(select, &stars, &parameters).await?;
+            }
             let ran = match &compiled {
                 Compiled::Query(program, asked) => {
                     let ran = self.run_query(program, asked, Arc::clone(&parameters));

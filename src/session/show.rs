@@ -118,6 +118,7 @@ impl Session {
             | Show::Databases(_)
             | Show::Tables { .. }
             | Show::Columns { .. }
+            | Show::DynamicColumns { .. }
             | Show::Index { .. }
             | Show::TableStatus { .. }
             | Show::CreateTable(_)

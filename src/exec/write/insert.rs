@@ -171,7 +171,7 @@ impl<'a> Inserter<'a> {
         for (column, value) in table.columns.iter().zip(values) {
             complete.push(match value {
                 Some(value) => value,
-                None if column.auto_increment || column.hidden => self.new_id(column, counts),
+                None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),
                 None => at.default_of(column)?,
             });
         }

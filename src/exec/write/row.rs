@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::catalog::{Column, ColumnDefault, Index, Table};
+use crate::catalog::{Column, ColumnDefault, ColumnPlace, Index, Table};
 use crate::codec::keyspace;
-use crate::codec::row::RowBuilder;
+use crate::codec::row::{DynamicColumn, RowBuilder};
 use crate::error::{Code, Error, Result};
 use crate::index::Entry;
 use crate::sql::context::{EvalContext, WarningLevel};
@@ -135,7 +135,7 @@ impl Stored<'_> {
 /// Type Default Values").
 fn implicit_default(ty: &ColumnType) -> Value<'static> {
     match ty {
-        ColumnType::Null => Value::Null,
+        ColumnType::Null | ColumnType::Dynamic => Value::Null,
         ColumnType::Boolean
         | ColumnType::Int {
             unsigned: false, ..
@@ -281,8 +281,16 @@ pub fn check_entry(
 pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
     let mut builder = RowBuilder::new();
     for (column_idx, (column, value)) in table.columns.iter().zip(values).enumerate() {
-        if table.key_position(column_idx).is_none() && !value.is_null() {
-            builder.set(column.id, value, &column.ty)?;
+        if value.is_null() {
+            continue;
+        }
+        match column.place {
+            ColumnPlace::Row if table.key_position(column_idx).is_none() => {
+                builder.set(column.id, value, &column.ty)?;
+            }
+            ColumnPlace::Row => {}
+            ColumnPlace::Named => builder.dynamic(&column.name, value)?,
+            ColumnPlace::Others => put_others(&mut builder, value)?,
         }
     }
     let bytes = builder.finish()?;
@@ -294,6 +302,14 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
         bytes.len()
     );
     Err(Error::new(Code::RowTooBig, text))
+}
+
+/// Puts the cells that a row has under names which the statement does not say.
+fn put_others(builder: &mut RowBuilder, others: &Value<'_>) -> Result<()> {
+    for DynamicColumn { name, value } in crate::exec::row::others(others)? {
+        builder.dynamic(name, &value)?;
+    }
+    Ok(())
 }
 
 /// Whether two rows of one table hold the same values.

@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
 use crate::exec::ddl::index::{check_name, define_index};
+use crate::exec::ddl::{options, wide};
 use crate::protocol::reply::Progress;
 use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexGoal, IndexMode};
@@ -291,7 +292,10 @@ impl Session {
 fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
     match action {
         AlterAction::AddIndex(index) => Some(index.as_ref()),
-        AlterAction::DropIndex { .. } | AlterAction::RenameIndex { .. } | AlterAction::Keys => None,
+        AlterAction::DropIndex { .. }
+        | AlterAction::RenameIndex { .. }
+        | AlterAction::SetOption { .. }
+        | AlterAction::Keys => None,
     }
 }
 
@@ -303,6 +307,7 @@ fn define_all(
 ) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for index in declared {
+        wide::add_names(table, index)?;
         let index = Index {
             state: IndexState::Building,
             ..define_index(table, index, ctx)?
@@ -335,6 +340,12 @@ fn change_old(
                     return Err(error);
                 }
                 note(&error);
+            }
+            AlterAction::SetOption { name, value } => {
+                if let Some(noted) = options::set(table, name, value)? {
+                    note(&noted);
+                }
+                changed = true;
             }
             AlterAction::RenameIndex { from, to } => {
                 check_name(to)?;

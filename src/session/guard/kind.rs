@@ -127,6 +127,8 @@ kinds! {
     ShowTables          AnyInDatabase;
     ShowTableStatus     AnyInDatabase;
     ShowColumns         AnyOnTable;
+    // Reads rows.
+    ShowDynamicColumns  Table(Select);
     ShowIndex           AnyOnTable;
     ShowCreateTable     AnyOnTable;
     ShowCreateDatabase  AnyInDatabase;
@@ -233,6 +235,7 @@ fn show_kind(show: &Show) -> Kind {
         Show::Databases(_) => Kind::ShowDatabases,
         Show::Tables { .. } => Kind::ShowTables,
         Show::Columns { .. } => Kind::ShowColumns,
+        Show::DynamicColumns { .. } => Kind::ShowDynamicColumns,
         Show::Index { .. } => Kind::ShowIndex,
         Show::TableStatus { .. } => Kind::ShowTableStatus,
         Show::CreateTable(_) => Kind::ShowCreateTable,

@@ -203,7 +203,9 @@ impl Session {
             }
             Statement::CreateTable(create) => walk_create(create, walk),
             Statement::CreateView(create) => walk.select(&create.select),
-            Statement::Show(Show::CreateOther { name, .. }) => walk.reads(name),
+            Statement::Show(
+                Show::CreateOther { name, .. } | Show::DynamicColumns { table: name, .. },
+            ) => walk.reads(name),
             Statement::LockTables(tables) | Statement::Maintain(Maintain { tables, .. }) => {
                 for name in tables {
                     walk.reads(name);
@@ -401,6 +403,7 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::Truncate(table)
         | Statement::Show(
             Show::Columns { table, .. }
+            | Show::DynamicColumns { table, .. }
             | Show::Index { table, .. }
             | Show::CreateTable(table)
             | Show::CreateOther { name: table, .. },

@@ -251,6 +251,13 @@ pub enum AlterAction {
         /// `IF EXISTS`.
         if_exists: bool,
     },
+    /// `SET 'NAME' = 'value'`: a table option.
+    SetOption {
+        /// Its name, as written.
+        name: String,
+        /// Its value.
+        value: String,
+    },
     /// `DISABLE KEYS`, `ENABLE KEYS`: a hint of dumps that bulk loads follow.
     Keys,
     /// `RENAME INDEX a TO b`.

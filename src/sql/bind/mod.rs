@@ -23,6 +23,7 @@ mod hints;
 mod json_table;
 mod late;
 mod literal;
+pub mod named;
 mod operands;
 mod order;
 mod output;
@@ -56,6 +57,7 @@ use crate::catalog::{Definitions, Table, View};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 pub use cte::CteScope;
+pub use named::Widening;
 use scope::{Clause, Scope};
 use source::Source;
 pub use trace::Trace;
@@ -115,6 +117,8 @@ pub struct Names<'a> {
     pub depth: usize,
     /// Where is kept what names meant.
     pub trace: Option<&'a Trace>,
+    /// Where names without declaration are kept; `None` where nobody binds again for them.
+    pub widening: Option<&'a Widening>,
 }
 
 /// Gives out the numbers of a statement: of slots, of subqueries, of recursive queries.

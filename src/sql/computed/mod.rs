@@ -297,6 +297,7 @@ fn names() -> bind::Names<'static> {
         numbering: &NUMBERING,
         depth: 0,
         trace: None,
+        widening: None,
     }
 }
 

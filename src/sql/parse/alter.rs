@@ -62,6 +62,7 @@ impl Parser<'_> {
                 let name = self.index_name()?;
                 Ok(Some(AlterAction::DropIndex { name, if_exists }))
             }
+            Some(Word::SET) => self.set_option().map(Some),
             Some(Word::DISABLE | Word::ENABLE) if self.word_ahead(1) == Some(Word::KEYS) => {
                 self.bump();
                 self.bump();
@@ -78,6 +79,13 @@ impl Parser<'_> {
             Some(_) => Ok(None),
             None => Err(self.syntax_error()),
         }
+    }
+
+    /// `SET 'NAME' = 'value'`.
+    fn set_option(&mut self) -> Result<AlterAction> {
+        self.bump();
+        let (name, value) = self.option_pair()?;
+        Ok(AlterAction::SetOption { name, value })
     }
 
     /// At `ADD`.

@@ -356,15 +356,18 @@ impl Parser<'_> {
     /// `WITH (NAME = 'value', 'NAME' = 'value', …)`.
     pub(super) fn with_options(&mut self) -> Result<Vec<(String, String)>> {
         self.expect_word(Word::WITH)?;
-        self.paren_list(|parser| {
-            let name = if parser.is(Kind::Text) {
-                parser.text()?
-            } else {
-                parser.any_name()?
-            };
-            parser.expect(Kind::Equal)?;
-            Ok((name, parser.option_value()?))
-        })
+        self.paren_list(Parser::option_pair)
+    }
+
+    /// `NAME = 'value'`, the name in quotes or not.
+    pub(super) fn option_pair(&mut self) -> Result<(String, String)> {
+        let name = if self.is(Kind::Text) {
+            self.text()?
+        } else {
+            self.any_name()?
+        };
+        self.expect(Kind::Equal)?;
+        Ok((name, self.option_value()?))
     }
 
     // DROP and TRUNCATE.
