@@ -79,7 +79,9 @@ impl RowSink for Met<'_> {
 fn note(names: &mut BTreeMap<String, Sampled>, name: &str, value: &Value<'_>) {
     let sampled = names.entry(name.to_owned()).or_default();
     sampled.rows_count += 1;
-    sampled.types.insert(bind::parameter_type(value).to_string());
+    let ty = bind::parameter_type(value).to_string();
+    let word = ty.find('(').map_or(ty.as_str(), |end| ty.get(..end).unwrap_or_default());
+    sampled.types.insert(word.to_owned());
 }
 
 impl Session {
