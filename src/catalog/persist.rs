@@ -19,7 +19,7 @@ use super::schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
 use super::type_names;
-use super::wide::{ColumnPlace, Pattern, Wide};
+use super::wide::{ColumnPlace, Pattern, Ttl, TtlColumn, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
@@ -60,6 +60,9 @@ pub fn encode(table: &Table) -> Vec<u8> {
         let patterns = table.wide.patterns.iter();
         let patterns = patterns.map(|one| json!([one.text, type_names::to_json(&one.ty)]));
         members.insert("patterns".to_owned(), patterns.collect());
+    }
+    if let (Some(ttl), Json::Object(members)) = (&table.wide.ttl, &mut definition) {
+        members.insert("ttl".to_owned(), encode_ttl(ttl));
     }
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
@@ -113,8 +116,13 @@ fn encode_column(column: &Column) -> Json {
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
     });
-    if let (ColumnPlace::Named, Json::Object(members)) = (column.place, &mut encoded) {
-        members.insert("named".to_owned(), json!(true));
+    let place = match column.place {
+        ColumnPlace::Row | ColumnPlace::Others => None,
+        ColumnPlace::Named => Some("named"),
+        ColumnPlace::Expiry => Some("expiry"),
+    };
+    if let (Some(place), Json::Object(members)) = (place, &mut encoded) {
+        members.insert(place.to_owned(), json!(true));
     }
     encoded
 }
@@ -164,6 +172,10 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
         comment: fields.text("comment")?,
         wide: Wide {
             patterns: patterns.collect::<Result<_>>()?,
+            ttl: match fields.0.contains_key("ttl") {
+                true => Some(decode_ttl(fields.take("ttl")?)?),
+                false => None,
+            },
             ..Wide::default()
         },
     };
@@ -297,6 +309,37 @@ fn decode_include(json: &Json) -> Result<Include> {
     }
 }
 
+fn encode_ttl(ttl: &Ttl) -> Json {
+    let column = ttl.column.as_ref().map(
+        |column| json!({ "id": column.id.0, "amount": column.amount, "unit": column.unit }),
+    );
+    json!({ "seconds": ttl.seconds, "column": column })
+}
+
+fn decode_ttl(json: Json) -> Result<Ttl> {
+    let mut fields = Fields::of(json)?;
+    let seconds = match fields.take("seconds")? {
+        Json::Null => None,
+        other => Some(other.as_u64().ok_or_else(|| Damage::new("seconds of a TTL"))?),
+    };
+    let column = match fields.take("column")? {
+        Json::Null => None,
+        other => {
+            let mut column = Fields::of(other)?;
+            let amount = column.take("amount")?.as_i64();
+            let read = TtlColumn {
+                id: ColumnId(column.number("id")?),
+                amount: amount.ok_or_else(|| Damage::new("the amount of a TTL"))?,
+                unit: column.text("unit")?,
+            };
+            column.finish()?;
+            Some(read)
+        }
+    };
+    fields.finish()?;
+    Ok(Ttl { seconds, column })
+}
+
 fn decode_pattern(json: Json) -> Result<Pattern> {
     let Json::Array(pair) = json else {
         return Err(Damage::new(format!("a pattern {json}")));
@@ -323,9 +366,10 @@ fn decode_column(json: Json) -> Result<Column> {
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
         hidden: fields.truth("hidden")?,
-        place: match fields.truth_if_any("named")? {
-            true => ColumnPlace::Named,
-            false => ColumnPlace::Row,
+        place: match (fields.truth_if_any("named")?, fields.truth_if_any("expiry")?) {
+            (true, _) => ColumnPlace::Named,
+            (false, true) => ColumnPlace::Expiry,
+            (false, false) => ColumnPlace::Row,
         },
         comment: fields.text("comment")?,
     };

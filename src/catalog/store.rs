@@ -166,6 +166,7 @@ impl Catalog {
             gate: Gate::default(),
             version: AtomicU64::new(0),
         };
+        catalog.watch(&catalog.current());
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
         }
@@ -426,8 +427,21 @@ impl Catalog {
     /// Publishes definitions that have more than those before and nothing else: no commit minds.
     async fn publish_addition(&self, writes: WriteSet, next: Definitions) -> Result<()> {
         self.engine.commit(writes).await?;
+        self.watch(&next);
         *self.current.write() = Arc::new(next);
         Ok(())
+    }
+
+    /// Tells the engine which spaces have rows that end. Those of definitions that are not there any
+    /// more are read by nobody but snapshots that know better.
+    fn watch(&self, definitions: &Definitions) {
+        let Some(expiry) = self.engine.expiry() else {
+            return;
+        };
+        let tables = definitions.databases.values();
+        let tables = tables.flat_map(|within| within.tables.values());
+        let ending = tables.filter(|table| table.expires());
+        expiry.watch(ending.flat_map(|table| spaces(table)).collect());
     }
 
     async fn drop_orphans(&self) -> Result<()> {

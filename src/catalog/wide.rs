@@ -23,6 +23,9 @@ pub const NAME_BYTES_MAX: usize = 255;
 /// The name of the column for all other names; no identifier can be this.
 pub const OTHERS: &str = "\0others";
 
+/// The name of the column that says when rows end; no identifier can be this.
+const EXPIRY: &str = "\0expiry";
+
 /// The table option that lets undeclared names in.
 pub const DYNAMIC_COLUMNS: &str = "DYNAMIC_COLUMNS";
 
@@ -37,6 +40,9 @@ pub enum ColumnPlace {
     /// All cells under names that no other column has, as a row of nothing else; `NULL` for none.
     /// Only in widened definitions.
     Others,
+    /// In the row: when it ends, in milliseconds since 1970; `NULL` for never. Last of the columns that a
+    /// table `WITH (TTL=…)` has when it gets that option.
+    Expiry,
 }
 
 /// A pattern of names, and the type of the columns that match it.
@@ -53,8 +59,30 @@ pub struct Pattern {
 pub struct Wide {
     /// Wildcard columns; no two of one length match one name.
     pub patterns: Vec<Pattern>,
+    /// When rows end; `None` when they never did. The column for it is there when this is.
+    pub ttl: Option<Ttl>,
     /// Of a widened definition: that of the catalog.
     pub origin: Option<Arc<Table>>,
+}
+
+/// When the rows of a table end: at the earliest of what is said here and by the statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ttl {
+    /// So many seconds after they were written; 0 for not by themselves.
+    pub seconds: Option<u64>,
+    /// So long after what a column says.
+    pub column: Option<TtlColumn>,
+}
+
+/// `TTL = column + INTERVAL amount unit`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TtlColumn {
+    /// A column of dates or times.
+    pub id: ColumnId,
+    /// How many units, at least one.
+    pub amount: i64,
+    /// The unit, as SQL writes it.
+    pub unit: String,
 }
 
 impl Pattern {
@@ -147,6 +175,24 @@ impl Table {
     pub fn is_dynamic(&self) -> bool {
         let mut options = self.options.iter();
         options.any(|(name, value)| name == DYNAMIC_COLUMNS && value.eq_ignore_ascii_case("true"))
+    }
+
+    /// Whether rows may end by themselves.
+    pub fn expires(&self) -> bool {
+        self.wide.ttl.is_some()
+    }
+
+    /// Says when rows end. The first time the definition gets the column that says it of each row.
+    pub fn set_ttl(&mut self, ttl: Ttl) {
+        if self.wide.ttl.replace(ttl).is_some() {
+            return;
+        }
+        let id = self.next_column_id();
+        self.add_columns([Column {
+            place: ColumnPlace::Expiry,
+            hidden: true,
+            ..Column::new(id, EXPIRY, ColumnType::BIGINT_UNSIGNED)
+        }]);
     }
 
     /// Whether some undeclared names may be written.

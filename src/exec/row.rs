@@ -28,6 +28,8 @@ enum Place {
     Named,
     /// In the row: what no other column is.
     Others,
+    /// In the row: when it ends.
+    Expiry,
     /// Not in an entry of this index.
     Nowhere,
 }
@@ -39,6 +41,7 @@ impl Layout {
             ColumnPlace::Row => table.key_position(idx).map_or(Place::Row, Place::Key),
             ColumnPlace::Named => Place::Named,
             ColumnPlace::Others => Place::Others,
+            ColumnPlace::Expiry => Place::Expiry,
         };
         Layout {
             places: table.columns.iter().enumerate().map(place).collect(),
@@ -60,10 +63,15 @@ impl Layout {
         } else {
             index.entry_parts(table)
         };
+        let is_expiry = |idx: usize| {
+            let column = table.columns.get(idx);
+            column.is_some_and(|column| column.place == ColumnPlace::Expiry)
+        };
         let place = |idx: usize| {
             let part = parts.iter().position(|part| part.column_idx == idx);
             match part {
                 Some(part) => Place::Key(part),
+                None if is_expiry(idx) => Place::Expiry,
                 None if table.key_position(idx).is_some() || included.contains(&idx) => Place::Row,
                 None => Place::Nowhere,
             }
@@ -135,6 +143,7 @@ impl<'a> StoredRow<'a> {
             },
             Place::Named => Ok(self.row.dynamic(&column.name)?.unwrap_or(Value::Null)),
             Place::Others => self.others(),
+            Place::Expiry => Ok(self.row.expiry_ms().map_or(Value::Null, Value::UInt)),
             Place::Nowhere => Err(Error::internal(format!(
                 "column {} is not in the index that was read",
                 column.name

@@ -6,6 +6,7 @@ mod column;
 pub mod index;
 mod key;
 pub mod options;
+mod ttl;
 pub mod wide;
 
 use std::collections::HashSet;
@@ -100,6 +101,7 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         None => hide_key(&mut table, ctx)?,
     }
     check_auto_increment(&table)?;
+    ttl::define(&mut table, &options.with)?;
     for declared in indexes {
         wide::add_names(&mut table, declared)?;
         let index = index::define_index(&table, declared, ctx)?;

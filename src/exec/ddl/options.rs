@@ -1,5 +1,6 @@
 //! Table options: those that act, those that are kept and shown, those that are refused.
 
+use super::ttl::{self, TTL};
 use super::wide;
 use crate::catalog::Table;
 use crate::catalog::wide::DYNAMIC_COLUMNS;
@@ -20,7 +21,7 @@ pub(super) const KEPT: [&str; 8] = [
 ];
 
 /// Table options that would change what a statement means, and are not there yet: refused.
-const REFUSED: [&str; 2] = ["TTL", "VERSIONS"];
+const REFUSED: [&str; 1] = ["VERSIONS"];
 
 /// The options of a new table.
 pub(super) fn kept(
@@ -35,6 +36,9 @@ pub(super) fn kept(
             if wide::is_switched_on(value)? {
                 kept.push((name, "true".to_owned()));
             }
+            continue;
+        }
+        if name == TTL {
             continue;
         }
         let note = without_effect(&name);
@@ -55,6 +59,9 @@ pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> 
     if name == DYNAMIC_COLUMNS {
         return wide::switch(table, value).map(|()| None);
     }
+    if name == TTL {
+        return ttl::set(table, value).map(|()| None);
+    }
     let note = without_effect(&name);
     table.options.retain(|(known, _)| *known != name);
     table.options.push((name, value.to_owned()));
@@ -67,7 +74,7 @@ fn check(name: &str) -> Result<()> {
     if REFUSED.contains(&name) {
         return Err(Error::unsupported(format!("WITH ({name}=…)")));
     }
-    if name == DYNAMIC_COLUMNS || KEPT.contains(&name) {
+    if name == DYNAMIC_COLUMNS || name == TTL || KEPT.contains(&name) {
         return Ok(());
     }
     let text = format!("Unknown table option '{name}'");

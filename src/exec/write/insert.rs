@@ -20,9 +20,10 @@
 use bytes::Bytes;
 
 use super::changer::Changer;
+use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::{Env, Outcome, duplicate_entry, entries, space, warn_of};
-use crate::catalog::Table;
+use crate::catalog::{ColumnPlace, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
 use crate::exec::row::PairRow;
@@ -171,11 +172,20 @@ impl<'a> Inserter<'a> {
         for (column, value) in table.columns.iter().zip(values) {
             complete.push(match value {
                 Some(value) => value,
+                None if column.place == ColumnPlace::Expiry => Value::Null,
                 None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),
                 None => at.default_of(column)?,
             });
         }
+        self.renewal().stamp(table, &mut complete)?;
         Ok(complete)
+    }
+
+    fn renewal(&self) -> Renewal<'a> {
+        Renewal {
+            ctx: &self.env().ctx,
+            ttl_ms: self.insert.ttl_ms,
+        }
     }
 
     /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
@@ -398,6 +408,7 @@ impl<'a> Inserter<'a> {
                 *slot = value.clone();
             }
         }
+        self.renewal().stamp(self.table(), &mut merged)?;
         if row::same(&merged, &old) {
             return Ok(());
         }
@@ -434,6 +445,7 @@ impl<'a> Inserter<'a> {
         }
         if !row::same(&new, old) {
             row::touch(&self.insert.table, &mut new, old, &self.env().ctx)?;
+            self.renewal().stamp(&self.insert.table, &mut new)?;
         }
         Ok(new)
     }
@@ -450,6 +462,8 @@ fn sorted_keys(rows: &[Proposed]) -> Vec<&Key> {
 /// Whether no old row is needed.
 pub fn is_blind(insert: &Insert, env: &Env) -> bool {
     match insert.kind {
+        // A row that has ended is still in the way of one that must be new.
+        _ if insert.table.expires() => false,
         InsertKind::Insert => env.autocommit && insert.on_duplicate.is_empty(),
         InsertKind::Upsert => names_every_column(insert) && !has_written_index(&insert.table),
         InsertKind::InsertIgnore | InsertKind::Replace => false,

@@ -7,6 +7,7 @@
 pub mod change;
 pub mod changer;
 pub mod entries;
+pub mod expiry;
 pub mod insert;
 pub mod row;
 pub mod several;

@@ -291,6 +291,11 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
             ColumnPlace::Row => {}
             ColumnPlace::Named => builder.dynamic(&column.name, value)?,
             ColumnPlace::Others => put_others(&mut builder, value)?,
+            ColumnPlace::Expiry => {
+                if let Value::UInt(end_ms) = value {
+                    builder.expiry(*end_ms);
+                }
+            }
         }
     }
     let bytes = builder.finish()?;

@@ -27,7 +27,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
     };
     // Hints that would change what is written are refused; there is no plan for others to change.
     let source = Source::new(Arc::clone(&table), None);
-    hints::hints(&insert.hints, &[], Some(&source))?;
+    let ttl_ms = hints::hints(&insert.hints, &[], Some(&source))?.ttl_ms;
     let kind = insert_kind(insert, names);
     let columns = insert_columns(insert, (&source, view.as_ref()), names)?;
     if kind == InsertKind::Upsert {
@@ -65,6 +65,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         columns,
         source: source_rows,
         on_duplicate,
+        ttl_ms,
         subqueries,
         parameters_count,
     })

@@ -63,6 +63,7 @@ const OPTIONS: &[&str] = &[
     "STATS_SAMPLE_PAGES",
     "STORAGE",
     "TABLESPACE",
+    "TTL",
     "UNION",
 ];
 
@@ -322,6 +323,11 @@ impl Parser<'_> {
             self.any_name()?;
         }
         self.eat(Kind::Equal);
+        if name.eq_ignore_ascii_case("TTL") {
+            let value = self.ttl_value()?;
+            options.with.push((name, value));
+            return Ok(());
+        }
         match word {
             Some(Word::COLLATE) => options.collation = Some(self.charset_name()?),
             Some(Word::ENGINE) => options.engine = Some(self.name_or_text()?),
@@ -333,6 +339,19 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Seconds, or `column + INTERVAL n unit`: the text of it.
+    fn ttl_value(&mut self) -> Result<String> {
+        if matches!(self.kind(), Kind::Text | Kind::Int) {
+            return self.option_value();
+        }
+        let column = self.name()?.replace('`', "``");
+        self.expect(Kind::Plus)?;
+        self.expect_word(Word::INTERVAL)?;
+        let amount: u32 = self.whole_number()?;
+        let unit = self.any_name()?;
+        Ok(format!("`{column}` + INTERVAL {amount} {unit}"))
     }
 
     /// A number, text or word.
