@@ -31,7 +31,10 @@ pub fn create_table(table: &Table) -> String {
         let _ = write!(text, " COMMENT={}", string_literal(&table.comment));
     }
     if let Some(column) = table.wide.ttl.as_ref().and_then(|ttl| ttl.column.as_ref()) {
-        let declared = table.columns.iter().find(|declared| declared.id == column.id);
+        let declared = table
+            .columns
+            .iter()
+            .find(|declared| declared.id == column.id);
         let name = declared.map_or("", |declared| declared.name.as_str());
         let (amount, unit) = (column.amount, &column.unit);
         let _ = write!(text, " TTL={} + INTERVAL {amount} {unit}", quoted(name));

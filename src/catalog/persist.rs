@@ -148,9 +148,10 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
-    let patterns = match fields.0.contains_key("patterns") {
-        true => fields.list("patterns")?,
-        false => Vec::new(),
+    let patterns = if fields.0.contains_key("patterns") {
+        fields.list("patterns")?
+    } else {
+        Vec::new()
     };
     let patterns = patterns.into_iter().map(decode_pattern);
     let table = Table {
@@ -172,9 +173,10 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
         comment: fields.text("comment")?,
         wide: Wide {
             patterns: patterns.collect::<Result<_>>()?,
-            ttl: match fields.0.contains_key("ttl") {
-                true => Some(decode_ttl(fields.take("ttl")?)?),
-                false => None,
+            ttl: if fields.0.contains_key("ttl") {
+                Some(decode_ttl(fields.take("ttl")?)?)
+            } else {
+                None
             },
             ..Wide::default()
         },
@@ -310,9 +312,10 @@ fn decode_include(json: &Json) -> Result<Include> {
 }
 
 fn encode_ttl(ttl: &Ttl) -> Json {
-    let column = ttl.column.as_ref().map(
-        |column| json!({ "id": column.id.0, "amount": column.amount, "unit": column.unit }),
-    );
+    let column = ttl
+        .column
+        .as_ref()
+        .map(|column| json!({ "id": column.id.0, "amount": column.amount, "unit": column.unit }));
     json!({ "seconds": ttl.seconds, "column": column })
 }
 
@@ -320,7 +323,11 @@ fn decode_ttl(json: Json) -> Result<Ttl> {
     let mut fields = Fields::of(json)?;
     let seconds = match fields.take("seconds")? {
         Json::Null => None,
-        other => Some(other.as_u64().ok_or_else(|| Damage::new("seconds of a TTL"))?),
+        other => Some(
+            other
+                .as_u64()
+                .ok_or_else(|| Damage::new("seconds of a TTL"))?,
+        ),
     };
     let column = match fields.take("column")? {
         Json::Null => None,
@@ -366,7 +373,10 @@ fn decode_column(json: Json) -> Result<Column> {
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
         hidden: fields.truth("hidden")?,
-        place: match (fields.truth_if_any("named")?, fields.truth_if_any("expiry")?) {
+        place: match (
+            fields.truth_if_any("named")?,
+            fields.truth_if_any("expiry")?,
+        ) {
             (true, _) => ColumnPlace::Named,
             (false, true) => ColumnPlace::Expiry,
             (false, false) => ColumnPlace::Row,

@@ -265,8 +265,8 @@ pub fn widened(table: &Arc<Table>, names: &[String]) -> Arc<Table> {
         ..Column::new(id, OTHERS, ColumnType::Varbinary { bytes_max: None })
     };
     let new = names.iter().filter(|name| table.named_idx(name).is_none());
-    let named = new.filter_map(|name| table.named_column(id, name));
-    wide.add_columns(std::iter::once(others).chain(named));
+    let added = new.filter_map(|name| table.named_column(id, name));
+    wide.add_columns(std::iter::once(others).chain(added));
     Arc::new(wide)
 }
 
@@ -325,8 +325,16 @@ mod tests {
             ("x*y", "y*x", false),
         ];
         for (a, b, expected) in cases {
-            assert_eq!(pattern(a).is_ambiguous_with(&pattern(b)), expected, "{a} {b}");
-            assert_eq!(pattern(b).is_ambiguous_with(&pattern(a)), expected, "{b} {a}");
+            assert_eq!(
+                pattern(a).is_ambiguous_with(&pattern(b)),
+                expected,
+                "{a} {b}"
+            );
+            assert_eq!(
+                pattern(b).is_ambiguous_with(&pattern(a)),
+                expected,
+                "{b} {a}"
+            );
         }
     }
 

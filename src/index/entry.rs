@@ -65,10 +65,10 @@ fn end_of(table: &Table, values: &[Value<'_>]) -> Option<u64> {
     }
     let mut columns = table.columns.iter().zip(values);
     let (_, end) = columns.find(|(column, _)| column.place == ColumnPlace::Expiry)?;
-    match end {
-        Value::UInt(end_ms) => Some(*end_ms),
-        _ => None,
-    }
+    let Value::UInt(end_ms) = end else {
+        return None;
+    };
+    Some(*end_ms)
 }
 
 /// The key of the entry that no other row may have: `None` when the index is not unique or one of

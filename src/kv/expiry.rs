@@ -239,7 +239,10 @@ mod tests {
 
     /// The first byte of a value is when it ends; 0 is never.
     fn end_of(value: &[u8]) -> Option<u64> {
-        value.first().map(|end| u64::from(*end)).filter(|end| *end != 0)
+        value
+            .first()
+            .map(|end| u64::from(*end))
+            .filter(|end| *end != 0)
     }
 
     async fn keys(snapshot: &dyn Snapshot, space: Space) -> Vec<Vec<u8>> {
@@ -288,6 +291,9 @@ mod tests {
         assert!(engine.get_newest(lasting, b"b").await.unwrap().is_some());
         let wanted = [vec![b'b'], vec![b'a']];
         let found = late.multi_get(ending, &wanted).await.unwrap();
-        assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(
+            found.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [false, true]
+        );
     }
 }

@@ -103,9 +103,9 @@ impl Session {
             Statement::Select(select) => {
                 return self.compiled_select(select, parameters, &[]).map(Some);
             }
-            Statement::Insert(insert) => write::Write::Insert(
-                self.bound(parameters, |names| bind::insert(insert, names))?,
-            ),
+            Statement::Insert(insert) => {
+                write::Write::Insert(self.bound(parameters, |names| bind::insert(insert, names))?)
+            }
             Statement::Update(update) => {
                 let bound = self.bound(parameters, |names| bound_update(update, names))?;
                 match bound {
@@ -263,11 +263,7 @@ fn anew<'a>(names: &Names<'a>, numbering: &'a Numbering) -> Names<'a> {
 
 /// # Errors
 /// 1222 when there are more or fewer variables behind `INTO` than columns; 1235 for files.
-fn compiled_query(
-    select: &ast::Select,
-    mut bound: Query,
-    stars: Vec<Star>,
-) -> Result<Compiled> {
+fn compiled_query(select: &ast::Select, mut bound: Query, stars: Vec<Star>) -> Result<Compiled> {
     let depends_on_parameters = bind::query_depends_on_parameters(&bound);
     let into: Option<Arc<[String]>> = match &select.into {
         None => None,

@@ -80,7 +80,9 @@ fn note(names: &mut BTreeMap<String, Sampled>, name: &str, value: &Value<'_>) {
     let sampled = names.entry(name.to_owned()).or_default();
     sampled.rows_count += 1;
     let ty = bind::parameter_type(value).to_string();
-    let word = ty.find('(').map_or(ty.as_str(), |end| ty.get(..end).unwrap_or_default());
+    let word = ty
+        .find('(')
+        .map_or(ty.as_str(), |end| ty.get(..end).unwrap_or_default());
     sampled.types.insert(word.to_owned());
 }
 
@@ -205,10 +207,10 @@ fn sample(table: &Table, rows_max: u64, mode: Mode) -> Result<Select> {
     let (database, name) = (quoted(&table.database), quoted(&table.name));
     let sql = format!("SELECT * FROM {database}.{name} LIMIT {rows_max}");
     let parsed = parse::parse_first(sql.as_bytes(), mode)?;
-    match parsed.statement {
-        Statement::Select(select) => Ok(*select),
-        _ => Err(Error::internal("a SELECT that is none")),
-    }
+    let Statement::Select(select) = parsed.statement else {
+        return Err(Error::internal("a SELECT that is none"));
+    };
+    Ok(*select)
 }
 
 /// The query, with the cells under all other names in the place of its `*`, before everything else.
@@ -224,7 +226,9 @@ fn probe_of(select: &Select, stars: &[Star]) -> Select {
         for star in stars {
             block.items.push(column(&star.alias, wide::OTHERS));
             let named = star.named.iter();
-            block.items.extend(named.map(|name| column(&star.alias, name)));
+            block
+                .items
+                .extend(named.map(|name| column(&star.alias, name)));
         }
         block.items.extend(kept);
     }

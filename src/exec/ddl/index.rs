@@ -7,7 +7,8 @@ use super::options::KEPT;
 use super::{KEY_COLUMNS_MAX, check_identifier, wide};
 use crate::catalog::computed::prefix_type;
 use crate::catalog::{
-    Column, ColumnPlace, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart, PartSource, Table,
+    Column, ColumnPlace, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart,
+    PartSource, Table,
 };
 use crate::codec::key::Direction;
 use crate::error::{Code, Error, Result};

@@ -72,8 +72,10 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
     };
     refuse(create, constraints)?;
     check_identifier(&create.table.name, Code::WrongTableName)?;
-    let (declared, patterns): (Vec<_>, Vec<_>) =
-        columns.iter().cloned().partition(|one| !wide::is_pattern(one));
+    let (declared, patterns): (Vec<_>, Vec<_>) = columns
+        .iter()
+        .cloned()
+        .partition(|one| !wide::is_pattern(one));
     check_columns(columns, declared.len())?;
     let options = &create.options;
     check_charset(

@@ -42,8 +42,9 @@ pub(super) fn kept(
             continue;
         }
         let note = without_effect(&name);
-        ctx.warnings
-            .add(WarningLevel::Warning, note.code(), || note.message().to_owned());
+        ctx.warnings.add(WarningLevel::Warning, note.code(), || {
+            note.message().to_owned()
+        });
         kept.push((name, value.clone()));
     }
     Ok(kept)

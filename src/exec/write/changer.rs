@@ -83,7 +83,8 @@ impl<'a> Changer<'a> {
             None => self.writes.delete(at, key.clone()),
         }
         let grown = i64::from(new.is_some()) - i64::from(old.is_some());
-        self.writes.grow(at, Some(grown).filter(|_| !self.table.expires()));
+        self.writes
+            .grow(at, Some(grown).filter(|_| !self.table.expires()));
         for change in changes {
             if let Some((space, entry)) = self.space(&change).zip(change.put) {
                 self.writes.put(space, entry.key, entry.value);

@@ -35,7 +35,11 @@ impl Renewal<'_> {
         let Some(ttl) = &table.wide.ttl else {
             return Ok(());
         };
-        let ends = [self.by_option(ttl), self.by_hint(), by_column(table, ttl, values)?];
+        let ends = [
+            self.by_option(ttl),
+            self.by_hint(),
+            by_column(table, ttl, values)?,
+        ];
         let Some(end_ms) = ends.into_iter().flatten().min() else {
             return Ok(());
         };

@@ -240,7 +240,9 @@ fn type_bytes(ty: &ColumnType) -> Option<u32> {
         }
         ColumnType::Null
         | ColumnType::Dynamic
-        | ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json => {
+        | ColumnType::Text(_)
+        | ColumnType::Blob(_)
+        | ColumnType::Json => {
             return None;
         }
     })

@@ -6,12 +6,7 @@ use crate::sql::ast::{Hint, IndexHint, IndexHintKind};
 use crate::sql::bound::{Hints, KeyRef};
 
 /// Hints that ask for something that is not offered yet; to ignore them would give other rows.
-const UNSUPPORTED: &[&str] = &[
-    "_l_versions_",
-    "_l_ts_",
-    "_l_ts_min_",
-    "_l_ts_max_",
-];
+const UNSUPPORTED: &[&str] = &["_l_versions_", "_l_ts_", "_l_ts_min_", "_l_ts_max_"];
 
 /// The hints behind a verb, and those beside the table's name.
 ///

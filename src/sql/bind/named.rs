@@ -105,7 +105,9 @@ impl Widening {
     /// The names that the statement says of a table.
     pub fn names(&self, table: TableId) -> Vec<String> {
         let met = self.met.lock();
-        met.tables.get(&table).map_or(Vec::new(), |known| known.names.clone())
+        met.tables
+            .get(&table)
+            .map_or(Vec::new(), |known| known.names.clone())
     }
 
     /// Notes a `*` of a table.

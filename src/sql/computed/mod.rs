@@ -90,7 +90,12 @@ pub fn columns_needed(table: &Table, index: &Index) -> Result<Vec<usize>> {
     columns.retain(|column_idx| *column_idx < table.columns.len());
     columns.extend(index.included(table));
     let places = table.columns.iter().map(|column| column.place);
-    columns.extend(places.enumerate().filter(|(_, place)| *place == ColumnPlace::Expiry).map(|(idx, _)| idx));
+    columns.extend(
+        places
+            .enumerate()
+            .filter(|(_, place)| *place == ColumnPlace::Expiry)
+            .map(|(idx, _)| idx),
+    );
     if let Some(bound) = of(table, index)? {
         bound.gather_columns(&mut columns);
     }

@@ -10,9 +10,10 @@ use crate::types::{Value, json};
 
 /// A value of a dynamic column stays as it is; a member of an `ENUM` is its label.
 pub(super) fn to_dynamic<'a>(value: Value<'a>, mode: &StoreMode<'_>) -> Coerced<'a> {
-    let value = match value {
-        Value::Enum(member) => Value::Text(member.label),
-        other => other,
+    let value = if let Value::Enum(member) = value {
+        Value::Text(member.label)
+    } else {
+        value
     };
     let bytes = value.as_bytes().map_or(0, <[u8]>::len);
     match too_large(bytes, mode) {
