@@ -307,3 +307,53 @@ async fn a_wide_table_is_a_map_of_typed_cells_that_end() {
         case(seed).await;
     }
 }
+
+/// The guide, whose examples are run.
+const GUIDE: &str = include_str!("../../../../docs/wide.md");
+
+/// What an example's statement must answer.
+#[derive(Debug, Default)]
+struct Example {
+    sql: String,
+    told: Vec<String>,
+}
+
+fn examples() -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut is_code = false;
+    let mut is_open = false;
+    for line in GUIDE.lines() {
+        if line.starts_with("```") {
+            is_code = line == "```sql";
+        } else if is_code && line.starts_with("-- ") {
+            examples.last_mut().unwrap().told.push(line[3..].to_owned());
+        } else if is_code {
+            if !is_open {
+                examples.push(Example::default());
+            }
+            let example = examples.last_mut().unwrap();
+            example.sql.push_str(line.trim_end_matches(';'));
+            example.sql.push('\n');
+            is_open = !line.ends_with(';');
+        }
+    }
+    examples
+}
+
+#[tokio::test]
+async fn the_examples_of_the_guide_answer_what_it_says() {
+    let time = Arc::new(AtomicU64::new(1_800_000_000_000));
+    let expiry = Expiry::with_clock(expiry_of, move || time.load(Ordering::Relaxed));
+    let engine = Living::new(Arc::new(Memory::default()), Arc::new(expiry));
+    let server = Server::on(Arc::new(engine)).await;
+    server.run("SET timestamp = 1800000000").await.unwrap();
+    let examples = examples();
+    assert!(20 < examples.len());
+    for Example { sql, told } in examples {
+        let found = match server.run(&sql).await {
+            Ok(rows) => rows.iter().map(|row| row.join(" | ")).collect(),
+            Err(error) => vec![format!("ERROR {}", error.code().errno())],
+        };
+        assert_eq!(found, told, "{sql}");
+    }
+}
