@@ -18,7 +18,7 @@ use crate::exec::testing::Server;
 use crate::kv::expiry::{Expiry, Living};
 use crate::kv::memory::Memory;
 
-const CASES: u64 = 40;
+const CASES: u64 = 15;
 const STATEMENTS: usize = 40;
 
 /// The second at which each case begins.
