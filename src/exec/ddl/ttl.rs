@@ -4,6 +4,7 @@
 //! lets statements say when (`_l_ttl_`). A table that has had the option keeps it: rows with an end
 //! may be there.
 
+use super::options;
 use crate::catalog::Table;
 use crate::catalog::wide::{ColumnPlace, Ttl, TtlColumn};
 use crate::error::{Code, Error, Result};
@@ -43,8 +44,7 @@ pub(super) fn set(table: &mut Table, value: &str) -> Result<()> {
     if value.bytes().all(|byte| byte.is_ascii_digit()) {
         let seconds = value.parse().ok().filter(|seconds| *seconds <= SECONDS_MAX);
         ttl.seconds = Some(seconds.ok_or_else(|| wrong(value))?);
-        table.options.retain(|(name, _)| name != TTL);
-        table.options.push((TTL.to_owned(), value.to_owned()));
+        options::put(table, TTL, value);
     } else {
         ttl.column = Some(column_of(table, value)?);
     }
