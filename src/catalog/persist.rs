@@ -110,7 +110,7 @@ fn encode_computed_part(part: &ComputedPart, direction: Direction) -> Json {
 }
 
 fn encode_column(column: &Column) -> Json {
-    let mut encoded = json!({
+    let mut definition = json!({
         "id": column.id.0, "name": column.name, "type": type_names::to_json(&column.ty),
         "nullable": column.nullable, "default": encode_default(&column.default),
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
@@ -121,10 +121,13 @@ fn encode_column(column: &Column) -> Json {
         ColumnPlace::Named => Some("named"),
         ColumnPlace::Expiry => Some("expiry"),
     };
-    if let (Some(place), Json::Object(members)) = (place, &mut encoded) {
+    if let (Some(place), Json::Object(members)) = (place, &mut definition) {
         members.insert(place.to_owned(), json!(true));
     }
-    encoded
+    if let (Some(first), Json::Object(members)) = (column.counted_from, &mut definition) {
+        members.insert("counted_from".to_owned(), json!(first));
+    }
+    definition
 }
 
 fn encode_default(default: &ColumnDefault) -> Json {
@@ -372,6 +375,7 @@ fn decode_column(json: Json) -> Result<Column> {
         nullable: fields.truth("nullable")?,
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
+        counted_from: fields.number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
         place: match (
             fields.truth_if_any("named")?,
@@ -472,6 +476,17 @@ impl Fields {
             .as_u64()
             .and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
+    }
+
+    /// The member, if there is one.
+    fn number_if_any(&mut self, name: &str) -> Result<Option<u64>> {
+        let Some(json) = self.0.remove(name) else {
+            return Ok(None);
+        };
+        let number = json.as_u64();
+        let number =
+            number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^64")))?;
+        Ok(Some(number))
     }
 
     pub(crate) fn list(&mut self, name: &str) -> Result<Vec<Json>> {

@@ -9,6 +9,7 @@
 
 mod indexes;
 mod read;
+mod temporary;
 mod views;
 
 use std::collections::BTreeMap;
@@ -146,6 +147,7 @@ pub struct Catalog {
     gate: Gate,
     /// Counts the changes that gave a table another definition, or took it away.
     version: AtomicU64,
+    temporary: temporary::TemporaryTables,
 }
 
 impl Catalog {
@@ -165,6 +167,7 @@ impl Catalog {
             ddl: tokio::sync::Mutex::new(()),
             gate: Gate::default(),
             version: AtomicU64::new(0),
+            temporary: temporary::TemporaryTables::default(),
         };
         catalog.watch(&catalog.current());
         if !catalog.current().has_database(DEFAULT_DATABASE) {
@@ -194,7 +197,7 @@ impl Catalog {
     pub fn is_current(&self, table: &Arc<Table>) -> bool {
         let current = self.current.read();
         let found = current.table(&table.database, &table.name);
-        found.is_ok_and(|found| wide::is_same(found, table))
+        found.is_ok_and(|found| wide::is_same(found, table)) || self.temporary.has(table)
     }
 
     /// Makes a database.
@@ -306,6 +309,7 @@ impl Catalog {
         }
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
+        table.count_from(1);
         self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
@@ -440,7 +444,8 @@ impl Catalog {
         };
         let tables = definitions.databases.values();
         let tables = tables.flat_map(|within| within.tables.values());
-        let ending = tables.filter(|table| table.expires());
+        let temporary = self.temporary.all();
+        let ending = tables.chain(&temporary).filter(|table| table.expires());
         expiry.watch(ending.flat_map(|table| spaces(table)).collect());
     }
 

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 
 use self::column::define_column;
 pub use self::key::KEY_COLUMNS_MAX;
-use self::key::{check_auto_increment, define_key, hide_key};
+use self::key::{define_auto_increment, define_key, hide_key};
 use crate::catalog::{Table, TableId, Wide};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
@@ -102,7 +102,6 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         Some(parts) => define_key(&mut table, parts, &declared)?,
         None => hide_key(&mut table, ctx)?,
     }
-    check_auto_increment(&table)?;
     ttl::define(&mut table, &options.with)?;
     for declared in indexes {
         wide::add_names(&mut table, declared)?;
@@ -110,13 +109,11 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         table.indexes.push(index);
     }
     table.check_indexes_count()?;
+    define_auto_increment(&mut table, options.auto_increment, ctx)?;
     Ok(table)
 }
 
 fn refuse(create: &ast::CreateTable, constraints: &[String]) -> Result<()> {
-    if create.temporary {
-        return Err(Error::unsupported("CREATE TEMPORARY TABLE"));
-    }
     if let Some(constraint) = constraints.first() {
         return Err(Error::unsupported(constraint));
     }

@@ -133,7 +133,7 @@ impl Stored<'_> {
 
 /// What MySQL stores where a NOT NULL column gets no value outside strict mode (manual, "Data
 /// Type Default Values").
-fn implicit_default(ty: &ColumnType) -> Value<'static> {
+pub fn implicit_default(ty: &ColumnType) -> Value<'static> {
     match ty {
         ColumnType::Null | ColumnType::Dynamic => Value::Null,
         ColumnType::Boolean

@@ -53,8 +53,9 @@ macro_rules! kinds {
 }
 
 use Privilege::{
-    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, CreateView, Drop, DropRole, Index,
-    Insert, LockTables, Reload, Select, ShowView, Super, SystemVariablesAdmin,
+    Alter, ConnectionAdmin, Create, CreateRole, CreateTemporaryTables, CreateUser, CreateView,
+    Drop, DropRole, Index, Insert, LockTables, Reload, Select, ShowView, Super,
+    SystemVariablesAdmin,
 };
 use Rule::{
     AnyInDatabase, AnyOnTable, AtRun, Database, Free, Global, GlobalUnlessOwn, Rows, Table,
@@ -66,13 +67,18 @@ kinds! {
     InsertRows          Rows;
     UpdateRows          Rows;
     DeleteRows          Rows;
+    LoadFile            Rows;
+    LoadLocal           Rows;
     Explain             Rows;
     Do                  Rows;
     // On definitions.
     CreateDatabase      Database(Create);
     DropDatabase        Database(Drop);
     CreateTable         Table(Create);
+    CreateTemporary     Database(CreateTemporaryTables);
     DropTable           Table(Drop);
+    // Nobody sees those of others.
+    DropTemporary       Free;
     CreateView          Table(CreateView);
     // CREATE OR REPLACE, ALTER.
     ReplaceView         Table(CreateView);
@@ -90,6 +96,7 @@ kinds! {
     Use                 AnyInDatabase;
     Set                 Rows;
     SetGlobal           Global(&[SystemVariablesAdmin, Super]);
+    ResetPersist        Global(&[SystemVariablesAdmin, Super]);
     SetTransaction      Free;
     Begin               Free;
     Commit              Free;
@@ -154,11 +161,15 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Insert(_) => Kind::InsertRows,
         Statement::Update(_) => Kind::UpdateRows,
         Statement::Delete(_) => Kind::DeleteRows,
+        Statement::Load(load) if load.local => Kind::LoadLocal,
+        Statement::Load(_) => Kind::LoadFile,
         Statement::Explain(_) => Kind::Explain,
         Statement::Describe(_) => Kind::Describe,
         Statement::CreateDatabase(_) => Kind::CreateDatabase,
         Statement::DropDatabase { .. } => Kind::DropDatabase,
+        Statement::CreateTable(create) if create.temporary => Kind::CreateTemporary,
         Statement::CreateTable(_) => Kind::CreateTable,
+        Statement::DropTable(drop) if drop.temporary => Kind::DropTemporary,
         Statement::DropTable(_) => Kind::DropTable,
         Statement::CreateView(create) if create.or_replace || create.alter => Kind::ReplaceView,
         Statement::CreateView(_) => Kind::CreateView,
@@ -178,6 +189,7 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Show(show) => show_kind(show),
         Statement::Set(items) if items.iter().any(is_global) => Kind::SetGlobal,
         Statement::Set(_) => Kind::Set,
+        Statement::ResetPersist(_) => Kind::ResetPersist,
         Statement::SetTransaction(set) if set.scope == Some(SetScope::Global) => Kind::SetGlobal,
         Statement::SetTransaction(_) => Kind::SetTransaction,
         Statement::Begin(_) => Kind::Begin,

@@ -125,7 +125,7 @@ fn insert_columns(
 }
 
 /// Meets all names without declaration at once, so that the statement is bound again for all of them.
-fn meet_all<'n>(
+pub(super) fn meet_all<'n>(
     given: impl Iterator<Item = &'n String>,
     (source, table): (&Source, &Table),
     names: &Names<'_>,
@@ -138,7 +138,7 @@ fn meet_all<'n>(
 
 /// # Errors
 /// 1364 when an UPSERT leaves a key column out that nothing else fills.
-fn check_keys_named(table: &Table, columns: &[usize]) -> Result<()> {
+pub(super) fn check_keys_named(table: &Table, columns: &[usize]) -> Result<()> {
     for part in &table.key {
         let Some(column) = table.columns.get(part.column_idx) else {
             continue;
@@ -264,7 +264,7 @@ fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
 // Assignments.
 
 /// The position of an assigned column.
-fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
+pub(super) fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
     let is_named =
         |source: &&Source| source.is_named(name.database.as_deref(), name.table.as_deref());
     let source = scope.source().filter(is_named);
@@ -276,7 +276,7 @@ fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
     found.ok_or_else(|| scope.unknown(&name.to_string()))
 }
 
-fn assigned_value(
+pub(super) fn assigned_value(
     assignment: &Assignment,
     idx: usize,
     scope: &mut Scope<'_>,
@@ -296,7 +296,8 @@ fn assigned_value(
     }))
 }
 
-pub(super) fn key_assigned(table: &Table, idx: usize) -> Error {
+/// What is said when a statement would change a row's key.
+pub(crate) fn key_assigned(table: &Table, idx: usize) -> Error {
     let name = table
         .columns
         .get(idx)
@@ -322,12 +323,15 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
     for assignment in &update.assignments {
         let idx = assigned_column(&assignment.column, &scope)?;
         let value = assigned_value(assignment, idx, &mut scope)?;
-        if table.key_position(idx).is_some() && !is_itself(&value, idx) {
+        let is_key = table.key_position(idx).is_some();
+        if is_key && is_itself(&value, idx) {
+            continue;
+        }
+        if is_key && !is_constant(&value) {
             return Err(key_assigned(&table, idx));
         }
         assignments.push((idx, value));
     }
-    assignments.retain(|(idx, _)| table.key_position(*idx).is_none());
     scope.clause = Clause::Where;
     let filter = update
         .filter
@@ -357,6 +361,17 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
 fn is_itself(value: &InsertValue, idx: usize) -> bool {
     match value {
         InsertValue::Expr(value) => matches!(value.kind, ExprKind::Column(other) if other == idx),
+        InsertValue::Default => false,
+    }
+}
+
+/// Whether the value is a literal or a parameter. Clients that write whole rows back (updatable result
+/// sets, forms) assign a key what it is already, which is known when the row is there.
+fn is_constant(value: &InsertValue) -> bool {
+    match value {
+        InsertValue::Expr(value) => {
+            matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
+        }
         InsertValue::Default => false,
     }
 }
