@@ -93,6 +93,10 @@ impl Session {
                     server::pairs(status(self.shared.processes(), self.state.tls().as_ref()));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
+            Show::Trash(filter) => {
+                let listing = self.show_trash()?;
+                self.filtered(listing, filter.as_ref())
+            }
             Show::Processlist { full } => self.show_processlist(*full),
             Show::Engines => self.listed(&forms::ENGINES, &[]),
             Show::Charset(filter) => self.filtered_form(&forms::CHARSETS, filter.as_ref()),

@@ -64,9 +64,16 @@ pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> 
         return ttl::set(table, value).map(|()| None);
     }
     let note = without_effect(&name);
-    table.options.retain(|(known, _)| *known != name);
-    table.options.push((name, value.to_owned()));
+    put(table, &name, value);
     Ok(Some(note))
+}
+
+/// An option that is there stays where it stands.
+pub(super) fn put(table: &mut Table, name: &str, value: &str) {
+    match table.options.iter_mut().find(|(known, _)| known == name) {
+        Some((_, known)) => value.clone_into(known),
+        None => table.options.push((name.to_owned(), value.to_owned())),
+    }
 }
 
 /// # Errors

@@ -3,11 +3,12 @@
 //! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
 //! manual, "CREATE TABLE ... SELECT Statement".
 
-use crate::error::{Error, Result};
+use crate::catalog::Fate;
+use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
-    ColumnDef, CreateQuery, CreateTable, DropTable, Insert, InsertRows, InsertVerb, OnDuplicate,
-    Statement, TableSource,
+    ColumnDef, CreateQuery, CreateTable, Insert, InsertRows, InsertVerb, OnDuplicate, Statement,
+    TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;
@@ -31,12 +32,12 @@ impl Session {
         let filled = self.fill(&insert).await;
         if filled.is_err() {
             self.transaction = None;
-            let drop = DropTable {
-                tables: vec![whole.table],
-                if_exists: true,
-                temporary: false,
-            };
-            self.drop_tables(&drop).await?;
+            let database = self.database_or_current(whole.table.database.as_deref())?;
+            let made = [(database, whole.table.name)];
+            match self.shared.catalog.drop_tables(&made, Fate::Gone).await {
+                Err(error) if error.code() == Code::UnknownTable => {}
+                other => other?,
+            }
         }
         filled
     }
