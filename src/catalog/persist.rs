@@ -10,6 +10,8 @@
     reason = "every other kind of JSON value is damage, today's and tomorrow's"
 )]
 
+mod past;
+mod trash;
 mod view;
 
 use serde_json::{Map, Value as Json, json};
@@ -23,6 +25,7 @@ use super::wide::{ColumnPlace, Pattern, Ttl, TtlColumn, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
+pub use trash::{decode_trashed, encode_trashed};
 pub use view::{decode_view, encode_view};
 
 /// The first byte of every stored definition.
@@ -64,9 +67,23 @@ pub fn encode(table: &Table) -> Vec<u8> {
     if let (Some(ttl), Json::Object(members)) = (&table.wide.ttl, &mut definition) {
         members.insert("ttl".to_owned(), encode_ttl(ttl));
     }
+    if table.columns_made != greatest_id(&table.columns) {
+        put(&mut definition, "columns_made", json!(table.columns_made));
+    }
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
     bytes
+}
+
+/// Adds a member that most definitions do not have.
+fn put(definition: &mut Json, name: &str, value: Json) {
+    if let Json::Object(members) = definition {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+fn greatest_id(columns: &[Column]) -> u32 {
+    columns.iter().map(|column| column.id.0).max().unwrap_or(0)
 }
 
 fn encode_key_part(part: &KeyPart) -> Json {
@@ -90,8 +107,8 @@ fn encode_index(table: &Table, index: &Index) -> Json {
         "id": index.id.0, "name": index.name, "unique": index.unique, "parts": parts,
         "include": include, "state": index.state.name(), "comment": index.comment,
     });
-    if let (Some(filter), Json::Object(members)) = (&index.computed.filter, &mut definition) {
-        members.insert("where".to_owned(), json!(filter));
+    if let Some(filter) = &index.computed.filter {
+        put(&mut definition, "where", json!(filter));
     }
     definition
 }
@@ -121,12 +138,13 @@ fn encode_column(column: &Column) -> Json {
         ColumnPlace::Named => Some("named"),
         ColumnPlace::Expiry => Some("expiry"),
     };
-    if let (Some(place), Json::Object(members)) = (place, &mut definition) {
-        members.insert(place.to_owned(), json!(true));
+    if let Some(place) = place {
+        put(&mut definition, place, json!(true));
     }
-    if let (Some(first), Json::Object(members)) = (column.counted_from, &mut definition) {
-        members.insert("counted_from".to_owned(), json!(first));
+    if let Some(first) = column.counted_from {
+        put(&mut definition, "counted_from", json!(first));
     }
+    past::encode(&column.past, &mut definition);
     definition
 }
 
@@ -157,11 +175,16 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
         Vec::new()
     };
     let patterns = patterns.into_iter().map(decode_pattern);
+    let columns_made = match fields.number_if_any("columns_made")? {
+        Some(made) => made.max(greatest_id(&columns)),
+        None => greatest_id(&columns),
+    };
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
         name: fields.text("name")?,
         columns,
+        columns_made,
         key: fields
             .list("key")?
             .into_iter()
@@ -367,6 +390,7 @@ fn decode_pattern(json: Json) -> Result<Pattern> {
 fn decode_column(json: Json) -> Result<Column> {
     let mut fields = Fields::of(json)?;
     let ty = type_names::from_json(fields.take("type")?)?;
+    let past = past::decode(&mut fields, &ty)?;
     let column = Column {
         id: ColumnId(fields.number("id")?),
         name: fields.text("name")?,
@@ -386,6 +410,8 @@ fn decode_column(json: Json) -> Result<Column> {
             (false, false) => ColumnPlace::Row,
         },
         comment: fields.text("comment")?,
+        past,
+        pledge: None,
     };
     fields.finish()?;
     Ok(column)
@@ -454,6 +480,19 @@ impl Fields {
             return self.text(name).map(Some);
         }
         Ok(None)
+    }
+
+    /// The member, if there is one.
+    pub(crate) fn number_if_any(&mut self, name: &str) -> Result<Option<u32>> {
+        if self.0.contains_key(name) {
+            return self.number(name).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The member, if there is one.
+    pub(crate) fn take_if_any(&mut self, name: &str) -> Option<Json> {
+        self.0.remove(name)
     }
 
     pub(crate) fn truth(&mut self, name: &str) -> Result<bool> {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::schema::{Column, Table};
 use crate::codec::row::ColumnId;
+use crate::error::Result;
 use crate::types::ColumnType;
 
 /// Bytes of the name of a column that is not declared. Longer than MySQL's 64 characters, as such
@@ -183,16 +184,20 @@ impl Table {
     }
 
     /// Says when rows end. The first time the definition gets the column that says it of each row.
-    pub fn set_ttl(&mut self, ttl: Ttl) {
+    ///
+    /// # Errors
+    /// An internal error when all ids of columns are used.
+    pub fn set_ttl(&mut self, ttl: Ttl) -> Result<()> {
         if self.wide.ttl.replace(ttl).is_some() {
-            return;
+            return Ok(());
         }
-        let id = self.next_column_id();
+        let id = self.next_column_id()?;
         self.add_columns([Column {
             place: ColumnPlace::Expiry,
             hidden: true,
             ..Column::new(id, EXPIRY, ColumnType::BIGINT_UNSIGNED)
         }]);
+        Ok(())
     }
 
     /// Whether some undeclared names may be written.
@@ -244,12 +249,6 @@ impl Table {
             hidden: true,
             ..Column::new(id, &name.to_ascii_lowercase(), self.named_type(name)?)
         })
-    }
-
-    /// The id for the next column: above those that the definition has.
-    pub fn next_column_id(&self) -> ColumnId {
-        let last = self.columns.iter().map(|column| column.id.0).max();
-        ColumnId(last.unwrap_or(0) + 1)
     }
 }
 

@@ -180,6 +180,10 @@ impl Server {
             .collect()
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
     }

@@ -5,8 +5,8 @@
 //! may be there.
 
 use super::options;
-use crate::catalog::Table;
-use crate::catalog::wide::{ColumnPlace, Ttl, TtlColumn};
+use crate::catalog::wide::{ColumnPlace, TtlColumn};
+use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::computed::MODE;
@@ -48,8 +48,7 @@ pub(super) fn set(table: &mut Table, value: &str) -> Result<()> {
     } else {
         ttl.column = Some(column_of(table, value)?);
     }
-    table.set_ttl(Ttl { ..ttl });
-    Ok(())
+    table.set_ttl(ttl)
 }
 
 fn wrong(value: &str) -> Error {
@@ -86,19 +85,61 @@ fn column_of(table: &Table, value: &str) -> Result<TtlColumn> {
         let text = format!("Unknown column '{}' in 'TTL'", name.column);
         return Err(Error::new(Code::UnknownColumn, text));
     };
-    let is_dated = matches!(
-        declared.ty,
-        ColumnType::Date | ColumnType::Datetime { .. } | ColumnType::Timestamp { .. }
-    );
-    if !is_dated {
-        return Err(Error::unsupported(format!(
-            "TTL by column {} of type {}: it needs DATE, DATETIME or TIMESTAMP",
-            declared.name, declared.ty
-        )));
-    }
+    check_type(declared)?;
     Ok(TtlColumn {
         id: declared.id,
         amount,
         unit: unit.name().to_owned(),
     })
+}
+
+/// # Errors
+/// 1828 for the column that says when rows end.
+pub(super) fn check_drop(table: &Table, column_idx: usize) -> Result<()> {
+    let column = table.columns.get(column_idx);
+    let Some(column) = column.filter(|column| is_ttl_column(table, column)) else {
+        return Ok(());
+    };
+    let text = format!(
+        "Cannot drop column '{}': needed by the TTL of table '{}'",
+        column.name, table.name
+    );
+    Err(Error::new(Code::ColumnNeeded, text))
+}
+
+fn is_ttl_column(table: &Table, column: &Column) -> bool {
+    let ttl = table.wide.ttl.as_ref().and_then(|ttl| ttl.column.as_ref());
+    ttl.is_some_and(|ttl| ttl.id == column.id)
+}
+
+/// The column that says when rows end gets another type.
+///
+/// # Errors
+/// 1235 for one that is no date or time.
+pub(super) fn follow(table: &mut Table, old: &Column, new: &Column) -> Result<()> {
+    if !is_ttl_column(table, old) {
+        return Ok(());
+    }
+    check_type(new)?;
+    let ttl = table.wide.ttl.as_mut();
+    if let Some(column) = ttl.and_then(|ttl| ttl.column.as_mut()) {
+        column.id = new.id;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// 1235 for a column that is no date or time.
+fn check_type(column: &Column) -> Result<()> {
+    let is_dated = matches!(
+        column.ty,
+        ColumnType::Date | ColumnType::Datetime { .. } | ColumnType::Timestamp { .. }
+    );
+    if is_dated {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "TTL by column {} of type {}: it needs DATE, DATETIME or TIMESTAMP",
+        column.name, column.ty
+    )))
 }

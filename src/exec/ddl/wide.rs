@@ -6,7 +6,7 @@
 //! type.
 
 use crate::catalog::wide::DYNAMIC_COLUMNS;
-use crate::catalog::{Pattern, Table};
+use crate::catalog::{Column, Pattern, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, KeyPartSource};
 use crate::sql::bind::named;
@@ -31,15 +31,7 @@ pub(super) fn define_patterns<'c>(
 ) -> Result<()> {
     for column in columns {
         let pattern = pattern_of(column)?;
-        let declared = table.columns.iter();
-        let mut matching = declared.filter(|declared| pattern.matches(&declared.name));
-        if let Some(declared) = matching.next() {
-            let text = format!(
-                "Incorrect column name '{}': the pattern matches column '{}', which is declared",
-                pattern.text, declared.name
-            );
-            return Err(Error::new(Code::WrongFieldSpecifier, text));
-        }
+        check_declared(&pattern, table.columns.iter())?;
         let mut others = table.wide.patterns.iter();
         if let Some(other) = others.find(|other| other.is_ambiguous_with(&pattern)) {
             let text = format!(
@@ -56,6 +48,37 @@ pub(super) fn define_patterns<'c>(
             table.wide.patterns.len()
         );
         return Err(Error::new(Code::TooManyColumns, text));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// 1166 for a pattern that matches a declared column.
+fn check_declared<'c>(
+    pattern: &Pattern,
+    mut columns: impl Iterator<Item = &'c Column>,
+) -> Result<()> {
+    let is_it = |column: &&Column| !column.hidden && pattern.matches(&column.name);
+    let Some(declared) = columns.find(is_it) else {
+        return Ok(());
+    };
+    let text = format!(
+        "Incorrect column name '{}': the pattern matches column '{}', which is declared",
+        pattern.text, declared.name
+    );
+    Err(Error::new(Code::WrongFieldSpecifier, text))
+}
+
+/// Checks the columns that ALTER TABLE gives a table.
+///
+/// # Errors
+/// 1166 for one that a pattern of the table matches; 1235 for a new pattern.
+pub(super) fn check_columns<'c>(
+    table: &Table,
+    columns: impl Iterator<Item = &'c Column> + Clone,
+) -> Result<()> {
+    for pattern in &table.wide.patterns {
+        check_declared(pattern, columns.clone())?;
     }
     Ok(())
 }
@@ -150,11 +173,13 @@ pub fn add_names(table: &mut Table, index: &ast::IndexDef) -> Result<()> {
         if table.column_idx(&name).is_some() {
             continue;
         }
-        let id = table.next_column_id();
-        if let Some(column) = table.named_column(id, &name) {
-            named::check_name(&name)?;
-            table.add_columns([column]);
+        if table.named_type(&name).is_none() {
+            continue;
         }
+        named::check_name(&name)?;
+        let id = table.next_column_id()?;
+        let column = table.named_column(id, &name);
+        table.add_columns(column);
     }
     Ok(())
 }
