@@ -70,6 +70,7 @@ pub fn apply(
     (part, ctx): (Part, &EvalContext),
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
+    let mut counted_from = table.columns.iter().find_map(|column| column.counted_from);
     for column in &mut table.columns {
         column.pledge = None;
     }
@@ -84,12 +85,13 @@ pub fn apply(
         for action in actions {
             if let AlterAction::Options(options) = action {
                 change_options(table, options, ctx)?;
+                counted_from = options.auto_increment.or(counted_from);
                 outcome.is_changed = true;
             }
         }
     }
     if outcome.is_changed {
-        super::key::check_auto_increment(table)?;
+        super::key::define_auto_increment(table, counted_from, ctx)?;
     }
     Ok(outcome)
 }

@@ -12,6 +12,9 @@ use rand::{Rng as _, SeedableRng as _};
 use crate::catalog::describe;
 use crate::error::Code;
 use crate::exec::testing::Server;
+use crate::kv::Engine;
+use crate::kv::memory::Memory;
+use crate::kv::testing::{Fault, Faults, Faulty};
 
 /// Random cases.
 const CASES: u64 = 60;
@@ -379,6 +382,81 @@ async fn a_table_that_is_renamed_while_its_index_is_built_has_it() {
         .await;
     assert_eq!(counted.unwrap(), [["400"]]);
     assert_eq!(server.check("u").await, ["status OK"]);
+}
+
+/// Whatever call of the engine fails, and however: after a restart the table is whole, has its rows,
+/// and each column that it has has the values that it must have.
+#[tokio::test]
+async fn a_failing_engine_leaves_a_table_that_is_whole() {
+    const ALTERS: &[&str] = &[
+        "ALTER TABLE t ADD COLUMN c INT DEFAULT 7, ADD INDEX ic (c)",
+        "ALTER TABLE t MODIFY b BIGINT NOT NULL",
+        "ALTER TABLE t MODIFY b VARCHAR(9)",
+        "ALTER TABLE t DROP INDEX ib, ADD UNIQUE ub (b), DROP COLUMN gone",
+        "ALTER TABLE t RENAME COLUMN c TO d, RENAME TO u",
+        "RENAME TABLE u TO t",
+        "DROP TABLE t",
+        "UNDROP TABLE t",
+    ];
+    let faults = [Fault::Refuse, Fault::LoseRequest, Fault::LoseAnswer];
+    for call in 1..70 {
+        for fault in faults {
+            let memory: Arc<dyn Engine> = Arc::new(Memory::default());
+            let server = Server::over(Arc::clone(&memory), true).await;
+            let define = "CREATE TABLE t (a INT PRIMARY KEY, b INT, gone INT, KEY ib (b))";
+            server.run(define).await.unwrap();
+            server
+                .run("INSERT INTO t VALUES (1, 10, 1), (2, 20, 2)")
+                .await
+                .unwrap();
+            let faulty = Faulty::new(Arc::clone(&memory), Faults::Nth(call, fault));
+            let failing = Server::over_or_none(Arc::new(faulty)).await;
+            let mut errors = Vec::new();
+            if let Some(failing) = failing {
+                for sql in ALTERS {
+                    if let Err(error) = failing.run(sql).await {
+                        errors.push(format!("{sql}: {error}"));
+                    }
+                }
+                failing.builds_ended().await;
+            }
+            drop(server);
+            let server = Server::over(memory, true).await;
+            server.builds_ended().await;
+            let told = format!("call {call} {fault:?}: {errors:#?}");
+            check_whole(&server, &told).await;
+        }
+    }
+}
+
+async fn check_whole(server: &Server, told: &str) {
+    for sql in [
+        "UNDROP TABLE t",
+        "UNDROP TABLE u TO t",
+        "RENAME TABLE u TO t",
+    ] {
+        // Wherever the table is by now.
+        let _ = server.run(sql).await;
+    }
+    let found = server.run("SELECT a FROM t WHERE a > 0").await;
+    assert_eq!(
+        found,
+        Ok(vec![vec!["1".to_owned()], vec!["2".to_owned()]]),
+        "{told}"
+    );
+    for (column, values) in [("b", ["10", "20"]), ("c", ["7", "7"]), ("d", ["7", "7"])] {
+        let sql = format!("SELECT {column} FROM t WHERE a > 0");
+        match server.run(&sql).await {
+            Ok(found) => assert_eq!(found, values.map(|value| [value]), "{told}: {column}"),
+            Err(error) => assert_eq!(error.code(), Code::UnknownColumn, "{told}"),
+        }
+    }
+    let checked = server.check("t").await;
+    assert_eq!(
+        checked.last().map(String::as_str),
+        Some("status OK"),
+        "{told}"
+    );
 }
 
 /// The text of a random table, of everything that CREATE TABLE has.
