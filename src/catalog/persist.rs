@@ -13,6 +13,7 @@
 mod past;
 mod trash;
 mod view;
+mod wide;
 
 use serde_json::{Map, Value as Json, json};
 
@@ -21,7 +22,6 @@ use super::schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
 use super::type_names;
-use super::wide::{ColumnPlace, Pattern, Ttl, TtlColumn, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
@@ -59,14 +59,7 @@ pub fn encode(table: &Table) -> Vec<u8> {
         "columns": columns, "key": key, "indexes": indexes, "options": options,
         "comment": table.comment,
     });
-    if let (false, Json::Object(members)) = (table.wide.patterns.is_empty(), &mut definition) {
-        let patterns = table.wide.patterns.iter();
-        let patterns = patterns.map(|one| json!([one.text, type_names::to_json(&one.ty)]));
-        members.insert("patterns".to_owned(), patterns.collect());
-    }
-    if let (Some(ttl), Json::Object(members)) = (&table.wide.ttl, &mut definition) {
-        members.insert("ttl".to_owned(), encode_ttl(ttl));
-    }
+    wide::encode(&table.wide, &mut definition);
     if table.columns_made != greatest_id(&table.columns) {
         put(&mut definition, "columns_made", json!(table.columns_made));
     }
@@ -133,14 +126,7 @@ fn encode_column(column: &Column) -> Json {
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
     });
-    let place = match column.place {
-        ColumnPlace::Row | ColumnPlace::Others => None,
-        ColumnPlace::Named => Some("named"),
-        ColumnPlace::Expiry => Some("expiry"),
-    };
-    if let Some(place) = place {
-        put(&mut definition, place, json!(true));
-    }
+    wide::encode_place(column.place, &mut definition);
     if let Some(first) = column.counted_from {
         put(&mut definition, "counted_from", json!(first));
     }
@@ -169,12 +155,7 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
-    let patterns = if fields.0.contains_key("patterns") {
-        fields.list("patterns")?
-    } else {
-        Vec::new()
-    };
-    let patterns = patterns.into_iter().map(decode_pattern);
+    let wide = wide::decode(&mut fields)?;
     let columns_made = match fields.number_if_any("columns_made")? {
         Some(made) => made.max(greatest_id(&columns)),
         None => greatest_id(&columns),
@@ -197,15 +178,7 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
             .map(decode_option)
             .collect::<Result<_>>()?,
         comment: fields.text("comment")?,
-        wide: Wide {
-            patterns: patterns.collect::<Result<_>>()?,
-            ttl: if fields.0.contains_key("ttl") {
-                Some(decode_ttl(fields.take("ttl")?)?)
-            } else {
-                None
-            },
-            ..Wide::default()
-        },
+        wide,
     };
     fields.finish()?;
     check(table)
@@ -337,56 +310,6 @@ fn decode_include(json: &Json) -> Result<Include> {
     }
 }
 
-fn encode_ttl(ttl: &Ttl) -> Json {
-    let column = ttl
-        .column
-        .as_ref()
-        .map(|column| json!({ "id": column.id.0, "amount": column.amount, "unit": column.unit }));
-    json!({ "seconds": ttl.seconds, "column": column })
-}
-
-fn decode_ttl(json: Json) -> Result<Ttl> {
-    let mut fields = Fields::of(json)?;
-    let seconds = match fields.take("seconds")? {
-        Json::Null => None,
-        other => Some(
-            other
-                .as_u64()
-                .ok_or_else(|| Damage::new("seconds of a TTL"))?,
-        ),
-    };
-    let column = match fields.take("column")? {
-        Json::Null => None,
-        other => {
-            let mut column = Fields::of(other)?;
-            let amount = column.take("amount")?.as_i64();
-            let read = TtlColumn {
-                id: ColumnId(column.number("id")?),
-                amount: amount.ok_or_else(|| Damage::new("the amount of a TTL"))?,
-                unit: column.text("unit")?,
-            };
-            column.finish()?;
-            Some(read)
-        }
-    };
-    fields.finish()?;
-    Ok(Ttl { seconds, column })
-}
-
-fn decode_pattern(json: Json) -> Result<Pattern> {
-    let Json::Array(pair) = json else {
-        return Err(Damage::new(format!("a pattern {json}")));
-    };
-    match <[Json; 2]>::try_from(pair) {
-        Ok([Json::String(text), ty]) => Ok(Pattern {
-            text,
-            ty: type_names::from_json(ty)?,
-        }),
-        Ok(other) => Err(Damage::new(format!("a pattern {other:?}"))),
-        Err(other) => Err(Damage::new(format!("a pattern {other:?}"))),
-    }
-}
-
 fn decode_column(json: Json) -> Result<Column> {
     let mut fields = Fields::of(json)?;
     let ty = type_names::from_json(fields.take("type")?)?;
@@ -401,14 +324,7 @@ fn decode_column(json: Json) -> Result<Column> {
         auto_increment: fields.truth("auto_increment")?,
         counted_from: fields.large_number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
-        place: match (
-            fields.truth_if_any("named")?,
-            fields.truth_if_any("expiry")?,
-        ) {
-            (true, _) => ColumnPlace::Named,
-            (false, true) => ColumnPlace::Expiry,
-            (false, false) => ColumnPlace::Row,
-        },
+        place: wide::decode_place(&mut fields)?,
         comment: fields.text("comment")?,
         past,
         pledge: None,
@@ -501,12 +417,8 @@ impl Fields {
             .ok_or_else(|| Damage::new(format!("{name} is no truth value")))
     }
 
-    /// The member, `false` where there is none.
-    pub(crate) fn truth_if_any(&mut self, name: &str) -> Result<bool> {
-        if self.0.contains_key(name) {
-            return self.truth(name);
-        }
-        Ok(false)
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     pub(crate) fn number(&mut self, name: &str) -> Result<u32> {

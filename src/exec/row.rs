@@ -217,9 +217,7 @@ impl Row for StoredRow<'_> {
     fn key_of(&self, columns: &[usize]) -> Option<&[u8]> {
         let is_first = |idx: &usize| match self.layout.places.get(*idx) {
             Some(Place::Key(part)) => *part < columns.len(),
-            Some(
-                Place::Row | Place::Named | Place::Others | Place::Expiry | Place::Nowhere,
-            )
+            Some(Place::Row | Place::Named | Place::Others | Place::Expiry | Place::Nowhere)
             | None => false,
         };
         if !columns.iter().all(is_first) {

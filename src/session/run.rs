@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
 use super::guard::KILLERS;
+use super::show::keeps_warnings;
 use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
@@ -492,15 +493,4 @@ impl Session {
         // Who ends itself is told so instead of an OK.
         self.cancel.check()
     }
-}
-
-/// Whether a statement leaves the warnings of the one before in place.
-fn keeps_warnings(statement: &Statement) -> bool {
-    use crate::sql::ast::Show;
-    matches!(
-        statement,
-        Statement::Show(
-            Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors
-        )
-    )
 }

@@ -16,10 +16,14 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
     let table = from::find(&load.table, names)?;
     let mut columns = Vec::new();
     let source = Source::new(Arc::clone(&table), None);
-    let named = load.targets.iter().flatten().filter_map(|target| match target {
-        ast::LoadTarget::Column(name) => Some(name),
-        ast::LoadTarget::Variable(_) => None,
-    });
+    let named = load
+        .targets
+        .iter()
+        .flatten()
+        .filter_map(|target| match target {
+            ast::LoadTarget::Column(name) => Some(name),
+            ast::LoadTarget::Variable(_) => None,
+        });
     let assigned = load.assignments.iter().map(|one| &one.column.column);
     write::meet_all(named.chain(assigned), (&source, &table), names)?;
     let targets = if let Some(targets) = &load.targets {
