@@ -107,6 +107,7 @@ codes! {
     OutOfResources = 1041 "HY000" "The server is out of memory.";
     HandshakeFailed = 1043 "08S01" "The hello packet could not be understood.";
     DbAccessDenied = 1044 "42000" "The user may not use this database.";
+    HostBlocked = 1129 "HY000" "Too many failed logins from where the client is.";
     NoSuchUser = 1133 "42000" "No account of that name.";
     ColumnDenied = 1143 "42000" "The user may not do this to this column.";
     NoSuchGrant = 1141 "42000" "A grant that is not there.";
@@ -163,6 +164,17 @@ codes! {
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
     NoTablesUsed = 1096 "HY000" "SELECT * without a table.";
+    FileUnreadable = 13 "HY000" "A file on the server that cannot be read.";
+    FileNotCreated = 1 "HY000" "A file on the server that cannot be made.";
+    FileFailed = 3 "HY000" "Writing a file on the server failed.";
+    FileExists = 1086 "HY000" "`INTO OUTFILE` a file that exists.";
+    TextFileNotReadable = 1085 "HY000" "A path on the server that is no ordinary file.";
+    WrongFieldTerminators = 1083 "42000" "An `ENCLOSED BY` or `ESCAPED BY` of more than one byte.";
+    TooFewFields = 1261 "01000" "A line of a file with fewer fields than columns.";
+    TooManyFields = 1262 "01000" "A line of a file with more fields than columns.";
+    NotPreparable = 1295 "HY000" "A statement that cannot be prepared.";
+    LocalFilesDisabled = 3948 "42000" "`LOAD DATA LOCAL` where it is not allowed.";
+    NotPersisted = 3615 "HY000" "`RESET PERSIST` of a variable that was given no value to keep.";
     BlobDefault = 1101 "42000" "A DEFAULT on a type that cannot have one.";
     WrongDatabaseName = 1102 "42000" "A database name that is not allowed.";
     WrongTableName = 1103 "42000" "A table name that is not allowed.";
@@ -190,6 +202,7 @@ codes! {
     WrongValueCount = 1136 "21S01" "A row with more or fewer values than columns.";
     MixedGroup = 1140 "42000" "Aggregates beside plain columns without GROUP BY.";
     PacketTooLarge = 1153 "08S01" "A packet over `max_allowed_packet`.";
+    NetUncompress = 1157 "08S01" "A compressed packet that does not expand to what it says.";
     NetReadError = 1158 "08S01" "The connection failed while reading.";
     NetPacketsOutOfOrder = 1156 "08S01" "A packet with the wrong sequence number.";
     ErrorDuringCommit = 1180 "HY000" "It is unknown whether a commit took place.";
@@ -239,6 +252,7 @@ codes! {
     WrongParameters = 1583 "42000" "A function with arguments it cannot take.";
     TooManyUserConnections = 1203 "42000" "The user has too many connections.";
     CapacityExceeded = 1038 "HY001" "A sort needs more memory than allowed.";
+    AutoIncrementEnd = 1467 "HY000" "No `AUTO_INCREMENT` id is left in the column's type.";
     SavepointMissing = 1305 "42000" "No savepoint of that name.";
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";
@@ -259,6 +273,8 @@ codes! {
     JsonTooDeep = 3157 "22032" "A JSON document with more levels than the limit.";
     JsonNullMember = 3158 "22032" "A member of a JSON document without name.";
     JsonPathNoCell = 3165 "42000" "A JSON path that leads to no cell of an array.";
+    WrongCompression = 3922 "HY000" "The client compresses in no way that is permitted.";
+    DefinerInUse = 4006 "HY000" "An account that views are made for is to go.";
     JsonValueMissing = 3966 "22035" "`JSON_VALUE` found nothing, and that was to be an error.";
     JsonValuesMany = 3967 "22034" "`JSON_VALUE` found several values, and that was to be an error.";
     IncorrectArgumentType = 3064 "HY000" "A function argument of the wrong type.";

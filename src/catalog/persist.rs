@@ -125,6 +125,9 @@ fn encode_column(column: &Column) -> Json {
         "hidden": column.hidden, "comment": column.comment,
     });
     past::encode(&column.past, &mut definition);
+    if let Some(first) = column.counted_from {
+        put(&mut definition, "counted_from", json!(first));
+    }
     definition
 }
 
@@ -149,10 +152,10 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
-    let columns_made = match fields.number_if_any("columns_made")? {
-        Some(made) => made.max(greatest_id(&columns)),
-        None => greatest_id(&columns),
-    };
+    let made = fields.number_if_any("columns_made")?.unwrap_or(0);
+    let made =
+        u32::try_from(made).map_err(|_| Damage::new("columns_made is no number below 2^32"))?;
+    let columns_made = made.max(greatest_id(&columns));
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
@@ -314,6 +317,7 @@ fn decode_column(json: Json) -> Result<Column> {
         nullable: fields.truth("nullable")?,
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
+        counted_from: fields.number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
         comment: fields.text("comment")?,
         past,
@@ -389,14 +393,6 @@ impl Fields {
     }
 
     /// The member, if there is one.
-    pub(crate) fn number_if_any(&mut self, name: &str) -> Result<Option<u32>> {
-        if self.0.contains_key(name) {
-            return self.number(name).map(Some);
-        }
-        Ok(None)
-    }
-
-    /// The member, if there is one.
     pub(crate) fn take_if_any(&mut self, name: &str) -> Option<Json> {
         self.0.remove(name)
     }
@@ -413,6 +409,17 @@ impl Fields {
             .as_u64()
             .and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
+    }
+
+    /// The member, if there is one.
+    fn number_if_any(&mut self, name: &str) -> Result<Option<u64>> {
+        let Some(json) = self.0.remove(name) else {
+            return Ok(None);
+        };
+        let number = json.as_u64();
+        let number =
+            number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^64")))?;
+        Ok(Some(number))
     }
 
     pub(crate) fn list(&mut self, name: &str) -> Result<Vec<Json>> {

@@ -54,6 +54,9 @@ pub struct Column {
     pub on_update_now: bool,
     /// Whether the server makes a value when none is given.
     pub auto_increment: bool,
+    /// The first of the ids that are counted one by one; `None` when they are spread, or when the
+    /// server makes none.
+    pub counted_from: Option<u64>,
     /// Whether `SELECT *` leaves it out: true for `_rowid`.
     pub hidden: bool,
     /// `COMMENT`.
@@ -224,6 +227,7 @@ impl Column {
             default: ColumnDefault::None,
             on_update_now: false,
             auto_increment: false,
+            counted_from: None,
             hidden: false,
             comment: String::new(),
             past: Past::default(),
@@ -262,6 +266,21 @@ impl Table {
         self.indexes
             .iter()
             .position(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The column whose ids are counted one by one, and the first of them.
+    pub fn counted(&self) -> Option<(usize, u64)> {
+        let mut columns = self.columns.iter().enumerate();
+        columns.find_map(|(column_idx, column)| Some((column_idx, column.counted_from?)))
+    }
+
+    /// Counts ids from there on, if they are counted.
+    pub fn count_from(&mut self, first: u64) {
+        for column in &mut self.columns {
+            if column.counted_from.is_some() {
+                column.counted_from = Some(first);
+            }
+        }
     }
 
     /// Whether the table was declared without primary key.

@@ -297,6 +297,7 @@ impl Catalog {
         }
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
+        table.count_from(1);
         self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));

@@ -1,13 +1,15 @@
-//! Ids for rows that come without: the hidden `_rowid` and `AUTO_INCREMENT`.
+//! Ids for rows that come without: the hidden `_rowid` and `AUTO_INCREMENT` columns that spread.
 //!
 //! Unique, rising within a shard, and spread: five bits of shard go before the time, so that
 //! concurrent inserts write to 32 places of the table and not all to its end (dialect §1 and §5).
 //! Nothing is stored: the clock restarts the sequence. Should the clock go back behind a restart,
 //! an id may come twice; the insert that meets it fails its `must_be_absent` check, and
-//! the statement takes new ids.
+//! the statement takes new ids. Ids that are counted one by one are [`super::counters`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::counters::Counters;
 
 /// Bits of shard before the sequence; the sign bit stays clear.
 const SHARD_BITS: u32 = 5;
@@ -17,6 +19,8 @@ const SEQUENCE_BITS: u32 = 63 - SHARD_BITS;
 #[derive(Debug, Default)]
 pub struct Ids {
     last: AtomicU64,
+    /// Those that are counted.
+    pub counters: Counters,
 }
 
 impl Ids {

@@ -5,11 +5,13 @@
 //! together, `ask` answers subqueries, `explain` shows plans and `meter` what they took, `write` changes them, `locks` and `view` are what a
 //! transaction is made of.
 
+mod ahead;
 pub mod ask;
 pub mod backfill;
 pub mod budget;
 pub mod cancel;
 pub mod check;
+pub mod counters;
 pub mod ddl;
 pub mod distinct;
 pub mod elsewhere;
@@ -40,6 +42,7 @@ pub mod select;
 pub mod sort;
 pub mod spill;
 pub(crate) mod testing;
+pub mod textfile;
 pub mod transaction;
 pub mod tuple;
 pub mod uses;

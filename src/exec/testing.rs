@@ -26,6 +26,7 @@ pub(crate) fn options() -> OpenOptions {
         cache_bytes: None,
         query_memory_total_bytes: None,
         spill_quota_bytes: None,
+        secure_file_priv: None,
         port: 0,
         connections_max: 2,
         packet_bytes_max: 1 << 20,
@@ -45,7 +46,10 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         connection_id,
         found_rows: false,
         multi_statements: false,
+        local_files: true,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();

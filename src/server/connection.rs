@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::listener::Context;
+use super::local_file::{self, Wanted};
 use super::login::{Entered, Guest, host_name};
 use super::prepared::Statements;
 use super::reports::Reports;
@@ -20,10 +21,12 @@ use crate::protocol::auth::FirstAnswer;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::handshake::{HELLO_BYTES_MAX, Login};
 use crate::protocol::packet::PacketReader;
+use crate::protocol::parameters::Attribute;
 use crate::protocol::reply::Outcome;
-use crate::protocol::{Command, Salt};
+use crate::protocol::{Command, Salt, tracking};
 use crate::session::processes::Registration;
 use crate::session::{Client, Session, WireState};
+use crate::types::Value;
 
 /// The sequence number every command begins with.
 const COMMAND_SEQUENCE: u8 = 0;
@@ -99,6 +102,8 @@ pub(super) enum Next {
     Command,
     Quit,
     ChangeUser(Box<Login>),
+    /// The client is to send a file; the command has not ended.
+    File(Wanted),
 }
 
 impl Connection {
@@ -161,6 +166,11 @@ impl Connection {
             talk,
         };
         connection.begin_session(&login).await?;
+        if connection.talk.wire.algorithm.is_some() {
+            connection.talk.wire.flush().await?;
+            let reader = &mut connection.reader;
+            connection.talk.wire.begin_compression(reader);
+        }
         Ok(connection)
     }
 
@@ -185,7 +195,8 @@ impl Connection {
     async fn run(&mut self) -> Gone {
         let gone = loop {
             match self.serve_commands().await {
-                Ok(Next::Command) => {}
+                // Files were received where they were wanted.
+                Ok(Next::Command | Next::File(_)) => {}
                 Ok(Next::Quit) => break Gone::Closed,
                 Ok(Next::ChangeUser(login)) => {
                     if let Err(gone) = self.change_user(&login).await {
@@ -195,8 +206,7 @@ impl Connection {
                 Err(gone) => break gone,
             }
         };
-        self.talk.wire.out.set_sequence(0);
-        self.talk.wire.last_words(&gone);
+        self.talk.wire.unasked_last_words(&gone);
         gone
     }
 
@@ -204,13 +214,13 @@ impl Connection {
     async fn serve_commands(&mut self) -> Result<Next, Gone> {
         loop {
             while let Some(packet) = self.reader.next(COMMAND_SEQUENCE)? {
-                self.talk
-                    .wire
-                    .out
-                    .set_sequence(packet.sequence.wrapping_add(1));
+                self.talk.wire.answer(packet.sequence);
                 match self.reader.payload(&packet) {
                     Some(payload) => match self.talk.command(payload).await? {
                         Next::Command => {}
+                        Next::File(wanted) => {
+                            local_file::receive(&mut self.talk, &mut self.reader, wanted).await?;
+                        }
                         next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
                     },
                     None => self
@@ -227,7 +237,7 @@ impl Connection {
                 }
             }
             self.talk.wire.flush().await?;
-            self.talk.wire.out.shrink();
+            self.talk.wire.shrink();
             self.reader.shrink();
             self.talk.wire.fill(&mut self.reader).await?;
         }
@@ -271,7 +281,7 @@ impl Talk {
     /// Answers one command.
     async fn command(&mut self, payload: &[u8]) -> Result<Next, Gone> {
         self.registration.cancel().begin_statement();
-        let command = match Command::parse(payload) {
+        let command = match Command::parse(payload, self.wire.capabilities) {
             Ok(command) => command,
             Err(error) => {
                 self.wire.error(&error);
@@ -281,17 +291,20 @@ impl Talk {
         self.registration
             .begin(command.name(), self.text_of(&command));
         let next = self.answer(command).await;
-        self.end_command();
+        if !matches!(next, Ok(Next::File(_))) {
+            self.end_command();
+        }
         next
     }
 
-    fn end_command(&self) {
+    pub(super) fn end_command(&self) {
         self.registration.end(self.state.wait_timeout);
     }
 
     fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {
         match command {
-            Command::Query(text) | Command::StmtPrepare(text) => text,
+            Command::Query(query) => query.text,
+            Command::StmtPrepare(text) => text,
             Command::StmtExecute(execute) => self.statements.text(execute.id),
             Command::StmtFetch { id, .. } => self.statements.text(*id),
             Command::InitDb(_)
@@ -314,15 +327,18 @@ impl Talk {
         match command {
             Command::Quit => return Ok(Next::Quit),
             Command::ChangeUser(body) => return Ok(self.begin_change_user(body)),
-            Command::Query(text) => {
-                self.query(text).await?;
+            Command::Query(query) => {
+                self.session.set_attributes(named(query.attributes));
+                if let Some(wanted) = self.query(query.text).await? {
+                    return Ok(Next::File(wanted));
+                }
                 self.database_may_differ();
             }
             Command::InitDb(name) => self.init_db(name),
             Command::FieldList { table, wildcard } => self.field_list(table, wildcard),
             Command::Statistics => self.statistics(),
-            Command::ProcessInfo => self.query(b"SHOW PROCESSLIST").await?,
-            Command::ProcessKill(id) => self.query(format!("KILL {id}").as_bytes()).await?,
+            Command::ProcessInfo => drop(self.query(b"SHOW PROCESSLIST").await?),
+            Command::ProcessKill(id) => drop(self.query(format!("KILL {id}").as_bytes()).await?),
             Command::Ping => self.ok(),
             Command::ResetConnection => self.reset_connection(),
             Command::SetMultiStatements(allowed) => self.set_multi_statements(allowed),
@@ -362,6 +378,8 @@ impl Talk {
     pub(super) fn refresh(&mut self) {
         self.state = self.session.wire_state();
         self.wire.net_write_timeout = self.state.net_write_timeout;
+        let changes = self.session.take_changes();
+        tracking::put_changes(&mut self.wire.changes, &changes);
     }
 
     /// An OK without news.
@@ -371,6 +389,15 @@ impl Talk {
             ..Outcome::default()
         });
     }
+}
+
+/// Attributes with names that are text.
+pub(super) fn named(attributes: Vec<Attribute<'_>>) -> Vec<(String, Value<'static>)> {
+    let named = attributes.into_iter().map(|attribute| {
+        let name = String::from_utf8_lossy(&attribute.name).into_owned();
+        (name, attribute.value.into_owned())
+    });
+    named.collect()
 }
 
 fn client(
@@ -389,7 +416,10 @@ fn client(
         connection_id: registration.id(),
         found_rows: capabilities.has(Capabilities::FOUND_ROWS),
         multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
+        local_files: capabilities.has(Capabilities::LOCAL_FILES),
         interactive: capabilities.has(Capabilities::INTERACTIVE),
+        session_track: capabilities.has(Capabilities::SESSION_TRACK),
+        compression: wire.algorithm,
         progress: None,
     }
 }

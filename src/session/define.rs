@@ -61,6 +61,7 @@ impl Session {
         };
         if self.state.database().as_deref() == Some(name) {
             self.state.set_database(None);
+            self.track_schema();
         }
         Ok(self.changed(u64::try_from(dropped).unwrap_or(u64::MAX)))
     }
@@ -122,6 +123,7 @@ impl Session {
         table.forget_past();
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
+        table.count_from(1);
         Ok(table)
     }
 
@@ -131,12 +133,7 @@ impl Session {
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
             check_not_system(&database)?;
-            let is_there = self
-                .shared
-                .catalog
-                .current()
-                .table(&database, &table.name)
-                .is_ok();
+            let is_there = self.table(Some(&database), &table.name).is_ok();
             if !is_there && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
@@ -150,7 +147,10 @@ impl Session {
             names.push(name);
         }
         let fate = self.shared.fate();
-        self.shared.catalog.drop_tables(&names, fate).await
+        self.shared.catalog.drop_tables(&names, fate).await?;
+        let counters = &self.shared.ids.counters;
+        counters.sweep(self.shared.engine.as_ref());
+        Ok(())
     }
 
     pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {

@@ -56,6 +56,7 @@ impl Session {
         let parameters_count = u16::try_from(statement.parameters_count).unwrap_or(u16::MAX);
         let id = self.new_statement_id();
         self.statements.insert(id, Arc::new(statement));
+        self.track_state();
         Ok(Prepared {
             id,
             parameters_count,
@@ -85,6 +86,10 @@ impl Session {
         if parsed.rest_offset < sql.len() {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
+        }
+        if matches!(parsed.statement, Statement::Load(_)) {
+            let text = "This command is not supported in the prepared statement protocol yet";
+            return Err(Error::new(Code::NotPreparable, text));
         }
         let definitions = self.shared.catalog.current();
         self.renew_rights();
@@ -120,7 +125,10 @@ impl Session {
             return Err(Error::new(Code::UnknownStatement, text));
         };
         match self.run_prepared(&statement, parameters, Some(id)).await {
-            Ok(reply) => Ok(reply),
+            Ok(reply) => {
+                self.track_reply(&reply);
+                Ok(reply)
+            }
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -233,6 +241,7 @@ impl Session {
             return Err(Error::new(Code::NotSupportedYet, text));
         }
         self.named.insert(prepare.name.clone(), Arc::new(statement));
+        self.track_state();
         Ok(())
     }
 

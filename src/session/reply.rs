@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::load::Loading;
 use crate::accounts::AccountName;
 use crate::exec::rows::RowStream;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::protocol::compression::Algorithm;
 use crate::protocol::reply::Progress;
 use crate::types::ResultColumn;
 use crate::types::temporal::zone::Zone;
@@ -27,6 +29,8 @@ pub enum Reply {
     Done(Done),
     /// Rows, to be streamed; [`super::Session::end_rows`] must be called when they end.
     Rows(ResultSet),
+    /// The client is to send a file, for [`super::Session::load`].
+    File(Box<Loading>),
 }
 
 /// The outcome of a statement without rows.
@@ -111,8 +115,14 @@ pub struct Client {
     pub found_rows: bool,
     /// One query may hold several statements.
     pub multi_statements: bool,
+    /// The client sends files when it is asked for them.
+    pub local_files: bool,
     /// A person sits at the client.
     pub interactive: bool,
+    /// Changes of the session are told.
+    pub session_track: bool,
+    /// How the connection is compressed; `None` when it is not.
+    pub compression: Option<Algorithm>,
     /// Where to tell how far a statement is; none when the client could not be told.
     pub progress: Option<watch::Sender<Progress>>,
 }

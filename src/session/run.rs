@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compile::{Asked, Compiled};
+use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
 use super::guard::KILLERS;
+use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -67,6 +68,7 @@ impl Session {
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Maintain(maintain) => self.maintain(maintain).await,
             Statement::Advise(table) => self.advise(table).await,
+            Statement::Load(load) => self.load_data(load).await,
             Statement::Do(exprs) => {
                 for expr in exprs {
                     self.constant(expr)?;
@@ -97,6 +99,7 @@ impl Session {
             Statement::Use(name) => self.use_database(name)?,
             Statement::Set(items) => self.set(items).await?,
             Statement::SetTransaction(set) => self.set_transaction(set)?,
+            Statement::ResetPersist(reset) => self.reset_persist(reset).await?,
             Statement::Begin(begin) => self.begin(begin).await?,
             Statement::Commit(end) => self.commit(end).await?,
             Statement::Rollback(end) => self.rollback(end),
@@ -128,6 +131,7 @@ impl Session {
             | Statement::Execute(_)
             | Statement::Maintain(_)
             | Statement::Advise(_)
+            | Statement::Load(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())
@@ -167,7 +171,7 @@ impl Session {
                 info: info.to_owned(),
                 ..done
             }),
-            rows @ Reply::Rows(_) => rows,
+            other @ (Reply::Rows(_) | Reply::File(_)) => other,
         }
     }
 
@@ -240,12 +244,23 @@ impl Session {
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
+        if !program.tables().is_empty() {
+            self.track_access(Access::Reads);
+        }
         let mut rows = stream.into_rows();
         if let Some(limits) = limits {
             rows = Box::new(Counted::new(rows, limits, &self.state));
         }
-        if let Some(variables) = &asked.into {
-            return self.put_into(variables, rows).await.map(Ran::Done);
+        match &asked.into {
+            Some(Destination::Variables(variables)) => {
+                return self.put_into(variables, rows).await.map(Ran::Done);
+            }
+            Some(Destination::File(file)) => {
+                let columns = program.columns();
+                let written = self.put_into_file(file, &columns, rows).await;
+                return written.map(Ran::Done);
+            }
+            None => {}
         }
         let zone = self.settings.zone.clone();
         Ok(Ran::Done(Reply::Rows(ResultSet {
@@ -344,6 +359,7 @@ impl Session {
             found_rows: self.client.found_rows,
             autocommit: self.settings.autocommit && self.transaction.is_none(),
             given_rows: Arc::default(),
+            given_before: 0,
         }
     }
 
@@ -358,6 +374,9 @@ impl Session {
             write::Write::Insert(_) => {}
         }
         let outcome = if let Some(query) = &program.query {
+            if !query.tables().is_empty() {
+                self.track_access(Access::Reads);
+            }
             self.insert_rows_of((program, query), parameters).await?
         } else {
             let mut env = self.write_env(parameters, program.write.table());
@@ -372,6 +391,12 @@ impl Session {
 
     /// OK, with what a write did.
     fn wrote(&mut self, outcome: write::Outcome) -> Ran {
+        Ran::Done(Reply::Done(self.done_writing(outcome)))
+    }
+
+    /// What a write did.
+    pub(super) fn done_writing(&mut self, outcome: write::Outcome) -> Done {
+        self.track_access(Access::Writes);
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {
@@ -380,12 +405,12 @@ impl Session {
         };
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ran::Done(Reply::Done(Done {
+        Done {
             affected_rows: outcome.affected_rows,
             last_insert_id,
             warnings_count,
             info: outcome.info,
-        }))
+        }
     }
 
     /// Runs a write in the open transaction, or in one of its own; `None` when it was bound with a

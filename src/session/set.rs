@@ -22,6 +22,8 @@ use crate::types::Value;
 enum Assignment {
     Session(String, Option<Value<'static>>),
     Global(String, Option<Value<'static>>),
+    /// What is kept for the next start; the global value is set apart from it.
+    Kept(String, Option<Value<'static>>),
     User(String, Value<'static>),
 }
 
@@ -33,10 +35,18 @@ impl Session {
             self.evaluate(item, &mut assignments)?;
         }
         let was_autocommit = self.settings.autocommit;
+        let mut kept = Vec::new();
         for assignment in assignments {
-            self.assign(assignment)?;
+            match assignment {
+                Assignment::Kept(name, value) => kept.push((name, value)),
+                assignment @ (Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)) => self.assign(assignment)?,
+            }
         }
+        self.persist(kept).await?;
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        self.track_settings();
         if !was_autocommit && self.settings.autocommit {
             self.commit_open().await?;
         }
@@ -52,13 +62,16 @@ impl Session {
                 {
                     settings::check_time_zone(zone)?;
                 }
-                out.push(match scope {
-                    SetScope::Session => Assignment::Session(name.clone(), value),
-                    SetScope::Global => Assignment::Global(name.clone(), value),
-                    SetScope::Persist | SetScope::PersistOnly => {
-                        return Err(Error::unsupported("SET PERSIST (use the option file)"));
+                let name = name.clone();
+                match scope {
+                    SetScope::Session => out.push(Assignment::Session(name, value)),
+                    SetScope::Global => out.push(Assignment::Global(name, value)),
+                    SetScope::Persist => {
+                        out.push(Assignment::Global(name.clone(), value.clone()));
+                        out.push(Assignment::Kept(name, value));
                     }
-                });
+                    SetScope::PersistOnly => out.push(Assignment::Kept(name, value)),
+                }
             }
             SetItem::UserVariable { name, value } => {
                 out.push(Assignment::User(name.clone(), self.constant(value)?));
@@ -95,10 +108,17 @@ impl Session {
                     self.warnings.add(WarningLevel::Warning, code, || text);
                 }
             }
-            Assignment::Global(_, None) | Assignment::Session(_, None) | Assignment::User(..) => {}
+            Assignment::Global(_, None)
+            | Assignment::Session(_, None)
+            | Assignment::Kept(..)
+            | Assignment::User(..) => {}
         }
         match assignment {
-            Assignment::User(name, value) => self.state.set_user_variable(&name, value),
+            Assignment::User(name, value) => {
+                self.track_state();
+                self.state.set_user_variable(&name, value)
+            }
+            Assignment::Kept(..) => Err(Error::internal("a kept value was to be assigned")),
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
@@ -108,6 +128,7 @@ impl Session {
             Assignment::Session(name, value) => {
                 for name in aliases(&name) {
                     self.state.set_variable(name, value.clone())?;
+                    self.track_variable(name);
                 }
                 Ok(())
             }
@@ -144,7 +165,7 @@ impl Session {
 }
 
 /// A variable under all its names.
-fn aliases(name: &str) -> Vec<&str> {
+pub(super) fn aliases(name: &str) -> Vec<&str> {
     match name {
         "transaction_isolation" | "tx_isolation" => vec!["transaction_isolation", "tx_isolation"],
         "transaction_read_only" | "tx_read_only" => vec!["transaction_read_only", "tx_read_only"],

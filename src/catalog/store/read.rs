@@ -55,6 +55,9 @@ fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<(
             Ok(())
         }
         SystemKey::View { database, name } => views::read(definitions, (database, name), value),
-        SystemKey::Build(_) | SystemKey::Account(..) => Ok(()),
+        SystemKey::Build(_)
+        | SystemKey::Account(..)
+        | SystemKey::Counter(_)
+        | SystemKey::Variable(_) => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use self::column::define_column;
 pub use self::key::KEY_COLUMNS_MAX;
-use self::key::{check_auto_increment, define_key, hide_key};
+use self::key::{define_auto_increment, define_key, hide_key};
 use crate::catalog::{Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
@@ -111,12 +111,12 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         Some(parts) => define_key(&mut table, parts, columns)?,
         None => hide_key(&mut table, ctx)?,
     }
-    check_auto_increment(&table)?;
     for declared in indexes {
         let index = index::define_index(&table, declared, ctx)?;
         table.indexes.push(index);
     }
     table.check_indexes_count()?;
+    define_auto_increment(&mut table, options.auto_increment, ctx)?;
     Ok(table)
 }
 

@@ -111,6 +111,7 @@ async fn ask(session: &mut Session, sql: &str) -> String {
                 session.end_rows(rows.0);
                 ended.map(|()| format!("rows {}", rows.0))
             }
+            Reply::File(wanted) => Ok(format!("wants {}", wanted.path())),
         },
         Err(error) => Err(error),
     };
@@ -180,6 +181,8 @@ impl Shown {
                 Ok(SystemKey::Build(id)) => format!("build {id}"),
                 Ok(SystemKey::Account(user, host)) => format!("account {user}@{host}"),
                 Ok(SystemKey::View { database, name }) => format!("view {database}.{name}"),
+                Ok(SystemKey::Counter(id)) => format!("counter {id}"),
+                Ok(SystemKey::Variable(name)) => format!("variable {name}"),
                 Err(_) => key.escape_ascii().to_string(),
             };
         }

@@ -66,6 +66,8 @@ kinds! {
     InsertRows          Rows;
     UpdateRows          Rows;
     DeleteRows          Rows;
+    LoadFile            Rows;
+    LoadLocal           Rows;
     Explain             Rows;
     Do                  Rows;
     // On definitions.
@@ -97,6 +99,7 @@ kinds! {
     Use                 AnyInDatabase;
     Set                 Rows;
     SetGlobal           Global(&[SystemVariablesAdmin, Super]);
+    ResetPersist        Global(&[SystemVariablesAdmin, Super]);
     SetTransaction      Free;
     Begin               Free;
     Commit              Free;
@@ -161,6 +164,8 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Insert(_) => Kind::InsertRows,
         Statement::Update(_) => Kind::UpdateRows,
         Statement::Delete(_) => Kind::DeleteRows,
+        Statement::Load(load) if load.local => Kind::LoadLocal,
+        Statement::Load(_) => Kind::LoadFile,
         Statement::Explain(_) => Kind::Explain,
         Statement::Describe(_) => Kind::Describe,
         Statement::CreateDatabase(_) => Kind::CreateDatabase,
@@ -190,6 +195,7 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Show(show) => show_kind(show),
         Statement::Set(items) if items.iter().any(is_global) => Kind::SetGlobal,
         Statement::Set(_) => Kind::Set,
+        Statement::ResetPersist(_) => Kind::ResetPersist,
         Statement::SetTransaction(set) if set.scope == Some(SetScope::Global) => Kind::SetGlobal,
         Statement::SetTransaction(_) => Kind::SetTransaction,
         Statement::Begin(_) => Kind::Begin,

@@ -167,6 +167,9 @@ impl Session {
     fn row_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         let mut walk = Walk::default();
         self.walk(statement, &mut walk);
+        if walk.names_file {
+            out.push(Need::Global(&[Privilege::File]));
+        }
         let explains = kind(statement) == Kind::Explain;
         let views_count = Cell::new(0);
         for touch in walk.touched {
@@ -208,6 +211,7 @@ impl Session {
                 walk.update(update, &|table, column| self.has_column(table, column));
             }
             Statement::Delete(delete) => walk.delete(delete),
+            Statement::Load(load) => walk.load(load, self.settings.mode.lindorm),
             Statement::Explain(explain) => self.walk(&explain.statement, walk),
             Statement::Do(exprs) => walk.exprs(exprs),
             Statement::Kill(kill) => walk.expr(&kill.id),

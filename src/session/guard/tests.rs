@@ -34,6 +34,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["DELETE ON d.t", "SELECT ON d.t"],
     ),
     (
+        Kind::LoadFile,
+        "LOAD DATA INFILE '/none' INTO TABLE d.t",
+        &["FILE ON *.*", "INSERT ON d.t"],
+    ),
+    (
+        Kind::LoadLocal,
+        "LOAD DATA LOCAL INFILE 'none' INTO TABLE d.t",
+        &["INSERT ON d.t"],
+    ),
+    (
         Kind::Explain,
         "EXPLAIN SELECT * FROM d.t WHERE a = 1",
         &["SELECT ON d.t"],
@@ -127,6 +137,21 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         Kind::SetGlobal,
         "SET GLOBAL TRANSACTION READ WRITE",
         &["SUPER ON *.*"],
+    ),
+    (
+        Kind::ResetPersist,
+        "RESET PERSIST IF EXISTS wait_timeout",
+        &["SYSTEM_VARIABLES_ADMIN ON *.*"],
+    ),
+    (
+        Kind::SelectRows,
+        "SELECT * FROM d.t WHERE a = 1 INTO OUTFILE '/none'",
+        &["SELECT ON d.t", "FILE ON *.*"],
+    ),
+    (
+        Kind::LoadFile,
+        "LOAD DATA INFILE '/none' REPLACE INTO TABLE d.t",
+        &["FILE ON *.*", "INSERT ON d.t", "DELETE ON d.t"],
     ),
     (Kind::SetTransaction, "SET TRANSACTION READ WRITE", &[]),
     (Kind::Begin, "BEGIN", &[]),
@@ -468,7 +493,10 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
         connection_id: 7,
         found_rows: false,
         multi_statements: false,
+        local_files: true,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap()

@@ -7,6 +7,7 @@
 mod account;
 mod ddl;
 mod expr;
+mod file;
 mod json_table;
 mod print;
 mod query;
@@ -28,6 +29,7 @@ pub use ddl::{
     TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
+pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadTarget};
 pub use json_table::{JsonAction, JsonColumn, JsonTable, JsonValueColumn};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
@@ -37,7 +39,7 @@ pub use query::{
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
-    PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
+    PrepareSource, ResetPersist, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
 pub use view::{CreateView, DropView};
@@ -54,6 +56,8 @@ pub enum Statement {
     Update(Box<Update>),
     /// `DELETE`.
     Delete(Box<Delete>),
+    /// `LOAD DATA`.
+    Load(Box<LoadData>),
     /// `EXPLAIN statement`.
     Explain(Box<Explain>),
     /// `DESCRIBE t`, `DESC t c`, `EXPLAIN t`.
@@ -128,6 +132,8 @@ pub enum Statement {
     Execute(Execute),
     /// `DEALLOCATE PREPARE name`.
     Deallocate(Deallocate),
+    /// `RESET PERSIST [[IF EXISTS] name]`.
+    ResetPersist(ResetPersist),
     /// `DO expr, …`.
     Do(Vec<Expr>),
     /// `FLUSH …`: nothing here needs it but `PRIVILEGES`.

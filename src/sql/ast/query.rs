@@ -1,6 +1,6 @@
 //! The statements on rows.
 
-use super::{ColumnName, Expr, JsonTable, NamedWindow};
+use super::{ColumnName, Expr, IntoFile, JsonTable, NamedWindow};
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub struct Select {
 pub enum IntoTarget {
     /// `INTO @a, @b`: the names, lower case.
     Variables(Vec<String>),
-    /// `INTO OUTFILE`, `INTO DUMPFILE`: refused later.
-    File,
+    /// `INTO OUTFILE`, `INTO DUMPFILE`.
+    File(Box<IntoFile>),
 }
 
 /// One member of `WITH`.
@@ -105,6 +105,8 @@ pub struct Block {
     pub straight: bool,
     /// `SQL_CALC_FOUND_ROWS`.
     pub counts_rows: bool,
+    /// `SQL_NO_CACHE`: who writes it wants a whole table read, as dumps do.
+    pub no_cache: bool,
     /// What is returned.
     pub items: Vec<SelectItem>,
     /// `FROM`: comma-separated; empty for none and for `FROM DUAL`.

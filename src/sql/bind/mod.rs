@@ -23,6 +23,7 @@ mod hints;
 mod json_table;
 mod late;
 mod literal;
+mod load;
 mod operands;
 mod order;
 mod output;
@@ -317,6 +318,14 @@ pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Se
 /// Unknown names, wrong numbers of values, what is not offered yet.
 pub fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<bound::Insert> {
     write::insert(insert, names)
+}
+
+/// Binds a LOAD DATA.
+///
+/// # Errors
+/// Unknown names, what is not offered yet.
+pub fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<bound::Load> {
+    load::load(load, names)
 }
 
 /// Binds an UPDATE.

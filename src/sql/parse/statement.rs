@@ -20,10 +20,8 @@ const UNSUPPORTED: &[&str] = &[
     "HELP",
     "IMPORT",
     "INSTALL",
-    "LOAD",
     "PURGE",
     "RENAME",
-    "RESET",
     "RESIGNAL",
     "RESTART",
     "SHUTDOWN",
@@ -82,6 +80,8 @@ impl Parser<'_> {
     fn session_statement(&mut self, word: Word) -> Result<Statement> {
         match word {
             Word::SET => self.set(),
+            Word::LOAD => self.load(),
+            Word::RESET => self.reset_persist(),
             Word::USE => self.use_database(),
             Word::BEGIN => Ok(self.begin()),
             Word::START => self.start(),

@@ -88,10 +88,61 @@ pub fn apply(
             }
         }
     }
-    if outcome.is_changed {
-        super::key::check_auto_increment(table)?;
-    }
     Ok(outcome)
+}
+
+/// What `AUTO_INCREMENT` means after the actions, when the new indexes are among the definition's: a
+/// column that had it goes on where it was. Whether another column has it now.
+///
+/// # Errors
+/// 1075 when it is no first column of a key, 1063 when it is no integer.
+pub fn settle_ids(
+    table: &mut Table,
+    old: &Table,
+    (actions, ctx): (&[AlterAction], &EvalContext),
+) -> Result<bool> {
+    let first = actions.iter().rev().find_map(|action| match action {
+        AlterAction::Options(options) => options.auto_increment,
+        AlterAction::AddIndex(_)
+        | AlterAction::DropIndex { .. }
+        | AlterAction::Keys
+        | AlterAction::AddColumns { .. }
+        | AlterAction::DropColumn { .. }
+        | AlterAction::ChangeColumn { .. }
+        | AlterAction::RenameColumn { .. }
+        | AlterAction::SetDefault { .. }
+        | AlterAction::Rename(_)
+        | AlterAction::Force
+        | AlterAction::OrderBy
+        | AlterAction::Compact
+        | AlterAction::Unsupported(_)
+        | AlterAction::RenameIndex { .. } => None,
+    });
+    super::key::define_auto_increment(table, first, ctx)?;
+    let was = old.columns.iter().find(|column| column.auto_increment);
+    let Some(column) = table
+        .columns
+        .iter_mut()
+        .find(|column| column.auto_increment)
+    else {
+        return Ok(false);
+    };
+    let Some(was) = was.filter(|was| is_same(was, column)) else {
+        return Ok(true);
+    };
+    column.counted_from = match (was.counted_from, first) {
+        (Some(was), Some(first)) => Some(was.max(first)),
+        (Some(was), None) => Some(was),
+        // Spread ids stay so, as long as the type has room for them.
+        (None, _) if column.ty == was.ty => None,
+        (None, _) => column.counted_from,
+    };
+    Ok(false)
+}
+
+/// Whether a column is another one as it is now.
+fn is_same(was: &Column, now: &Column) -> bool {
+    now.id == was.id || now.past.former.iter().any(|former| former.id == was.id)
 }
 
 /// Refuses actions that this server does not have, before anything is done.
@@ -115,6 +166,7 @@ pub fn refuse(actions: &[AlterAction]) -> Result<()> {
         | AlterAction::SetDefault { .. }
         | AlterAction::Rename(_)
         | AlterAction::Force
+        | AlterAction::OrderBy
         | AlterAction::Compact
         | AlterAction::RenameIndex { .. } => None,
     });
