@@ -317,7 +317,7 @@ fn decode_column(json: Json) -> Result<Column> {
         nullable: fields.truth("nullable")?,
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
-        counted_from: fields.number_if_any("counted_from")?,
+        counted_from: fields.large_number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
         comment: fields.text("comment")?,
         past,
@@ -411,8 +411,8 @@ impl Fields {
         number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
     }
 
-    /// The member, if there is one.
-    fn number_if_any(&mut self, name: &str) -> Result<Option<u64>> {
+    /// The member, if there is one: of 64 bits.
+    fn large_number_if_any(&mut self, name: &str) -> Result<Option<u64>> {
         let Some(json) = self.0.remove(name) else {
             return Ok(None);
         };

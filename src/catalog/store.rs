@@ -10,6 +10,7 @@
 mod indexes;
 mod read;
 mod rename;
+mod temporary;
 mod trash;
 mod views;
 
@@ -150,6 +151,7 @@ pub struct Catalog {
     gate: Gate,
     /// Counts the changes that gave a table another definition, or took it away.
     version: AtomicU64,
+    temporary: temporary::TemporaryTables,
 }
 
 impl Catalog {
@@ -169,6 +171,7 @@ impl Catalog {
             ddl: tokio::sync::Mutex::new(()),
             gate: Gate::default(),
             version: AtomicU64::new(0),
+            temporary: temporary::TemporaryTables::default(),
         };
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
@@ -197,7 +200,7 @@ impl Catalog {
     pub fn is_current(&self, table: &Arc<Table>) -> bool {
         let current = self.current.read();
         let found = current.table(&table.database, &table.name);
-        found.is_ok_and(|found| Arc::ptr_eq(found, table))
+        found.is_ok_and(|found| Arc::ptr_eq(found, table)) || self.temporary.has(table)
     }
 
     /// Makes a database.

@@ -159,7 +159,7 @@ impl Parameters {
     /// The values of an EXECUTE, borrowed from its packet where they can be. Takes the long data.
     ///
     /// # Errors
-    /// 1210 when a type is unknown or was never named, 1835 when the packet ends early, 1292 or
+    /// 1210 when a type is unknown or was never named and the value is not NULL, 1835 when the packet ends early, 1292 or
     /// 1366 when a value is none of its type, 1153 when long data was too long.
     pub fn decode<'a>(&mut self, body: &'a [u8], layout: Layout) -> Result<Decoded<'a>> {
         let mut long_data = std::mem::take(&mut self.long_data);
@@ -185,19 +185,21 @@ impl Parameters {
         if reader.u8()? != 0 {
             self.read_types(&mut reader, (count, layout))?;
         }
-        if self.encodings.len() != count {
-            let message = "Incorrect arguments to EXECUTE: the types of the parameters are missing";
-            return Err(Error::new(Code::WrongArguments, message));
-        }
         let mut values = Vec::with_capacity(own);
         let mut attributes = Vec::new();
-        for (idx, encoding) in self.encodings.iter().enumerate() {
+        for idx in 0..count {
             let long = long_data.get_mut(idx).and_then(Option::take);
             let null_bits = nulls.get(idx / 8).copied().unwrap_or(0);
-            let value = match long {
-                Some(data) => long_value(*encoding, data),
-                None if null_bits >> (idx % 8) & 1 == 1 => Value::Null,
-                None => read_value(*encoding, &mut reader)?,
+            let value = match (long, self.encodings.get(idx)) {
+                (Some(data), Some(encoding)) => long_value(*encoding, data),
+                // NULL needs no type: Connector/J names none while every parameter is NULL.
+                (None, _) if null_bits >> (idx % 8) & 1 == 1 => Value::Null,
+                (None, Some(encoding)) => read_value(*encoding, &mut reader)?,
+                (_, None) => {
+                    let message =
+                        "Incorrect arguments to EXECUTE: the types of the parameters are missing";
+                    return Err(Error::new(Code::WrongArguments, message));
+                }
             };
             match idx.checked_sub(own) {
                 None => values.push(value),
@@ -344,6 +346,8 @@ fn read_int(reader: &mut Reader<'_>, bytes: u8, unsigned: bool) -> Result<Value<
 fn read_decimal(reader: &mut Reader<'_>) -> Result<Value<'static>> {
     let bytes = reader.lenenc_bytes()?;
     let text = std::str::from_utf8(bytes).ok();
+    // Some clients send their whole buffer, as MySQL's own tests do.
+    let text = text.map(|text| text.trim_end_matches('\0'));
     text.and_then(calendar::decimal).ok_or_else(|| {
         let shown = String::from_utf8_lossy(bytes.get(..64).unwrap_or(bytes));
         let message = format!("Incorrect DECIMAL value: '{shown}' for a parameter");

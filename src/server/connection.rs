@@ -55,7 +55,7 @@ pub(super) async fn serve(
     let gone = match entered.await {
         Ok(mut connection) => {
             let gone = connection.run().await;
-            connection.talk.session.close();
+            connection.talk.session.close().await;
             gone
         }
         Err(gone) => gone,
@@ -247,7 +247,7 @@ impl Connection {
     async fn change_user(&mut self, login: &Login) -> Result<(), Gone> {
         let talk = &mut self.talk;
         talk.statements = Statements::default();
-        talk.session.close();
+        talk.session.close().await;
         self.seat = None;
         let mut guest = Guest {
             context: &self.context,
@@ -340,7 +340,7 @@ impl Talk {
             Command::ProcessInfo => drop(self.query(b"SHOW PROCESSLIST").await?),
             Command::ProcessKill(id) => drop(self.query(format!("KILL {id}").as_bytes()).await?),
             Command::Ping => self.ok(),
-            Command::ResetConnection => self.reset_connection(),
+            Command::ResetConnection => self.reset_connection().await,
             Command::SetMultiStatements(allowed) => self.set_multi_statements(allowed),
             Command::StmtPrepare(text) => self.prepare(text),
             Command::StmtExecute(execute) => self.execute(execute).await?,

@@ -67,12 +67,17 @@ impl Session {
             }
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Maintain(maintain) => self.maintain(maintain).await,
-            Statement::Advise(table) => self.advise(table).await,
             Statement::Load(load) => self.load_data(load).await,
+            Statement::Advise(table) => self.advise(table).await,
             Statement::Do(exprs) => {
+                let parameters = Arc::new(parameters);
                 for expr in exprs {
-                    self.constant(expr)?;
+                    self.value_of(expr, &parameters).await?;
                 }
+                Ok(self.nothing())
+            }
+            Statement::Set(items) => {
+                self.set(items, &Arc::new(parameters)).await?;
                 Ok(self.nothing())
             }
             other => self.run_without_rows(other).await,
@@ -97,7 +102,6 @@ impl Session {
             Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
-            Statement::Set(items) => self.set(items).await?,
             Statement::SetTransaction(set) => self.set_transaction(set)?,
             Statement::ResetPersist(reset) => self.reset_persist(reset).await?,
             Statement::Begin(begin) => self.begin(begin).await?,
@@ -130,8 +134,9 @@ impl Session {
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
-            | Statement::Advise(_)
+            | Statement::Set(_)
             | Statement::Load(_)
+            | Statement::Advise(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())
@@ -477,7 +482,9 @@ impl Session {
             let text = format!("You are not owner of thread {number}");
             return Err(Error::new(Code::KillDenied, text));
         }
-        processes.kill(number, what)
+        processes.kill(number, what)?;
+        // Who ends itself is told so instead of an OK.
+        self.cancel.check()
     }
 }
 

@@ -60,6 +60,8 @@ struct Kept {
     counted_rows: Option<u64>,
     warnings_count: u16,
     errors_count: u16,
+    /// Prepared statements that the client closed.
+    closed_count: u64,
 }
 
 impl State {
@@ -91,6 +93,7 @@ impl State {
                 counted_rows: None,
                 warnings_count: 0,
                 errors_count: 0,
+                closed_count: 0,
             }),
             sequences: Mutex::default(),
             named_locks: Arc::clone(named_locks),
@@ -233,6 +236,16 @@ impl State {
         kept.errors_count = 1;
     }
 
+    /// The client closed a prepared statement.
+    pub fn closed_statement(&self) {
+        self.kept.lock().closed_count += 1;
+    }
+
+    /// How often it did: `Com_stmt_close`.
+    pub fn closed_count(&self) -> u64 {
+        self.kept.lock().closed_count
+    }
+
     /// Releases the locks that the client named.
     pub fn release_locks(&self) {
         self.named_locks.release_all(u64::from(self.connection_id));
@@ -365,12 +378,16 @@ impl SessionFacts for State {
 
     /// Another thread takes over the runtime's work meanwhile. A runtime of one thread, as tests
     /// have it, waits.
-    fn pause(&self, duration: Duration) -> bool {
+    fn pause(&self, duration: Duration) -> Result<bool> {
         let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-        if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+        let is_interrupted = if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
             tokio::task::block_in_place(|| self.cancel.pause(duration))
         } else {
             self.cancel.pause(duration)
+        };
+        match self.cancel.ends_connection() {
+            Some(stop) if is_interrupted => Err(stop.error()),
+            Some(_) | None => Ok(is_interrupted),
         }
     }
 

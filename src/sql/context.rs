@@ -56,8 +56,11 @@ pub trait SessionFacts: Send + Sync {
     fn version(&self) -> &'static str;
     /// `SLEEP()`: waits, without keeping others from running; whether it was ended early because
     /// the statement is to stop. Without a session nothing is waited for.
-    fn pause(&self, _duration: Duration) -> bool {
-        false
+    ///
+    /// # Errors
+    /// When the whole connection is to end: 1927 and its like.
+    fn pause(&self, _duration: Duration) -> Result<bool> {
+        Ok(false)
     }
     /// `LAST_INSERT_ID(n)`: what `LAST_INSERT_ID()` gives from now on.
     fn set_last_insert_id(&self, _id: u64) {}

@@ -133,8 +133,8 @@ impl SystemKey {
             SystemKey::Variable(name) => named(VARIABLE, name),
             SystemKey::Table(id) => numbered(TABLE, *id),
             SystemKey::Build(id) => numbered(BUILD, *id),
-            SystemKey::Trash(id) => numbered(TRASH, *id),
             SystemKey::Counter(id) => numbered(COUNTER, *id),
+            SystemKey::Trash(id) => numbered(TRASH, *id),
             SystemKey::Account(user, host) => {
                 let mut key = vec![ACCOUNT];
                 key.extend_from_slice(user.as_bytes());
