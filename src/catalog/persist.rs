@@ -124,10 +124,10 @@ fn encode_column(column: &Column) -> Json {
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
     });
-    past::encode(&column.past, &mut definition);
-    if let Some(first) = column.counted_from {
-        put(&mut definition, "counted_from", json!(first));
+    if let (Some(first), Json::Object(members)) = (column.counted_from, &mut definition) {
+        members.insert("counted_from".to_owned(), json!(first));
     }
+    past::encode(&column.past, &mut definition);
     definition
 }
 
@@ -152,10 +152,10 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
-    let made = fields.number_if_any("columns_made")?.unwrap_or(0);
-    let made =
-        u32::try_from(made).map_err(|_| Damage::new("columns_made is no number below 2^32"))?;
-    let columns_made = made.max(greatest_id(&columns));
+    let columns_made = match fields.number_if_any("columns_made")? {
+        Some(made) => made.max(greatest_id(&columns)),
+        None => greatest_id(&columns),
+    };
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
@@ -388,6 +388,14 @@ impl Fields {
     pub(crate) fn text_if_any(&mut self, name: &str) -> Result<Option<String>> {
         if self.0.contains_key(name) {
             return self.text(name).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The member, if there is one.
+    pub(crate) fn number_if_any(&mut self, name: &str) -> Result<Option<u32>> {
+        if self.0.contains_key(name) {
+            return self.number(name).map(Some);
         }
         Ok(None)
     }
