@@ -9,6 +9,7 @@
 
 mod indexes;
 mod read;
+mod temporary;
 mod views;
 
 use std::collections::BTreeMap;
@@ -145,6 +146,7 @@ pub struct Catalog {
     gate: Gate,
     /// Counts the changes that gave a table another definition, or took it away.
     version: AtomicU64,
+    temporary: temporary::TemporaryTables,
 }
 
 impl Catalog {
@@ -164,6 +166,7 @@ impl Catalog {
             ddl: tokio::sync::Mutex::new(()),
             gate: Gate::default(),
             version: AtomicU64::new(0),
+            temporary: temporary::TemporaryTables::default(),
         };
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
@@ -192,7 +195,7 @@ impl Catalog {
     pub fn is_current(&self, table: &Arc<Table>) -> bool {
         let current = self.current.read();
         let found = current.table(&table.database, &table.name);
-        found.is_ok_and(|found| Arc::ptr_eq(found, table))
+        found.is_ok_and(|found| Arc::ptr_eq(found, table)) || self.temporary.has(table)
     }
 
     /// Makes a database.

@@ -48,6 +48,8 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         multi_statements: false,
         local_files: true,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();

@@ -64,6 +64,7 @@ impl Talk {
             status: self.state.status.with_if(Status::MORE_RESULTS, more),
             warnings_count: done.warnings_count,
             info: &done.info,
+            ..Outcome::default()
         });
     }
 
@@ -153,9 +154,9 @@ impl Talk {
     }
 
     /// `COM_RESET_CONNECTION`.
-    pub(super) fn reset_connection(&mut self) {
+    pub(super) async fn reset_connection(&mut self) {
         self.statements.clear();
-        let reset = self.session.reset();
+        let reset = self.session.reset().await;
         self.refresh();
         self.database_may_differ();
         self.ok_or_error(reset);

@@ -86,8 +86,8 @@ fn built(
 
 /// A certificate and its key, in PEM.
 fn own() -> Result<(String, String), String> {
-    let names = vec!["localhost".to_owned(), "meseta".to_owned()];
-    let made = rcgen::generate_simple_self_signed(names);
+    let names = ["localhost", "meseta", "127.0.0.1", "::1"].map(str::to_owned);
+    let made = rcgen::generate_simple_self_signed(names.to_vec());
     let made = made.map_err(|error| format!("a certificate cannot be made: {error}"))?;
     Ok((made.cert.pem(), made.signing_key.serialize_pem()))
 }

@@ -134,12 +134,20 @@ impl Session {
         parameters: &[ColumnType],
         bound: impl FnOnce(&Names<'_>) -> T,
     ) -> T {
-        let definitions = self.shared.catalog.current();
+        let stored = self.shared.catalog.current();
+        let definitions = self.definitions();
         let database = self.state.database();
+        let scene = (&self.shared, &self.state);
+        let stored = system::Tables {
+            definitions: stored.as_ref(),
+            scene,
+            stored: None,
+        };
         bound(&Names {
             definitions: &system::Tables {
                 definitions: definitions.as_ref(),
-                scene: (&self.shared, &self.state),
+                scene,
+                stored: Some(&stored),
             },
             database: database.as_deref(),
             mode: self.settings.mode,
@@ -158,11 +166,7 @@ impl Session {
     /// 1046, 1049 or 1146.
     pub(super) fn table(&self, database: Option<&str>, name: &str) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
-        self.shared
-            .catalog
-            .current()
-            .table(&database, name)
-            .map(Arc::clone)
+        self.definitions().table(&database, name).map(Arc::clone)
     }
 
     /// The table a statement names.

@@ -57,6 +57,7 @@ impl Session {
         };
         if self.state.database().as_deref() == Some(name) {
             self.state.set_database(None);
+            self.track_schema();
         }
         Ok(self.changed(u64::try_from(dropped).unwrap_or(u64::MAX)))
     }
@@ -80,6 +81,9 @@ impl Session {
 
     /// Whether the table was created: it was not if it is there, and `IF NOT EXISTS` is written.
     pub(super) async fn create_table(&mut self, create: &ast::CreateTable) -> Result<bool> {
+        if create.temporary {
+            return self.create_temporary(create).await;
+        }
         self.commit_open().await?;
         let database = self.database_or_current(create.table.database.as_deref())?;
         check_not_system(&database)?;
@@ -107,7 +111,11 @@ impl Session {
         Err(exists())
     }
 
-    fn new_definition(&mut self, create: &ast::CreateTable, database: &str) -> Result<Table> {
+    pub(super) fn new_definition(
+        &mut self,
+        create: &ast::CreateTable,
+        database: &str,
+    ) -> Result<Table> {
         let ctx = self.context(Arc::default());
         let ast::TableSource::Like(model) = &create.source else {
             return ddl::define(create, database, &ctx);
@@ -121,10 +129,17 @@ impl Session {
     }
 
     pub(super) async fn drop_tables(&mut self, drop: &ast::DropTable) -> Result<()> {
+        if drop.temporary {
+            return self.drop_temporary(drop).await;
+        }
         self.commit_open().await?;
-        let mut names = Vec::new();
+        let (mut names, mut temporary) = (Vec::new(), Vec::new());
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
+            if self.temporary.find(&database, &table.name).is_some() {
+                temporary.push((database, table.name.clone()));
+                continue;
+            }
             check_not_system(&database)?;
             let is_there = self.table(Some(&database), &table.name).is_ok();
             if !is_there && drop.if_exists {
@@ -139,14 +154,19 @@ impl Session {
             }
             names.push(name);
         }
-        self.shared.catalog.drop_tables(&names).await?;
+        if !names.is_empty() || temporary.is_empty() {
+            self.shared.catalog.drop_tables(&names).await?;
+        }
         let counters = &self.shared.ids.counters;
         counters.sweep(self.shared.engine.as_ref());
-        Ok(())
+        self.remove_temporary(&temporary).await
     }
 
     pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {
         self.commit_open().await?;
+        if let Some(table) = self.named_temporary(table).map(Arc::clone) {
+            return self.truncate_temporary(&table).await;
+        }
         let database = self.database_or_current(table.database.as_deref())?;
         check_not_system(&database)?;
         self.shared.catalog.truncate(&database, &table.name).await

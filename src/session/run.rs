@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
 use super::guard::KILLERS;
+use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -68,9 +69,14 @@ impl Session {
             Statement::Maintain(maintain) => self.maintain(maintain).await,
             Statement::Load(load) => self.load_data(load).await,
             Statement::Do(exprs) => {
+                let parameters = Arc::new(parameters);
                 for expr in exprs {
-                    self.constant(expr)?;
+                    self.value_of(expr, &parameters).await?;
                 }
+                Ok(self.nothing())
+            }
+            Statement::Set(items) => {
+                self.set(items, &Arc::new(parameters)).await?;
                 Ok(self.nothing())
             }
             other => self.run_without_rows(other).await,
@@ -95,7 +101,6 @@ impl Session {
             Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
-            Statement::Set(items) => self.set(items).await?,
             Statement::SetTransaction(set) => self.set_transaction(set)?,
             Statement::ResetPersist(reset) => self.reset_persist(reset).await?,
             Statement::Begin(begin) => self.begin(begin).await?,
@@ -125,6 +130,7 @@ impl Session {
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
+            | Statement::Set(_)
             | Statement::Load(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
@@ -237,6 +243,9 @@ impl Session {
         };
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
+        }
+        if !program.tables().is_empty() {
+            self.track_access(Access::Reads);
         }
         let mut rows = stream.into_rows();
         if let Some(limits) = limits {
@@ -365,6 +374,9 @@ impl Session {
             write::Write::Insert(_) => {}
         }
         let outcome = if let Some(query) = &program.query {
+            if !query.tables().is_empty() {
+                self.track_access(Access::Reads);
+            }
             self.insert_rows_of((program, query), parameters).await?
         } else {
             let mut env = self.write_env(parameters, program.write.table());
@@ -384,6 +396,7 @@ impl Session {
 
     /// What a write did.
     pub(super) fn done_writing(&mut self, outcome: write::Outcome) -> Done {
+        self.track_access(Access::Writes);
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {
@@ -464,7 +477,9 @@ impl Session {
             let text = format!("You are not owner of thread {number}");
             return Err(Error::new(Code::KillDenied, text));
         }
-        processes.kill(number, what)
+        processes.kill(number, what)?;
+        // Who ends itself is told so instead of an OK.
+        self.cancel.check()
     }
 }
 

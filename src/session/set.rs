@@ -15,7 +15,8 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
     AccessMode, Expr, IsolationLevel, SetItem, SetScope, SetTransaction, SetValue,
 };
-use crate::sql::context::WarningLevel;
+use crate::sql::bind::{self, Names, Numbering};
+use crate::sql::context::{Parameters, WarningLevel};
 use crate::types::Value;
 
 /// One assignment with its value.
@@ -29,10 +30,10 @@ enum Assignment {
 
 impl Session {
     /// Runs SET.
-    pub(super) async fn set(&mut self, items: &[SetItem]) -> Result<()> {
+    pub(super) async fn set(&mut self, items: &[SetItem], parameters: &Parameters) -> Result<()> {
         let mut assignments = Vec::new();
         for item in items {
-            self.evaluate(item, &mut assignments)?;
+            self.evaluate(item, parameters, &mut assignments).await?;
         }
         let was_autocommit = self.settings.autocommit;
         let mut kept = Vec::new();
@@ -46,16 +47,22 @@ impl Session {
         }
         self.persist(kept).await?;
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        self.track_settings();
         if !was_autocommit && self.settings.autocommit {
             self.commit_open().await?;
         }
         Ok(())
     }
 
-    fn evaluate(&mut self, item: &SetItem, out: &mut Vec<Assignment>) -> Result<()> {
+    async fn evaluate(
+        &mut self,
+        item: &SetItem,
+        parameters: &Parameters,
+        out: &mut Vec<Assignment>,
+    ) -> Result<()> {
         match item {
             SetItem::Variable { scope, name, value } => {
-                let value = self.set_value(value)?;
+                let value = self.set_value(value, parameters).await?;
                 if name == "time_zone"
                     && let Some(zone) = &value
                 {
@@ -73,7 +80,8 @@ impl Session {
                 }
             }
             SetItem::UserVariable { name, value } => {
-                out.push(Assignment::User(name.clone(), self.constant(value)?));
+                let value = self.value_of(value, parameters).await?;
+                out.push(Assignment::User(name.clone(), value));
             }
             SetItem::Names { charset, collation } => {
                 set_names(charset.as_deref(), collation.as_deref(), out)?;
@@ -83,15 +91,44 @@ impl Session {
         Ok(())
     }
 
-    fn set_value(&mut self, value: &SetValue) -> Result<Option<Value<'static>>> {
+    async fn set_value(
+        &mut self,
+        value: &SetValue,
+        parameters: &Parameters,
+    ) -> Result<Option<Value<'static>>> {
         match value {
             SetValue::Default => Ok(None),
             SetValue::Word(word) => Ok(Some(Value::Text(Cow::Owned(word.clone())))),
-            SetValue::Expr(expr) => self.constant(expr).map(Some),
+            SetValue::Expr(expr) => self.value_of(expr, parameters).await.map(Some),
         }
     }
 
-    /// The value of an expression without columns.
+    /// The value of an expression without columns, whose subqueries are read as those of a SELECT.
+    pub(super) async fn value_of(
+        &mut self,
+        expr: &Expr,
+        parameters: &Parameters,
+    ) -> Result<Value<'static>> {
+        let numbering = Numbering::default();
+        let bound = self.with_names(&[], |names| {
+            let numbering = &numbering;
+            bind::constant(
+                expr,
+                &Names {
+                    numbering,
+                    ..*names
+                },
+            )
+        })?;
+        if numbering.has_slots() {
+            return self.selected(expr, parameters).await;
+        }
+        let ctx = self.context(Arc::clone(parameters));
+        let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
+        Ok(value.into_owned())
+    }
+
+    /// The value of an expression without columns and subqueries.
     pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
         let bound = self.bind_constant(expr)?;
         let ctx = self.context(Arc::default());
@@ -113,7 +150,10 @@ impl Session {
             | Assignment::User(..) => {}
         }
         match assignment {
-            Assignment::User(name, value) => self.state.set_user_variable(&name, value),
+            Assignment::User(name, value) => {
+                self.track_state();
+                self.state.set_user_variable(&name, value)
+            }
             Assignment::Kept(..) => Err(Error::internal("a kept value was to be assigned")),
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
@@ -124,6 +164,7 @@ impl Session {
             Assignment::Session(name, value) => {
                 for name in aliases(&name) {
                     self.state.set_variable(name, value.clone())?;
+                    self.track_variable(name);
                 }
                 Ok(())
             }

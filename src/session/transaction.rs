@@ -55,6 +55,7 @@ impl Session {
             transaction.snapshot();
         }
         self.transaction = Some(transaction);
+        self.track_begin(begin);
         Ok(())
     }
 
@@ -69,6 +70,7 @@ impl Session {
     pub(super) async fn commit(&mut self, end: &EndTransaction) -> Result<()> {
         let read_only = self.transaction.as_ref().is_some_and(|open| open.read_only);
         self.commit_open().await?;
+        self.sweep_temporary().await?;
         self.chain(end, read_only);
         Ok(())
     }
@@ -84,6 +86,10 @@ impl Session {
             let mut transaction = self.long_transaction();
             transaction.read_only = read_only;
             self.transaction = Some(transaction);
+            self.track_begin(&Begin {
+                access: read_only.then_some(AccessMode::ReadOnly),
+                ..Begin::default()
+            });
         }
         if end.release {
             self.cancel.stop(crate::exec::cancel::Stop::Drain);

@@ -118,9 +118,6 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
 }
 
 fn refuse(create: &ast::CreateTable, constraints: &[String]) -> Result<()> {
-    if create.temporary {
-        return Err(Error::unsupported("CREATE TEMPORARY TABLE"));
-    }
     if let Some(constraint) = constraints.first() {
         return Err(Error::unsupported(constraint));
     }

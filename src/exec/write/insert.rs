@@ -199,7 +199,8 @@ impl<'a> Inserter<'a> {
     }
 
     fn new_id(&self, column: &crate::catalog::Column, counts: &mut Counts) -> Value<'static> {
-        let id = self.env().ids.next();
+        let env = self.env();
+        let id = env.ids.next(env.ctx.facts.connection_id());
         if !column.hidden && counts.first_id == 0 {
             counts.first_id = id.unsigned_abs();
         }

@@ -147,6 +147,7 @@ impl Session {
 
     /// The database and the name of a table that DDL may change.
     fn altered(&self, table: &ast::TableName) -> Result<(String, String)> {
+        self.refuse_temporary(table, "ALTER TABLE or CREATE INDEX")?;
         let database = self.database_or_current(table.database.as_deref())?;
         check_not_system(&database)?;
         Ok((database, table.name.clone()))

@@ -24,27 +24,35 @@ impl Session {
         let bound = self.with_names(&[], |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
         let whole = with_columns(create, &columns)?;
+        if !create.temporary && self.named_temporary(&create.table).is_some() {
+            let what = "CREATE TABLE … SELECT with the name of a temporary table";
+            return Err(Error::unsupported(what));
+        }
         if !self.create_table(&whole).await? {
             return Ok(self.nothing());
         }
         let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
-        let filled = self.fill(&insert).await;
+        let filled = self.fill(&insert, create.temporary).await;
         if filled.is_err() {
-            self.transaction = None;
+            if !create.temporary {
+                self.transaction = None;
+            }
             let drop = DropTable {
                 tables: vec![whole.table],
                 if_exists: true,
-                temporary: false,
+                temporary: create.temporary,
             };
             self.drop_tables(&drop).await?;
         }
         filled
     }
 
-    async fn fill(&mut self, insert: &Statement) -> Result<Reply> {
+    async fn fill(&mut self, insert: &Statement, temporary: bool) -> Result<Reply> {
         let compiled = self.compile(insert, &[])?;
         let reply = Box::pin(self.run_compiled((insert, compiled), Vec::new())).await?;
-        self.commit_open().await?;
+        if !temporary {
+            self.commit_open().await?;
+        }
         Ok(reply)
     }
 }

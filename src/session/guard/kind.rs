@@ -53,8 +53,9 @@ macro_rules! kinds {
 }
 
 use Privilege::{
-    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, CreateView, Drop, DropRole, Index,
-    Insert, LockTables, Reload, Select, ShowView, Super, SystemVariablesAdmin,
+    Alter, ConnectionAdmin, Create, CreateRole, CreateTemporaryTables, CreateUser, CreateView,
+    Drop, DropRole, Index, Insert, LockTables, Reload, Select, ShowView, Super,
+    SystemVariablesAdmin,
 };
 use Rule::{
     AnyInDatabase, AnyOnTable, AtRun, Database, Free, Global, GlobalUnlessOwn, Rows, Table,
@@ -74,7 +75,10 @@ kinds! {
     CreateDatabase      Database(Create);
     DropDatabase        Database(Drop);
     CreateTable         Table(Create);
+    CreateTemporary     Database(CreateTemporaryTables);
     DropTable           Table(Drop);
+    // Nobody sees those of others.
+    DropTemporary       Free;
     CreateView          Table(CreateView);
     // CREATE OR REPLACE, ALTER.
     ReplaceView         Table(CreateView);
@@ -161,7 +165,9 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Describe(_) => Kind::Describe,
         Statement::CreateDatabase(_) => Kind::CreateDatabase,
         Statement::DropDatabase { .. } => Kind::DropDatabase,
+        Statement::CreateTable(create) if create.temporary => Kind::CreateTemporary,
         Statement::CreateTable(_) => Kind::CreateTable,
+        Statement::DropTable(drop) if drop.temporary => Kind::DropTemporary,
         Statement::DropTable(_) => Kind::DropTable,
         Statement::CreateView(create) if create.or_replace || create.alter => Kind::ReplaceView,
         Statement::CreateView(_) => Kind::CreateView,

@@ -93,6 +93,9 @@ impl Session {
             Rule::Rows => self.row_needs(statement, out)?,
             Rule::Table(privilege) => {
                 for table in some_named_tables(statement)? {
+                    if uses_temporary(statement) && self.named_temporary(table).is_some() {
+                        continue;
+                    }
                     let privileges = Privileges::of(&[privilege]);
                     out.push(self.on_table(table, privileges)?);
                 }
@@ -103,6 +106,9 @@ impl Session {
             }
             Rule::AnyOnTable => {
                 for name in some_named_tables(statement)? {
+                    if self.named_temporary(name).is_some() {
+                        continue;
+                    }
                     let database = self.database_or_current(name.database.as_deref())?;
                     let table = name.name.clone();
                     if matches!(statement, Statement::Show(Show::CreateTable(_)))
@@ -120,6 +126,7 @@ impl Session {
                     database,
                     privilege,
                 });
+                self.row_needs(statement, out)?;
             }
             Rule::AnyInDatabase => out.push(Need::AnyInDatabase(self.named_database(statement)?)),
             Rule::Global(any_of) => out.push(Need::Global(any_of)),
@@ -157,7 +164,11 @@ impl Session {
         }
         let explains = kind(statement) == Kind::Explain;
         let views_count = Cell::new(0);
+        let sees_temporary = !matches!(statement, Statement::CreateView(_));
         for touch in walk.touched {
+            if sees_temporary && self.named_temporary(&touch.table).is_some() {
+                continue;
+            }
             let database = self.database_or_current(touch.table.database.as_deref())?;
             let mut privileges = touch.privileges;
             if let Some(view) = self.view(&database, &touch.table.name) {
@@ -322,6 +333,9 @@ impl Session {
     fn named_database(&self, statement: &Statement) -> Result<String> {
         match statement {
             Statement::CreateDatabase(create) => Ok(create.name.clone()),
+            Statement::CreateTable(create) => {
+                self.database_or_current(create.table.database.as_deref())
+            }
             Statement::DropDatabase { name, .. }
             | Statement::Use(name)
             | Statement::Show(Show::CreateDatabase { name, .. }) => Ok(name.clone()),
@@ -383,6 +397,21 @@ fn some_named_tables(statement: &Statement) -> Result<Vec<&TableName>> {
     Ok(tables)
 }
 
+/// Whether the tables that a statement names may be temporary ones, on which a session may do all.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what needs a privilege when in doubt"
+)]
+fn uses_temporary(statement: &Statement) -> bool {
+    match statement {
+        Statement::DropTable(_)
+        | Statement::Truncate(_)
+        | Statement::Maintain(_)
+        | Statement::LockTables(_) => true,
+        _ => false,
+    }
+}
+
 /// The tables that a statement names outside queries.
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -431,7 +460,9 @@ fn walk_create(create: &CreateTable, walk: &mut Walk) {
     }
     if let Some(query) = &create.query {
         walk.select(&query.select);
-        walk.inserts(&create.table);
+        if !create.temporary {
+            walk.inserts(&create.table);
+        }
     }
 }
 

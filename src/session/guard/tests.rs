@@ -65,6 +65,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["CREATE ON d.n"],
     ),
     (
+        Kind::CreateTemporary,
+        "CREATE TEMPORARY TABLE d.n LIKE d.t",
+        &["CREATE TEMPORARY TABLES ON d.*", "SELECT ON d.t"],
+    ),
+    (
+        Kind::DropTemporary,
+        "DROP TEMPORARY TABLE IF EXISTS d.t",
+        &[],
+    ),
+    (
         Kind::DropTable,
         "DROP TABLE d.t, d.u",
         &["DROP ON d.t", "DROP ON d.u"],
@@ -466,6 +476,8 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
         multi_statements: false,
         local_files: true,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap()

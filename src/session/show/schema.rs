@@ -6,9 +6,10 @@ use super::forms;
 use crate::catalog::{Table, describe};
 use crate::error::{Code, Error, Result};
 use crate::exec::counters::Sequence;
+use crate::session::Session;
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
-use crate::session::{Session, system};
+use crate::session::system::{self, Scene};
 use crate::sql::ast::{ShowFilter, TableName};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
@@ -86,7 +87,8 @@ impl Session {
             forms::COLUMNS
         };
         let only = [("TABLE_SCHEMA", &*database), ("TABLE_NAME", &*name)];
-        let listing = self.listed(&form, &only)?;
+        let scene = Scene::new(&self.shared, &self.state).with_only(self.named_temporary(table));
+        let listing = self.listed_in(scene, (&form, &only))?;
         self.filtered_in_any_case(listing, filter)
     }
 
@@ -95,6 +97,7 @@ impl Session {
         if let Some(view) = self.named_view(name) {
             return self.create_view_listing(&view);
         }
+        let is_temporary = self.named_temporary(name).is_some();
         let table = self.shown_table(name.database.as_deref(), &name.name)?;
         let modes = self
             .state
@@ -107,7 +110,10 @@ impl Session {
             omits_table_options: has_mode("NO_TABLE_OPTIONS"),
             omits_column_options: has_mode("NO_FIELD_OPTIONS"),
         };
-        let definition = describe::create_table_telling(&table, telling);
+        let mut definition = describe::create_table_telling(&table, telling);
+        if is_temporary {
+            definition = definition.replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1);
+        }
         let mut listing = Listing::new(&[("Table", TEXT), ("Create Table", LONG_TEXT)]);
         listing.push(vec![text(Some(table.name.clone())), text(Some(definition))]);
         Ok(listing)
@@ -139,6 +145,9 @@ impl Session {
         name: &str,
     ) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
+        if let Some(table) = self.temporary.find(&database, name) {
+            return Ok(Arc::clone(table));
+        }
         match system::canonical(&database) {
             Some(database) => system::described(database, name),
             None => self.table(Some(&database), name),

@@ -214,6 +214,9 @@ impl Scene {
         columns: (&str, &str),
         give: Give<'_, TableOf>,
     ) -> Result<()> {
+        if let Some(table) = &self.only {
+            return give(TableOf::new(Arc::clone(table), Kind::Stored, self));
+        }
         let current = self.shared.catalog.current();
         let rights = self.state.rights();
         let databases = self.databases().into_iter();

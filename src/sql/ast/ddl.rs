@@ -30,7 +30,7 @@ pub struct CreateTable {
     pub table: TableName,
     /// `IF NOT EXISTS`.
     pub if_not_exists: bool,
-    /// `TEMPORARY`: refused later.
+    /// `TEMPORARY`.
     pub temporary: bool,
     /// What it is made of.
     pub source: TableSource,

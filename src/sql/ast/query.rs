@@ -41,6 +41,40 @@ pub struct Select {
     pub assigns: bool,
 }
 
+impl Select {
+    /// `SELECT expr`, where variables may be assigned in the expression.
+    pub fn of_expr(expr: Expr) -> Select {
+        let item = SelectItem::Expr {
+            expr,
+            alias: None,
+            text: String::new(),
+        };
+        Select {
+            ctes: Vec::new(),
+            recursive: false,
+            body: QueryBody::Block(Box::new(Block {
+                hints: Vec::new(),
+                distinct: false,
+                straight: false,
+                counts_rows: false,
+                no_cache: false,
+                items: vec![item],
+                from: Vec::new(),
+                filter: None,
+                group_by: Vec::new(),
+                rollup: false,
+                having: None,
+                windows: Vec::new(),
+            })),
+            order_by: Vec::new(),
+            limit: None,
+            lock: None,
+            into: None,
+            assigns: true,
+        }
+    }
+}
+
 /// Where the row of `SELECT … INTO` goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IntoTarget {

@@ -61,6 +61,7 @@ use scope::{Clause, Scope};
 use source::Source;
 pub use trace::Trace;
 pub use view::{VIEWS_MAX, columns_of_view, query_of, too_many_views, view_columns};
+pub(crate) use write::key_assigned;
 
 /// Finds definitions by name.
 pub trait FindTable {
@@ -80,6 +81,12 @@ pub trait FindTable {
 
     /// The view of that name, if there is one.
     fn find_view(&self, _database: &str, _name: &str) -> Option<Arc<View>> {
+        None
+    }
+
+    /// What finds definitions for the query of a view, when that is another: no view reads a temporary
+    /// table.
+    fn inside_views(&self) -> Option<&dyn FindTable> {
         None
     }
 }
@@ -131,6 +138,13 @@ pub struct Numbering {
     unmerged: AtomicUsize,
     /// Whether the statement assigns user variables: then they are read for each row.
     assigns: AtomicBool,
+}
+
+impl Numbering {
+    /// Whether what was bound reads the answers of subqueries.
+    pub fn has_slots(&self) -> bool {
+        0 < self.next.load(Ordering::Relaxed)
+    }
 }
 
 /// Queries that one may be within. Each text has a limit of its own, but the text of a view stands in
