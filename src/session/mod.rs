@@ -156,7 +156,8 @@ impl Session {
         if 0 < parsed.parameters_count {
             return Err(self.failed(parse::syntax_error("?", 1)));
         }
-        let result = self.run(&parsed.statement, Vec::new()).await;
+        // In memory of its own, so that connections that wait do not hold it.
+        let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;
         match result {
             Ok(reply) => {
                 self.track_reply(&reply);

@@ -202,11 +202,11 @@ impl Session {
                     ran.await?
                 }
                 Compiled::Write(program) => {
-                    self.run_write(program, Arc::clone(&parameters)).await?
+                    Box::pin(self.run_write(program, Arc::clone(&parameters))).await?
                 }
                 Compiled::Change(program) => {
                     let parameters = Arc::clone(&parameters);
-                    match self.change_rows_of(program, parameters).await? {
+                    match Box::pin(self.change_rows_of(program, parameters)).await? {
                         Some(outcome) => self.wrote(outcome),
                         None => Ran::Outdated,
                     }
