@@ -34,6 +34,9 @@ impl Session {
         &mut self,
         create: &ast::CreateIndex,
     ) -> Result<()> {
+        if let Some(table) = self.named_temporary(&create.table).map(Arc::clone) {
+            return self.index_temporary(&table, &create.index).await;
+        }
         self.commit_open().await?;
         let name = self.altered(&create.table)?;
         let added = self.add_indexes(&name, &[&create.index]).await;
