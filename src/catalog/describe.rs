@@ -8,18 +8,34 @@ use crate::codec::key::Direction;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
-/// The text of `SHOW CREATE TABLE`, of a table that has given no id yet.
-pub fn create_table(table: &Table) -> String {
-    create_table_at(table, table.counted().map_or(1, |(_, first)| first))
+/// What a text says of a table beside its columns and keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling {
+    /// The next of counted ids.
+    pub next_id: u64,
+    /// Whether the options of the table are left out: `NO_TABLE_OPTIONS`.
+    pub omits_table_options: bool,
+    /// Whether attributes of columns that other databases do not have are: `NO_FIELD_OPTIONS`.
+    pub omits_column_options: bool,
 }
 
-/// The text of `SHOW CREATE TABLE`; `next_id` is the next of counted ids.
-pub fn create_table_at(table: &Table, next_id: u64) -> String {
+/// The text of `SHOW CREATE TABLE`, of a table that has given no id yet.
+pub fn create_table(table: &Table) -> String {
+    let telling = Telling {
+        next_id: table.counted().map_or(1, |(_, first)| first),
+        omits_table_options: false,
+        omits_column_options: false,
+    };
+    create_table_telling(table, telling)
+}
+
+/// The text of `SHOW CREATE TABLE`.
+pub fn create_table_telling(table: &Table, telling: Telling) -> String {
     let mut lines: Vec<String> = table
         .columns
         .iter()
         .filter(|column| !column.hidden)
-        .map(column_line)
+        .map(|column| column_line(column, telling))
         .collect();
     if !table.has_hidden_key() {
         lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
@@ -30,9 +46,12 @@ pub fn create_table_at(table: &Table, next_id: u64) -> String {
         quoted(&table.name),
         lines.join(",\n")
     );
+    if telling.omits_table_options {
+        return text;
+    }
     text.push_str(" ENGINE=Meseta");
-    if counts_visibly(table, next_id) {
-        let _ = write!(text, " AUTO_INCREMENT={next_id}");
+    if counts_visibly(table, telling.next_id) {
+        let _ = write!(text, " AUTO_INCREMENT={}", telling.next_id);
     }
     text.push_str(" DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
     if !table.comment.is_empty() {
@@ -126,14 +145,14 @@ fn index_line(table: &Table, index: &Index) -> String {
     line
 }
 
-fn column_line(column: &Column) -> String {
+fn column_line(column: &Column, telling: Telling) -> String {
     let mut line = format!("  {} {}", quoted(&column.name), column.ty);
     if !column.nullable {
         line.push_str(" NOT NULL");
     } else if matches!(column.ty, ColumnType::Timestamp { .. }) {
         line.push_str(" NULL");
     }
-    if column.auto_increment {
+    if column.auto_increment && !telling.omits_column_options {
         line.push_str(" AUTO_INCREMENT");
     }
     if let Some(default) = default_text(column) {

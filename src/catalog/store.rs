@@ -12,7 +12,7 @@ mod read;
 mod temporary;
 mod views;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -107,13 +107,6 @@ impl Definitions {
         self.databases
             .get(database)
             .is_some_and(|within| within.has(name))
-    }
-
-    /// The identities of all tables.
-    pub fn table_ids(&self) -> BTreeSet<TableId> {
-        let tables = self.databases.values();
-        let tables = tables.flat_map(|within| within.tables.values());
-        tables.map(|table| table.id).collect()
     }
 
     fn database(&self, name: &str) -> Result<&Database> {

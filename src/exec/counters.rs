@@ -23,15 +23,18 @@ use crate::catalog::store::SYSTEM_SPACE;
 use crate::catalog::{Table, TableId};
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
-use crate::kv::{Engine, KeyRange, Page, Scan, WriteSet};
+use crate::kv::{Engine, KeyRange, Page, Scan, Space, WriteSet};
 use crate::types::Value;
 
 /// Ids that are set aside at a time: what a crash may waste, and how many INSERTs share one more
 /// commit.
 const BLOCK_IDS_MAX: u64 = 1024;
 
-/// The part of a type's ids that one block may be: a crash wastes little of TINYINT.
+/// The part of a type's ids that one block may be: a crash wastes nothing of TINYINT.
 const BLOCK_DIVISOR: u64 = 256;
+
+/// Counters that are kept in memory whether their tables are there or not.
+const SWEPT_COUNTERS_MIN: usize = 1024;
 
 /// The version of the record.
 const VERSION: u8 = 1;
@@ -72,8 +75,13 @@ impl Sequence {
         }
     }
 
+    /// The number behind the last id.
+    fn end(&self) -> u64 {
+        self.last.saturating_add(1)
+    }
+
     fn block(&self) -> u64 {
-        (self.last / BLOCK_DIVISOR).clamp(1, BLOCK_IDS_MAX)
+        (self.last / BLOCK_DIVISOR).min(BLOCK_IDS_MAX)
     }
 }
 
@@ -109,11 +117,13 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Reads the counters of an engine, and deletes those whose table is not there any more.
+    /// Reads the counters of an engine, and deletes those whose table has no storage any more. To be
+    /// called when the catalog has given back what belongs to no table.
     ///
     /// # Errors
     /// Those of the engine; 1712 for a record that cannot be read.
-    pub async fn load(&self, engine: &dyn Engine, is_live: impl Fn(TableId) -> bool) -> Result<()> {
+    pub async fn load(&self, engine: &dyn Engine) -> Result<()> {
+        let live = engine.spaces().live;
         let snapshot = engine.snapshot();
         let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
         let mut page = Page::default();
@@ -125,7 +135,7 @@ impl Counters {
                     continue;
                 };
                 let table = TableId(id);
-                if is_live(table) {
+                if live.contains(&Space(id)) {
                     let counter = Counter::at(decode(value)?);
                     self.all.write().insert(table, counter);
                 } else {
@@ -169,9 +179,16 @@ impl Counters {
         next.unwrap_or(sequence.first).max(sequence.first)
     }
 
-    /// Forgets the counter of a table that was dropped.
-    pub fn forget(&self, table: TableId) {
-        self.all.write().remove(&table);
+    /// Forgets the counters of tables without storage, when there may be many.
+    pub fn sweep(&self, engine: &dyn Engine) {
+        if self.all.read().len() < SWEPT_COUNTERS_MIN {
+            return;
+        }
+        let live = engine.spaces().live;
+        let mut all = self.all.write();
+        if 2 * live.len() < all.len() {
+            all.retain(|table, _| live.contains(&Space(table.0)));
+        }
     }
 
     /// So many ids in a row, all behind `passed`.
@@ -189,11 +206,11 @@ impl Counters {
             {
                 let mut position = counter.position.lock();
                 position.next = position.next.max(passed.saturating_add(1));
-                let end = position.next.saturating_add(wanted);
-                if sequence.last < end - 1 {
+                let end = position.next.checked_add(wanted);
+                let Some(end) = end.filter(|end| *end <= sequence.end()) else {
                     let text = "Failed to read auto-increment value from storage engine";
                     return Err(Error::new(Code::AutoIncrementEnd, text));
-                }
+                };
                 if end <= position.until {
                     let taken = position.next..end;
                     position.next = end;
@@ -248,7 +265,7 @@ async fn set_aside(
         return Ok(());
     }
     // A full type needs no more than the number behind its last id.
-    let most = sequence.last.saturating_add(1).max(needed);
+    let most = sequence.end().max(needed);
     let until = needed.saturating_add(sequence.block()).min(most);
     let mut writes = WriteSet::blind();
     writes.put(SYSTEM_SPACE, key(sequence.table), encode(until));

@@ -46,8 +46,10 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         connection_id,
         found_rows: false,
         multi_statements: false,
-        local_files: false,
+        local_files: true,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();

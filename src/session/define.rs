@@ -57,6 +57,7 @@ impl Session {
         };
         if self.state.database().as_deref() == Some(name) {
             self.state.set_database(None);
+            self.track_schema();
         }
         Ok(self.changed(u64::try_from(dropped).unwrap_or(u64::MAX)))
     }
@@ -132,8 +133,7 @@ impl Session {
             return self.drop_temporary(drop).await;
         }
         self.commit_open().await?;
-        let (mut names, mut counted) = (Vec::new(), Vec::new());
-        let mut temporary = Vec::new();
+        let (mut names, mut temporary) = (Vec::new(), Vec::new());
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
             if self.temporary.find(&database, &table.name).is_some() {
@@ -141,9 +141,8 @@ impl Session {
                 continue;
             }
             check_not_system(&database)?;
-            let found = self.table(Some(&database), &table.name).ok();
-            counted.extend(found.as_ref().map(|found| found.id));
-            if found.is_none() && drop.if_exists {
+            let is_there = self.table(Some(&database), &table.name).is_ok();
+            if !is_there && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
                 continue;
@@ -158,9 +157,8 @@ impl Session {
         if !names.is_empty() || temporary.is_empty() {
             self.shared.catalog.drop_tables(&names).await?;
         }
-        for id in counted {
-            self.shared.ids.counters.forget(id);
-        }
+        let counters = &self.shared.ids.counters;
+        counters.sweep(self.shared.engine.as_ref());
         self.remove_temporary(&temporary).await
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{Done, Reply, Session};
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::BoxFuture;
@@ -226,6 +226,7 @@ impl Session {
             row_number,
             lenient,
         };
+        check_fields_count(line, load.targets.len(), &at)?;
         let mut row = vec![Value::Null; load.insert.columns.len()];
         let mut fields = line.fields();
         for target in &load.targets {
@@ -239,13 +240,13 @@ impl Session {
                     let column = column_at(load, *place)?;
                     let value = match field {
                         Some(field) => field_value(field, column, &at)?,
-                        None => default_of(column, &at)?,
+                        None if has_default(column) => default_of(column, &at)?,
+                        None => row::implicit_default(&column.ty),
                     };
                     put(&mut row, *place, value);
                 }
             }
         }
-        check_fields_count(line.fields_count(), load.targets.len(), &at)?;
         if !load.assignments.is_empty() {
             assign(load, &mut row, &at)?;
         }
@@ -296,6 +297,11 @@ fn field_value(field: Option<&[u8]>, column: &Column, at: &Stored<'_>) -> Result
     Ok(row::implicit_default(&column.ty))
 }
 
+/// Whether there is something to be stored for a column that no field is for.
+fn has_default(column: &Column) -> bool {
+    column.nullable || column.auto_increment || !matches!(column.default, ColumnDefault::None)
+}
+
 /// What a column gets that the line has no field for, or `SET c = DEFAULT`.
 fn default_of(column: &Column, at: &Stored<'_>) -> Result<Value<'static>> {
     if column.auto_increment {
@@ -306,13 +312,13 @@ fn default_of(column: &Column, at: &Stored<'_>) -> Result<Value<'static>> {
 
 /// # Errors
 /// 1261, 1262 where they are errors.
-fn check_fields_count(fields_count: usize, targets_count: usize, at: &Stored<'_>) -> Result<()> {
+fn check_fields_count(line: &Line, targets_count: usize, at: &Stored<'_>) -> Result<()> {
     let row_number = at.row_number;
-    if fields_count < targets_count {
+    if line.fields_count() < targets_count {
         let text = format!("Row {row_number} doesn't contain data for all columns");
         return report(Code::TooFewFields, text, at);
     }
-    if targets_count < fields_count {
+    if line.has_more() {
         let text = format!(
             "Row {row_number} was truncated; it contained more data than there were input columns"
         );
@@ -366,3 +372,6 @@ fn kept_rows(error: &Error, rows_count: usize) -> Error {
     );
     Error::new(error.code(), text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
 
 /// Gathers rows as they stand in the file.
-struct Rows<'a> {
+struct Written<'a> {
     out: Vec<u8>,
     /// The row as a client would get it.
     payload: Vec<u8>,
@@ -28,7 +28,7 @@ struct Rows<'a> {
     rows_count: u64,
 }
 
-impl RowSink for Rows<'_> {
+impl RowSink for Written<'_> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
         self.payload.clear();
         self.encoder.encode(values, &self.zone, &mut self.payload)?;
@@ -80,7 +80,7 @@ impl Session {
         mut rows: Box<dyn RowStream>,
     ) -> Result<Reply> {
         let mut file = self.shared.files.create(&into.path)?;
-        let mut sink = Rows {
+        let mut sink = Written {
             out: Vec::new(),
             payload: Vec::new(),
             encoder: RowEncoder::text_of(columns),
@@ -111,7 +111,7 @@ fn is_number(column: &ResultColumn) -> bool {
     column.ty.is_numeric()
 }
 
-async fn drain(rows: &mut dyn RowStream, sink: &mut Rows<'_>, file: &mut NewFile) -> Result<()> {
+async fn drain(rows: &mut dyn RowStream, sink: &mut Written<'_>, file: &mut NewFile) -> Result<()> {
     loop {
         let end = rows.next_page(sink).await?;
         if end != PageEnd::More || sink.is_full() {

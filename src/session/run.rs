@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
 use super::guard::KILLERS;
+use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -243,6 +244,9 @@ impl Session {
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
+        if !program.tables().is_empty() {
+            self.track_access(Access::Reads);
+        }
         let mut rows = stream.into_rows();
         if let Some(limits) = limits {
             rows = Box::new(Counted::new(rows, limits, &self.state));
@@ -370,6 +374,9 @@ impl Session {
             write::Write::Insert(_) => {}
         }
         let outcome = if let Some(query) = &program.query {
+            if !query.tables().is_empty() {
+                self.track_access(Access::Reads);
+            }
             self.insert_rows_of((program, query), parameters).await?
         } else {
             let mut env = self.write_env(parameters, program.write.table());
@@ -389,6 +396,7 @@ impl Session {
 
     /// What a write did.
     pub(super) fn done_writing(&mut self, outcome: write::Outcome) -> Done {
+        self.track_access(Access::Writes);
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {

@@ -40,11 +40,14 @@ impl Session {
         for assignment in assignments {
             match assignment {
                 Assignment::Kept(name, value) => kept.push((name, value)),
-                other => self.assign(other)?,
+                assignment @ (Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)) => self.assign(assignment)?,
             }
         }
         self.persist(kept).await?;
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        self.track_settings();
         if !was_autocommit && self.settings.autocommit {
             self.commit_open().await?;
         }
@@ -148,7 +151,10 @@ impl Session {
             | Assignment::User(..) => {}
         }
         match assignment {
-            Assignment::User(name, value) => self.state.set_user_variable(&name, value),
+            Assignment::User(name, value) => {
+                self.track_state();
+                self.state.set_user_variable(&name, value)
+            }
             Assignment::Kept(..) => Err(Error::internal("a kept value was to be assigned")),
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
@@ -159,6 +165,7 @@ impl Session {
             Assignment::Session(name, value) => {
                 for name in aliases(&name) {
                     self.state.set_variable(name, value.clone())?;
+                    self.track_variable(name);
                 }
                 Ok(())
             }

@@ -125,9 +125,7 @@ impl Shared {
         persist::restore(engine.as_ref(), &globals).await?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);
         let ids = Arc::new(Ids::default());
-        let tables = catalog.current().table_ids();
-        let is_live = |id| tables.contains(&id);
-        ids.counters.load(engine.as_ref(), is_live).await?;
+        ids.counters.load(engine.as_ref()).await?;
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());
@@ -200,6 +198,12 @@ impl Shared {
     pub fn global_number(&self, name: &str) -> u64 {
         let value = self.globals.get(name);
         value.map_or(0, |value| value.to_text().parse().unwrap_or(0))
+    }
+
+    /// The text of a global variable; empty when there is none of that name.
+    pub fn global_text(&self, name: &str) -> String {
+        let value = self.globals.get(name);
+        value.map_or_else(|_| String::new(), |value| value.to_text().into_owned())
     }
 
     /// The connections of the server.

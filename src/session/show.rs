@@ -54,15 +54,7 @@ impl Session {
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::CreateTable(table) => {
-                if let Some(view) = self.named_view(table) {
-                    self.create_view_listing(&view)?
-                } else {
-                    let is_temporary = self.named_temporary(table).is_some();
-                    let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                    schema::create_table(&table, is_temporary, &self.shared.ids.counters)
-                }
-            }
+            Show::CreateTable(table) => self.show_create_table(table)?,
             Show::CreateDatabase {
                 name,
                 if_not_exists,

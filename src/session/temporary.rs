@@ -272,8 +272,9 @@ impl Session {
         if self.transaction.is_none() {
             self.temporary.leave_dropped();
         }
-        for id in self.shared.catalog.sweep_temporary().await? {
-            self.shared.ids.counters.forget(id);
+        if !self.shared.catalog.sweep_temporary().await?.is_empty() {
+            let counters = &self.shared.ids.counters;
+            counters.sweep(self.shared.engine.as_ref());
         }
         Ok(())
     }

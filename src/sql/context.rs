@@ -28,6 +28,10 @@ pub trait SessionFacts: Send + Sync {
     fn assign_user_variable(&self, _name: &str, _value: Value<'static>) -> Result<()> {
         Ok(())
     }
+    /// What the client sent by name with the statement; `NULL` when it did not.
+    fn query_attribute(&self, _name: &str) -> Value<'static> {
+        Value::Null
+    }
     /// The current database.
     fn database(&self) -> Option<String>;
     /// `name@host` as the client gave it.
@@ -52,8 +56,11 @@ pub trait SessionFacts: Send + Sync {
     fn version(&self) -> &'static str;
     /// `SLEEP()`: waits, without keeping others from running; whether it was ended early because
     /// the statement is to stop. Without a session nothing is waited for.
-    fn pause(&self, _duration: Duration) -> bool {
-        false
+    ///
+    /// # Errors
+    /// When the whole connection is to end: 1927 and its like.
+    fn pause(&self, _duration: Duration) -> Result<bool> {
+        Ok(false)
     }
     /// `LAST_INSERT_ID(n)`: what `LAST_INSERT_ID()` gives from now on.
     fn set_last_insert_id(&self, _id: u64) {}

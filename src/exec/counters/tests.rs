@@ -16,13 +16,14 @@ fn sequence(last: u64) -> Sequence {
 async fn engine() -> Memory {
     let engine = Memory::default();
     engine.create_space(SYSTEM_SPACE).await.unwrap();
+    engine.create_space(Space(7)).await.unwrap();
     engine
 }
 
 /// What a server sees that starts on what the engine has now.
 async fn started(engine: &Memory) -> Counters {
     let counters = Counters::default();
-    counters.load(engine, |_| true).await.unwrap();
+    counters.load(engine).await.unwrap();
     counters
 }
 
@@ -69,14 +70,33 @@ async fn the_last_id_of_a_type_is_given_and_none_behind_it() {
 }
 
 #[tokio::test]
+async fn the_greatest_numbers_do_not_overflow() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    let of = sequence(u64::MAX - 1);
+    counters.pass(&engine, &of, u64::MAX - 2).await.unwrap();
+    let last = counters.take(&engine, &of, (1, 0)).await.unwrap();
+    assert_eq!(last.start, u64::MAX - 1);
+    assert!(counters.take(&engine, &of, (1, 0)).await.is_err());
+    counters.pass(&engine, &of, u64::MAX).await.unwrap();
+    assert!(counters.take(&engine, &of, (1, u64::MAX)).await.is_err());
+}
+
+#[tokio::test]
 async fn counters_of_dropped_tables_are_swept() {
     let engine = engine().await;
     let counters = started(&engine).await;
     take(&counters, &engine, 1).await;
-    let none = Counters::default();
-    none.load(&engine, |_| false).await.unwrap();
-    let again = started(&engine).await;
-    assert_eq!(again.next(&sequence(9)), 1);
+    assert_eq!(started(&engine).await.next(&sequence(1_000_000)), 1026);
+    engine.drop_space(Space(7)).await.unwrap();
+    assert_eq!(started(&engine).await.next(&sequence(1_000_000)), 1);
+    assert!(
+        engine
+            .get_newest(SYSTEM_SPACE, &key(TableId(7)))
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]

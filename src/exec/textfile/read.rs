@@ -20,6 +20,7 @@ const SHORT_BYTES: usize = 64 * 1024;
 pub struct Line {
     data: Vec<u8>,
     fields: Vec<Field>,
+    has_more: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -45,9 +46,15 @@ impl Line {
         self.fields.len()
     }
 
+    /// Whether the line has more than the fields that were wanted.
+    pub fn has_more(&self) -> bool {
+        self.has_more
+    }
+
     fn clear(&mut self) {
         self.data.clear();
         self.fields.clear();
+        self.has_more = false;
     }
 }
 
@@ -66,7 +73,7 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Reader {
     format: FileFormat,
-    /// Fields after which a line ends that nothing else ends: `LINES TERMINATED BY ''`.
+    /// Fields that are wanted of a line; the rest of it is skipped.
     fields_max: usize,
     skipped_lines: u64,
     /// What was fed; `start..` is not read yet.
@@ -176,7 +183,7 @@ impl Reader {
         }
     }
 
-    /// Lines are skipped one by one; there are few.
+    /// Lines are skipped one by one; they are few.
     fn next_after_skip(&mut self, line: &mut Line) -> Result<Step> {
         loop {
             let before = self.skipped_lines;
@@ -200,15 +207,6 @@ impl Reader {
             }
         }
     }
-
-    /// What ends a line: where nothing does, each field.
-    fn lines_end(&self) -> &[u8] {
-        if self.format.lines_end.is_empty() {
-            &self.format.fields_end
-        } else {
-            &self.format.lines_end
-        }
-    }
 }
 
 /// A place in the bytes that are there.
@@ -228,12 +226,21 @@ impl Cursor<'_> {
             return Ok(None);
         }
         loop {
-            let end = self.field(line)?;
-            let is_full = line.fields.len() == self.reader.fields_max;
-            let ends_here = is_full && self.reader.format.lines_end.is_empty();
-            if end != FieldEnd::Field || ends_here {
+            if self.field(line)? != FieldEnd::Field {
                 return Ok(Some(false));
             }
+            if line.fields.len() < self.reader.fields_max {
+                // What a separator at the end of the file begins is no field.
+                if self.peek()?.is_none() {
+                    return Ok(Some(false));
+                }
+                continue;
+            }
+            // Where nothing ends lines, they end here.
+            if !self.reader.format.lines_end.is_empty() {
+                line.has_more = self.rest_of_line()?;
+            }
+            return Ok(Some(false));
         }
     }
 
@@ -242,13 +249,26 @@ impl Cursor<'_> {
         if self.peek()?.is_none() {
             return Ok(false);
         }
-        while let Some(_byte) = self.peek()? {
-            if self.eat(self.reader.lines_end())? {
-                return Ok(true);
+        self.rest_of_line()?;
+        Ok(true)
+    }
+
+    /// Goes behind the end of the line, which no quotes hide, but an escape; whether anything is before it.
+    fn rest_of_line(&mut self) -> Found<bool> {
+        let start = self.at;
+        while let Some(byte) = self.peek()? {
+            let end = self.at;
+            if self.reader.format.escaped_by == Some(byte) {
+                self.at += 1;
+                if self.peek()?.is_none() {
+                    break;
+                }
+            } else if self.eat(self.reader.format.line_end())? {
+                return Ok(start < end);
             }
             self.at += 1;
         }
-        Ok(true)
+        Ok(start < self.rest.len())
     }
 
     /// Goes behind `LINES STARTING BY`; `false` when it does not come any more.
@@ -296,6 +316,9 @@ impl Cursor<'_> {
             };
             if self.is_escape(byte) {
                 self.escaped(line, saw_null)?;
+            } else if self.is_doubled_escape(byte)? {
+                line.data.push(byte);
+                self.at += 2;
             } else if let Some(end) = self.end()? {
                 return Ok(end);
             } else {
@@ -305,12 +328,14 @@ impl Cursor<'_> {
         }
     }
 
-    /// A field behind its opening quote.
+    /// A field behind its opening quote, which is a part of it when the file ends before another.
     fn quoted(&mut self, line: &mut Line, saw_null: &mut bool) -> Found<FieldEnd> {
         let quote = self.reader.format.enclosed_by;
+        let start = line.data.len();
         loop {
             self.copy_run(line);
             let Some(byte) = self.peek()? else {
+                line.data.splice(start..start, quote);
                 return Ok(FieldEnd::File);
             };
             if self.is_escape(byte) {
@@ -338,6 +363,18 @@ impl Cursor<'_> {
     fn is_escape(&self, byte: u8) -> bool {
         let format = &self.reader.format;
         format.escaped_by == Some(byte) && format.escaped_by != format.enclosed_by
+    }
+
+    /// Whether two of what both escapes and encloses are here.
+    fn is_doubled_escape(&self, byte: u8) -> Found<bool> {
+        let format = &self.reader.format;
+        if format.escaped_by != Some(byte) {
+            return Ok(false);
+        }
+        match self.rest.get(self.at + 1) {
+            None if !self.reader.ended => Err(Unclear),
+            next => Ok(next == Some(&byte)),
+        }
     }
 
     /// At the escape.

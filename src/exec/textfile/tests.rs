@@ -63,6 +63,7 @@ fn tabs_and_backslashes() {
         ("", ""),
         ("1\ta\n2\tb", "[1][a] / [2][b]"),
         ("1\t\\N\n", "[1]NULL"),
+        ("1\t2\t\n3\t4\t5\\\n6\n7\t", "[1][2] / [3][4] / [7]"),
         ("1\tNULL\n\\N2\tx", "[1][NULL] / [N2][x]"),
         ("a\\\tb\tc\\\nd\n", "[a\\tb][c\\nd]"),
         (
@@ -70,6 +71,7 @@ fn tabs_and_backslashes() {
             "[\\x00\\x08\\x1a\\r\\t\\nq\\\\]",
         ),
         ("\n\t\n", "[] / [][]"),
+        ("a\tb\tc\\", "[a][b]"),
         ("end\\", "[end\\\\]"),
     ];
     check(&FileFormat::default(), (2, 0), &cases);
@@ -80,8 +82,8 @@ fn quotes() {
     let cases = [
         ("\"a,b\",\"c\nd\"\n", "[a,b][c\\nd]"),
         ("\"a\"\"b\",\"c\"d\"\n", "[a\\\"b][c\\\"d]"),
-        ("NULL,\"NULL\",\\N,\"\\N\"\n", "NULL[NULL]NULLNULL"),
-        ("a\"b\",\"x", "[a\\\"b\\\"][x]"),
+        ("NULL,\"NULL\"\n\\N,\"\\N\"\n", "NULL[NULL] / NULLNULL"),
+        ("a\"b\",\"x", "[a\\\"b\\\"][\\\"x]"),
         ("\"\"\n", "[]"),
     ];
     check(&csv(), (2, 0), &cases);
@@ -92,7 +94,10 @@ fn quotes() {
     check(
         &doubled,
         (2, 0),
-        &[("\"a\"\"b\\n\",1\n", "[a\\\"b\\\\n][1]")],
+        &[
+            ("\"a\"\"b\\n\",1\n", "[a\\\"b\\\\n][1]"),
+            ("a\"\"b,c\"\n\"x\"", "[a\\\"b][c\\\"] / [x]"),
+        ],
     );
 }
 
@@ -164,5 +169,18 @@ proptest! {
         }
         // A bare word cannot be told from NULL where there are quotes; texts are always between them.
         prop_assert_eq!(read(&format, &text, (2, 0, piece)), rows);
+    }
+}
+
+proptest! {
+    /// No bytes lead behind the end, and pieces make no difference.
+    #[test]
+    fn any_bytes_are_lines(
+        format in formats(),
+        text in prop::collection::vec(prop::sample::select(b"ab,|\t\r\n;\"n\\!N0".to_vec()), 0..60),
+        (skipped, piece) in (0_u64..3, 1_usize..20),
+    ) {
+        let whole = read(&format, &text, (2, skipped, 1000));
+        prop_assert_eq!(read(&format, &text, (2, skipped, piece)), whole);
     }
 }

@@ -34,7 +34,7 @@ pub fn put_line<'a>(
         }
         put_field(out, format, field);
     }
-    out.extend_from_slice(&format.lines_end);
+    out.extend_from_slice(format.line_end());
 }
 
 fn put_field(out: &mut Vec<u8>, format: &FileFormat, field: Field<'_>) {
@@ -60,7 +60,7 @@ fn put_escaped(
     (format, quote, escape): (&FileFormat, Option<u8>, u8),
     text: &[u8],
 ) {
-    let line_end = format.lines_end.first().copied();
+    let line_end = format.line_end().first().copied();
     // What ends fields is an ordinary byte between quotes.
     let field_end = match quote {
         Some(_) => None,

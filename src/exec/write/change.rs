@@ -24,6 +24,7 @@ use crate::exec::tuple;
 use crate::exec::view::View;
 use crate::kv::Key;
 use crate::plan::{self, Access, Estimates, Purpose, TablePlan};
+use crate::sql::bind;
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval_condition, eval_exact};
@@ -223,6 +224,10 @@ fn updated(
             }
         };
         if let Some(slot) = new.get_mut(*column_idx) {
+            let is_key = update.table.key_position(*column_idx).is_some();
+            if is_key && !row::same(std::slice::from_ref(slot), std::slice::from_ref(&value)) {
+                return Err(bind::key_assigned(&update.table, *column_idx));
+            }
             *slot = value;
         }
     }

@@ -111,6 +111,7 @@ async fn ask(session: &mut Session, sql: &str) -> String {
                 session.end_rows(rows.0);
                 ended.map(|()| format!("rows {}", rows.0))
             }
+            Reply::File(wanted) => Ok(format!("wants {}", wanted.path())),
         },
         Err(error) => Err(error),
     };

@@ -346,6 +346,15 @@ async fn sleep_waits_and_tells_when_it_was_interrupted() {
         })
         .await;
     }
+    // KILL of the connection is no answer of SLEEP's: the statement has failed.
+    let mut victim = Client::root(server.address, FLAGS).await;
+    let id = server.newest_id();
+    victim.query("SELECT SLEEP(100)").await;
+    server.reaches(id, Some("Query")).await;
+    tokio::time::sleep(RUNS_FOR).await;
+    killer.kill(&format!("KILL {id}")).await;
+    victim.packets(3).await;
+    assert_eq!(victim.failure().await, "ERR 3169");
     for sql in ["SELECT SLEEP(-1)", "SELECT SLEEP(NULL)", "DO SLEEP(-0.1)"] {
         client.query(sql).await;
         assert_eq!(client.failure().await, "ERR 1210", "{sql}");

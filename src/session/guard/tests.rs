@@ -474,7 +474,10 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
         connection_id: 7,
         found_rows: false,
         multi_statements: false,
+        local_files: true,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap()

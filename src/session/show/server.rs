@@ -2,6 +2,7 @@
 
 use crate::accounts::Privilege;
 use crate::error::Result;
+use crate::protocol::compression::Algorithm;
 use crate::session::Session;
 use crate::session::listing::{Listing, TEXT};
 use crate::session::processes::Processes;
@@ -64,7 +65,21 @@ pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(S
     let tls = state.tls();
     let cipher = tls.as_ref().map_or("", |tls| tls.cipher.as_str());
     let version = tls.as_ref().map_or("", |tls| tls.version);
-    let texts = [("Ssl_cipher", cipher), ("Ssl_version", version)];
+    let compression = state.compression();
+    let level = compression.map_or(0, Algorithm::level).to_string();
+    let texts = [
+        (
+            "Compression",
+            if compression.is_some() { "ON" } else { "OFF" },
+        ),
+        (
+            "Compression_algorithm",
+            compression.map_or("", Algorithm::name),
+        ),
+        ("Compression_level", &level),
+        ("Ssl_cipher", cipher),
+        ("Ssl_version", version),
+    ];
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut all: Vec<_> = rows.into_iter().chain(texts).collect();
     all.sort();

@@ -124,6 +124,21 @@ pub(super) static FILES: Absent = Absent {
     ],
 };
 
+/// `mysql.columns_priv`: privileges are of databases and tables.
+pub(super) static COLUMNS_PRIV: Absent = Absent {
+    database: MYSQL,
+    name: "columns_priv",
+    columns: &[
+        ("Host", ColumnType::Char { chars_max: 255 }),
+        ("Db", ColumnType::Char { chars_max: 64 }),
+        ("User", ColumnType::Char { chars_max: 32 }),
+        ("Table_name", ColumnType::Char { chars_max: 64 }),
+        ("Column_name", ColumnType::Char { chars_max: 64 }),
+        ("Timestamp", TIMESTAMP),
+        ("Column_priv", varchar(255)),
+    ],
+};
+
 /// `information_schema.PARAMETERS`: those of stored routines.
 pub(super) static PARAMETERS: Absent = Absent {
     database: INFORMATION_SCHEMA,

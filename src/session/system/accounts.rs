@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::table::{Column, Give, Made, NAME, TEXT, Wants, YES_NO, column, text, varchar, yes_no};
+use super::table::{
+    Column, Give, Made, NAME, TEXT, TIMESTAMP, Wants, YES_NO, column, text, varchar, yes_no,
+};
 use super::{INFORMATION_SCHEMA, MYSQL, Scene};
 use crate::accounts::{Account, Privilege, Privileges};
 use crate::error::Result;
@@ -131,6 +133,70 @@ pub(super) static USER: Made<Arc<Account>> = Made {
         column("authentication_string", TEXT, |_| Value::text("")),
         column("password_expired", varchar(1), |a| letter(a.expired)),
         column("account_locked", varchar(1), |a| letter(a.locked)),
+    ],
+};
+
+/// What an account holds on a table, as the rows of the tables of grants have it.
+pub(super) struct OnTable {
+    account: Arc<Account>,
+    database: String,
+    table: String,
+    held: Privileges,
+}
+
+fn each_table_once(scene: &Scene, _: &Wants<'_>, give: Give<'_, OnTable>) -> Result<()> {
+    for account in scene.accounts() {
+        for ((database, table), held) in &account.grants.tables {
+            give(OnTable {
+                account: Arc::clone(&account),
+                database: database.clone(),
+                table: table.clone(),
+                held: *held,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The privileges in the words of a SET column: `Select,Create View`.
+fn as_set(held: Privileges) -> String {
+    let names = held.iter().map(|privilege| match privilege {
+        Privilege::GrantOption => "Grant".to_owned(),
+        other => capitalised(other.name()),
+    });
+    names.collect::<Vec<_>>().join(",")
+}
+
+fn capitalised(words: &str) -> String {
+    let words = words.split(' ').map(|word| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        format!("{first}{}", rest.to_lowercase())
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `mysql.tables_priv`: what is granted on tables. Connector/J 8 reads it; who granted what is not kept.
+pub(super) static TABLES_PRIV: Made<OnTable> = Made {
+    database: MYSQL,
+    name: "tables_priv",
+    each: each_table_once,
+    columns: &[
+        column("Host", ColumnType::Char { chars_max: 255 }, |on| {
+            text(on.account.name.host.as_str())
+        }),
+        column("Db", ColumnType::Char { chars_max: 64 }, |on| {
+            text(on.database.as_str())
+        }),
+        column("User", ColumnType::Char { chars_max: 32 }, |on| {
+            text(on.account.name.user.as_str())
+        }),
+        column("Table_name", ColumnType::Char { chars_max: 64 }, |on| {
+            text(on.table.as_str())
+        }),
+        column("Grantor", varchar(288), |_| Value::text("")),
+        column("Timestamp", TIMESTAMP, |_| Value::Null),
+        column("Table_priv", varchar(255), |on| text(as_set(on.held))),
+        column("Column_priv", varchar(255), |_| Value::text("")),
     ],
 };
 

@@ -32,6 +32,17 @@ impl Default for FileFormat {
     }
 }
 
+impl FileFormat {
+    /// What ends a line: what ends fields, where `LINES TERMINATED BY` is empty.
+    pub fn line_end(&self) -> &[u8] {
+        if self.lines_end.is_empty() {
+            &self.fields_end
+        } else {
+            &self.lines_end
+        }
+    }
+}
+
 /// `INTO OUTFILE …`, `INTO DUMPFILE …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntoFile {

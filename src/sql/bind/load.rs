@@ -16,12 +16,11 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
     let table = from::find(&load.table, names)?;
     let mut columns = Vec::new();
     let source = Source::new(Arc::clone(&table), None);
-    let targets = match &load.targets {
-        Some(targets) => bound_targets(targets, (&source, &mut columns), names)?,
-        None => {
-            columns = source.shown();
-            (0..columns.len()).map(LoadTarget::Column).collect()
-        }
+    let targets = if let Some(targets) = &load.targets {
+        bound_targets(targets, (&source, &mut columns), names)?
+    } else {
+        columns = source.shown();
+        (0..columns.len()).map(LoadTarget::Column).collect()
     };
     let mut scope = Scope::new(*names, Some(source), Clause::FieldList);
     let mut assignments = Vec::with_capacity(load.assignments.len());

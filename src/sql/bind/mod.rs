@@ -61,6 +61,7 @@ use scope::{Clause, Scope};
 use source::Source;
 pub use trace::Trace;
 pub use view::{VIEWS_MAX, columns_of_view, query_of, too_many_views, view_columns};
+pub(crate) use write::key_assigned;
 
 /// Finds definitions by name.
 pub trait FindTable {

@@ -274,7 +274,8 @@ pub(super) fn assigned_value(
     }))
 }
 
-pub(super) fn key_assigned(table: &Table, idx: usize) -> Error {
+/// What is said when a statement would change a row's key.
+pub(crate) fn key_assigned(table: &Table, idx: usize) -> Error {
     let name = table
         .columns
         .get(idx)
@@ -296,12 +297,15 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
     for assignment in &update.assignments {
         let idx = assigned_column(&assignment.column, &scope)?;
         let value = assigned_value(assignment, idx, &mut scope)?;
-        if table.key_position(idx).is_some() && !is_itself(&value, idx) {
+        let is_key = table.key_position(idx).is_some();
+        if is_key && is_itself(&value, idx) {
+            continue;
+        }
+        if is_key && !is_constant(&value) {
             return Err(key_assigned(&table, idx));
         }
         assignments.push((idx, value));
     }
-    assignments.retain(|(idx, _)| table.key_position(*idx).is_none());
     scope.clause = Clause::Where;
     let filter = update
         .filter
@@ -331,6 +335,17 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
 fn is_itself(value: &InsertValue, idx: usize) -> bool {
     match value {
         InsertValue::Expr(value) => matches!(value.kind, ExprKind::Column(other) if other == idx),
+        InsertValue::Default => false,
+    }
+}
+
+/// Whether the value is a literal or a parameter. Clients that write whole rows back (updatable result
+/// sets, forms) assign a key what it is already, which is known when the row is there.
+fn is_constant(value: &InsertValue) -> bool {
+    match value {
+        InsertValue::Expr(value) => {
+            matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
+        }
         InsertValue::Default => false,
     }
 }

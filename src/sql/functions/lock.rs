@@ -202,7 +202,7 @@ fn take_within(wait: Duration, name: &str, call: &Call<'_>) -> Result<bool> {
     let begun = Instant::now();
     loop {
         let left = wait.saturating_sub(begun.elapsed());
-        if call.ctx.facts.pause(left.min(POLL)) {
+        if call.ctx.facts.pause(left.min(POLL))? {
             call.ctx.facts.check_stop()?;
         }
         if locks(call)?.take(name, call.ctx.facts.connection_id())? {

@@ -37,7 +37,7 @@ fn sleep<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     // More seconds than a duration holds are for ever.
     let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    Ok(Value::boolean(call.ctx.facts.pause(duration)))
+    call.ctx.facts.pause(duration).map(Value::boolean)
 }
 
 /// A negative number of times is warning 1411 and `NULL`.

@@ -88,7 +88,7 @@ impl Parser<'_> {
     }
 
     /// At `OUTFILE` or `DUMPFILE`.
-    pub(super) fn into_file(&mut self) -> Result<IntoFile> {
+    pub(super) fn file_behind_into(&mut self) -> Result<IntoFile> {
         let has_format = self.is_word(Word::OUTFILE);
         self.bump();
         let path = self.text()?;

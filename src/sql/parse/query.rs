@@ -16,6 +16,10 @@ const COLUMN_TEXT_BYTES_MAX: usize = 256;
 
 /// What stands between SELECT and its list.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one word that may be written or not"
+)]
 struct Modifiers {
     distinct: bool,
     straight: bool,
@@ -378,7 +382,7 @@ impl Parser<'_> {
         }
         self.bump();
         if self.is_word(Word::OUTFILE) || self.verb(0) == "DUMPFILE" {
-            *into = Some(IntoTarget::File(Box::new(self.into_file()?)));
+            *into = Some(IntoTarget::File(Box::new(self.file_behind_into()?)));
             return Ok(());
         }
         *into = Some(IntoTarget::Variables(self.comma_list(|parser| {
