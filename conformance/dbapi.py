@@ -363,7 +363,7 @@ def multi_statement(driver):
         equal(found, [[(1,)], [(5, 6)]])
         try:
             driver.results(connection, "SELECT 1; SELECT nosuch; SELECT 3")
-        except driver.module.Error as error:
+        except Exception as error:  # noqa: BLE001  some clients raise others here
             equal(driver.errno(error), 1054)
             return
         raise AssertionError("the error in the middle is not told")
