@@ -187,6 +187,10 @@ codes! {
     RowTooBig = 1118 "42000" "A row larger than the limit.";
     TableFull = 1114 "HY000" "Temporary files past their quota.";
     UnknownCharset = 1115 "42000" "A character set that is not utf8mb4.";
+    ColumnNeeded = 1828 "HY000" "DROP of a column that a key needs.";
+    NullInvalid = 1138 "22004" "NULL where a column is to take none.";
+    CantRemoveAllColumns = 1090 "42000" "DROP of all columns.";
+    ExpressionDependency = 3837 "HY000" "A change of a column that an expression names.";
     WrongFieldSpecifier = 1166 "42000" "A column name that is not allowed.";
     PrimaryKeyNull = 1171 "42000" "A key column declared NULL.";
     TableMustHaveColumns = 1113 "42000" "A table without columns.";
@@ -348,5 +352,15 @@ codes! {
     WindowNested = 3595 "HY000" "A window over a window function.";
     RowsInterval = 3596 "HY000" "A frame of rows with an interval.";
     GroupingArgument = 3602 "HY000" "`GROUPING` of what is not grouped.";
+    LintRisingKey = 7001 "01000" "A primary key whose first column is a moment.";
+    LintFewValuesKey = 7002 "01000" "A primary key whose first column has few values.";
+    LintWideKey = 7003 "01000" "A primary key of many columns.";
+    LintLongKey = 7004 "01000" "A primary key of long values.";
+    LintCommonPrefixKey = 7005 "01000" "Keys that begin alike.";
+    LintRedundantIndex = 7006 "01000" "An index that another key replaces.";
+    LintManyIndexes = 7007 "01000" "A table with many indexes.";
+    LintNearConstantIndex = 7008 "01000" "An index of few values.";
+    LintNearUniqueIndex = 7009 "01000" "A plain index whose values are all different.";
+    LintUnusedIndex = 7010 "01000" "An index that nobody reads.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

@@ -1,6 +1,7 @@
 //! What a table is: its columns, its key and its options. Immutable once published.
 
 use super::computed::Computed;
+use super::past::Past;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::{ColumnType, Value};
@@ -20,6 +21,8 @@ pub struct Table {
     pub name: String,
     /// The columns in declared order; a hidden `_rowid` comes last.
     pub columns: Vec<Column>,
+    /// How many columns it has ever had: ids up to this one have been given.
+    pub columns_made: u32,
     /// The primary key, from 1 to `KEY_COLUMNS_MAX` parts.
     pub key: Vec<KeyPart>,
     /// The secondary indexes, in the order they were made; at most [`INDEXES_MAX`].
@@ -58,6 +61,11 @@ pub struct Column {
     pub hidden: bool,
     /// `COMMENT`.
     pub comment: String,
+    /// What rows have that were written before the column was as it is.
+    pub past: Past,
+    /// The column as ALTER TABLE is about to make it, while it looks whether the values that are
+    /// there fit: new ones must fit too. Never stored.
+    pub pledge: Option<Box<Column>>,
 }
 
 /// The default of a column.
@@ -222,7 +230,19 @@ impl Column {
             counted_from: None,
             hidden: false,
             comment: String::new(),
+            past: Past::default(),
+            pledge: None,
         }
+    }
+}
+
+impl Column {
+    /// Whether a row must hold the value: not if it is what rows without any have.
+    pub fn is_stored(&self, value: &Value<'_>) -> bool {
+        if self.past.absent.is_null() {
+            return !value.is_null();
+        }
+        value.total_cmp(&self.past.absent).is_ne()
     }
 }
 

@@ -91,13 +91,25 @@ impl Server {
         Server::over(self.engine, true).await
     }
 
-    async fn over(engine: Arc<dyn Engine>, allow_full_scan: bool) -> Server {
+    pub(crate) async fn over(engine: Arc<dyn Engine>, allow_full_scan: bool) -> Server {
         let options = OpenOptions {
             allow_full_scan,
             ..options()
         };
         let shared = Shared::over(Arc::clone(&engine), None, &options).await;
         Server::with(engine, Arc::new(shared.unwrap()))
+    }
+
+    /// One over an engine that may fail while it is opened.
+    pub(crate) async fn over_or_none(engine: Arc<dyn Engine>) -> Option<Server> {
+        let options = OpenOptions {
+            allow_full_scan: true,
+            ..options()
+        };
+        let shared = Shared::over(Arc::clone(&engine), None, &options)
+            .await
+            .ok()?;
+        Some(Server::with(engine, Arc::new(shared)))
     }
 
     /// An empty one that may spill so many bytes into a directory, of which all statements may hold
@@ -173,6 +185,10 @@ impl Server {
         page.iter()
             .map(|(key, value)| (key.to_vec(), value.to_vec()))
             .collect()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {

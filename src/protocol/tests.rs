@@ -336,7 +336,7 @@ fn execute_parameters_of_every_kind() {
     assert_eq!(shown(&parameters.plain(&again).unwrap()), expected);
 
     let mut untyped = Parameters::new(1);
-    assert_eq!(shown(&untyped.decode(&unhex("01 00")).unwrap()), "Null");
+    assert_eq!(shown(&untyped.plain(&unhex("01 00")).unwrap()), "Null");
     assert_eq!(
         untyped.plain(&unhex("00 00 05")).unwrap_err().code(),
         Code::WrongArguments

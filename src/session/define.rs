@@ -1,7 +1,10 @@
 //! DDL. Each statement commits the open transaction first, as in MySQL.
 
+mod advise;
+mod alter;
 mod index;
 mod table_query;
+mod trash;
 mod view;
 
 use std::sync::Arc;
@@ -48,7 +51,8 @@ impl Session {
     pub(super) async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<Reply> {
         self.commit_open().await?;
         check_not_system(name)?;
-        let dropped = match self.shared.catalog.drop_database(name).await {
+        let fate = self.shared.fate();
+        let dropped = match self.shared.catalog.drop_database(name, fate).await {
             Err(error) if error.code() == Code::DbDropMissing && if_exists => {
                 self.note(&error);
                 0
@@ -102,6 +106,7 @@ impl Session {
         }
         let table = self.new_definition(create, &database)?;
         if self.shared.catalog.create_table(table).await? {
+            self.warn_of_lints_of((&database, &create.table.name), None);
             return Ok(true);
         }
         if create.if_not_exists {
@@ -122,6 +127,7 @@ impl Session {
         };
         ddl::check_identifier(&create.table.name, Code::WrongTableName)?;
         let mut table = Table::clone(self.named_table(model)?.as_ref());
+        table.forget_past();
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
         table.count_from(1);
@@ -155,7 +161,8 @@ impl Session {
             names.push(name);
         }
         if !names.is_empty() || temporary.is_empty() {
-            self.shared.catalog.drop_tables(&names).await?;
+            let fate = self.shared.fate();
+            self.shared.catalog.drop_tables(&names, fate).await?;
         }
         let counters = &self.shared.ids.counters;
         counters.sweep(self.shared.engine.as_ref());

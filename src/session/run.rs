@@ -68,6 +68,7 @@ impl Session {
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Maintain(maintain) => self.maintain(maintain).await,
             Statement::Load(load) => self.load_data(load).await,
+            Statement::Advise(table) => self.advise(table).await,
             Statement::Do(exprs) => {
                 let parameters = Arc::new(parameters);
                 for expr in exprs {
@@ -118,6 +119,9 @@ impl Session {
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
             Statement::AlterIndex(alter) => self.alter_index(alter).await?,
+            Statement::Undrop { table, to } => self.undrop(table, to.as_ref()).await?,
+            Statement::Purge(table) => self.purge(table.as_ref()).await?,
+            Statement::RenameTables(pairs) => self.rename_tables(pairs).await?,
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
             Statement::Select(_)
             | Statement::Insert(_)
@@ -132,6 +136,7 @@ impl Session {
             | Statement::Maintain(_)
             | Statement::Set(_)
             | Statement::Load(_)
+            | Statement::Advise(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())

@@ -101,9 +101,10 @@ impl Shared {
     pub async fn open(options: OpenOptions) -> Result<Arc<Shared>, String> {
         let (engine, spill_dir) = open_engine(&options).await?;
         let shared = Shared::over(engine, spill_dir, &options).await;
-        shared
-            .map(Arc::new)
-            .map_err(|error| error.message().to_owned())
+        let shared = shared.map(Arc::new);
+        let shared = shared.map_err(|error| error.message().to_owned())?;
+        Shared::keep_sweeping(&shared);
+        Ok(shared)
     }
 
     /// Serves what an engine holds that is open already.

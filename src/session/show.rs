@@ -85,6 +85,10 @@ impl Session {
                 let listing = server::pairs(status(self.shared.processes(), &self.state));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
+            Show::Trash(filter) => {
+                let listing = self.show_trash()?;
+                self.filtered(listing, filter.as_ref())
+            }
             Show::Processlist { full } => self.show_processlist(*full),
             Show::Engines => self.listed(&forms::ENGINES, &[]),
             Show::Charset(filter) => self.filtered_form(&forms::CHARSETS, filter.as_ref()),

@@ -6,6 +6,7 @@
 //!  system space        01 name of a database
 //!                      02 id of a table (4 bytes, big-endian)
 //!                      03 id of an index that is being built (likewise)
+//!                      04 id of a table that was dropped and can come back (likewise)
 //!                      05 name of a database, 00, name of a view in it
 //!                      06 user of an account, a zero byte, its host
 //!                      08 id of a table whose ids are counted (4 bytes, big-endian)
@@ -93,6 +94,8 @@ pub enum SystemKey {
     Table(u32),
     /// How far the index of this id is built.
     Build(u32),
+    /// The dropped table of this id.
+    Trash(u32),
     /// The account of this user at this host. A user has no zero byte.
     Account(String, String),
     /// How far the ids of the table of this id are given out.
@@ -112,6 +115,7 @@ pub enum SystemKey {
 const DATABASE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const BUILD: u8 = 0x03;
+const TRASH: u8 = 0x04;
 const ACCOUNT: u8 = 0x06;
 const VIEW: u8 = 0x05;
 const COUNTER: u8 = 0x08;
@@ -130,6 +134,7 @@ impl SystemKey {
             SystemKey::Table(id) => numbered(TABLE, *id),
             SystemKey::Build(id) => numbered(BUILD, *id),
             SystemKey::Counter(id) => numbered(COUNTER, *id),
+            SystemKey::Trash(id) => numbered(TRASH, *id),
             SystemKey::Account(user, host) => {
                 let mut key = vec![ACCOUNT];
                 key.extend_from_slice(user.as_bytes());
@@ -159,6 +164,7 @@ impl SystemKey {
             DATABASE => Ok(SystemKey::Database(text_at(1, rest)?)),
             TABLE => Ok(SystemKey::Table(number(rest)?)),
             BUILD => Ok(SystemKey::Build(number(rest)?)),
+            TRASH => Ok(SystemKey::Trash(number(rest)?)),
             ACCOUNT => account(rest),
             COUNTER => Ok(SystemKey::Counter(number(rest)?)),
             VARIABLE => Ok(SystemKey::Variable(text_at(1, rest)?)),

@@ -2,7 +2,6 @@
 
 use crate::catalog::{Column, KeyPart, Table};
 use crate::codec::key::Direction;
-use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::context::{EvalContext, WarningLevel};
@@ -95,7 +94,6 @@ fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]
 
 /// Gives a table without primary key its hidden `_rowid` (dialect §1), and says what that means.
 pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
-    let id = u32::try_from(table.columns.len() + 1).map_err(Error::internal)?;
     ctx.warnings
         .add(WarningLevel::Warning, Code::NoPrimaryKey, || {
             format!(
@@ -111,11 +109,12 @@ pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
         column_idx: table.columns.len(),
         direction: Direction::Asc,
     });
-    table.columns.push(Column {
+    let hidden = Column {
         nullable: false,
         hidden: true,
-        ..Column::new(ColumnId(id), "_rowid", ColumnType::BIGINT)
-    });
+        ..Column::new(table.next_column_id()?, "_rowid", ColumnType::BIGINT)
+    };
+    table.columns.push(hidden);
     Ok(())
 }
 

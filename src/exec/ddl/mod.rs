@@ -2,6 +2,7 @@
 //! limits (dialect §1). Here is the table as a whole; its columns and its key have files of their
 //! own.
 
+pub mod alter;
 mod column;
 pub mod index;
 mod key;
@@ -96,13 +97,15 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         database: database.to_owned(),
         name: create.table.name.clone(),
         columns: Vec::with_capacity(columns.len() + 1),
+        columns_made: 0,
         key: Vec::new(),
         indexes: Vec::new(),
         options: kept_options(options, ctx)?,
         comment: options.comment.clone().unwrap_or_default(),
     };
-    for (column_idx, column) in columns.iter().enumerate() {
-        table.columns.push(define_column(column, column_idx, ctx)?);
+    for column in columns {
+        let id = table.next_column_id()?;
+        table.columns.push(define_column(column, id, ctx)?);
     }
     match primary_key {
         Some(parts) => define_key(&mut table, parts, columns)?,

@@ -177,6 +177,7 @@ impl Shown {
             return match SystemKey::decode(key) {
                 Ok(SystemKey::Database(name)) => format!("database {name}"),
                 Ok(SystemKey::Table(id)) => format!("table {id}"),
+                Ok(SystemKey::Trash(id)) => format!("trash {id}"),
                 Ok(SystemKey::Build(id)) => format!("build {id}"),
                 Ok(SystemKey::Account(user, host)) => format!("account {user}@{host}"),
                 Ok(SystemKey::View { database, name }) => format!("view {database}.{name}"),
@@ -281,6 +282,10 @@ impl Shown {
                     let text = format!("definition of {}.{}", table.database, table.name);
                     self.learn(Space(id), &Arc::new(table));
                     text
+                }
+                Ok(SystemKey::Trash(_)) => {
+                    let table = persist::decode_trashed(value).unwrap().table;
+                    format!("dropped {}.{}", table.database, table.name)
                 }
                 _ => value.escape_ascii().to_string(),
             };

@@ -3,11 +3,12 @@
 //! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
 //! manual, "CREATE TABLE ... SELECT Statement".
 
-use crate::error::{Error, Result};
+use crate::catalog::Fate;
+use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
     ColumnDef, CreateQuery, CreateTable, DropTable, Insert, InsertRows, InsertVerb, OnDuplicate,
-    Statement, TableSource,
+    Statement, TableName, TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;
@@ -34,17 +35,28 @@ impl Session {
         let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
         let filled = self.fill(&insert, create.temporary).await;
         if filled.is_err() {
-            if !create.temporary {
-                self.transaction = None;
-            }
-            let drop = DropTable {
-                tables: vec![whole.table],
-                if_exists: true,
-                temporary: create.temporary,
-            };
-            self.drop_tables(&drop).await?;
+            self.drop_unfilled(create.temporary, whole.table).await?;
         }
         filled
+    }
+
+    /// Drops the table that could not be filled.
+    async fn drop_unfilled(&mut self, temporary: bool, table: TableName) -> Result<()> {
+        if temporary {
+            let drop = DropTable {
+                tables: vec![table],
+                if_exists: true,
+                temporary,
+            };
+            return self.drop_tables(&drop).await;
+        }
+        self.transaction = None;
+        let database = self.database_or_current(table.database.as_deref())?;
+        let made = [(database, table.name)];
+        match self.shared.catalog.drop_tables(&made, Fate::Gone).await {
+            Err(error) if error.code() == Code::UnknownTable => Ok(()),
+            other => other,
+        }
     }
 
     async fn fill(&mut self, insert: &Statement, temporary: bool) -> Result<Reply> {

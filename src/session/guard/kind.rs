@@ -87,8 +87,15 @@ kinds! {
     CreateIndex         Table(Index);
     DropIndex           Table(Index);
     AlterTable          Table(Alter);
+    // And CREATE, INSERT on the name that it gets.
+    Undrop              Table(Drop);
+    PurgeTable          Table(Drop);
+    PurgeTrash          Global(&[Super]);
+    // The new names need CREATE and INSERT, too.
+    RenameTables        Table(Alter);
     AlterIndex          Table(Index);
     CheckTables         Table(Select);
+    Advise              Table(Select);
     // REPAIR, ANALYZE and OPTIMIZE, which read, too.
     MaintainTables      Table(Insert);
     Describe            AnyOnTable;
@@ -133,6 +140,8 @@ kinds! {
     ShowDatabases       Free;
     ShowTables          AnyInDatabase;
     ShowTableStatus     AnyInDatabase;
+    // Shows what the user may purge.
+    ShowTrash           Free;
     ShowColumns         AnyOnTable;
     ShowIndex           AnyOnTable;
     ShowCreateTable     AnyOnTable;
@@ -176,6 +185,11 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::CreateIndex(_) => Kind::CreateIndex,
         Statement::DropIndex(_) => Kind::DropIndex,
         Statement::AlterTable(_) => Kind::AlterTable,
+        Statement::Undrop { .. } => Kind::Undrop,
+        Statement::Advise(_) => Kind::Advise,
+        Statement::Purge(Some(_)) => Kind::PurgeTable,
+        Statement::Purge(None) => Kind::PurgeTrash,
+        Statement::RenameTables(_) => Kind::RenameTables,
         Statement::AlterIndex(_) => Kind::AlterIndex,
         Statement::Maintain(maintain) => match maintain.kind {
             Maintenance::Check => Kind::CheckTables,
@@ -244,6 +258,7 @@ fn show_kind(show: &Show) -> Kind {
     match show {
         Show::Databases(_) => Kind::ShowDatabases,
         Show::Tables { .. } => Kind::ShowTables,
+        Show::Trash(_) => Kind::ShowTrash,
         Show::Columns { .. } => Kind::ShowColumns,
         Show::Index { .. } => Kind::ShowIndex,
         Show::TableStatus { .. } => Kind::ShowTableStatus,

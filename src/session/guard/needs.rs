@@ -11,8 +11,8 @@ use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement,
-    TableName, TableSource, UserName,
+    AccountStatement, AlterAction, CreateTable, CreateView, Maintain, SetItem, SetValue, Show,
+    Statement, TableName, TableSource, UserName,
 };
 use crate::sql::bind;
 
@@ -102,6 +102,7 @@ impl Session {
                 if let Statement::CreateView(create) = statement {
                     self.create_view_needs(create, out)?;
                 }
+                self.rename_needs(statement, out)?;
                 self.row_needs(statement, out)?;
             }
             Rule::AnyOnTable => {
@@ -134,6 +135,20 @@ impl Session {
                 out.push(Need::Global(any_of));
             }
             Rule::GlobalUnlessOwn(_) | Rule::Free | Rule::AtRun => {}
+        }
+        Ok(())
+    }
+
+    /// Another name needs DROP on the old one, and CREATE and INSERT on the new one, as in MySQL.
+    fn rename_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
+        if let Statement::Undrop { table, to } = statement {
+            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
+            out.push(self.on_table(to.as_ref().unwrap_or(table), privileges)?);
+        }
+        for (from, to) in renames(statement) {
+            out.push(self.on_table(from, Privileges::of(&[Privilege::Drop]))?);
+            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
+            out.push(self.on_table(to, privileges)?);
         }
         Ok(())
     }
@@ -427,17 +442,37 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::AlterTable(alter) => vec![&alter.table],
         Statement::AlterIndex(alter) => vec![&alter.table],
+        Statement::RenameTables(pairs) => pairs.iter().map(|(from, _)| from).collect(),
         Statement::Maintain(Maintain { tables, .. }) | Statement::LockTables(tables) => {
             tables.iter().collect()
         }
         Statement::Describe(describe) => vec![&describe.table],
         Statement::Truncate(table)
+        | Statement::Undrop { table, .. }
+        | Statement::Purge(Some(table))
+        | Statement::Advise(table)
         | Statement::Show(
             Show::Columns { table, .. }
             | Show::Index { table, .. }
             | Show::CreateTable(table)
             | Show::CreateOther { name: table, .. },
         ) => vec![table],
+        _ => Vec::new(),
+    }
+}
+
+/// The tables that get other names, with those.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other statement renames")]
+fn renames(statement: &Statement) -> Vec<(&TableName, &TableName)> {
+    match statement {
+        Statement::RenameTables(pairs) => pairs.iter().map(|(from, to)| (from, to)).collect(),
+        Statement::AlterTable(alter) => {
+            let to = alter.actions.iter().filter_map(|action| match action {
+                AlterAction::Rename(to) => Some(to),
+                _ => None,
+            });
+            to.map(|to| (&alter.table, to)).collect()
+        }
         _ => Vec::new(),
     }
 }

@@ -92,6 +92,35 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["ALTER ON d.t"],
     ),
     (
+        Kind::Undrop,
+        "UNDROP TABLE d.gone TO e.n",
+        &["DROP ON d.*", "CREATE ON e.*", "INSERT ON e.*"],
+    ),
+    (Kind::PurgeTable, "PURGE TABLE d.gone", &["DROP ON d.*"]),
+    (Kind::Advise, "ADVISE TABLE d.t", &["SELECT ON d.t"]),
+    (Kind::PurgeTrash, "PURGE TRASH", &["SUPER ON *.*"]),
+    (Kind::ShowTrash, "SHOW TRASH", &[]),
+    (
+        Kind::RenameTables,
+        "RENAME TABLE d.t TO e.n",
+        &[
+            "ALTER ON d.t",
+            "DROP ON d.t",
+            "CREATE ON e.*",
+            "INSERT ON e.*",
+        ],
+    ),
+    (
+        Kind::AlterTable,
+        "ALTER TABLE d.t RENAME TO e.n",
+        &[
+            "ALTER ON d.t",
+            "DROP ON d.t",
+            "CREATE ON e.*",
+            "INSERT ON e.*",
+        ],
+    ),
+    (
         Kind::AlterIndex,
         "ALTER INDEX i ON d.t INACTIVE",
         &["INDEX ON d.t"],

@@ -267,6 +267,7 @@ variables! {
     "read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
     "read_rnd_buffer_size" Both Int(1, 2_147_483_647), "262144", "No meaning: rows are read by pages.";
     "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
+    "schema_lints" Both Bool, "ON", "Whether DDL warns of what is worth a change; see ADVISE TABLE.";
     "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files; NULL for nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
     "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "There are no GTIDs.";
@@ -304,6 +305,7 @@ variables! {
     "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
     "transaction_prealloc_size" Both Int(1024, 131_072), "4096", "No meaning: memory is bounded by query_memory_bytes.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
+    "trash_retention" GlobalOnly Int(0, 31_536_000), "86400", "Seconds for which a dropped table can come back; 0 drops at once.";
     "tx_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Old name of transaction_isolation.";
     "tx_read_only" Both Bool, "OFF", "Old name of transaction_read_only.";
     "unique_checks" Both Bool, "ON", "Duplicates are always checked.";

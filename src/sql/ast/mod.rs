@@ -23,9 +23,10 @@ pub use account::{
     RoleChoice, UserName, UserSpec,
 };
 pub use ddl::{
-    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
-    CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
-    IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, ColumnPlace, CreateDatabase, CreateIndex,
+    CreateQuery, CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include,
+    IndexDef, IndexGoal, IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance,
+    TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadTarget};
@@ -82,6 +83,19 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `UNDROP TABLE t [TO u]`.
+    Undrop {
+        /// The table, as it was called.
+        table: TableName,
+        /// Its name to be.
+        to: Option<TableName>,
+    },
+    /// `ADVISE TABLE t`: what is worth a change.
+    Advise(TableName),
+    /// `PURGE TABLE t`, `PURGE TRASH`: dropped tables are given up.
+    Purge(Option<TableName>),
+    /// `RENAME TABLE a TO b, …`: in order, all or none.
+    RenameTables(Vec<(TableName, TableName)>),
     /// `CREATE VIEW`, `ALTER VIEW`.
     CreateView(Box<CreateView>),
     /// `DROP VIEW`.

@@ -98,9 +98,21 @@ impl Parser<'_> {
             }
             Word::FLUSH => Ok(self.flush()),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
+            Word::UNDROP => self.undrop(),
+            Word::ADVISE => {
+                self.bump();
+                self.expect_word(Word::TABLE)?;
+                Ok(Statement::Advise(self.table_name()?))
+            }
+            Word::PURGE if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TRASH)) => {
+                self.purge()
+            }
             Word::GRANT => self.grant(),
             Word::REVOKE => self.revoke(),
             Word::RENAME if self.word_ahead(1) == Some(Word::USER) => self.rename_user(),
+            Word::RENAME if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TABLES)) => {
+                self.rename_tables()
+            }
             _ => self.unsupported_verb(),
         }
     }
