@@ -5,10 +5,10 @@ from sqlalchemy.testing.requirements import SuiteRequirements
 
 HERE = """
     create_table_as create_temp_table_as table_ddl_if_exists unique_constraints_reflect_as_index
-    boolean_col_expressions intersect except_ window_functions window_range ctes ctes_with_update_delete
+    boolean_col_expressions intersect except_ window_functions window_range ctes
     dbapi_lastrowid views schemas implicit_default_schema server_side_cursors comment_reflection
     comment_reflection_full_unicode column_collation_reflection view_column_reflection has_temp_table
-    create_or_replace_view indexes_check_column_order reflect_indexes_with_ascdesc_as_expression
+    create_or_replace_view indexes_check_column_order unique_index_reflect_as_unique_constraints
     unicode_ddl datetime_literals timestamp_microseconds date_historic datetime_historic autocommit
     skip_autocommit_rollback isolation_level get_isolation_level_values json_type
     precision_numerics_enotation_small precision_numerics_many_significant_digits
@@ -24,9 +24,9 @@ HERE = """
 NOT_HERE = """
     foreign_key_constraint_reflection recursive_fk_cascade on_update_cascade
     on_update_or_deferrable_fks check_constraint_reflection inline_check_constraint_reflection
-    foreign_keys_reflect_as_index
+    foreign_keys_reflect_as_index ctes_with_update_delete
 """.split()
-"""What dialect §1 leaves out: foreign keys and checks."""
+"""What is left out here: foreign keys, checks, and WITH before UPDATE and DELETE."""
 
 NOT_IN_MYSQL = """
     delete_returning insert_returning update_returning sequences unbounded_varchar
@@ -45,7 +45,7 @@ class Requirements(SuiteRequirements):
         return "REPEATABLE READ"
 
     def get_isolation_levels(self, config):
-        levels = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "AUTOCOMMIT"]
+        levels = ["SERIALIZABLE", "READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "AUTOCOMMIT"]
         return {"default": "REPEATABLE READ", "supported": levels}
 
 
