@@ -412,7 +412,10 @@ impl Session {
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {
-            0 => self.state.take_told_insert_id(),
+            0 => match self.state.take_told_insert_id() {
+                0 => outcome.given_id,
+                told => told,
+            },
             generated => generated,
         };
         let warnings_count = self.warnings.count();

@@ -82,7 +82,7 @@ pub(super) async fn pass_set(
 }
 
 /// The id that was given for a row, 0 when it does not count; `None` when one is to be made.
-fn explicit(value: &Value<'_>) -> Option<u64> {
+pub(super) fn explicit(value: &Value<'_>) -> Option<u64> {
     match value {
         Value::Null => None,
         Value::UInt(number) => Some(*number),
