@@ -107,6 +107,7 @@ codes! {
     OutOfResources = 1041 "HY000" "The server is out of memory.";
     HandshakeFailed = 1043 "08S01" "The hello packet could not be understood.";
     DbAccessDenied = 1044 "42000" "The user may not use this database.";
+    HostBlocked = 1129 "HY000" "Too many failed logins from where the client is.";
     NoSuchUser = 1133 "42000" "No account of that name.";
     ColumnDenied = 1143 "42000" "The user may not do this to this column.";
     NoSuchGrant = 1141 "42000" "A grant that is not there.";
@@ -186,6 +187,7 @@ codes! {
     WrongValueCount = 1136 "21S01" "A row with more or fewer values than columns.";
     MixedGroup = 1140 "42000" "Aggregates beside plain columns without GROUP BY.";
     PacketTooLarge = 1153 "08S01" "A packet over `max_allowed_packet`.";
+    NetUncompress = 1157 "08S01" "A compressed packet that does not expand to what it says.";
     NetReadError = 1158 "08S01" "The connection failed while reading.";
     NetPacketsOutOfOrder = 1156 "08S01" "A packet with the wrong sequence number.";
     ErrorDuringCommit = 1180 "HY000" "It is unknown whether a commit took place.";
@@ -255,6 +257,8 @@ codes! {
     JsonTooDeep = 3157 "22032" "A JSON document with more levels than the limit.";
     JsonNullMember = 3158 "22032" "A member of a JSON document without name.";
     JsonPathNoCell = 3165 "42000" "A JSON path that leads to no cell of an array.";
+    WrongCompression = 3922 "HY000" "The client compresses in no way that is permitted.";
+    DefinerInUse = 4006 "HY000" "An account that views are made for is to go.";
     JsonValueMissing = 3966 "22035" "`JSON_VALUE` found nothing, and that was to be an error.";
     JsonValuesMany = 3967 "22034" "`JSON_VALUE` found several values, and that was to be an error.";
     IncorrectArgumentType = 3064 "HY000" "A function argument of the wrong type.";

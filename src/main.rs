@@ -40,11 +40,13 @@ fn start(config: &Config) -> Result<(), String> {
 
 async fn serve(config: &Config) -> Result<(), String> {
     // The address first: a second server by mistake ends before it touches any data.
-    let listener = server::listen(config.listen).await?;
+    let listener = server::listen(config.listen)?;
     let address = listener.local_addr();
     let address = address.map_err(|error| format!("cannot listen: {error}"))?;
     let shared = Shared::open(config.open_options(address.port())).await?;
-    let server = Server::new(listener, config.server_options(), shared)?;
+    let options = config.server_options();
+    server::raise_files_limit(options.connections_max);
+    let server = Server::new(listener, options, shared)?;
     let stop = server::stop_signal()?;
     print(&config.welcome(address, server.is_open()))?;
     server.run(async move { stop.notified().await }).await;

@@ -5,6 +5,7 @@
 //! together, `ask` answers subqueries, `explain` shows plans and `meter` what they took, `write` changes them, `locks` and `view` are what a
 //! transaction is made of.
 
+mod ahead;
 pub mod ask;
 pub mod backfill;
 pub mod budget;

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::ahead::{self, Ahead, Read};
 use super::ends::EndReader;
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
@@ -52,6 +53,10 @@ pub struct Reader {
     page_rows: usize,
     /// Whether scans leave the values out.
     keys_only: bool,
+    /// The next page of the scan that is at work, when it is being read already.
+    ahead: Option<Ahead>,
+    /// Whether pages are read ahead: not where few rows are wanted.
+    may_read_ahead: bool,
     rows_read: u64,
 }
 
@@ -79,6 +84,7 @@ impl Reader {
         plan: &mut TablePlan,
         means: &Means<'_>,
     ) -> Result<Reader> {
+        let may_read_ahead = plan.rows_wanted.is_none();
         let wanted = plan.rows_wanted.filter(|_| plan.residual.is_none());
         let wanted = wanted
             .and_then(|rows| usize::try_from(rows).ok())
@@ -94,6 +100,8 @@ impl Reader {
             next_page_rows: wanted.clamp(1, FIRST_PAGE_ROWS),
             page_rows: LONG_PAGE_ROWS,
             keys_only: false,
+            ahead: None,
+            may_read_ahead,
             rows_read: 0,
         };
         if let Access::Index(access) = &plan.access {
@@ -210,35 +218,58 @@ impl Reader {
         mut ranges: VecDeque<KeyRange>,
         reverse: bool,
     ) -> Result<bool> {
-        let current = current.or_else(|| {
-            let range = if reverse {
-                ranges.pop_back()
-            } else {
-                ranges.pop_front()
+        let spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
+        let (read, spare) = if let Some(ahead) = self.ahead.take() {
+            (ahead.page().await?, spare)
+        } else {
+            let current = current.or_else(|| {
+                let range = if reverse {
+                    ranges.pop_back()
+                } else {
+                    ranges.pop_front()
+                };
+                range.map(|range| Scan::new(self.space, range))
+            });
+            let Some(mut scan) = current else {
+                return Ok(false);
             };
-            range.map(|range| Scan::new(self.space, range))
-        });
-        let Some(mut scan) = current else {
-            return Ok(false);
+            scan.options = self.page_options(reverse);
+            let nothing = Batch::Page(Page::default());
+            (ahead::read(&self.view, scan, spare).await?, nothing)
         };
-        scan.options = ScanOptions {
-            reverse,
-            max_rows: self.next_page_rows,
-            keys_only: self.keys_only,
-            ..ScanOptions::default()
-        };
-        self.next_page_rows = self.page_rows.min(self.next_page_rows * PAGE_GROWTH);
-        let reuse = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
-        let (batch, more) = self.view.scan(&mut scan, reuse).await?;
+        let Read { batch, scan, more } = read;
         self.batch = batch;
         if more || !ranges.is_empty() {
             self.work = Work::Scan {
-                current: more.then_some(scan),
+                current: more.then(|| self.begun_ahead(scan, spare)).flatten(),
                 ranges,
                 reverse,
             };
         }
         Ok(true)
+    }
+
+    /// How the next page is read; those after it are longer.
+    fn page_options(&mut self, reverse: bool) -> ScanOptions {
+        let max_rows = self.next_page_rows;
+        self.next_page_rows = self.page_rows.min(max_rows * PAGE_GROWTH);
+        ScanOptions {
+            reverse,
+            max_rows,
+            keys_only: self.keys_only,
+            ..ScanOptions::default()
+        }
+    }
+
+    /// Begins to read the next page of a long scan; gives the scan back when it is not long yet.
+    fn begun_ahead(&mut self, mut scan: Scan, spare: Batch) -> Option<Scan> {
+        let is_long = scan.options.max_rows == self.page_rows;
+        if !is_long || !self.may_read_ahead {
+            return Some(scan);
+        }
+        scan.options = self.page_options(scan.options.reverse);
+        self.ahead = Some(Ahead::begin(self.view.clone(), scan, spare));
+        None
     }
 
     /// Whether the batch fetched last is known to be the last one.

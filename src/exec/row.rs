@@ -157,6 +157,25 @@ impl Row for StoredRow<'_> {
     fn column(&self, column_idx: usize) -> Result<Value<'_>> {
         self.value(column_idx)
     }
+
+    fn key(&self) -> &[u8] {
+        self.key
+    }
+
+    fn key_of(&self, columns: &[usize]) -> Option<&[u8]> {
+        let is_first = |idx: &usize| match self.layout.places.get(*idx) {
+            Some(Place::Key(part)) => *part < columns.len(),
+            Some(Place::Row | Place::Nowhere) | None => false,
+        };
+        if !columns.iter().all(is_first) {
+            return None;
+        }
+        let mut rest = self.key;
+        for (ty, direction) in self.layout.parts.iter().take(columns.len()) {
+            rest = key::skip_part(rest, ty, *direction).ok()?;
+        }
+        self.key.get(..self.key.len().checked_sub(rest.len())?)
+    }
 }
 
 /// A row of values in memory: a group, a row about to be written.

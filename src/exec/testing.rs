@@ -46,6 +46,8 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         found_rows: false,
         multi_statements: false,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     let mut session = Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap();

@@ -214,11 +214,17 @@ impl Password {
                     .is_some_and(|stored| proves_native(&stored, answer.salt, answer.response)),
             ),
             Plugin::CachingSha2 if !is_given(answer.response) => Proof::Refuted,
-            Plugin::CachingSha2 => match (verifiers.sha2.or(fast), &verifiers.crypt) {
-                (Some(stored), _) => proof(proves_sha2(&stored, answer.salt, answer.response)),
-                (None, Some(_)) => Proof::NeedsPassword,
-                (None, None) => Proof::Refuted,
-            },
+            Plugin::CachingSha2 => {
+                let proves = |stored| proves_sha2(&stored, answer.salt, answer.response);
+                match (verifiers.sha2, &verifiers.crypt) {
+                    (Some(stored), _) => proof(proves(stored)),
+                    (None, Some(_)) if fast.is_some_and(proves) => Proof::Proven,
+                    // Also when what is known otherwise refutes it: what is asked does not tell
+                    // whether somebody has logged in, nor whether there is such a user.
+                    (None, Some(_)) => Proof::NeedsPassword,
+                    (None, None) => Proof::Refuted,
+                }
+            }
         }
     }
 

@@ -16,6 +16,8 @@ impl Capabilities {
     pub const LONG_FLAG: Capabilities = Capabilities(1 << 2);
     /// The hello names a database.
     pub const CONNECT_WITH_DB: Capabilities = Capabilities(1 << 3);
+    /// Packets may be compressed by zlib.
+    pub const COMPRESS: Capabilities = Capabilities(1 << 5);
     /// An ODBC client; means nothing.
     pub const ODBC: Capabilities = Capabilities(1 << 6);
     /// Spaces may stand between a function's name and its parenthesis; they always may here.
@@ -44,8 +46,15 @@ impl Capabilities {
     pub const PLUGIN_AUTH_LENENC: Capabilities = Capabilities(1 << 21);
     /// The client knows what to do when its user must change the password first.
     pub const EXPIRED_PASSWORDS: Capabilities = Capabilities(1 << 22);
+    /// OK packets tell of changes of the session; see [`super::tracking`].
+    pub const SESSION_TRACK: Capabilities = Capabilities(1 << 23);
     /// An OK packet ends a result; no EOF packets.
     pub const DEPRECATE_EOF: Capabilities = Capabilities(1 << 24);
+
+    /// Packets may be compressed by zstd.
+    pub const ZSTD: Capabilities = Capabilities(1 << 26);
+    /// Statements carry attributes, named values that are no parameters; see [`super::parameters`].
+    pub const QUERY_ATTRIBUTES: Capabilities = Capabilities(1 << 27);
 
     /// The client reads reports of how far a statement is, before its answer: MariaDB's clients set
     /// it when they show them.
@@ -57,8 +66,7 @@ impl Capabilities {
     /// MySQL: clients that could take an offer of it wrongly are not tempted.
     pub const PROGRESS: Capabilities = Capabilities(1 << 29);
 
-    /// What this server offers. Compression, local files, session tracking and query attributes
-    /// are left out until each works: every known client works without.
+    /// What this server offers; some of it can be switched off.
     pub const OFFER: Capabilities = Capabilities(
         Capabilities::LONG_PASSWORD.0
             | Capabilities::FOUND_ROWS.0
@@ -77,12 +85,22 @@ impl Capabilities {
             | Capabilities::CONNECT_ATTRS.0
             | Capabilities::PLUGIN_AUTH_LENENC.0
             | Capabilities::EXPIRED_PASSWORDS.0
+            | Capabilities::SESSION_TRACK.0
+            | Capabilities::COMPRESS.0
+            | Capabilities::ZSTD.0
+            | Capabilities::QUERY_ATTRIBUTES.0
             | Capabilities::DEPRECATE_EOF.0,
     );
 
     /// The flags a client sent, without those that were not offered: clients set some unasked.
     pub fn agreed(sent: u32) -> Capabilities {
         Capabilities(sent & Capabilities::OFFER.0)
+    }
+
+    /// Those that are not in `other`.
+    #[must_use]
+    pub fn without(self, other: Capabilities) -> Capabilities {
+        Capabilities(self.0 & !other.0)
     }
 
     /// Whether all of `other` are set.
@@ -129,6 +147,8 @@ impl Status {
     pub const LAST_ROW_SENT: Status = Status(0x80);
     /// A backslash in a string is a character like others.
     pub const NO_BACKSLASH_ESCAPES: Status = Status(0x200);
+    /// Changes of the session follow in the same packet.
+    pub const SESSION_STATE_CHANGED: Status = Status(0x4000);
 
     /// Whether all of `other` are set.
     pub fn has(self, other: Status) -> bool {

@@ -3,6 +3,8 @@
 //! Parameters of EXECUTE are not decoded here, because their number and types belong to the
 //! statement: see [`super::parameters`].
 
+use super::capabilities::Capabilities;
+use super::parameters::{self, Attribute};
 use super::wire::Reader;
 use crate::error::{Code, Error, Result};
 
@@ -10,14 +12,14 @@ use crate::error::{Code, Error, Result};
 pub const LAST_STATEMENT_ID: u32 = u32::MAX;
 
 /// What a client asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Command<'a> {
     /// Ends the connection.
     Quit,
     /// Makes a database current.
     InitDb(&'a [u8]),
     /// One or several statements.
-    Query(&'a [u8]),
+    Query(Query<'a>),
     /// The columns of a table.
     FieldList {
         /// The table.
@@ -65,6 +67,15 @@ pub enum Command<'a> {
     SetMultiStatements(bool),
 }
 
+/// The text of a query, and what came with it.
+#[derive(Debug, Clone)]
+pub struct Query<'a> {
+    /// The statements.
+    pub text: &'a [u8],
+    /// Named values, of clients with [`Capabilities::QUERY_ATTRIBUTES`].
+    pub attributes: Vec<Attribute<'a>>,
+}
+
 /// An EXECUTE, its parameters still encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execute<'a> {
@@ -72,6 +83,8 @@ pub struct Execute<'a> {
     pub id: u32,
     /// Whether the client wants to fetch the rows through a cursor.
     pub wants_cursor: bool,
+    /// How many there are is said in front of the parameters, even when the statement has none.
+    pub is_counted: bool,
     /// NULL bitmap, flag, types and values.
     pub parameters: &'a [u8],
 }
@@ -79,19 +92,23 @@ pub struct Execute<'a> {
 /// The cursor flag of a read-only cursor, the only kind.
 const CURSOR_READ_ONLY: u8 = 1;
 
+/// The flag `PARAMETER_COUNT_AVAILABLE` of EXECUTE.
+const COUNT_AVAILABLE: u8 = 8;
+
 impl<'a> Command<'a> {
     /// Takes a command packet apart.
     ///
     /// # Errors
-    /// 1047 when the command is unknown, 1835 when its packet ends early.
-    pub fn parse(payload: &'a [u8]) -> Result<Command<'a>> {
+    /// 1047 when the command is unknown, 1835 when its packet ends early; for a query's attributes as
+    /// [`parameters::Parameters::decode`].
+    pub fn parse(payload: &'a [u8], capabilities: Capabilities) -> Result<Command<'a>> {
         let mut reader = Reader::new(payload);
         // An empty packet is a command that does not exist, as in MySQL.
         let code = reader.u8().unwrap_or(0);
         Ok(match code {
             0x01 => Command::Quit,
             0x02 => Command::InitDb(reader.remaining()),
-            0x03 => Command::Query(reader.remaining()),
+            0x03 => Command::Query(Query::read(&mut reader, capabilities)?),
             0x04 => Command::FieldList {
                 table: reader.nul_or_rest(),
                 wildcard: reader.remaining(),
@@ -144,6 +161,20 @@ impl<'a> Command<'a> {
     }
 }
 
+impl<'a> Query<'a> {
+    fn read(reader: &mut Reader<'a>, capabilities: Capabilities) -> Result<Query<'a>> {
+        let attributes = if capabilities.has(Capabilities::QUERY_ATTRIBUTES) {
+            parameters::read_attributes(reader)?
+        } else {
+            Vec::new()
+        };
+        Ok(Query {
+            text: reader.remaining(),
+            attributes,
+        })
+    }
+}
+
 impl<'a> Execute<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Execute<'a>> {
         let id = reader.u32()?;
@@ -152,6 +183,7 @@ impl<'a> Execute<'a> {
         Ok(Execute {
             id,
             wants_cursor: flags & CURSOR_READ_ONLY != 0,
+            is_counted: flags & COUNT_AVAILABLE != 0,
             parameters: reader.remaining(),
         })
     }
@@ -165,9 +197,39 @@ fn multi_statements(option: u16) -> Result<bool> {
     }
 }
 
+/// Commands of MySQL that this server has nothing to answer with, by name and with what does it
+/// here.
+const REFUSED: &[(u8, &str, &str)] = &[
+    (0x00, "COM_SLEEP", "it is of the server alone"),
+    (0x05, "COM_CREATE_DB", "use CREATE DATABASE"),
+    (0x06, "COM_DROP_DB", "use DROP DATABASE"),
+    (0x07, "COM_REFRESH", "use FLUSH"),
+    (0x08, "COM_SHUTDOWN", "send the process SIGTERM"),
+    (0x0B, "COM_CONNECT", "it is of the server alone"),
+    (0x0D, "COM_DEBUG", "there is no dump of its state"),
+    (0x0F, "COM_TIME", "it is of the server alone"),
+    (0x10, "COM_DELAYED_INSERT", "it is of the server alone"),
+    (0x12, "COM_BINLOG_DUMP", "there is no binary log"),
+    (0x13, "COM_TABLE_DUMP", "there is no replication"),
+    (0x14, "COM_CONNECT_OUT", "there is no replication"),
+    (0x15, "COM_REGISTER_SLAVE", "there is no replication"),
+    (0x1D, "COM_DAEMON", "it is of the server alone"),
+    (0x1E, "COM_BINLOG_DUMP_GTID", "there is no binary log"),
+    (0x20, "COM_CLONE", "there is no clone plug-in"),
+    (
+        0x21,
+        "COM_SUBSCRIBE_GROUP_REPLICATION_STREAM",
+        "there is no replication",
+    ),
+];
+
 fn unknown_command(code: u8) -> Error {
-    Error::new(
-        Code::UnknownCommand,
-        format!("Unknown command: this server does not answer command {code}"),
-    )
+    let known = REFUSED.iter().find(|(refused, ..)| *refused == code);
+    let text = match known {
+        Some((_, name, why)) => {
+            format!("Unknown command: this server does not answer {name}: {why}")
+        }
+        None => format!("Unknown command: there is no command {code}"),
+    };
+    Error::new(Code::UnknownCommand, text)
 }

@@ -29,8 +29,8 @@ const PROTOCOL_VERSION: u8 = 10;
 /// Bytes of the packet that asks for TLS: a hello that ends before the user's name.
 const TLS_REQUEST_BYTES: usize = 32;
 
-/// Appends the first packet of a connection. `offered` is [`Capabilities::OFFER`], with
-/// [`Capabilities::SSL`] when there is TLS.
+/// Appends the first packet of a connection. `offered` is what is switched on of
+/// [`Capabilities::OFFER`], with [`Capabilities::SSL`] when there is TLS.
 pub fn put_greeting(out: &mut Vec<u8>, connection_id: u32, salt: &Salt, offered: Capabilities) {
     let offer = offered.bits();
     let (salt_start, salt_rest) = salt.bytes().split_at(8);
@@ -103,6 +103,8 @@ pub struct Hello {
     pub capabilities: Capabilities,
     /// Whether the client reads reports of progress.
     pub reads_progress: bool,
+    /// How hard zstd is to try; 0 when the client does not say.
+    pub zstd_level: u8,
     /// Who is there.
     pub login: Login,
 }
@@ -160,11 +162,14 @@ impl Hello {
             plugin: with_plugin.then(|| reader.nul_or_rest().to_vec()),
             attributes: read_attributes(reader, capabilities),
         };
+        let is_leveled = capabilities.has(Capabilities::ZSTD) && !reader.is_empty();
+        let zstd_level = if is_leveled { reader.u8()? } else { 0 };
         // Reserved by MySQL: whoever sets all flags there are does not mean this.
         let is_mariadb = login.attribute("_client_name") == Some(MARIADB_CLIENT_NAME);
         Ok(Hello {
             capabilities,
             reads_progress: is_mariadb && sent & Capabilities::PROGRESS.bits() != 0,
+            zstd_level,
             login,
         })
     }

@@ -5,8 +5,8 @@
 //! `session` gives the answers. It is the only room that knows what a packet looks like.
 //!
 //! In reading order: [`wire`] (integers and strings), [`packet`] (framing in both directions),
-//! [`capabilities`], [`auth`], [`handshake`], [`command`], [`parameters`] (of EXECUTE), [`reply`]
-//! (OK, ERR, EOF), [`mod@column`], [`row`], [`fuzz`].
+//! [`compression`], [`capabilities`], [`auth`], [`handshake`], [`command`], [`parameters`] (of EXECUTE), [`reply`]
+//! (OK, ERR, EOF), [`tracking`] (what an OK says of the session), [`mod@column`], [`row`], [`fuzz`].
 //!
 //! Source: MySQL Server Doxygen documentation, "Client/Server Protocol".
 
@@ -15,6 +15,7 @@ mod calendar;
 pub mod capabilities;
 pub mod column;
 pub mod command;
+pub mod compression;
 mod crypt;
 pub mod fuzz;
 pub mod handshake;
@@ -25,6 +26,7 @@ pub mod reply;
 pub mod row;
 #[cfg(test)]
 mod tests;
+pub mod tracking;
 pub mod wire;
 
 pub use auth::{Password, Plugin, Salt};

@@ -49,6 +49,8 @@ pub enum Desync {
     OutOfOrder,
     /// A packet so long that even skipping it was given up.
     Endless,
+    /// A compressed packet that does not expand to what it says.
+    NotCompressed,
 }
 
 /// Cuts a stream of bytes into packets.
@@ -61,6 +63,8 @@ pub struct PacketReader {
     gathering: Option<Gathering>,
     gathered: Vec<u8>,
     packet_bytes_max: usize,
+    /// Whether sequence numbers are looked at.
+    is_numbered: bool,
 }
 
 /// A packet longer than [`INLINE_BYTES_MAX`] on its way in.
@@ -85,7 +89,19 @@ impl PacketReader {
             gathering: None,
             gathered: Vec::new(),
             packet_bytes_max,
+            is_numbered: true,
         }
+    }
+
+    /// From now on packets come in compressed ones, whose numbers count: client libraries number
+    /// those in them in various ways, and MySQL does not look at them either.
+    pub fn ignore_numbers(&mut self) {
+        self.is_numbered = false;
+    }
+
+    /// Whether what was filled in ends where a packet does.
+    pub fn is_between_packets(&self) -> bool {
+        self.start == self.end && self.gathering.is_none()
     }
 
     /// Changes the limit for packets that have not begun to arrive.
@@ -134,7 +150,7 @@ impl PacketReader {
             };
             let [a, b, c, sequence] = *header;
             let bytes = part_bytes([a, b, c]);
-            if sequence != expected {
+            if self.is_numbered && sequence != expected {
                 return Err(Desync::OutOfOrder);
             }
             if bytes <= INLINE_BYTES_MAX && bytes <= self.packet_bytes_max {
@@ -178,7 +194,7 @@ impl PacketReader {
             let Some(header) = unread.first_chunk::<HEADER_BYTES>() else {
                 break;
             };
-            gathering.next_part(*header, self.packet_bytes_max)?;
+            gathering.next_part(*header, (self.packet_bytes_max, self.is_numbered))?;
             self.start += HEADER_BYTES;
         }
         self.gathering = Some(gathering);
@@ -245,10 +261,14 @@ impl Gathering {
         count
     }
 
-    fn next_part(&mut self, header: [u8; 4], packet_bytes_max: usize) -> Result<(), Desync> {
+    fn next_part(
+        &mut self,
+        header: [u8; 4],
+        (packet_bytes_max, is_numbered): (usize, bool),
+    ) -> Result<(), Desync> {
         let [a, b, c, sequence] = header;
         let bytes = part_bytes([a, b, c]);
-        if sequence != self.sequence.wrapping_add(1) {
+        if is_numbered && sequence != self.sequence.wrapping_add(1) {
             return Err(Desync::OutOfOrder);
         }
         self.sequence = sequence;

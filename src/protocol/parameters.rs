@@ -3,7 +3,10 @@
 //! A client names the types when they change, which may be only the first time; so they are kept
 //! per statement. Long data is kept until the next EXECUTE takes it.
 //!
-//! Layout of EXECUTE's body: NULL bitmap, one flag byte, the types if the flag is not 0, values.
+//! Layout of EXECUTE's body: NULL bitmap, one flag byte, the types if the flag is not 0, values. With
+//! query attributes their number stands in front, each type is followed by a name, and what comes
+//! after the statement's own parameters is an attribute. A query's attributes look the same, in
+//! front of its text.
 
 use std::borrow::Cow;
 
@@ -60,12 +63,47 @@ impl Encoding {
     }
 }
 
+/// A named value that a client sent with a statement.
+#[derive(Debug, Clone)]
+pub struct Attribute<'a> {
+    /// Its name, as sent.
+    pub name: Cow<'a, [u8]>,
+    /// Its value.
+    pub value: Value<'a>,
+}
+
+/// What an EXECUTE carries.
+#[derive(Debug, Clone, Default)]
+pub struct Decoded<'a> {
+    /// The values of the statement's parameters.
+    pub values: Vec<Value<'a>>,
+    /// What else was sent by name.
+    pub attributes: Vec<Attribute<'a>>,
+}
+
+/// How the parameters of an EXECUTE are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// As many as the statement has, without names.
+    Plain,
+    /// The client speaks [`QUERY_ATTRIBUTES`](super::Capabilities::QUERY_ATTRIBUTES).
+    Named {
+        /// Whether their number is there when the statement has no parameters.
+        is_counted: bool,
+    },
+}
+
+/// The most values with names that one packet carries.
+const NAMED_MAX: u64 = 0xFFFF;
+
 /// What is kept of a statement's parameters between its executions.
 #[derive(Debug)]
 pub struct Parameters {
     count: u16,
-    /// One per parameter, or none until the first EXECUTE that names them.
+    /// One per parameter and attribute, or none until the first EXECUTE that says them.
     encodings: Vec<Encoding>,
+    /// The names of the attributes among them.
+    names: Vec<Box<[u8]>>,
     /// One per parameter, or none while no parameter has long data.
     long_data: Vec<Option<Vec<u8>>>,
     long_data_bytes: usize,
@@ -79,6 +117,7 @@ impl Parameters {
         Parameters {
             count,
             encodings: Vec::new(),
+            names: Vec::new(),
             long_data: Vec::new(),
             long_data_bytes: 0,
             long_data_error: None,
@@ -120,57 +159,137 @@ impl Parameters {
     /// The values of an EXECUTE, borrowed from its packet where they can be. Takes the long data.
     ///
     /// # Errors
-    /// 1210 when a type is unknown or was never named and the value is not NULL, 1835 when the packet ends early, 1292 or
-    /// 1366 when a value is none of its type, 1153 when long data was too long.
-    pub fn decode<'a>(&mut self, body: &'a [u8]) -> Result<Vec<Value<'a>>> {
+    /// 1210 when a type is unknown, or was never named and the value is not NULL; 1835 when the packet
+    /// ends early, 1292 or 1366 when a value is none of its type, 1153 when long data was too long.
+    pub fn decode<'a>(&mut self, body: &'a [u8], layout: Layout) -> Result<Decoded<'a>> {
         let mut long_data = std::mem::take(&mut self.long_data);
         let long_data_error = self.long_data_error.take();
         self.long_data_bytes = 0;
         if let Some(error) = long_data_error {
             return Err(error);
         }
-        let count = usize::from(self.count);
-        if count == 0 {
-            return Ok(Vec::new());
-        }
+        let own = usize::from(self.count);
         let mut reader = Reader::new(body);
+        let count = match layout {
+            Layout::Named { is_counted } if is_counted || 0 < own => read_count(&mut reader)?,
+            Layout::Named { .. } | Layout::Plain => own,
+        };
+        if count < own {
+            let message = format!("Incorrect arguments to EXECUTE: {count} given, {own} expected");
+            return Err(Error::new(Code::WrongArguments, message));
+        }
+        if count == 0 {
+            return Ok(Decoded::default());
+        }
         let nulls = reader.bytes(count.div_ceil(8))?;
         if reader.u8()? != 0 {
-            self.read_types(&mut reader)?;
+            self.read_types(&mut reader, (count, layout))?;
         }
-        let mut values = Vec::with_capacity(count);
+        if !self.encodings.is_empty() && self.encodings.len() != count {
+            return Err(untyped());
+        }
+        let mut values = Vec::with_capacity(own);
+        let mut attributes = Vec::new();
         for idx in 0..count {
             let long = long_data.get_mut(idx).and_then(Option::take);
             let null_bits = nulls.get(idx / 8).copied().unwrap_or(0);
-            values.push(match (long, self.encodings.get(idx)) {
+            let value = match (long, self.encodings.get(idx)) {
                 (Some(data), Some(encoding)) => long_value(*encoding, data),
                 // NULL needs no type: Connector/J names none while every parameter is NULL.
                 (None, _) if null_bits >> (idx % 8) & 1 == 1 => Value::Null,
                 (None, Some(encoding)) => read_value(*encoding, &mut reader)?,
-                (_, None) => {
-                    let message =
-                        "Incorrect arguments to EXECUTE: the types of the parameters are missing";
-                    return Err(Error::new(Code::WrongArguments, message));
-                }
-            });
-        }
-        Ok(values)
-    }
-
-    fn read_types(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        self.encodings.clear();
-        for _ in 0..self.count {
-            let (code, flags) = (reader.u8()?, reader.u8()?);
-            match Encoding::of(code, flags) {
-                Ok(encoding) => self.encodings.push(encoding),
-                Err(error) => {
-                    self.encodings.clear();
-                    return Err(error);
-                }
+                (_, None) => return Err(untyped()),
+            };
+            match idx.checked_sub(own) {
+                None => values.push(value),
+                Some(at) => attributes.push(Attribute {
+                    name: Cow::Owned(
+                        self.names
+                            .get(at)
+                            .map_or_else(Vec::new, |name| name.to_vec()),
+                    ),
+                    value,
+                }),
             }
         }
+        Ok(Decoded { values, attributes })
+    }
+
+    /// Keeps the types, all or none of them, and the names of attributes.
+    fn read_types(
+        &mut self,
+        reader: &mut Reader<'_>,
+        (count, layout): (usize, Layout),
+    ) -> Result<()> {
+        self.encodings.clear();
+        self.names.clear();
+        let mut encodings = Vec::new();
+        for idx in 0..count {
+            encodings.push(read_type(reader)?);
+            if layout == Layout::Plain {
+                continue;
+            }
+            let name = reader.lenenc_bytes()?;
+            if usize::from(self.count) <= idx {
+                self.names.push(name.into());
+            }
+        }
+        self.encodings = encodings;
         Ok(())
     }
+}
+
+/// Reads the attributes in front of a query's text.
+///
+/// # Errors
+/// As [`Parameters::decode`].
+pub(super) fn read_attributes<'a>(reader: &mut Reader<'a>) -> Result<Vec<Attribute<'a>>> {
+    let count = read_count(reader)?;
+    let _sets_count = reader.lenenc()?;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let nulls = reader.bytes(count.div_ceil(8))?;
+    if reader.u8()? == 0 {
+        let message = "Incorrect arguments to QUERY: the types of the attributes are missing";
+        return Err(Error::new(Code::WrongArguments, message));
+    }
+    let mut named = Vec::new();
+    for _ in 0..count {
+        named.push((read_type(reader)?, reader.lenenc_bytes()?));
+    }
+    let mut attributes = Vec::with_capacity(count);
+    for (idx, (encoding, name)) in named.into_iter().enumerate() {
+        let null_bits = nulls.get(idx / 8).copied().unwrap_or(0);
+        let value = if null_bits >> (idx % 8) & 1 == 1 {
+            Value::Null
+        } else {
+            read_value(encoding, reader)?
+        };
+        let name = Cow::Borrowed(name);
+        attributes.push(Attribute { name, value });
+    }
+    Ok(attributes)
+}
+
+/// How many values with names there are.
+fn read_count(reader: &mut Reader<'_>) -> Result<usize> {
+    let count = reader.lenenc()?;
+    if NAMED_MAX < count {
+        let message = format!("{count} parameters and attributes, the most are {NAMED_MAX}");
+        return Err(Error::new(Code::WrongArguments, message));
+    }
+    usize::try_from(count).map_err(|_| wire::malformed())
+}
+
+fn read_type(reader: &mut Reader<'_>) -> Result<Encoding> {
+    let (code, flags) = (reader.u8()?, reader.u8()?);
+    Encoding::of(code, flags)
+}
+
+fn untyped() -> Error {
+    let message = "Incorrect arguments to EXECUTE: the types of the parameters are missing";
+    Error::new(Code::WrongArguments, message)
 }
 
 /// Long data of a character type is text when it is UTF-8; everything else is bytes.

@@ -20,6 +20,9 @@ pub struct Outcome<'a> {
     pub warnings_count: u16,
     /// A text for people, such as `Rows matched: 1  Changed: 1  Warnings: 0`; may be empty.
     pub info: &'a str,
+    /// Changes of the session, encoded by [`tracking`](super::tracking); empty for clients that do
+    /// not read them.
+    pub changes: &'a [u8],
 }
 
 /// Appends an OK packet's payload.
@@ -31,11 +34,17 @@ fn put_outcome(out: &mut Vec<u8>, header: u8, outcome: &Outcome<'_>) {
     out.push(header);
     wire::put_lenenc(out, outcome.affected_rows);
     wire::put_lenenc(out, outcome.last_insert_id);
-    wire::put_u16(out, outcome.status.bits());
+    let has_changes = !outcome.changes.is_empty();
+    let status = outcome.status;
+    let status = status.with_if(Status::SESSION_STATE_CHANGED, has_changes);
+    wire::put_u16(out, status.bits());
     wire::put_u16(out, outcome.warnings_count);
     // Length-encoded whatever the client asked for, as real servers do.
-    if !outcome.info.is_empty() {
+    if has_changes || !outcome.info.is_empty() {
         wire::put_lenenc_bytes(out, outcome.info.as_bytes());
+    }
+    if has_changes {
+        wire::put_lenenc_bytes(out, outcome.changes);
     }
 }
 

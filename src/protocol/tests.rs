@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use super::auth::{self, Password, Plugin, Salt};
 use super::capabilities::{Capabilities, Status};
 use super::column::{JsonAs, put_column};
-use super::command::{Command, Execute};
+use super::command::{Command, Execute, Query};
 use super::handshake::{self, Hello, Login};
 use super::packet::{Desync, PART_BYTES_MAX, PacketReader, PacketWriter};
-use super::parameters::Parameters;
+use super::parameters::{Layout, Parameters};
 use super::reply::{self, Outcome};
 use super::row::RowEncoder;
 use super::{fuzz, wire};
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Result};
 use crate::types::column_type::{IntWidth, LobSize};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Date, Datetime, Decimal, ResultColumn, Time, Timestamp, Value};
@@ -80,6 +80,7 @@ fn end_packets() {
         status: Status::AUTOCOMMIT.with(Status::MORE_RESULTS),
         warnings_count: 2,
         info: "abc",
+        changes: b"",
     };
     check(
         |out| reply::put_ok(out, &outcome),
@@ -120,7 +121,7 @@ fn greeting_and_auth_switch() {
     let mut expected = vec![10];
     expected.extend_from_slice(version.as_bytes());
     expected.extend_from_slice(&unhex(
-        "00 02010000 6162636465666768 00 4fa7 2d 0200 7f01 15",
+        "00 02010000 6162636465666768 00 6fa7 2d 0200 ff0d 15",
     ));
     expected.extend_from_slice(&[0; 10]);
     expected.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");
@@ -230,7 +231,13 @@ fn commands() {
     let cases: &[(&[u8], Command<'_>)] = &[
         (b"\x01", Command::Quit),
         (b"\x02db", Command::InitDb(b"db")),
-        (b"\x03SELECT 1", Command::Query(b"SELECT 1")),
+        (
+            b"\x03SELECT 1",
+            Command::Query(Query {
+                text: b"SELECT 1",
+                attributes: Vec::new(),
+            }),
+        ),
         (
             b"\x04t\0%",
             Command::FieldList {
@@ -264,29 +271,52 @@ fn commands() {
             Command::StmtExecute(Execute {
                 id: 1,
                 wants_cursor: true,
+                is_counted: false,
                 parameters: b"rest",
             }),
         ),
     ];
     for (payload, expected) in cases {
-        assert_eq!(Command::parse(payload).as_ref(), Ok(expected));
+        let parsed = Command::parse(payload, Capabilities::default()).unwrap();
+        assert_eq!(format!("{parsed:?}"), format!("{expected:?}"));
     }
     assert_eq!(
-        Command::parse(b"\x07\x02").unwrap_err().code(),
+        Command::parse(b"\x07\x02", Capabilities::default())
+            .unwrap_err()
+            .code(),
         Code::UnknownCommand
     );
     assert_eq!(
-        Command::parse(b"\xee").unwrap_err().code(),
+        Command::parse(b"\xee", Capabilities::default())
+            .unwrap_err()
+            .code(),
         Code::UnknownCommand
     );
     assert_eq!(
-        Command::parse(b"").unwrap_err().code(),
+        Command::parse(b"", Capabilities::default())
+            .unwrap_err()
+            .code(),
         Code::UnknownCommand
     );
     assert_eq!(
-        Command::parse(b"\x19\x01").unwrap_err().code(),
+        Command::parse(b"\x19\x01", Capabilities::default())
+            .unwrap_err()
+            .code(),
         Code::MalformedPacket
     );
+}
+
+trait Plain {
+    fn plain<'a>(&mut self, body: &'a [u8]) -> Result<Vec<Value<'a>>>;
+}
+
+impl Plain for Parameters {
+    /// What clients without attributes send.
+    fn plain<'a>(&mut self, body: &'a [u8]) -> Result<Vec<Value<'a>>> {
+        let decoded = self.decode(body, Layout::Plain)?;
+        assert!(decoded.attributes.is_empty());
+        Ok(decoded.values)
+    }
 }
 
 fn shown(values: &[Value<'_>]) -> String {
@@ -300,30 +330,30 @@ fn execute_parameters_of_every_kind() {
     let first = unhex("02 01 0100 0600 0880 fd00 fc00   ff ffffffffffffffff 02c3a9 02c3a9");
     // Types name themselves once and serve later executions with flag 0.
     let expected = "Int(-1) Null UInt(18446744073709551615) Text(\"é\") Bytes([195, 169])";
-    assert_eq!(shown(&parameters.decode(&first).unwrap()), expected);
+    assert_eq!(shown(&parameters.plain(&first).unwrap()), expected);
     let again = unhex("16 00 05 0161");
     let expected = "Int(5) Null Null Text(\"a\") Null";
-    assert_eq!(shown(&parameters.decode(&again).unwrap()), expected);
+    assert_eq!(shown(&parameters.plain(&again).unwrap()), expected);
 
     let mut untyped = Parameters::new(1);
-    assert_eq!(shown(&untyped.decode(&unhex("01 00")).unwrap()), "Null");
+    assert_eq!(shown(&untyped.plain(&unhex("01 00")).unwrap()), "Null");
     assert_eq!(
-        untyped.decode(&unhex("00 00 05")).unwrap_err().code(),
+        untyped.plain(&unhex("00 00 05")).unwrap_err().code(),
         Code::WrongArguments
     );
     assert_eq!(
-        untyped.decode(&unhex("00 01 f300 05")).unwrap_err().code(),
+        untyped.plain(&unhex("00 01 f300 05")).unwrap_err().code(),
         Code::WrongArguments
     );
     assert_eq!(
-        untyped.decode(&unhex("00 01 0300 05")).unwrap_err().code(),
+        untyped.plain(&unhex("00 01 0300 05")).unwrap_err().code(),
         Code::MalformedPacket
     );
     assert_eq!(
-        shown(&untyped.decode(&unhex("00 00 05000000")).unwrap()),
+        shown(&untyped.plain(&unhex("00 00 05000000")).unwrap()),
         "Int(5)"
     );
-    assert_eq!(shown(&Parameters::new(0).decode(b"").unwrap()), "");
+    assert_eq!(shown(&Parameters::new(0).plain(b"").unwrap()), "");
 }
 
 #[test]
@@ -333,26 +363,26 @@ fn long_data_is_taken_once_and_its_errors_are_told_late() {
     parameters.append_long_data(0, b"cd", 100);
     let body = unhex("00 01 fb00 0100 07");
     assert_eq!(
-        shown(&parameters.decode(&body).unwrap()),
+        shown(&parameters.plain(&body).unwrap()),
         "Bytes([97, 98, 99, 100]) Int(7)"
     );
     // Gone now: the value is in the packet again.
     let body = unhex("00 00 017a 07");
     assert_eq!(
-        shown(&parameters.decode(&body).unwrap()),
+        shown(&parameters.plain(&body).unwrap()),
         "Bytes([122]) Int(7)"
     );
     parameters.append_long_data(0, &[0; 101], 100);
     assert_eq!(
-        parameters.decode(&body).unwrap_err().code(),
+        parameters.plain(&body).unwrap_err().code(),
         Code::PacketTooLarge
     );
     parameters.append_long_data(9, b"x", 100);
     assert_eq!(
-        parameters.decode(&body).unwrap_err().code(),
+        parameters.plain(&body).unwrap_err().code(),
         Code::WrongArguments
     );
-    assert!(parameters.decode(&body).is_ok());
+    assert!(parameters.plain(&body).is_ok());
 }
 
 fn column(ty: ColumnType) -> ResultColumn {
@@ -721,7 +751,7 @@ fn execute_parameters_that_are_dates() {
         "00 01 0a00 0c00 0700 0b00 f600 0b00
          04e807021d 07e807021d010203 0be807021d01020301000000 080101000000010000 042d312e35 00",
     );
-    let values = parameters.decode(&body).unwrap();
+    let values = parameters.plain(&body).unwrap();
     let texts: Vec<_> = values
         .iter()
         .map(|value| value.to_text().into_owned())
@@ -746,13 +776,13 @@ fn execute_parameters_that_are_dates() {
     ] {
         let mut parameters = Parameters::new(1);
         assert_eq!(
-            parameters.decode(&unhex(body)).unwrap_err().code(),
+            parameters.plain(&unhex(body)).unwrap_err().code(),
             code,
             "{body}"
         );
     }
     let zero = Parameters::new(1)
-        .decode(&unhex("00 01 0c00 00"))
+        .plain(&unhex("00 01 0c00 00"))
         .unwrap()
         .remove(0)
         .to_text()

@@ -20,10 +20,12 @@ use crate::protocol::auth::FirstAnswer;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::handshake::{HELLO_BYTES_MAX, Login};
 use crate::protocol::packet::PacketReader;
+use crate::protocol::parameters::Attribute;
 use crate::protocol::reply::Outcome;
-use crate::protocol::{Command, Salt};
+use crate::protocol::{Command, Salt, tracking};
 use crate::session::processes::Registration;
 use crate::session::{Client, Session, WireState};
+use crate::types::Value;
 
 /// The sequence number every command begins with.
 const COMMAND_SEQUENCE: u8 = 0;
@@ -161,6 +163,11 @@ impl Connection {
             talk,
         };
         connection.begin_session(&login).await?;
+        if connection.talk.wire.algorithm.is_some() {
+            connection.talk.wire.flush().await?;
+            let reader = &mut connection.reader;
+            connection.talk.wire.begin_compression(reader);
+        }
         Ok(connection)
     }
 
@@ -195,8 +202,7 @@ impl Connection {
                 Err(gone) => break gone,
             }
         };
-        self.talk.wire.out.set_sequence(0);
-        self.talk.wire.last_words(&gone);
+        self.talk.wire.unasked_last_words(&gone);
         gone
     }
 
@@ -204,10 +210,7 @@ impl Connection {
     async fn serve_commands(&mut self) -> Result<Next, Gone> {
         loop {
             while let Some(packet) = self.reader.next(COMMAND_SEQUENCE)? {
-                self.talk
-                    .wire
-                    .out
-                    .set_sequence(packet.sequence.wrapping_add(1));
+                self.talk.wire.answer(packet.sequence);
                 match self.reader.payload(&packet) {
                     Some(payload) => match self.talk.command(payload).await? {
                         Next::Command => {}
@@ -227,7 +230,7 @@ impl Connection {
                 }
             }
             self.talk.wire.flush().await?;
-            self.talk.wire.out.shrink();
+            self.talk.wire.shrink();
             self.reader.shrink();
             self.talk.wire.fill(&mut self.reader).await?;
         }
@@ -271,7 +274,7 @@ impl Talk {
     /// Answers one command.
     async fn command(&mut self, payload: &[u8]) -> Result<Next, Gone> {
         self.registration.cancel().begin_statement();
-        let command = match Command::parse(payload) {
+        let command = match Command::parse(payload, self.wire.capabilities) {
             Ok(command) => command,
             Err(error) => {
                 self.wire.error(&error);
@@ -291,7 +294,8 @@ impl Talk {
 
     fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {
         match command {
-            Command::Query(text) | Command::StmtPrepare(text) => text,
+            Command::Query(query) => query.text,
+            Command::StmtPrepare(text) => text,
             Command::StmtExecute(execute) => self.statements.text(execute.id),
             Command::StmtFetch { id, .. } => self.statements.text(*id),
             Command::InitDb(_)
@@ -314,8 +318,9 @@ impl Talk {
         match command {
             Command::Quit => return Ok(Next::Quit),
             Command::ChangeUser(body) => return Ok(self.begin_change_user(body)),
-            Command::Query(text) => {
-                self.query(text).await?;
+            Command::Query(query) => {
+                self.session.set_attributes(named(query.attributes));
+                self.query(query.text).await?;
                 self.database_may_differ();
             }
             Command::InitDb(name) => self.init_db(name),
@@ -362,6 +367,8 @@ impl Talk {
     pub(super) fn refresh(&mut self) {
         self.state = self.session.wire_state();
         self.wire.net_write_timeout = self.state.net_write_timeout;
+        let changes = self.session.take_changes();
+        tracking::put_changes(&mut self.wire.changes, &changes);
     }
 
     /// An OK without news.
@@ -371,6 +378,15 @@ impl Talk {
             ..Outcome::default()
         });
     }
+}
+
+/// Attributes with names that are text.
+pub(super) fn named(attributes: Vec<Attribute<'_>>) -> Vec<(String, Value<'static>)> {
+    let named = attributes.into_iter().map(|attribute| {
+        let name = String::from_utf8_lossy(&attribute.name).into_owned();
+        (name, attribute.value.into_owned())
+    });
+    named.collect()
 }
 
 fn client(
@@ -390,6 +406,8 @@ fn client(
         found_rows: capabilities.has(Capabilities::FOUND_ROWS),
         multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
         interactive: capabilities.has(Capabilities::INTERACTIVE),
+        session_track: capabilities.has(Capabilities::SESSION_TRACK),
+        compression: wire.algorithm,
         progress: None,
     }
 }

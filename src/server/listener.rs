@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -33,15 +33,20 @@ use crate::types::Value;
 /// After a failed accept (no file descriptors left, mostly) nothing is tried for this long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Connections that the system holds until they are accepted: a storm of a second. It takes fewer
+/// when it permits fewer (`net.core.somaxconn`).
+const BACKLOG: u32 = 4096;
+
 /// How long cancelled statements may take to notice, when the server stops.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
-/// Takes an address. Clients may connect from now on; they wait until a server runs.
+/// Takes an address. Clients may connect from now on; they wait until a server runs. To be called
+/// within a runtime.
 ///
 /// # Errors
 /// When the address cannot be taken, in words for the operator.
-pub async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|error| {
+pub fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    bound(address).map_err(|error| {
         let why = if error.kind() == io::ErrorKind::AddrInUse {
             "the port is taken; stop the other server or choose another port with --listen".into()
         } else if error.kind() == io::ErrorKind::PermissionDenied {
@@ -51,6 +56,17 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
         };
         format!("cannot listen on {address}: {why}")
     })
+}
+
+fn bound(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // A server that starts again must not wait for old connections to be forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// What the server must know beside its data.
@@ -73,7 +89,7 @@ pub struct Options {
 /// What every connection shares.
 pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
-    pub(super) throttle: Throttle,
+    pub(super) throttle: Arc<Throttle>,
     pub(super) keys: Arc<Keys>,
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) seats: Arc<Seats>,
@@ -128,7 +144,7 @@ impl Server {
             shutdown_grace: options.shutdown_grace,
             context: Arc::new(Context {
                 shared,
-                throttle: Throttle::default(),
+                throttle: Arc::default(),
                 keys: Keys::new(options.data_dir),
                 tls: Some(tls),
                 seats: Arc::default(),

@@ -1,19 +1,19 @@
 //! From the greeting to the OK that ends a login; and `COM_CHANGE_USER`, which is a login again.
 //!
-//! A user that does not exist is asked what one that does is asked, and refused as late. After the
-//! password come the conditions of the account: only who knows it hears of them.
+//! A user that does not exist is asked what one that does is asked, and refused as late. What the
+//! client's source owes for failures is waited for before its proof is looked at ([`super::throttle`]).
+//! After the password come the conditions of the account: only who knows it hears of them.
 //!
 //! Source: MySQL 8.0 Source Documentation, "Connection Phase".
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
 
 use super::listener::Context;
 use super::seats::Seat;
+use super::throttle::Turn;
 use super::wire::{Gone, Wire};
 use crate::accounts::store::ROOT;
 use crate::accounts::{
@@ -22,6 +22,7 @@ use crate::accounts::{
 use crate::error::{Code, Error};
 use crate::protocol::auth::{self, Answer, Crypt, FirstAnswer, Password, Proof};
 use crate::protocol::capabilities::Capabilities;
+use crate::protocol::compression::Algorithm;
 use crate::protocol::handshake::{self, Hello, Login};
 use crate::protocol::packet::PacketReader;
 use crate::protocol::{Plugin, Salt};
@@ -31,6 +32,12 @@ const HELLO_SEQUENCE: u8 = 1;
 
 /// Characters of a user's name that a refusal repeats; no account's has as many.
 const USER_CHARS_SHOWN_MAX: usize = 64;
+
+/// The words of `protocol_compression_algorithms` and their flags, in order of preference.
+const COMPRESSIONS: [(&str, Capabilities); 2] = [
+    ("zlib", Capabilities::COMPRESS),
+    ("zstd", Capabilities::ZSTD),
+];
 
 /// A client that has not proven who it is.
 pub(super) struct Guest<'a> {
@@ -53,10 +60,11 @@ pub(super) struct Entered {
 impl Guest<'_> {
     /// Sends the greeting and takes the hello, behind TLS if the client asks for it.
     pub(super) async fn hello(&mut self, connection_id: u32) -> Result<Hello, Gone> {
-        let mut offered = Capabilities::OFFER;
-        if self.context.tls.is_some() {
-            offered = offered | Capabilities::SSL;
-        }
+        let algorithms = self
+            .context
+            .shared
+            .global_text("protocol_compression_algorithms");
+        let offered = self.offered(&algorithms);
         self.wire.out.set_sequence(0);
         let salt = self.salt;
         self.wire
@@ -75,7 +83,11 @@ impl Guest<'_> {
             Ok(hello) => hello,
             Err(error) => return Err(self.wire.refuse(error).await),
         };
-        self.wire.capabilities = hello.capabilities;
+        self.wire.capabilities = hello.capabilities & offered;
+        match compression(&algorithms, (self.wire.capabilities, hello.zstd_level)) {
+            Ok(algorithm) => self.wire.algorithm = algorithm,
+            Err(error) => return Err(self.wire.refuse(error).await),
+        }
         let requires_tls = self
             .context
             .shared
@@ -88,6 +100,19 @@ impl Guest<'_> {
             return Err(self.wire.refuse(error).await);
         }
         Ok(hello)
+    }
+
+    fn offered(&self, algorithms: &str) -> Capabilities {
+        let mut offered = Capabilities::OFFER;
+        for (name, flag) in COMPRESSIONS {
+            if !algorithms.split(',').any(|one| one == name) {
+                offered = offered.without(flag);
+            }
+        }
+        if self.context.tls.is_some() {
+            offered = offered | Capabilities::SSL;
+        }
+        offered
     }
 
     /// Takes the proof of a login, after which an OK is to be sent.
@@ -109,18 +134,32 @@ impl Guest<'_> {
             FirstAnswer::Switch(plugin) => (plugin, self.switch(plugin).await?),
         };
         let name = account.as_ref().map(|account| &account.name);
+        let turn = self.turn().await?;
         let is_proven = self
             .is_proven((&password, name), (plugin, &response))
             .await?;
         let Some(account) = account.filter(|_| is_proven) else {
-            let wait = self.context.throttle.failed(self.address, Instant::now());
-            sleep(wait).await;
+            drop(turn);
             let error = self.access_denied(&login.user, &response);
             return Err(self.wire.refuse(error).await);
         };
-        self.context.throttle.succeeded(self.address);
+        turn.succeeded();
         match self.admitted(&directory, &account, &response) {
             Ok(entered) => Ok(entered),
+            Err(error) => Err(self.wire.refuse(error).await),
+        }
+    }
+
+    /// Waits for what the client's source owes, unless the client leaves.
+    async fn turn(&mut self) -> Result<Turn, Gone> {
+        let turn = self.context.throttle.turn(self.address);
+        let turn = tokio::select! {
+            biased;
+            turn = turn => turn,
+            gone = self.wire.until_gone() => return Err(gone),
+        };
+        match turn {
+            Ok(turn) => Ok(turn),
             Err(error) => Err(self.wire.refuse(error).await),
         }
     }
@@ -252,7 +291,7 @@ impl Guest<'_> {
     async fn next_packet(&mut self, expected: u8) -> Result<Vec<u8>, Gone> {
         loop {
             if let Some(packet) = self.reader.next(expected)? {
-                self.wire.out.set_sequence(packet.sequence.wrapping_add(1));
+                self.wire.answer(packet.sequence);
                 let payload = self.reader.payload(&packet).map(<[u8]>::to_vec);
                 let Some(payload) = payload else {
                     let bytes_max = self.reader.packet_bytes_max();
@@ -277,6 +316,28 @@ impl Guest<'_> {
         let text = format!("Access denied for user '{user}'@'{host}' (using password: {given})");
         Error::new(Code::AccessDenied, text)
     }
+}
+
+/// How a connection is compressed: in the first permitted way that its client knows.
+///
+/// # Errors
+/// 3922 when there is none.
+fn compression(
+    algorithms: &str,
+    (capabilities, zstd_level): (Capabilities, u8),
+) -> Result<Option<Algorithm>, Error> {
+    if capabilities.has(Capabilities::COMPRESS) {
+        return Ok(Some(Algorithm::Zlib));
+    }
+    if capabilities.has(Capabilities::ZSTD) {
+        return Ok(Some(Algorithm::zstd(zstd_level)));
+    }
+    if algorithms.split(',').any(|one| one == "uncompressed") {
+        return Ok(None);
+    }
+    let text =
+        format!("Connections must be compressed: protocol_compression_algorithms={algorithms}");
+    Err(Error::new(Code::WrongCompression, text))
 }
 
 /// What a user that does not exist must prove: the plug-ins it is asked with are those of some

@@ -3,12 +3,14 @@
 //!
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
-//! loop over commands), and what it stands on: `wire` (one socket's input and output), `channel` and
-//! `tls` (encryption), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
-//! `rows`, and `signals`.
+//! loop over commands), and what it stands on: `wire` (one socket's input and output), `gone`, `channel` and
+//! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
+//! `rows`, `files`, and `signals`.
 
 mod channel;
 mod connection;
+mod files;
+mod gone;
 mod keys;
 pub mod listener;
 mod login;
@@ -18,12 +20,14 @@ mod reports;
 mod rows;
 mod seats;
 mod signals;
+mod squeeze;
 #[cfg(test)]
 mod tests;
 mod throttle;
 mod tls;
 mod wire;
 
+pub use files::raise_files_limit;
 pub use listener::{Options, Server, listen};
 pub use signals::stop_signal;
 pub use tls::TlsOptions;

@@ -6,18 +6,18 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::connection::Talk;
+use super::connection::{Talk, named};
 use super::rows;
 use super::wire::{Gone, Wire};
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
-use crate::protocol::Status;
 use crate::protocol::column::{self, JsonAs};
 use crate::protocol::command::{Execute, LAST_STATEMENT_ID};
 use crate::protocol::packet::CopiedPackets;
-use crate::protocol::parameters::Parameters;
+use crate::protocol::parameters::{Decoded, Layout, Parameters};
 use crate::protocol::reply;
 use crate::protocol::row::RowEncoder;
+use crate::protocol::{Capabilities, Status};
 use crate::session::{Prepared, Reply, ResultSet};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
@@ -164,8 +164,15 @@ impl Talk {
         let replied = match self.statements.find(id, "EXECUTE") {
             Ok(statement) => {
                 statement.cursor = None;
-                match statement.parameters.decode(execute.parameters) {
-                    Ok(values) => {
+                let layout = if self.wire.capabilities.has(Capabilities::QUERY_ATTRIBUTES) {
+                    let is_counted = execute.is_counted;
+                    Layout::Named { is_counted }
+                } else {
+                    Layout::Plain
+                };
+                match statement.parameters.decode(execute.parameters, layout) {
+                    Ok(Decoded { values, attributes }) => {
+                        self.session.set_attributes(named(attributes));
                         let values = values.into_iter().map(Value::into_owned).collect();
                         let reply = self.session.execute(id, values);
                         match &mut self.reports {

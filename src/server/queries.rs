@@ -58,6 +58,7 @@ impl Talk {
             status: self.state.status.with_if(Status::MORE_RESULTS, more),
             warnings_count: done.warnings_count,
             info: &done.info,
+            ..Outcome::default()
         });
     }
 

@@ -1,7 +1,11 @@
 //! Connections over loopback sockets, to a server on the memory engine.
 
 mod cancel;
+mod commands;
+mod compressed;
+mod guesses;
 mod reports;
+mod tracking;
 mod unfriendly;
 mod users;
 
@@ -38,7 +42,7 @@ impl Running {
         connections_max: u32,
         connect_timeout: Duration,
     ) -> Running {
-        let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Shared::open(OpenOptions {
             storage: Storage::Memory,
@@ -86,6 +90,7 @@ struct Client {
     socket: TcpStream,
     reader: PacketReader,
     sequence: u8,
+    squeeze: Option<compressed::Squeezed>,
 }
 
 const FLAGS: u32 = 1 << 9 | 1 << 15 | 1 << 16 | 1 << 17 | 1 << 19;
@@ -97,6 +102,7 @@ impl Client {
             socket: TcpStream::connect(address).await.unwrap(),
             reader: PacketReader::new(64 << 20),
             sequence: 0,
+            squeeze: None,
         }
     }
 
@@ -116,6 +122,9 @@ impl Client {
         if flags & Capabilities::CONNECT_ATTRS.bits() != 0 {
             hello.extend_from_slice(b"\x18\x0c_client_name\x0alibmariadb");
         }
+        if flags & Capabilities::ZSTD.bits() != 0 {
+            hello.push(5);
+        }
         client.send(&hello).await;
         client
     }
@@ -132,11 +141,24 @@ impl Client {
         writer.set_sequence(self.sequence);
         writer.packet(|out| out.extend_from_slice(payload));
         self.sequence = writer.sequence();
-        self.socket.write_all(writer.bytes()).await.unwrap();
+        self.write(writer.bytes()).await;
+    }
+
+    async fn write(&mut self, packets: &[u8]) {
+        match &mut self.squeeze {
+            None => self.socket.write_all(packets).await.unwrap(),
+            Some(squeeze) => {
+                let packed = squeeze.packed(packets);
+                self.socket.write_all(&packed).await.unwrap();
+            }
+        }
     }
 
     async fn command(&mut self, payload: &[u8]) {
         self.sequence = 0;
+        if let Some(squeeze) = &mut self.squeeze {
+            squeeze.begin();
+        }
         self.send(payload).await;
     }
 
@@ -151,12 +173,28 @@ impl Client {
                 self.sequence = packet.sequence.wrapping_add(1);
                 return self.reader.payload(&packet).unwrap().to_vec();
             }
-            let count = self.socket.read(self.reader.spare()).await.unwrap_or(0);
-            if count == 0 {
+            if !self.fill().await {
                 return Vec::new();
             }
-            self.reader.filled(count);
         }
+    }
+
+    /// Reads more; `false` when the server has closed the connection.
+    async fn fill(&mut self) -> bool {
+        let Some(squeeze) = &mut self.squeeze else {
+            let count = self.socket.read(self.reader.spare()).await.unwrap_or(0);
+            self.reader.filled(count);
+            return 0 < count;
+        };
+        while !squeeze.unpack_to(&mut self.reader) {
+            let spare = squeeze.unpacker.spare();
+            let count = self.socket.read(spare).await.unwrap_or(0);
+            squeeze.unpacker.filled(count);
+            if count == 0 {
+                return false;
+            }
+        }
+        true
     }
 
     /// A table `seq` with the numbers from 0.

@@ -4,9 +4,8 @@
 //! no complete command is left or a page is full. Waiting for a slow client happens in
 //! [`Wire::flush`], which is what slows a scan down to the client's pace. TLS, where there is some, is a
 //! [`Channel`] between the two buffers and the socket; without it there is one look at an `Option`
-//! more.
+//! more. So for compression, a [`Squeeze`] between the buffers and the channel.
 
-use std::fmt;
 use std::io;
 use std::net::TcpStream as StdTcpStream;
 use std::os::fd::AsFd;
@@ -17,13 +16,16 @@ use std::time::Duration;
 use rustls::ServerConfig;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::channel::Channel;
-use crate::error::{Code, Error};
-use crate::exec::cancel::{CancelToken, Stop};
+pub(super) use super::gone::Gone;
+use super::squeeze::Squeeze;
+use crate::error::Error;
+use crate::exec::cancel::CancelToken;
 use crate::protocol::capabilities::{Capabilities, Status};
-use crate::protocol::packet::{Desync, PacketReader, PacketWriter};
+use crate::protocol::compression::{Algorithm, Unpacker};
+use crate::protocol::packet::{PacketReader, PacketWriter};
 use crate::protocol::reply::{self, Outcome, Progress};
 use crate::session::Tls;
 use crate::session::processes::Peer;
@@ -34,58 +36,8 @@ pub(super) const FLUSH_BYTES: usize = 64 * 1024;
 /// How long a client may take to accept what is left to say when its connection ends.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Characters of a refusal that are logged.
-const REFUSAL_CHARS_MAX: usize = 256;
-
-/// Why a connection ends.
-#[derive(Debug)]
-pub(super) enum Gone {
-    /// The client has closed it.
-    Closed,
-    /// The network failed, or the client did not accept output in time.
-    Failed(io::Error),
-    /// The packets make no sense.
-    Desync(Desync),
-    /// It was asked to.
-    Stopped(Stop),
-    /// Login was refused; the client has been told why.
-    Refused(Error),
-}
-
-impl fmt::Display for Gone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Gone::Closed => f.write_str("closed by the client"),
-            Gone::Failed(error) => write!(f, "the network failed: {error}"),
-            Gone::Desync(desync) => write!(f, "packets that make no sense: {desync:?}"),
-            Gone::Stopped(stop) => write!(f, "stopped: {stop:?}"),
-            Gone::Refused(error) => {
-                let text = printable(&error.to_string());
-                write!(f, "login refused: {text}")
-            }
-        }
-    }
-}
-
-/// As it may stand in a log: names in it are the client's. One line, and not more characters than
-/// [`REFUSAL_CHARS_MAX`] before they are escaped.
-fn printable(text: &str) -> String {
-    let mut shown = String::new();
-    for one in text.chars().take(REFUSAL_CHARS_MAX) {
-        if one == '\'' || one == '"' {
-            shown.push(one);
-        } else {
-            shown.extend(one.escape_debug());
-        }
-    }
-    shown
-}
-
-impl From<Desync> for Gone {
-    fn from(desync: Desync) -> Gone {
-        Gone::Desync(desync)
-    }
-}
+/// How often it is looked whether a client that waits for its login and has sent more has left.
+const LEFT_LOOKED_AT_EVERY: Duration = Duration::from_millis(100);
 
 /// The sending half, and what it must know.
 pub(super) struct Wire {
@@ -96,8 +48,47 @@ pub(super) struct Wire {
     sent: usize,
     pub(super) capabilities: Capabilities,
     pub(super) net_write_timeout: Duration,
+    /// Changes of the session that the next OK packet tells, encoded.
+    pub(super) changes: Vec<u8>,
+    /// How it is to be compressed after the login.
+    pub(super) algorithm: Option<Algorithm>,
+    /// What compresses it, if anything does.
+    squeeze: Option<Box<Squeeze>>,
     /// What encrypts it, if anything does.
     channel: Option<Box<Channel>>,
+}
+
+/// What is read into.
+trait Room {
+    fn spare(&mut self) -> &mut [u8];
+    fn filled(&mut self, count: usize);
+}
+
+impl Room for PacketReader {
+    fn spare(&mut self) -> &mut [u8] {
+        self.spare()
+    }
+
+    fn filled(&mut self, count: usize) {
+        self.filled(count);
+    }
+}
+
+impl Room for Unpacker {
+    fn spare(&mut self) -> &mut [u8] {
+        self.spare()
+    }
+
+    fn filled(&mut self, count: usize) {
+        self.filled(count);
+    }
+}
+
+/// Where is read from.
+struct Source<'a> {
+    socket: &'a TcpStream,
+    cancel: &'a CancelToken,
+    channel: Option<&'a mut Channel>,
 }
 
 impl Wire {
@@ -109,6 +100,9 @@ impl Wire {
             sent: 0,
             capabilities: Capabilities::default(),
             net_write_timeout: LAST_WORDS_TIMEOUT,
+            changes: Vec::new(),
+            algorithm: None,
+            squeeze: None,
             channel: None,
         }
     }
@@ -148,64 +142,100 @@ impl Wire {
         self.channel.as_ref().map(|channel| channel.tls())
     }
 
-    /// Reads what is there, waiting for at least one byte.
-    pub(super) async fn fill(&mut self, reader: &mut PacketReader) -> Result<(), Gone> {
-        if self.channel.is_some() {
-            return self.fill_behind_tls(reader).await;
-        }
-        loop {
-            self.readable().await?;
-            match self.socket.try_read(reader.spare()) {
-                Ok(0) => return Err(Gone::Closed),
-                Ok(count) => {
-                    reader.filled(count);
-                    return Ok(());
-                }
-                Err(error) if would_block(&error) => {}
-                Err(error) => return Err(Gone::Failed(error)),
-            }
+    /// From now on packets are compressed as agreed; the client has been told OK.
+    pub(super) fn begin_compression(&mut self, reader: &mut PacketReader) {
+        if let Some(algorithm) = self.algorithm {
+            let received = reader.take_unread();
+            reader.ignore_numbers();
+            self.squeeze = Some(Box::new(Squeeze::new(algorithm, received)));
         }
     }
 
-    async fn fill_behind_tls(&mut self, reader: &mut PacketReader) -> Result<(), Gone> {
-        loop {
-            let Some(channel) = &mut self.channel else {
-                return Err(Gone::Closed);
-            };
-            match channel.read(reader.spare()) {
-                Ok(0) => return Err(Gone::Closed),
-                Ok(count) => {
-                    reader.filled(count);
-                    return Ok(());
+    /// What is sent from now on answers a packet with this sequence number, the last received.
+    pub(super) fn answer(&mut self, sequence: u8) {
+        if self.squeeze.is_some() {
+            // What was said before has numbers of its own.
+            self.seal();
+        }
+        if let Some(squeeze) = &mut self.squeeze {
+            squeeze.answer();
+        }
+        self.out.set_sequence(sequence.wrapping_add(1));
+    }
+
+    /// What is sent from now on answers nothing.
+    fn begin(&mut self) {
+        self.seal();
+        if let Some(squeeze) = &mut self.squeeze {
+            squeeze.begin();
+        }
+        self.out.set_sequence(0);
+    }
+
+    /// Compresses what is gathered.
+    fn seal(&mut self) {
+        if let Some(squeeze) = &mut self.squeeze
+            && !self.out.bytes().is_empty()
+        {
+            squeeze.pack(self.out.bytes());
+            self.out.clear();
+        }
+    }
+
+    /// Gives memory back; to be called when the connection waits for its client.
+    pub(super) fn shrink(&mut self) {
+        self.out.shrink();
+        if let Some(squeeze) = &mut self.squeeze {
+            squeeze.shrink();
+        }
+    }
+
+    /// Reads what is there, waiting for at least one byte. May be dropped while it waits.
+    pub(super) async fn fill(&mut self, reader: &mut PacketReader) -> Result<(), Gone> {
+        let mut source = Source {
+            socket: &self.socket,
+            cancel: &self.cancel,
+            channel: self.channel.as_deref_mut(),
+        };
+        let Some(squeeze) = &mut self.squeeze else {
+            return source.fill(reader).await;
+        };
+        while !squeeze.unpack_to(reader)? {
+            source.fill(&mut squeeze.unpacker).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the client has left, or is to leave. What it has sent until then is left unread;
+    /// beyond some that the socket holds it is not noticed that it has left.
+    pub(super) async fn until_gone(&self) -> Gone {
+        let left = async {
+            loop {
+                let ready = match self.socket.ready(Interest::READABLE).await {
+                    Ok(ready) => ready,
+                    Err(error) => return Gone::Failed(error),
+                };
+                if ready.is_read_closed() {
+                    return Gone::Closed;
                 }
-                Err(error) if would_block(&error) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return Err(Gone::Closed);
-                }
-                Err(error) => return Err(Gone::Failed(error)),
+                // Something was sent out of turn. Looked at again after a while.
+                sleep(LEFT_LOOKED_AT_EVERY).await;
             }
-            self.readable().await?;
-            if let Some(channel) = &mut self.channel {
-                match channel.receive(&self.socket) {
-                    Ok(0) => return Err(Gone::Closed),
-                    Ok(_) => {}
-                    Err(error) if would_block(&error) => {}
-                    Err(error) => return Err(Gone::Failed(error)),
-                }
-            }
+        };
+        tokio::select! {
+            biased;
+            gone = left => gone,
+            stop = self.cancel.connection_ended() => Gone::Stopped(stop),
         }
     }
 
     async fn readable(&self) -> Result<(), Gone> {
-        tokio::select! {
-            biased;
-            readable = self.socket.readable() => readable.map_err(Gone::Failed),
-            stop = self.cancel.connection_ended() => Err(Gone::Stopped(stop)),
-        }
+        readable(&self.socket, &self.cancel).await
     }
 
     /// Sends everything. May be dropped while it waits: the next call goes on from there.
     pub(super) async fn flush(&mut self) -> Result<(), Gone> {
+        self.seal();
         loop {
             match self.send_some() {
                 Ok(()) => break,
@@ -213,15 +243,26 @@ impl Wire {
                 Err(error) => return Err(Gone::Failed(error)),
             }
         }
-        self.out.clear();
-        self.sent = 0;
+        self.forget_sent();
         Ok(())
+    }
+
+    fn forget_sent(&mut self) {
+        match &mut self.squeeze {
+            None => self.out.clear(),
+            Some(squeeze) => squeeze.packed.clear(),
+        }
+        self.sent = 0;
     }
 
     /// Sends what the socket takes now. When that is not all, the error is `WouldBlock`.
     fn send_some(&mut self) -> io::Result<()> {
         loop {
-            let rest = self.out.bytes().get(self.sent..).unwrap_or(&[]);
+            let all = match &self.squeeze {
+                None => self.out.bytes(),
+                Some(squeeze) => &squeeze.packed,
+            };
+            let rest = all.get(self.sent..).unwrap_or(&[]);
             match &mut self.channel {
                 None if rest.is_empty() => return Ok(()),
                 None => self.sent += self.socket.try_write(rest)?,
@@ -264,7 +305,8 @@ impl Wire {
 
     /// Sends what is gathered, when it is much.
     pub(super) async fn flush_if_full(&mut self) -> Result<(), Gone> {
-        if FLUSH_BYTES <= self.out.bytes_count() {
+        let packed = self.squeeze.as_ref().map_or(0, |one| one.packed.len());
+        if FLUSH_BYTES <= self.out.bytes_count() + packed {
             self.flush().await?;
         }
         Ok(())
@@ -282,17 +324,22 @@ impl Wire {
     /// Sends what can be sent without waiting; whether that is all. Errors are left to
     /// [`flush`](Self::flush).
     fn has_sent_all(&mut self) -> bool {
+        self.seal();
         if self.send_some().is_err() {
             return false;
         }
-        self.out.clear();
-        self.sent = 0;
+        self.forget_sent();
         true
     }
 
-    /// Appends an OK packet.
+    /// Appends an OK packet, with the changes that were not told yet.
     pub(super) fn ok(&mut self, outcome: &Outcome<'_>) {
-        self.out.packet(|out| reply::put_ok(out, outcome));
+        let outcome = Outcome {
+            changes: &self.changes,
+            ..*outcome
+        };
+        self.out.packet(|out| reply::put_ok(out, &outcome));
+        self.changes.clear();
     }
 
     /// Appends an ERR packet.
@@ -316,51 +363,85 @@ impl Wire {
         }
     }
 
-    /// Appends the packet that ends rows.
+    /// Appends the packet that ends rows. One of newer clients is an OK packet, which tells the
+    /// changes that were not told yet; else they wait for the next OK.
     pub(super) fn end_of_rows(&mut self, status: Status, warnings_count: u16) {
         let capabilities = self.capabilities;
         let outcome = Outcome {
             status,
             warnings_count,
+            changes: &self.changes,
             ..Outcome::default()
         };
         self.out
             .packet(|out| reply::put_end(out, capabilities, &outcome));
+        if capabilities.has(Capabilities::DEPRECATE_EOF) {
+            self.changes.clear();
+        }
     }
 
     /// Tells the client why its connection ends, where it can be told without waiting.
     pub(super) fn last_words(&mut self, gone: &Gone) {
         if let Some(error) = gone.last_words() {
             self.error(&error);
+            self.seal();
             let _ = self.send_some();
         }
+    }
+
+    /// As [`Wire::last_words`], for a client that waits for no answer.
+    pub(super) fn unasked_last_words(&mut self, gone: &Gone) {
+        self.begin();
+        self.last_words(gone);
+    }
+}
+
+impl Source<'_> {
+    /// Reads what is there, waiting for at least one byte.
+    async fn fill(&mut self, room: &mut impl Room) -> Result<(), Gone> {
+        loop {
+            let read = match &mut self.channel {
+                None => {
+                    readable(self.socket, self.cancel).await?;
+                    self.socket.try_read(room.spare())
+                }
+                Some(channel) => channel.read(room.spare()),
+            };
+            match read {
+                Ok(0) => return Err(Gone::Closed),
+                Ok(count) => {
+                    room.filled(count);
+                    return Ok(());
+                }
+                Err(error) if would_block(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(Gone::Closed);
+                }
+                Err(error) => return Err(Gone::Failed(error)),
+            }
+            if let Some(channel) = &mut self.channel {
+                readable(self.socket, self.cancel).await?;
+                match channel.receive(self.socket) {
+                    Ok(0) => return Err(Gone::Closed),
+                    Ok(_) => {}
+                    Err(error) if would_block(&error) => {}
+                    Err(error) => return Err(Gone::Failed(error)),
+                }
+            }
+        }
+    }
+}
+
+async fn readable(socket: &TcpStream, cancel: &CancelToken) -> Result<(), Gone> {
+    tokio::select! {
+        biased;
+        readable = socket.readable() => readable.map_err(Gone::Failed),
+        stop = cancel.connection_ended() => Err(Gone::Stopped(stop)),
     }
 }
 
 fn would_block(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
-}
-
-impl Gone {
-    fn last_words(&self) -> Option<Error> {
-        match self {
-            Gone::Desync(Desync::OutOfOrder) => Some(Error::new(
-                Code::NetPacketsOutOfOrder,
-                "Got packets out of order",
-            )),
-            Gone::Desync(Desync::Endless) => Some(Error::new(
-                Code::PacketTooLarge,
-                "Got a packet bigger than 'max_allowed_packet' bytes",
-            )),
-            Gone::Stopped(stop @ (Stop::Drain | Stop::IdleTooLong | Stop::ShuttingDown)) => {
-                Some(stop.error())
-            }
-            Gone::Closed
-            | Gone::Failed(_)
-            | Gone::Refused(_)
-            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => None,
-        }
-    }
 }
 
 /// The same socket, for the sweep that looks for lost clients.

@@ -57,6 +57,7 @@ impl Session {
         };
         if self.state.database().as_deref() == Some(name) {
             self.state.set_database(None);
+            self.track_schema();
         }
         Ok(self.changed(u64::try_from(dropped).unwrap_or(u64::MAX)))
     }

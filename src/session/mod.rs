@@ -9,7 +9,8 @@
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
-//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers; `track`: what
+//!   it tells of that;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
@@ -32,6 +33,7 @@ pub mod shared;
 mod show;
 pub mod state;
 mod system;
+mod track;
 mod transaction;
 pub mod variables;
 mod write_query;
@@ -47,14 +49,16 @@ use crate::protocol::column::JsonAs;
 use crate::sql::ast::TableName;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
+use crate::sql::eval::like::is_like;
 use crate::sql::parse;
-use crate::types::{ResultColumn, Timestamp};
+use crate::types::{ResultColumn, Timestamp, Value};
 use guard::{Identity, Needs};
 use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState};
 use settings::Settings;
 pub use shared::{OpenOptions, Shared, Storage};
 use state::State;
+use track::Track;
 
 /// What `VERSION()` gives. Drivers switch their behaviour on the first digits.
 pub const VERSION: &str = concat!("8.0.40-Meseta-", env!("CARGO_PKG_VERSION"));
@@ -75,8 +79,11 @@ pub struct Session {
     next_statement: u32,
     /// Statements of PREPARE, by name.
     named: HashMap<String, Arc<PreparedStatement>>,
+    /// What of its changes is to be told; for clients that read it.
+    track: Option<Box<Track>>,
     /// The catalog's version before names were last looked up for a statement on rows.
     bound_at: u64,
+    has_attributes: bool,
 }
 
 impl Session {
@@ -99,9 +106,11 @@ impl Session {
         let identity = Identity::new(&shared.accounts, client.account.clone(), client.expired);
         state.set_rights(&identity.rights, &identity.roles);
         state.set_tls(client.tls.clone());
+        state.set_compression(client.compression);
         let settings = Settings::of(&state, shared.allow_full_scan)?;
         Ok(Session {
             shared: Arc::clone(shared),
+            track: client.session_track.then(Box::default),
             client,
             cancel: Arc::clone(cancel),
             state,
@@ -113,6 +122,7 @@ impl Session {
             next_statement: 1,
             named: HashMap::new(),
             bound_at: 0,
+            has_attributes: false,
         })
     }
 
@@ -137,7 +147,10 @@ impl Session {
         }
         let result = self.run(&parsed.statement, Vec::new()).await;
         match result {
-            Ok(reply) => Ok(Answer { reply, rest }),
+            Ok(reply) => {
+                self.track_reply(&reply);
+                Ok(Answer { reply, rest })
+            }
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -176,6 +189,7 @@ impl Session {
         }
         let name = system::canonical(name).unwrap_or(name);
         self.state.set_database(Some(name.to_owned()));
+        self.track_schema();
         Ok(())
     }
 
@@ -184,15 +198,18 @@ impl Session {
         self.state.database()
     }
 
-    /// The columns of a table whose names are like `wildcard` (empty: all): `COM_FIELD_LIST`.
+    /// The columns of a table whose names are like `wildcard` (empty: all), in any case:
+    /// `COM_FIELD_LIST`.
     ///
     /// # Errors
     /// 1146 when there is no such table.
     pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
         self.renew_rights();
         self.allow(&self.needs_to_list(table)?)?;
+        let wildcard = wildcard.to_lowercase();
         let is_asked = |name: &str| {
-            wildcard.is_empty() || wildcard == "%" || name.eq_ignore_ascii_case(wildcard)
+            let matches = || is_like(&name.to_lowercase(), &wildcard, Some('\\'), || Ok(()));
+            wildcard.is_empty() || matches().unwrap_or(false)
         };
         let name = TableName {
             database: None,
@@ -233,6 +250,14 @@ impl Session {
         }
     }
 
+    /// What came by name with the statements that follow: `mysql_query_attribute_string()`.
+    pub fn set_attributes(&mut self, attributes: Vec<(String, Value<'static>)>) {
+        if !attributes.is_empty() || self.has_attributes {
+            self.has_attributes = !attributes.is_empty();
+            self.state.set_attributes(attributes);
+        }
+    }
+
     /// Allows or forbids several statements in one query.
     pub fn set_multi_statements(&mut self, allowed: bool) {
         self.client.multi_statements = allowed;
@@ -247,7 +272,7 @@ impl Session {
         self.statements.clear();
         self.named.clear();
         self.warnings = Arc::default();
-        self.state.reset();
+        let changed = self.state.reset();
         self.identity = Identity::new(
             &self.shared.accounts,
             self.client.account.clone(),
@@ -255,6 +280,7 @@ impl Session {
         );
         self.tell_rights();
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        self.track_reset(&changed);
         Ok(())
     }
 

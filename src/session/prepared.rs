@@ -56,6 +56,7 @@ impl Session {
         let parameters_count = u16::try_from(statement.parameters_count).unwrap_or(u16::MAX);
         let id = self.new_statement_id();
         self.statements.insert(id, Arc::new(statement));
+        self.track_state();
         Ok(Prepared {
             id,
             parameters_count,
@@ -120,7 +121,10 @@ impl Session {
             return Err(Error::new(Code::UnknownStatement, text));
         };
         match self.run_prepared(&statement, parameters, Some(id)).await {
-            Ok(reply) => Ok(reply),
+            Ok(reply) => {
+                self.track_reply(&reply);
+                Ok(reply)
+            }
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -233,6 +237,7 @@ impl Session {
             return Err(Error::new(Code::NotSupportedYet, text));
         }
         self.named.insert(prepare.name.clone(), Arc::new(statement));
+        self.track_state();
         Ok(())
     }
 

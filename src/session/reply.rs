@@ -9,6 +9,7 @@ use crate::accounts::AccountName;
 use crate::exec::rows::RowStream;
 use crate::protocol::Status;
 use crate::protocol::column::JsonAs;
+use crate::protocol::compression::Algorithm;
 use crate::protocol::reply::Progress;
 use crate::types::ResultColumn;
 use crate::types::temporal::zone::Zone;
@@ -113,6 +114,10 @@ pub struct Client {
     pub multi_statements: bool,
     /// A person sits at the client.
     pub interactive: bool,
+    /// Changes of the session are told.
+    pub session_track: bool,
+    /// How the connection is compressed; `None` when it is not.
+    pub compression: Option<Algorithm>,
     /// Where to tell how far a statement is; none when the client could not be told.
     pub progress: Option<watch::Sender<Progress>>,
 }

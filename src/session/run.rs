@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::compile::{Asked, Compiled};
 use super::found::Counted;
 use super::guard::KILLERS;
+use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
@@ -235,6 +236,9 @@ impl Session {
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
+        if !program.tables().is_empty() {
+            self.track_access(Access::Reads);
+        }
         let mut rows = stream.into_rows();
         if let Some(limits) = limits {
             rows = Box::new(Counted::new(rows, limits, &self.state));
@@ -353,6 +357,9 @@ impl Session {
             write::Write::Insert(_) => {}
         }
         let outcome = if let Some(query) = &program.query {
+            if !query.tables().is_empty() {
+                self.track_access(Access::Reads);
+            }
             self.insert_rows_of((program, query), parameters).await?
         } else {
             let mut env = self.write_env(parameters, program.write.table());
@@ -367,6 +374,7 @@ impl Session {
 
     /// OK, with what a write did.
     fn wrote(&mut self, outcome: write::Outcome) -> Ran {
+        self.track_access(Access::Writes);
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {

@@ -37,6 +37,7 @@ impl Session {
             self.assign(assignment)?;
         }
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+        self.track_settings();
         if !was_autocommit && self.settings.autocommit {
             self.commit_open().await?;
         }
@@ -98,7 +99,10 @@ impl Session {
             Assignment::Global(_, None) | Assignment::Session(_, None) | Assignment::User(..) => {}
         }
         match assignment {
-            Assignment::User(name, value) => self.state.set_user_variable(&name, value),
+            Assignment::User(name, value) => {
+                self.track_state();
+                self.state.set_user_variable(&name, value)
+            }
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
@@ -108,6 +112,7 @@ impl Session {
             Assignment::Session(name, value) => {
                 for name in aliases(&name) {
                     self.state.set_variable(name, value.clone())?;
+                    self.track_variable(name);
                 }
                 Ok(())
             }

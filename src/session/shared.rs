@@ -186,6 +186,12 @@ impl Shared {
         value.map_or(0, |value| value.to_text().parse().unwrap_or(0))
     }
 
+    /// The text of a global variable; empty when there is none of that name.
+    pub fn global_text(&self, name: &str) -> String {
+        let value = self.globals.get(name);
+        value.map_or_else(|_| String::new(), |value| value.to_text().into_owned())
+    }
+
     /// The connections of the server.
     pub fn processes(&self) -> &Arc<Processes> {
         &self.processes

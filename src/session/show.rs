@@ -89,8 +89,7 @@ impl Session {
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing =
-                    server::pairs(status(self.shared.processes(), self.state.tls().as_ref()));
+                let listing = server::pairs(status(self.shared.processes(), &self.state));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Processlist { full } => self.show_processlist(*full),

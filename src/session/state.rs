@@ -12,6 +12,7 @@ use super::variables::{Globals, Locals};
 use crate::accounts::{AccountName, Rights};
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
+use crate::protocol::compression::Algorithm;
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::lock::NamedLocks;
@@ -45,8 +46,11 @@ struct Kept {
     roles: String,
     rights: Arc<Rights>,
     tls: Option<Tls>,
+    compression: Option<Algorithm>,
     locals: Locals,
     user_variables: HashMap<String, Value<'static>>,
+    /// What came by name with the running statement.
+    attributes: Vec<(String, Value<'static>)>,
     last_insert_id: u64,
     /// What `LAST_INSERT_ID(n)` was told in the running statement.
     told_insert_id: Option<u64>,
@@ -76,8 +80,10 @@ impl State {
                 roles: NO_ROLE.to_owned(),
                 rights: Arc::default(),
                 tls: None,
+                compression: None,
                 locals: Locals::new(Arc::clone(globals)),
                 user_variables: HashMap::new(),
+                attributes: Vec::new(),
                 last_insert_id: 0,
                 told_insert_id: None,
                 row_count: -1,
@@ -106,6 +112,16 @@ impl State {
     /// Tells how the connection is encrypted.
     pub fn set_tls(&self, tls: Option<Tls>) {
         self.kept.lock().tls = tls;
+    }
+
+    /// Tells how the connection is compressed.
+    pub fn set_compression(&self, compression: Option<Algorithm>) {
+        self.kept.lock().compression = compression;
+    }
+
+    /// How the connection is compressed; `None` when it is not.
+    pub fn compression(&self) -> Option<Algorithm> {
+        self.kept.lock().compression
     }
 
     /// How the connection is encrypted; `None` when it is not.
@@ -172,6 +188,11 @@ impl State {
         Ok(())
     }
 
+    /// What came by name with the next statement.
+    pub fn set_attributes(&self, attributes: Vec<(String, Value<'static>)>) {
+        self.kept.lock().attributes = attributes;
+    }
+
     /// A statement changed rows: what `ROW_COUNT()` and `LAST_INSERT_ID()` give next.
     pub fn wrote(&self, affected_rows: u64, last_insert_id: u64) {
         let mut kept = self.kept.lock();
@@ -217,17 +238,19 @@ impl State {
         self.named_locks.release_all(u64::from(self.connection_id));
     }
 
-    /// Forgets all but the current database: `COM_RESET_CONNECTION`.
-    pub fn reset(&self) {
+    /// Forgets all but the current database: `COM_RESET_CONNECTION`. Gives the names of the variables
+    /// that had been set.
+    pub fn reset(&self) -> Vec<&'static str> {
         self.release_locks();
         let mut kept = self.kept.lock();
-        kept.locals.reset();
+        let changed = kept.locals.reset();
         kept.user_variables.clear();
         kept.last_insert_id = 0;
         kept.row_count = -1;
         kept.found_rows = 0;
         kept.warnings_count = 0;
         kept.errors_count = 0;
+        changed
     }
 }
 
@@ -277,6 +300,13 @@ impl SessionFacts for State {
             .get(name)
             .cloned()
             .unwrap_or(Value::Null)
+    }
+
+    fn query_attribute(&self, name: &str) -> Value<'static> {
+        let kept = self.kept.lock();
+        let mut attributes = kept.attributes.iter();
+        let found = attributes.find(|(own, _)| own == name);
+        found.map_or(Value::Null, |(_, value)| value.clone())
     }
 
     fn assign_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {

@@ -55,6 +55,7 @@ impl Session {
             transaction.snapshot();
         }
         self.transaction = Some(transaction);
+        self.track_begin(begin);
         Ok(())
     }
 
@@ -84,6 +85,10 @@ impl Session {
             let mut transaction = self.long_transaction();
             transaction.read_only = read_only;
             self.transaction = Some(transaction);
+            self.track_begin(&Begin {
+                access: read_only.then_some(AccessMode::ReadOnly),
+                ..Begin::default()
+            });
         }
         if end.release {
             self.cancel.stop(crate::exec::cancel::Stop::Drain);

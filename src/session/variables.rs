@@ -167,9 +167,12 @@ impl Locals {
         rows
     }
 
-    /// Forgets what the session changed: `COM_RESET_CONNECTION`.
-    pub fn reset(&mut self) {
-        self.changed.clear();
+    /// Forgets what the session changed: `COM_RESET_CONNECTION`. Gives the names of that.
+    pub fn reset(&mut self) -> Vec<&'static str> {
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        changed
+            .filter_map(|(idx, _)| entry(idx).ok().map(|variable| variable.name))
+            .collect()
     }
 }
 

@@ -28,6 +28,10 @@ pub trait SessionFacts: Send + Sync {
     fn assign_user_variable(&self, _name: &str, _value: Value<'static>) -> Result<()> {
         Ok(())
     }
+    /// What the client sent by name with the statement; `NULL` when it did not.
+    fn query_attribute(&self, _name: &str) -> Value<'static> {
+        Value::Null
+    }
     /// The current database.
     fn database(&self) -> Option<String>;
     /// `name@host` as the client gave it.

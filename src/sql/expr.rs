@@ -377,6 +377,17 @@ pub trait Row {
     /// # Errors
     /// Damaged stored bytes, or a position outside the row (an internal error).
     fn column(&self, column_idx: usize) -> crate::error::Result<Value<'_>>;
+
+    /// The key that the row is stored under; empty for a row that is not stored.
+    fn key(&self) -> &[u8] {
+        &[]
+    }
+
+    /// The bytes of the key that hold these columns, in any order, where it begins with them. Rows
+    /// whose keys begin with the same of them have the same values there.
+    fn key_of(&self, _columns: &[usize]) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// The row of a statement without table.

@@ -1,4 +1,5 @@
-//! Bytes of a client: cut into packets, read as hello, COM_CHANGE_USER, command, parameters.
+//! Bytes of a client: cut into packets, read as hello, COM_CHANGE_USER, command, parameters, compressed
+//! packets.
 //! In whatever pieces they arrive, the packets are the same.
 #![no_main]
 
@@ -15,6 +16,8 @@ fuzz_target!(|input: &[u8]| {
             "pieces of {piece_bytes} bytes"
         );
     }
+    let whole = fuzz::compressed(input, input.len());
+    assert_eq!(whole, fuzz::compressed(input, 3), "pieces of 3 bytes");
     fuzz::command(input);
     fuzz::login(input);
     for count in [1, 5, 9] {

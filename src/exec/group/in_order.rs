@@ -17,6 +17,11 @@ pub struct InOrder {
     key: Vec<u8>,
     /// Of the row that is taken in.
     next_key: Vec<u8>,
+    /// The columns that make the key, when it is made of nothing else; each once.
+    columns: Vec<usize>,
+    /// What the stored keys of the group begin with: rows that share it are of the group. Empty where
+    /// that is not known.
+    stored: Vec<u8>,
     /// `None` before the first row.
     states: Option<Vec<Accumulator>>,
     /// Whether they grow with the rows.
@@ -30,6 +35,8 @@ impl InOrder {
         InOrder {
             key: Vec::new(),
             next_key: Vec::new(),
+            columns: columns(aggregation).unwrap_or_default(),
+            stored: Vec::new(),
             states: aggregation
                 .keys
                 .is_empty()
@@ -50,13 +57,15 @@ impl InOrder {
         ctx: &EvalContext,
     ) -> Result<Option<Vec<Value<'static>>>> {
         let mut ended = None;
-        if !aggregation.keys.is_empty() {
+        let is_same = !self.stored.is_empty() && row.key().starts_with(&self.stored);
+        if !is_same && !aggregation.keys.is_empty() {
             self.next_key.clear();
             state::push_key(&mut self.next_key, aggregation, (row, ctx))?;
             if self.key != self.next_key {
                 ended = self.end(aggregation, ctx)?;
                 std::mem::swap(&mut self.key, &mut self.next_key);
             }
+            self.note_stored(row);
         }
         let states = self
             .states
@@ -66,6 +75,16 @@ impl InOrder {
             return Err(self.budget.refusal(&state::growing(aggregation), grown));
         }
         Ok(ended)
+    }
+
+    /// Notes what the stored keys of the group begin with, if they begin with the group's key.
+    fn note_stored(&mut self, row: &dyn Row) {
+        self.stored.clear();
+        if !self.columns.is_empty()
+            && let Some(stored) = row.key_of(&self.columns)
+        {
+            self.stored.extend_from_slice(stored);
+        }
     }
 
     /// Whether a statement only counts its rows.
@@ -95,6 +114,20 @@ impl InOrder {
         self.budget.reset();
         state::finished_row((&self.key, states), aggregation, ctx).map(Some)
     }
+}
+
+/// The columns that a group's key is made of, each once; `None` when it is made of anything else.
+fn columns(aggregation: &Aggregation) -> Option<Vec<usize>> {
+    let mut columns = Vec::with_capacity(aggregation.keys.len());
+    for key in &aggregation.keys {
+        let ExprKind::Column(idx) = key.kind else {
+            return None;
+        };
+        if !columns.contains(&idx) {
+            columns.push(idx);
+        }
+    }
+    Some(columns)
 }
 
 /// Whether an aggregate of the rows of one table is their number: `COUNT(*)`, `COUNT` of a constant

@@ -223,7 +223,12 @@ pub(super) fn update(
         match aggregate.args.as_slice() {
             [] => state.update(&[], ctx)?,
             [arg] if aggregate.order_by.is_empty() => {
-                state.update(&[argument((aggregate, arg), (row, ctx))?], ctx)?;
+                // Looked at where it is: to move a value takes as long as to decode it.
+                let value = argument((aggregate, arg), (row, ctx));
+                let Ok(held) = &value else {
+                    return value.map(|_| 0);
+                };
+                state.update(std::slice::from_ref(held), ctx)?;
             }
             _ => {
                 let values = arguments(aggregate).map(|arg| argument((aggregate, arg), (row, ctx)));

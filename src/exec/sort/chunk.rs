@@ -43,6 +43,14 @@ pub(super) fn prefix(key: &[u8]) -> u64 {
 }
 
 impl Chunk {
+    /// A chunk that is going to be as full as this one became: growing would copy its rows.
+    pub(super) fn like(&self) -> Chunk {
+        Chunk {
+            bytes: Vec::with_capacity(self.bytes.len()),
+            entries: Vec::with_capacity(self.entries.len()),
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

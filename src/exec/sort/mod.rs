@@ -158,7 +158,9 @@ impl Sorter {
             return Ok(());
         };
         if !all.last.has_room(key.len() + outputs.len()) {
+            let next = all.last.like();
             all.end_chunk();
+            all.last = next;
             self.cancel.check()?;
         }
         all.last.push(key, outputs)

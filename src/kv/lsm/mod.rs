@@ -6,6 +6,7 @@
 //! - `journal`: cuts a torn tail before the crate would stumble over it;
 //! - `committer` with `queue` and `recent`: one batch and one sync for all commits that wait;
 //! - `snapshot`: reads, always between two batches;
+//! - `files`: long scans, straight from the files;
 //! - `rows`: single rows that were read lately, in front of the tree;
 //! - `estimate`: the size of a range, from what the files say about themselves;
 //! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped.
@@ -17,6 +18,7 @@ mod counts;
 mod directory;
 mod estimate;
 mod fault;
+mod files;
 mod journal;
 mod options;
 mod queue;
@@ -310,7 +312,7 @@ impl Engine for Lsm {
 
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let base = self.shared.base.read().clone();
-        Arc::new(LsmSnapshot { base })
+        Arc::new(LsmSnapshot::new(base))
     }
 
     fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {

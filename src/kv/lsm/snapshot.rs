@@ -14,9 +14,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fjall::{AnyTree, Guard, Iter, Keyspace, Readable};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::fault;
+use super::files::{FileScan, Parked, View};
 use super::rows::{self, Row, RowCache};
 use super::spaces::{self, PREFIX_BYTES, PhysicalKey, SpaceSet};
 use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
@@ -39,6 +41,8 @@ pub(super) struct Base {
     snapshot: fjall::Snapshot,
     data: Keyspace,
     rows: Arc<RowCache>,
+    /// The files of this state, for long scans.
+    view: Option<View>,
 }
 
 /// A multi-get of which the row cache has answered a part.
@@ -73,6 +77,7 @@ impl Base {
             snapshot,
             data: data.clone(),
             rows,
+            view: View::take(&data.tree),
         }
     }
 
@@ -174,6 +179,11 @@ impl Base {
         Ok(found)
     }
 
+    /// What a long scan reads the files with; `None` where [`Base::rows`] does it.
+    fn file_scan(&self, scan: &Scan) -> Option<FileScan> {
+        FileScan::begin(self.view.as_ref()?, self.ts, scan)
+    }
+
     fn rows(&self, scan: &Scan) -> Rows {
         let (start, until) = spaces::physical_range(scan.space, &scan.range);
         let bounds = (Bound::Included(start), Bound::Excluded(until));
@@ -234,9 +244,47 @@ fn without_prefix(physical: &[u8]) -> &[u8] {
 pub(super) struct LsmSnapshot {
     /// None when the engine was closed before.
     pub(super) base: Option<Arc<Base>>,
+    /// A long scan between two of its pages.
+    parked: Mutex<Option<Parked>>,
 }
 
 impl LsmSnapshot {
+    pub(super) fn new(base: Option<Arc<Base>>) -> LsmSnapshot {
+        LsmSnapshot {
+            base,
+            parked: Mutex::new(None),
+        }
+    }
+
+    /// The scan of files that a page is read with.
+    fn file_scan(&self, base: &Base, scan: &Scan) -> Option<FileScan> {
+        let parked = self.parked.lock().take();
+        let parked = parked.and_then(|parked| parked.resume(scan));
+        parked.or_else(|| base.file_scan(scan))
+    }
+
+    /// Fills a page from files, on a thread that may wait for the disk where there is one.
+    async fn fill_from_files(
+        &self,
+        mut files: FileScan,
+        (scan, page): (&Scan, &mut Page),
+    ) -> Result<()> {
+        if let Ok(runtime) = Handle::try_current() {
+            let (mut moved, scan) = (std::mem::take(page), scan.clone());
+            let work = runtime.spawn_blocking(move || {
+                let filled = files.fill(&scan, &mut moved);
+                (filled.map(|()| files), moved)
+            });
+            let (filled, moved) = work.await.map_err(|_| stopped())?;
+            *page = moved;
+            files = filled?;
+        } else {
+            files.fill(scan, page)?;
+        }
+        *self.parked.lock() = files.park(page);
+        Ok(())
+    }
+
     fn base(&self) -> Result<&Arc<Base>> {
         self.base.as_ref().ok_or(Error::Closed)
     }
@@ -286,6 +334,9 @@ impl Snapshot for LsmSnapshot {
         }
         if scan.range.is_empty() {
             return Answer::Now(Ok(()));
+        }
+        if let Some(files) = self.file_scan(base, scan) {
+            return Answer::later(self.fill_from_files(files, (scan, page)));
         }
         let mut rows = base.rows(scan);
         let runtime = Handle::try_current();

@@ -219,6 +219,7 @@ impl Session {
         };
         let names = self.resolved_all(names)?;
         self.may_change(&names)?;
+        self.make_no_views(&names)?;
         let what = match kind {
             AccountKind::User => "DROP USER",
             AccountKind::Role => "DROP ROLE",
@@ -239,6 +240,25 @@ impl Session {
         Ok(())
     }
 
+    /// Accounts that views are made for stay: who had the name next would have those views.
+    ///
+    /// # Errors
+    /// 4006.
+    fn make_no_views(&self, names: &[AccountName]) -> Result<()> {
+        let catalog = self.shared.catalog.current();
+        for database in catalog.databases() {
+            for view in catalog.views(database)? {
+                let (user, host) = &view.definer;
+                if let Some(name) = names.iter().find(|one| **one == AccountName::new(user, host)) {
+                    let quoted = name.quoted().replace('`', "'");
+                    let text = format!("User {quoted} is referenced as a definer account in a view.");
+                    return Err(Error::new(Code::DefinerInUse, text));
+                }
+            }
+        }
+        Ok(())
+    }
+
     async fn rename_users(&mut self, pairs: &[(UserName, UserName)]) -> Result<()> {
         let mut resolved = Vec::new();
         for (from, to) in pairs {
@@ -247,6 +267,8 @@ impl Session {
             self.may_change(std::slice::from_ref(&from))?;
             resolved.push((from, to));
         }
+        let old: Vec<AccountName> = resolved.iter().map(|(from, _)| from.clone()).collect();
+        self.make_no_views(&old)?;
         let rename = |draft: &mut Draft| {
             for (from, to) in resolved {
                 if !draft.has(&from) || draft.has(&to) || is_root(&from) {

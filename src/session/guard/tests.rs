@@ -440,6 +440,8 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
         found_rows: false,
         multi_statements: false,
         interactive: false,
+        session_track: false,
+        compression: None,
         progress: None,
     };
     Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap()

@@ -2,10 +2,12 @@
 
 use crate::accounts::Privilege;
 use crate::error::Result;
+use crate::protocol::compression::Algorithm;
+use crate::session::Session;
 use crate::session::listing::{Listing, TEXT};
 use crate::session::processes::Processes;
+use crate::session::state::State;
 use crate::session::variables::registry::{self, Kind};
-use crate::session::{Session, Tls};
 use crate::sql::functions::catalogue;
 use crate::types::{ColumnType, Value};
 
@@ -42,10 +44,7 @@ fn is_switch(name: &str) -> bool {
 }
 
 /// The counters of the server, in order of name.
-pub(in crate::session) fn status(
-    processes: &Processes,
-    tls: Option<&Tls>,
-) -> Vec<(String, String)> {
+pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(String, String)> {
     let internal = crate::error::internal_errors_count();
     let running = processes.list().into_iter();
     let running = running.filter(|process| process.text.is_some()).count();
@@ -62,9 +61,24 @@ pub(in crate::session) fn status(
         ("Uptime_since_flush_status", uptime),
     ];
     let rows = rows.map(|(name, value)| (name.to_owned(), value.to_string()));
-    let cipher = tls.map_or("", |tls| tls.cipher.as_str());
-    let version = tls.map_or("", |tls| tls.version);
-    let texts = [("Ssl_cipher", cipher), ("Ssl_version", version)];
+    let tls = state.tls();
+    let cipher = tls.as_ref().map_or("", |tls| tls.cipher.as_str());
+    let version = tls.as_ref().map_or("", |tls| tls.version);
+    let compression = state.compression();
+    let level = compression.map_or(0, Algorithm::level).to_string();
+    let texts = [
+        (
+            "Compression",
+            if compression.is_some() { "ON" } else { "OFF" },
+        ),
+        (
+            "Compression_algorithm",
+            compression.map_or("", Algorithm::name),
+        ),
+        ("Compression_level", &level),
+        ("Ssl_cipher", cipher),
+        ("Ssl_version", version),
+    ];
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut all: Vec<_> = rows.into_iter().chain(texts).collect();
     all.sort();

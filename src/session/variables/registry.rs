@@ -250,6 +250,7 @@ variables! {
     "preload_buffer_size" Both Int(1024, 1_073_741_824), "32768", "There is nothing to preload.";
     "profiling" Both OnlyBool(false), "OFF", "There are no profiles.";
     "profiling_history_size" Both Int(0, 100), "15", "There are no profiles.";
+    "protocol_compression_algorithms" GlobalOnly Set(&["zlib", "zstd", "uncompressed"]), "zlib,zstd,uncompressed", "How connections may be compressed; the first that a client knows is taken.";
     "protocol_version" GlobalOnly ReadOnlyInt, "10", "The protocol.";
     "query_alloc_block_size" Both Int(1024, 4_294_967_295), "8192", "No meaning: memory is bounded by query_memory_bytes.";
     "query_cache_size" GlobalOnly ReadOnlyInt, "0", "There is no query cache.";
@@ -263,11 +264,11 @@ variables! {
     "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
     "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files: nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
-    "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
+    "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "There are no GTIDs.";
     "session_track_schema" Both Bool, "ON", "Whether a change of database is told.";
     "session_track_state_change" Both Bool, "OFF", "Whether a change of state is told.";
     "session_track_system_variables" Both Text, "time_zone,autocommit,character_set_client,character_set_results,character_set_connection", "Variables whose change is told.";
-    "session_track_transaction_info" Both OnlyWord(&["OFF"]), "OFF", "Not offered.";
+    "session_track_transaction_info" Both Word(&["OFF", "STATE", "CHARACTERISTICS"]), "OFF", "What of the transaction is told.";
     "show_create_table_verbosity" Both Bool, "OFF", "No meaning: SHOW CREATE TABLE tells all.";
     "skip_networking" GlobalOnly ReadOnlyBool, "OFF", "Whether only sockets are served.";
     "slow_query_log" GlobalOnly ReadOnlyBool, "OFF", "Slow statements are not logged.";
@@ -537,7 +538,7 @@ impl Variable {
             .ok_or_else(|| self.wrong_value(value))
     }
 
-    fn set(&self, value: &Value<'_>, words: &[&'static str]) -> Result<Value<'static>> {
+    fn set(&self, value: &Value<'_>, words: &'static [&'static str]) -> Result<Value<'static>> {
         let text = self.text(value)?;
         let mut kept: Vec<&str> = Vec::new();
         for part in text
@@ -554,6 +555,10 @@ impl Variable {
                 }
             }
         }
+        // Of sql_mode nothing is something.
+        if kept.is_empty() && self.name != "sql_mode" {
+            return Err(self.wrong_value(value));
+        }
         kept.sort_by_key(|word| words.iter().position(|known| known == word));
         Ok(Value::Text(Cow::Owned(kept.join(","))))
     }
@@ -568,8 +573,8 @@ fn switches_text(switches: impl Iterator<Item = (&'static str, bool)>) -> Value<
     Value::Text(Cow::Owned(parts.collect::<Vec<_>>().join(",")))
 }
 
-/// A combination mode and what it stands for (MySQL manual, "Combination SQL Modes").
-fn expanded(word: &&'static str) -> &'static [&'static str] {
+/// A word and what it stands for: combination modes for several (MySQL manual, "Combination SQL Modes").
+fn expanded(word: &'static &'static str) -> &'static [&'static str] {
     const ANSI: &[&str] = &[
         "REAL_AS_FLOAT",
         "PIPES_AS_CONCAT",
@@ -590,11 +595,7 @@ fn expanded(word: &&'static str) -> &'static [&'static str] {
     match *word {
         "ANSI" => ANSI,
         "TRADITIONAL" => TRADITIONAL,
-        other => SQL_MODES
-            .iter()
-            .position(|mode| *mode == other)
-            .and_then(|idx| SQL_MODES.get(idx..=idx))
-            .unwrap_or(&[]),
+        _ => std::slice::from_ref(word),
     }
 }
 

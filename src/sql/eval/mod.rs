@@ -61,14 +61,14 @@ use crate::types::{ColumnType, Value};
 /// 1690 for overflow, what a strict write makes of truncation and division by zero, what reading
 /// the row's columns gives.
 pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
-    let value = Scope { row, ctx }.value(expr)?;
+    let value = Scope { row, ctx }.value(expr);
     match (&expr.kind, &value, &expr.ty) {
         // An average in an aggregated row has digits to spare, as a folded quotient has.
-        (_, Value::Decimal(number), ColumnType::Decimal { scale, .. }) => {
+        (_, Ok(Value::Decimal(number)), ColumnType::Decimal { scale, .. }) => {
             Ok(Value::Decimal(fit::scaled(*number, *scale)))
         }
-        (ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Slot(_), _, _) => Ok(value),
-        _ => fit::shown(value, &expr.ty, ctx),
+        (ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Slot(_), _, _) => value,
+        _ => fit::shown(value?, &expr.ty, ctx),
     }
 }
 
@@ -78,12 +78,13 @@ pub fn eval<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Resul
 /// # Errors
 /// As [`eval`].
 pub fn eval_exact<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) -> Result<Value<'a>> {
-    let value = Scope { row, ctx }.value(expr)?;
+    // Not taken out of its result where nothing is done with it: that costs as much as to decode it.
+    let value = Scope { row, ctx }.value(expr);
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Slot(_) => {
-            Ok(value)
+            value
         }
-        _ => fit::fit(value, &expr.ty, ctx),
+        _ => fit::fit(value?, &expr.ty, ctx),
     }
 }
 

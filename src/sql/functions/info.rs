@@ -25,6 +25,7 @@ functions! {
     "CURRENT_ROLE" 0..0 "" result::text, Never, Statement, Eager(current_role), "The active roles.";
     "ROW_COUNT" 0..0 "" result::int, Never, Statement, Eager(row_count), "How many rows the last statement changed.";
     "FOUND_ROWS" 0..0 "" result::unsigned, Never, Statement, Eager(found_rows), "How many rows the last SELECT had.";
+    "MYSQL_QUERY_ATTRIBUTE_STRING" 1..1 "name" result::text, Always, Statement, Eager(query_attribute), "What the client sent by that name with the statement, as text.";
     "CHARSET" 1..1 "str" result::text, Never, Constant, Lazy(charset), "The character set of the argument.";
     "COLLATION" 1..1 "str" result::text, Never, Constant, Lazy(collation), "The collation of the argument.";
     "COERCIBILITY" 1..1 "str" result::int, Never, Constant, Lazy(coercibility), "How readily the argument's collation gives way: 0 never to 6 always.";
@@ -61,6 +62,17 @@ fn last_insert_id<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>
         return Ok(id.map_or(Value::Null, Value::UInt));
     }
     Ok(Value::UInt(call.ctx.facts.last_insert_id()))
+}
+
+fn query_attribute<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let name = values.first().filter(|name| !name.is_null());
+    let found = name.map_or(Value::Null, |name| {
+        call.ctx.facts.query_attribute(&name.to_text())
+    });
+    if found.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(of_text(found.to_text().into_owned()))
 }
 
 fn row_count<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

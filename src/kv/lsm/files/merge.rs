@@ -1,0 +1,160 @@
+//! Rows from many sources: of each key the newest entry that the snapshot sees.
+//!
+//! The source with the least key leads, and is not compared with all the others until its key
+//! reaches the least of theirs: mostly, one comparison per row. A file is opened when the merge
+//! reaches its first key. This file is hot: nothing is allocated per row.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use lsm_tree::{Result, Slice, Table};
+
+use super::source::Source;
+use super::view::View;
+use crate::kv::lsm::spaces::PREFIX_BYTES;
+use crate::kv::{Page, Scan};
+
+/// A merge of the sources of one range.
+pub(super) struct Merge {
+    /// The files whose first key was not reached yet, by that key.
+    waiting: VecDeque<Waiting>,
+    /// Those that were, and the memtable: each at an entry.
+    open: Vec<Source>,
+    /// Which of `open` has the least key, and of that key the newest entry.
+    leader: Option<usize>,
+    /// Before this key nobody but the leader has an entry; `None` when nobody else has any.
+    limit: Option<Vec<u8>>,
+    /// The key that was dealt with last: older entries of it are not looked at.
+    done: Vec<u8>,
+    start: Vec<u8>,
+    until: Vec<u8>,
+    /// Entries with this number or a higher one are not seen.
+    seqno: u64,
+}
+
+struct Waiting {
+    /// The first key that it can have in the range.
+    first: Slice,
+    table: Table,
+}
+
+impl Merge {
+    /// The merge of all that lies between two physical keys: from (in), until (out).
+    pub(super) fn new(view: &View, (start, until): (Vec<u8>, Vec<u8>), seqno: u64) -> Merge {
+        let in_range = |table: &Table| {
+            let range = &table.metadata.key_range;
+            start.as_slice() <= range.max().as_ref() && range.min().as_ref() < until.as_slice()
+        };
+        let tables = view.tables().into_iter().filter(in_range);
+        let mut waiting: Vec<Waiting> = tables
+            .map(|table| Waiting {
+                first: table.metadata.key_range.min().clone(),
+                table,
+            })
+            .collect();
+        waiting.sort_by(|a, b| a.first.cmp(&b.first));
+        let memtable =
+            Source::of_memtable(Arc::clone(&view.memtable), (start.clone(), until.clone()));
+        Merge {
+            waiting: waiting.into(),
+            open: vec![memtable],
+            leader: None,
+            limit: None,
+            done: Vec::new(),
+            start,
+            until,
+            seqno,
+        }
+    }
+
+    /// Adds rows to the page until it is full or the range ends.
+    pub(super) fn fill(&mut self, scan: &Scan, page: &mut Page) -> Result<()> {
+        let options = scan.options;
+        if self.leader.is_none() {
+            self.begin()?;
+        }
+        while let Some(leader) = self.leader {
+            let Some(source) = self.open.get_mut(leader) else {
+                break;
+            };
+            let key = source.key();
+            if source.seqno() < self.seqno && key != self.done.as_slice() {
+                if let Some(value) = source.value() {
+                    let value = if options.keys_only { &[] } else { value };
+                    let key = key.get(PREFIX_BYTES..).unwrap_or_default();
+                    if !page.has_room(options) || !page.push(key, value) {
+                        page.set_rest(scan);
+                        return Ok(());
+                    }
+                }
+                self.done.clear();
+                self.done.extend_from_slice(source.key());
+            }
+            if !source.advance()? {
+                self.open.swap_remove(leader);
+                self.elect()?;
+            } else if let Some(limit) = &self.limit
+                && limit.as_slice() <= source.key()
+            {
+                self.elect()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let mut memtable = std::mem::take(&mut self.open);
+        for mut source in memtable.drain(..) {
+            if source.advance()? {
+                self.open.push(source);
+            }
+        }
+        self.elect()
+    }
+
+    /// Finds the leader, opening the files that may have the least key.
+    fn elect(&mut self) -> Result<()> {
+        loop {
+            self.leader = self.least();
+            let leading = self.leader.and_then(|leader| self.open.get(leader));
+            let Some(next) = self.waiting.front() else {
+                break;
+            };
+            if leading.is_some_and(|source| source.key() < next.first.as_ref()) {
+                break;
+            }
+            self.open_next()?;
+        }
+        self.limit = self.least_but_the_leader();
+        Ok(())
+    }
+
+    fn open_next(&mut self) -> Result<()> {
+        let Some(Waiting { table, .. }) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        let mut source = Source::of_table(&table, (&self.start, &self.until))?;
+        if source.advance()? {
+            self.open.push(source);
+        }
+        Ok(())
+    }
+
+    fn least(&self) -> Option<usize> {
+        let order = |a: &Source, b: &Source| {
+            let newest_first = || b.seqno().cmp(&a.seqno());
+            a.key().cmp(b.key()).then_with(newest_first)
+        };
+        let open = self.open.iter().enumerate();
+        open.min_by(|(_, a), (_, b)| order(a, b))
+            .map(|(idx, _)| idx)
+    }
+
+    fn least_but_the_leader(&self) -> Option<Vec<u8>> {
+        let others = self.open.iter().enumerate();
+        let others = others.filter(|(idx, _)| Some(*idx) != self.leader);
+        let open = others.map(|(_, source)| source.key());
+        let waiting = self.waiting.front().map(|next| next.first.as_ref());
+        open.chain(waiting).min().map(<[u8]>::to_vec)
+    }
+}

@@ -1,0 +1,182 @@
+//! The rows of a scan of files are those of the storage library's own iterator.
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+
+use super::merge::Merge;
+use super::view::View;
+use crate::kv::lsm::spaces;
+use crate::kv::{KeyRange, Page, Scan, ScanOptions, Space};
+
+const SPACE: Space = Space(7);
+
+/// Keys in use: few, so that versions of one key meet.
+const KEYS: u32 = 400;
+
+/// A snapshot with its files.
+type State = (Snapshot, View);
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+struct Tree {
+    db: Database,
+    data: Keyspace,
+    rng: StdRng,
+    _dir: tempfile::TempDir,
+}
+
+impl Tree {
+    fn new(seed: u64) -> Tree {
+        let dir = tempfile::tempdir().unwrap();
+        let db = Database::builder(dir.path()).open().unwrap();
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .data_block_size_policy(fjall::config::BlockSizePolicy::all(1024))
+        };
+        let data = db.keyspace("data", options).unwrap();
+        Tree {
+            db,
+            data,
+            rng: StdRng::seed_from_u64(seed),
+            _dir: dir,
+        }
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        let key = self.rng.random_range(0..KEYS);
+        // Some shorter, some longer than what the library keeps in place.
+        match key % 3 {
+            0 => format!("{key:03}").into_bytes(),
+            _ => format!("{key:03}-{}", "x".repeat(30)).into_bytes(),
+        }
+    }
+
+    /// Writes, deletes, flushes or compacts something.
+    fn step(&mut self) {
+        match self.rng.random_range(0..40) {
+            0 => self.data.rotate_memtable_and_wait().unwrap(),
+            1 => self.data.major_compact().unwrap(),
+            _ => self.write(),
+        }
+    }
+
+    fn write(&mut self) {
+        let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
+        for _ in 0..self.rng.random_range(1..20) {
+            let space = Space(self.rng.random_range(SPACE.0 - 1..=SPACE.0 + 1));
+            let mut key = Vec::new();
+            spaces::put_physical(space, &self.key(), &mut key);
+            if self.rng.random_ratio(1, 3) {
+                batch.remove(&self.data, key);
+            } else {
+                let value = vec![b'v'; self.rng.random_range(1..200)];
+                batch.insert(&self.data, key, value);
+            }
+        }
+        batch.commit().unwrap();
+    }
+
+    fn range(&mut self) -> KeyRange {
+        match self.rng.random_range(0..4) {
+            0 => KeyRange::all(),
+            1 => KeyRange {
+                start: self.key(),
+                until: None,
+            },
+            _ => {
+                let mut ends = [self.key(), self.key()];
+                ends.sort();
+                let [start, until] = ends;
+                KeyRange::between(start, until)
+            }
+        }
+    }
+
+    /// The rows as the library's iterator has them.
+    fn expected(&self, snapshot: &Snapshot, scan: &Scan) -> Rows {
+        let (start, until) = spaces::physical_range(scan.space, &scan.range);
+        let rows = snapshot.range(&self.data, start..until);
+        rows.map(|row| row.into_inner().unwrap())
+            .map(|(key, value)| (key[spaces::PREFIX_BYTES..].to_vec(), value.to_vec()))
+            .collect()
+    }
+
+    fn state(&self) -> Option<State> {
+        Some((self.db.snapshot(), View::take(&self.data.tree)?))
+    }
+
+    /// The rows as they come page by page.
+    fn found(&mut self, (snapshot, view): &State, mut scan: Scan) -> Rows {
+        let bounds = spaces::physical_range(scan.space, &scan.range);
+        let mut merge = Merge::new(view, bounds, snapshot.seqno());
+        let mut rows = Rows::new();
+        let mut page = Page::default();
+        loop {
+            page.clear();
+            scan.options.max_rows = self.rng.random_range(1..50);
+            merge.fill(&scan, &mut page).unwrap();
+            let copied = page
+                .iter()
+                .map(|(key, value)| (key.to_vec(), value.to_vec()));
+            rows.extend(copied);
+            if !scan.advance(&mut page) {
+                return rows;
+            }
+            // What is written meanwhile is not seen.
+            self.step();
+        }
+    }
+}
+
+#[test]
+fn rows_are_those_of_the_librarys_iterator() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    let mut compared = 0;
+    for round in 0..6_u64 {
+        let mut tree = Tree::new(seed ^ round);
+        let mut states = Vec::new();
+        for _ in 0..120 {
+            tree.step();
+            if tree.rng.random_ratio(1, 10) {
+                states.extend(tree.state());
+            }
+            if 4 < states.len() {
+                let one = tree.rng.random_range(0..states.len());
+                states.swap_remove(one);
+            }
+            let range = tree.range();
+            let scan = Scan::new(SPACE, range);
+            for state in &states {
+                let expected = tree.expected(&state.0, &scan);
+                let found = tree.found(state, scan.clone());
+                assert_eq!(found, expected, "seed {seed}, {scan:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(100 < compared, "only {compared} scans were compared");
+}
+
+#[test]
+fn keys_alone_come_without_values() {
+    let mut tree = Tree::new(1);
+    for _ in 0..30 {
+        tree.write();
+    }
+    tree.data.rotate_memtable_and_wait().unwrap();
+    let scan = Scan {
+        options: ScanOptions {
+            keys_only: true,
+            ..ScanOptions::default()
+        },
+        ..Scan::new(SPACE, KeyRange::all())
+    };
+    let state = tree.state().unwrap();
+    let expected = tree.expected(&state.0, &scan);
+    let found = tree.found(&state, scan);
+    assert!(found.iter().all(|(_, value)| value.is_empty()));
+    let keys = |rows: &Rows| rows.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&found), keys(&expected));
+}
