@@ -54,6 +54,8 @@ pub struct Config {
     pub query_memory_total_bytes: Option<u64>,
     /// What they may spill.
     pub spill_quota_bytes: Option<u64>,
+    /// Where statements may read and write files.
+    pub secure_file_priv: Option<PathBuf>,
     /// What is logged.
     pub log: String,
     connections_max: u32,
@@ -204,6 +206,7 @@ impl Values {
             cache_bytes: self.bytes(options::CACHE_BYTES)?,
             query_memory_total_bytes: self.bytes(options::QUERY_MEMORY_TOTAL)?,
             spill_quota_bytes: self.bytes(options::SPILL_QUOTA)?,
+            secure_file_priv: self.path(options::SECURE_FILE_PRIV)?,
             log: self.log()?,
             connections_max: self.number(options::MAX_CONNECTIONS)?,
             packet_bytes_max: self.packet_bytes()?,
@@ -242,6 +245,12 @@ impl Values {
             "memory" => Storage::Memory,
             _ => Storage::Lsm(PathBuf::from(dir.text)),
         })
+    }
+
+    /// A path; `None` when none is given.
+    fn path(&self, name: &str) -> Result<Option<PathBuf>, String> {
+        let (raw, _) = self.raw(name)?;
+        Ok((!raw.text.is_empty()).then(|| PathBuf::from(raw.text)))
     }
 
     fn choice(&self, name: &str) -> Result<String, String> {
@@ -402,6 +411,7 @@ impl Config {
             cache_bytes: self.cache_bytes,
             query_memory_total_bytes: self.query_memory_total_bytes,
             spill_quota_bytes: self.spill_quota_bytes,
+            secure_file_priv: self.secure_file_priv.clone(),
             port,
             connections_max: self.connections_max,
             packet_bytes_max: self.packet_bytes_max,

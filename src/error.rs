@@ -164,6 +164,17 @@ codes! {
     NoSuchThread = 1094 "HY000" "KILL of a connection that does not exist.";
     KillDenied = 1095 "HY000" "KILL of another user's connection.";
     NoTablesUsed = 1096 "HY000" "SELECT * without a table.";
+    FileUnreadable = 13 "HY000" "A file on the server that cannot be read.";
+    FileNotCreated = 1 "HY000" "A file on the server that cannot be made.";
+    FileFailed = 3 "HY000" "Writing a file on the server failed.";
+    FileExists = 1086 "HY000" "`INTO OUTFILE` a file that exists.";
+    TextFileNotReadable = 1085 "HY000" "A path on the server that is no ordinary file.";
+    WrongFieldTerminators = 1083 "42000" "An `ENCLOSED BY` or `ESCAPED BY` of more than one byte.";
+    TooFewFields = 1261 "01000" "A line of a file with fewer fields than columns.";
+    TooManyFields = 1262 "01000" "A line of a file with more fields than columns.";
+    NotPreparable = 1295 "HY000" "A statement that cannot be prepared.";
+    LocalFilesDisabled = 3948 "42000" "`LOAD DATA LOCAL` where it is not allowed.";
+    NotPersisted = 3615 "HY000" "`RESET PERSIST` of a variable that was given no value to keep.";
     BlobDefault = 1101 "42000" "A DEFAULT on a type that cannot have one.";
     WrongDatabaseName = 1102 "42000" "A database name that is not allowed.";
     WrongTableName = 1103 "42000" "A table name that is not allowed.";
@@ -176,6 +187,10 @@ codes! {
     RowTooBig = 1118 "42000" "A row larger than the limit.";
     TableFull = 1114 "HY000" "Temporary files past their quota.";
     UnknownCharset = 1115 "42000" "A character set that is not utf8mb4.";
+    ColumnNeeded = 1828 "HY000" "DROP of a column that a key needs.";
+    NullInvalid = 1138 "22004" "NULL where a column is to take none.";
+    CantRemoveAllColumns = 1090 "42000" "DROP of all columns.";
+    ExpressionDependency = 3837 "HY000" "A change of a column that an expression names.";
     WrongFieldSpecifier = 1166 "42000" "A column name that is not allowed.";
     PrimaryKeyNull = 1171 "42000" "A key column declared NULL.";
     TableMustHaveColumns = 1113 "42000" "A table without columns.";
@@ -237,6 +252,7 @@ codes! {
     WrongParameters = 1583 "42000" "A function with arguments it cannot take.";
     TooManyUserConnections = 1203 "42000" "The user has too many connections.";
     CapacityExceeded = 1038 "HY001" "A sort needs more memory than allowed.";
+    AutoIncrementEnd = 1467 "HY000" "No `AUTO_INCREMENT` id is left in the column's type.";
     SavepointMissing = 1305 "42000" "No savepoint of that name.";
     TransactionCharacteristics = 1568 "25001" "SET TRANSACTION inside a transaction.";
     ReadOnlyTransaction = 1792 "25006" "A write in a read-only transaction.";
@@ -336,5 +352,15 @@ codes! {
     WindowNested = 3595 "HY000" "A window over a window function.";
     RowsInterval = 3596 "HY000" "A frame of rows with an interval.";
     GroupingArgument = 3602 "HY000" "`GROUPING` of what is not grouped.";
+    LintRisingKey = 7001 "01000" "A primary key whose first column is a moment.";
+    LintFewValuesKey = 7002 "01000" "A primary key whose first column has few values.";
+    LintWideKey = 7003 "01000" "A primary key of many columns.";
+    LintLongKey = 7004 "01000" "A primary key of long values.";
+    LintCommonPrefixKey = 7005 "01000" "Keys that begin alike.";
+    LintRedundantIndex = 7006 "01000" "An index that another key replaces.";
+    LintManyIndexes = 7007 "01000" "A table with many indexes.";
+    LintNearConstantIndex = 7008 "01000" "An index of few values.";
+    LintNearUniqueIndex = 7009 "01000" "A plain index whose values are all different.";
+    LintUnusedIndex = 7010 "01000" "An index that nobody reads.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

@@ -18,6 +18,7 @@
 //! | 5 | [`sql`] | text to syntax tree to bound statement; evaluation |
 //! | 6 | [`plan`] | predicate to spans to access path, with reasons; never data |
 //! | 7 | [`exec`] | runs what was planned; never chooses |
+//! | 8 | [`advisor`] | what is worth a word about a table; it changes nothing |
 //! | 9 | [`session`] | one connection's transaction, variables, prepared statements |
 //! | 10 | [`server`] | accepts, limits, stops |
 //! | 11 | [`config`] | one table of options |
@@ -52,6 +53,7 @@
 //!    it bound again; a transaction gets 1213 or 1412.
 
 pub mod accounts;
+pub mod advisor;
 pub mod catalog;
 pub mod codec;
 pub mod config;

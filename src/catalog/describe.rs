@@ -5,15 +5,37 @@ use std::fmt::Write as _;
 use super::computed::PartSource;
 use super::schema::{Column, ColumnDefault, Include, Index, KeyPart, Table};
 use crate::codec::key::Direction;
+use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
-/// The text of `SHOW CREATE TABLE`.
+/// What a text says of a table beside its columns and keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling {
+    /// The next of counted ids.
+    pub next_id: u64,
+    /// Whether the options of the table are left out: `NO_TABLE_OPTIONS`.
+    pub omits_table_options: bool,
+    /// Whether attributes of columns that other databases do not have are: `NO_FIELD_OPTIONS`.
+    pub omits_column_options: bool,
+}
+
+/// The text of `SHOW CREATE TABLE`, of a table that has given no id yet.
 pub fn create_table(table: &Table) -> String {
+    let telling = Telling {
+        next_id: table.counted().map_or(1, |(_, first)| first),
+        omits_table_options: false,
+        omits_column_options: false,
+    };
+    create_table_telling(table, telling)
+}
+
+/// The text of `SHOW CREATE TABLE`.
+pub fn create_table_telling(table: &Table, telling: Telling) -> String {
     let mut lines: Vec<String> = table
         .columns
         .iter()
         .filter(|column| !column.hidden)
-        .map(column_line)
+        .map(|column| column_line(column, telling))
         .collect();
     if !table.has_hidden_key() {
         lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
@@ -24,7 +46,14 @@ pub fn create_table(table: &Table) -> String {
         quoted(&table.name),
         lines.join(",\n")
     );
-    text.push_str(" ENGINE=Meseta DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
+    if telling.omits_table_options {
+        return text;
+    }
+    text.push_str(" ENGINE=Meseta");
+    if counts_visibly(table, telling.next_id) {
+        let _ = write!(text, " AUTO_INCREMENT={}", telling.next_id);
+    }
+    text.push_str(" DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
     if !table.comment.is_empty() {
         let _ = write!(text, " COMMENT={}", string_literal(&table.comment));
     }
@@ -34,6 +63,24 @@ pub fn create_table(table: &Table) -> String {
         let _ = write!(text, " WITH ({})", options.collect::<Vec<_>>().join(", "));
     }
     text
+}
+
+/// Whether the next id is shown: as MySQL, from the second on; and always where the ids would be spread
+/// without it.
+fn counts_visibly(table: &Table, next_id: u64) -> bool {
+    let counted = table.counted();
+    let column = counted.and_then(|(column_idx, _)| table.columns.get(column_idx));
+    column.is_some_and(|column| 1 < next_id || is_big(&column.ty))
+}
+
+fn is_big(ty: &ColumnType) -> bool {
+    matches!(
+        ty,
+        ColumnType::Int {
+            width: IntWidth::Big,
+            ..
+        }
+    )
 }
 
 /// The key columns as in DDL: `` `a`,`b` DESC ``.
@@ -98,14 +145,14 @@ fn index_line(table: &Table, index: &Index) -> String {
     line
 }
 
-fn column_line(column: &Column) -> String {
+fn column_line(column: &Column, telling: Telling) -> String {
     let mut line = format!("  {} {}", quoted(&column.name), column.ty);
     if !column.nullable {
         line.push_str(" NOT NULL");
     } else if matches!(column.ty, ColumnType::Timestamp { .. }) {
         line.push_str(" NULL");
     }
-    if column.auto_increment {
+    if column.auto_increment && !telling.omits_column_options {
         line.push_str(" AUTO_INCREMENT");
     }
     if let Some(default) = default_text(column) {

@@ -4,16 +4,21 @@
 pub mod computed;
 pub mod describe;
 mod gate;
+mod past;
 pub mod persist;
+mod reshape;
 pub mod schema;
 pub mod store;
+mod trash;
 mod type_names;
 pub mod view;
 
 pub use computed::{Computed, ComputedPart, PartSource};
 pub use gate::Pass;
+pub use past::{Former, Past};
 pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
 pub use store::{Catalog, Definitions};
+pub use trash::{Fate, TRASH_TABLES_MAX, Trashed};
 pub use view::{View, ViewAlgorithm};

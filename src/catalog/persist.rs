@@ -10,6 +10,8 @@
     reason = "every other kind of JSON value is damage, today's and tomorrow's"
 )]
 
+mod past;
+mod trash;
 mod view;
 
 use serde_json::{Map, Value as Json, json};
@@ -22,6 +24,7 @@ use super::type_names;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::Value;
+pub use trash::{decode_trashed, encode_trashed};
 pub use view::{decode_view, encode_view};
 
 /// The first byte of every stored definition.
@@ -50,14 +53,28 @@ pub fn encode(table: &Table) -> Vec<u8> {
         .collect();
     let indexes = table.indexes.iter();
     let indexes: Vec<Json> = indexes.map(|index| encode_index(table, index)).collect();
-    let definition = json!({
+    let mut definition = json!({
         "id": table.id.0, "database": table.database, "name": table.name,
         "columns": columns, "key": key, "indexes": indexes, "options": options,
         "comment": table.comment,
     });
+    if table.columns_made != greatest_id(&table.columns) {
+        put(&mut definition, "columns_made", json!(table.columns_made));
+    }
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
     bytes
+}
+
+/// Adds a member that most definitions do not have.
+fn put(definition: &mut Json, name: &str, value: Json) {
+    if let Json::Object(members) = definition {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+fn greatest_id(columns: &[Column]) -> u32 {
+    columns.iter().map(|column| column.id.0).max().unwrap_or(0)
 }
 
 fn encode_key_part(part: &KeyPart) -> Json {
@@ -81,8 +98,8 @@ fn encode_index(table: &Table, index: &Index) -> Json {
         "id": index.id.0, "name": index.name, "unique": index.unique, "parts": parts,
         "include": include, "state": index.state.name(), "comment": index.comment,
     });
-    if let (Some(filter), Json::Object(members)) = (&index.computed.filter, &mut definition) {
-        members.insert("where".to_owned(), json!(filter));
+    if let Some(filter) = &index.computed.filter {
+        put(&mut definition, "where", json!(filter));
     }
     definition
 }
@@ -101,12 +118,17 @@ fn encode_computed_part(part: &ComputedPart, direction: Direction) -> Json {
 }
 
 fn encode_column(column: &Column) -> Json {
-    json!({
+    let mut definition = json!({
         "id": column.id.0, "name": column.name, "type": type_names::to_json(&column.ty),
         "nullable": column.nullable, "default": encode_default(&column.default),
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
-    })
+    });
+    if let (Some(first), Json::Object(members)) = (column.counted_from, &mut definition) {
+        members.insert("counted_from".to_owned(), json!(first));
+    }
+    past::encode(&column.past, &mut definition);
+    definition
 }
 
 fn encode_default(default: &ColumnDefault) -> Json {
@@ -130,11 +152,16 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
+    let columns_made = match fields.number_if_any("columns_made")? {
+        Some(made) => made.max(greatest_id(&columns)),
+        None => greatest_id(&columns),
+    };
     let table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
         name: fields.text("name")?,
         columns,
+        columns_made,
         key: fields
             .list("key")?
             .into_iter()
@@ -281,6 +308,7 @@ fn decode_include(json: &Json) -> Result<Include> {
 fn decode_column(json: Json) -> Result<Column> {
     let mut fields = Fields::of(json)?;
     let ty = type_names::from_json(fields.take("type")?)?;
+    let past = past::decode(&mut fields, &ty)?;
     let column = Column {
         id: ColumnId(fields.number("id")?),
         name: fields.text("name")?,
@@ -289,8 +317,11 @@ fn decode_column(json: Json) -> Result<Column> {
         nullable: fields.truth("nullable")?,
         on_update_now: fields.truth("on_update_now")?,
         auto_increment: fields.truth("auto_increment")?,
+        counted_from: fields.large_number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
         comment: fields.text("comment")?,
+        past,
+        pledge: None,
     };
     fields.finish()?;
     Ok(column)
@@ -361,6 +392,19 @@ impl Fields {
         Ok(None)
     }
 
+    /// The member, if there is one.
+    pub(crate) fn number_if_any(&mut self, name: &str) -> Result<Option<u32>> {
+        if self.0.contains_key(name) {
+            return self.number(name).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The member, if there is one.
+    pub(crate) fn take_if_any(&mut self, name: &str) -> Option<Json> {
+        self.0.remove(name)
+    }
+
     pub(crate) fn truth(&mut self, name: &str) -> Result<bool> {
         self.take(name)?
             .as_bool()
@@ -373,6 +417,17 @@ impl Fields {
             .as_u64()
             .and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^32")))
+    }
+
+    /// The member, if there is one: of 64 bits.
+    fn large_number_if_any(&mut self, name: &str) -> Result<Option<u64>> {
+        let Some(json) = self.0.remove(name) else {
+            return Ok(None);
+        };
+        let number = json.as_u64();
+        let number =
+            number.ok_or_else(|| Damage::new(format!("{name} is no number below 2^64")))?;
+        Ok(Some(number))
     }
 
     pub(crate) fn list(&mut self, name: &str) -> Result<Vec<Json>> {

@@ -1,6 +1,7 @@
 //! What a table is: its columns, its key and its options. Immutable once published.
 
 use super::computed::Computed;
+use super::past::Past;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::{ColumnType, Value};
@@ -20,6 +21,8 @@ pub struct Table {
     pub name: String,
     /// The columns in declared order; a hidden `_rowid` comes last.
     pub columns: Vec<Column>,
+    /// How many columns it has ever had: ids up to this one have been given.
+    pub columns_made: u32,
     /// The primary key, from 1 to `KEY_COLUMNS_MAX` parts.
     pub key: Vec<KeyPart>,
     /// The secondary indexes, in the order they were made; at most [`INDEXES_MAX`].
@@ -51,10 +54,18 @@ pub struct Column {
     pub on_update_now: bool,
     /// Whether the server makes a value when none is given.
     pub auto_increment: bool,
+    /// The first of the ids that are counted one by one; `None` when they are spread, or when the
+    /// server makes none.
+    pub counted_from: Option<u64>,
     /// Whether `SELECT *` leaves it out: true for `_rowid`.
     pub hidden: bool,
     /// `COMMENT`.
     pub comment: String,
+    /// What rows have that were written before the column was as it is.
+    pub past: Past,
+    /// The column as ALTER TABLE is about to make it, while it looks whether the values that are
+    /// there fit: new ones must fit too. Never stored.
+    pub pledge: Option<Box<Column>>,
 }
 
 /// The default of a column.
@@ -216,9 +227,22 @@ impl Column {
             default: ColumnDefault::None,
             on_update_now: false,
             auto_increment: false,
+            counted_from: None,
             hidden: false,
             comment: String::new(),
+            past: Past::default(),
+            pledge: None,
         }
+    }
+}
+
+impl Column {
+    /// Whether a row must hold the value: not if it is what rows without any have.
+    pub fn is_stored(&self, value: &Value<'_>) -> bool {
+        if self.past.absent.is_null() {
+            return !value.is_null();
+        }
+        value.total_cmp(&self.past.absent).is_ne()
     }
 }
 
@@ -242,6 +266,21 @@ impl Table {
         self.indexes
             .iter()
             .position(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The column whose ids are counted one by one, and the first of them.
+    pub fn counted(&self) -> Option<(usize, u64)> {
+        let mut columns = self.columns.iter().enumerate();
+        columns.find_map(|(column_idx, column)| Some((column_idx, column.counted_from?)))
+    }
+
+    /// Counts ids from there on, if they are counted.
+    pub fn count_from(&mut self, first: u64) {
+        for column in &mut self.columns {
+            if column.counted_from.is_some() {
+                column.counted_from = Some(first);
+            }
+        }
     }
 
     /// Whether the table was declared without primary key.

@@ -9,6 +9,9 @@
 
 mod indexes;
 mod read;
+mod rename;
+mod temporary;
+mod trash;
 mod views;
 
 use std::collections::BTreeMap;
@@ -20,6 +23,7 @@ use parking_lot::RwLock;
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
+use super::trash::{Fate, Trashed};
 use super::view::View;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
@@ -52,6 +56,8 @@ impl Database {
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     databases: BTreeMap<String, Database>,
+    /// Tables that were dropped and can come back; an older one has a lower id, mostly.
+    trash: BTreeMap<TableId, Arc<Trashed>>,
 }
 
 impl Definitions {
@@ -145,6 +151,7 @@ pub struct Catalog {
     gate: Gate,
     /// Counts the changes that gave a table another definition, or took it away.
     version: AtomicU64,
+    temporary: temporary::TemporaryTables,
 }
 
 impl Catalog {
@@ -164,6 +171,7 @@ impl Catalog {
             ddl: tokio::sync::Mutex::new(()),
             gate: Gate::default(),
             version: AtomicU64::new(0),
+            temporary: temporary::TemporaryTables::default(),
         };
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
@@ -192,7 +200,7 @@ impl Catalog {
     pub fn is_current(&self, table: &Arc<Table>) -> bool {
         let current = self.current.read();
         let found = current.table(&table.database, &table.name);
-        found.is_ok_and(|found| Arc::ptr_eq(found, table))
+        found.is_ok_and(|found| Arc::ptr_eq(found, table)) || self.temporary.has(table)
     }
 
     /// Makes a database.
@@ -216,7 +224,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1008 when it does not exist; those of the engine.
-    pub async fn drop_database(&self, name: &str) -> Result<usize> {
+    pub async fn drop_database(&self, name: &str, fate: Fate) -> Result<usize> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let Some(Database { tables, views }) = next.databases.remove(name) else {
@@ -225,17 +233,13 @@ impl Catalog {
         };
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, database_key(name));
-        for table in tables.values() {
-            writes.delete(SYSTEM_SPACE, table_key(table.id));
-        }
         for view in views.values() {
             writes.delete(SYSTEM_SPACE, views::key(view));
         }
-        self.publish(writes, next).await?;
-        for table in tables.values() {
-            self.drop_storage(table).await?;
-        }
-        Ok(tables.len() + views.len())
+        let count = tables.len() + views.len();
+        self.discard((next, writes), tables.into_values().collect(), fate)
+            .await?;
+        Ok(count)
     }
 
     /// Makes a table; its [`Table::id`] is chosen here. `false` when there is one of that name, or a
@@ -265,7 +269,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1051 naming those that do not exist; those of the engine.
-    pub async fn drop_tables(&self, names: &[(String, String)]) -> Result<()> {
+    pub async fn drop_tables(&self, names: &[(String, String)], fate: Fate) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let mut dropped = Vec::new();
@@ -281,15 +285,7 @@ impl Catalog {
             let text = format!("Unknown table '{}'", missing.join(","));
             return Err(Error::new(Code::UnknownTable, text));
         }
-        let mut writes = WriteSet::blind();
-        for table in &dropped {
-            writes.delete(SYSTEM_SPACE, table_key(table.id));
-        }
-        self.publish(writes, next).await?;
-        for table in dropped {
-            self.drop_storage(&table).await?;
-        }
-        Ok(())
+        self.discard((next, WriteSet::blind()), dropped, fate).await
     }
 
     /// Empties a table by giving it a new storage space.
@@ -304,6 +300,7 @@ impl Catalog {
         }
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
+        table.count_from(1);
         self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
@@ -337,7 +334,7 @@ impl Catalog {
         }
         index.id = IndexId(self.new_space().await?.0);
         table.indexes.push(index);
-        self.replace(table).await
+        self.replace(table, None).await
     }
 
     /// Takes an index away and gives back its storage.
@@ -349,7 +346,7 @@ impl Catalog {
         let mut table = Table::clone(self.current().table(database, name)?);
         let position = index_position(&table, index)?;
         let dropped = table.indexes.remove(position);
-        self.replace(table).await?;
+        self.replace(table, None).await?;
         Ok(self.engine.drop_space(Space(dropped.id.0)).await?)
     }
 
@@ -368,18 +365,20 @@ impl Catalog {
             return Ok(());
         };
         index.state = state;
-        self.replace(table).await.map(drop)
+        self.replace(table, None).await.map(drop)
     }
 
-    /// Gives a table's definition a new form; its name and storage stay.
-    async fn replace(&self, table: Table) -> Result<Arc<Table>> {
+    /// Gives a table's definition a new form; its storage stays. `moved` is the old one when it gets
+    /// another name.
+    async fn replace(&self, table: Table, moved: Option<&Table>) -> Result<Arc<Table>> {
         let mut next = Definitions::clone(&self.current());
         let table = Arc::new(table);
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
-        if let Some(within) = next.databases.get_mut(&table.database) {
-            within.tables.insert(table.name.clone(), Arc::clone(&table));
+        if let Some(old) = moved {
+            next.take(&old.database, &old.name);
         }
+        next.put(&table);
         self.publish(writes, next).await?;
         Ok(table)
     }
@@ -431,10 +430,11 @@ impl Catalog {
 
     async fn drop_orphans(&self) -> Result<()> {
         let current = self.current();
+        let trashed = current.trash.values().map(|trashed| &trashed.table);
         let owned: Vec<Space> = current
-            .databases
-            .values()
-            .flat_map(|within| within.tables.values().flat_map(|table| spaces(table)))
+            .all_tables()
+            .chain(trashed)
+            .flat_map(|table| spaces(table))
             .chain([SYSTEM_SPACE])
             .collect();
         for space in self.engine.spaces().live {

@@ -101,6 +101,7 @@ pub(super) const CACHE_BYTES: &str = "cache-bytes";
 pub(super) const ALLOW_FULL_SCAN: &str = "allow-full-scan";
 pub(super) const QUERY_MEMORY_TOTAL: &str = "query-memory-total";
 pub(super) const SPILL_QUOTA: &str = "spill-quota";
+pub(super) const SECURE_FILE_PRIV: &str = "secure-file-priv";
 pub(super) const CONFIG: &str = "config";
 pub(super) const LOG: &str = "log";
 
@@ -155,6 +156,7 @@ pub const ALL: &[Spec] = &[
     spec(STORAGE, (ENGINE, Kind::Choice(&["lsm", "memory"])), "lsm", "Keep rows in files, or in memory only"),
     spec(STORAGE, (DURABILITY, Kind::Choice(&["sync", "async"])), "sync", "Whether a commit waits for the disk"),
     spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "Memory for stored blocks (three quarters) and single rows (a quarter); auto is a quarter of the machine's memory"),
+    spec(STORAGE, (SECURE_FILE_PRIV, Kind::Path), "", "The directory below which LOAD DATA may read files of the server and SELECT … INTO OUTFILE may write them; without it neither may"),
     spec(QUERIES, (ALLOW_FULL_SCAN, Kind::Switch), "false", "Accept queries that read whole tables"),
     spec(QUERIES, (QUERY_MEMORY_TOTAL, Kind::Bytes), "auto", "Memory that sorts, groups and joins of all statements may hold together; past it they spill, or end with error 1038; auto is a quarter of the machine's memory"),
     spec(QUERIES, (SPILL_QUOTA, Kind::Bytes), "64GiB", "Bytes in the data directory that all statements may spill together; past it one ends with error 1114"),

@@ -123,7 +123,8 @@ impl<'a> StoredRow<'a> {
             Place::Key(part) => Ok(self.key_part(*part)?),
             Place::Row => match self.row.get(column.id, &column.ty)? {
                 Cell::Value(value) => Ok(value),
-                Cell::Null | Cell::Absent => Ok(Value::Null),
+                Cell::Null => Ok(Value::Null),
+                Cell::Absent => Ok(column.past.value(&self.row, &column.ty)?),
             },
             Place::Nowhere => Err(Error::internal(format!(
                 "column {} is not in the index that was read",

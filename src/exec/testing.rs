@@ -26,6 +26,7 @@ pub(crate) fn options() -> OpenOptions {
         cache_bytes: None,
         query_memory_total_bytes: None,
         spill_quota_bytes: None,
+        secure_file_priv: None,
         port: 0,
         connections_max: 2,
         packet_bytes_max: 1 << 20,
@@ -45,6 +46,7 @@ pub(crate) fn session(shared: &Arc<Shared>, connection_id: u32) -> Session {
         connection_id,
         found_rows: false,
         multi_statements: false,
+        local_files: true,
         interactive: false,
         session_track: false,
         compression: None,
@@ -89,13 +91,25 @@ impl Server {
         Server::over(self.engine, true).await
     }
 
-    async fn over(engine: Arc<dyn Engine>, allow_full_scan: bool) -> Server {
+    pub(crate) async fn over(engine: Arc<dyn Engine>, allow_full_scan: bool) -> Server {
         let options = OpenOptions {
             allow_full_scan,
             ..options()
         };
         let shared = Shared::over(Arc::clone(&engine), None, &options).await;
         Server::with(engine, Arc::new(shared.unwrap()))
+    }
+
+    /// One over an engine that may fail while it is opened.
+    pub(crate) async fn over_or_none(engine: Arc<dyn Engine>) -> Option<Server> {
+        let options = OpenOptions {
+            allow_full_scan: true,
+            ..options()
+        };
+        let shared = Shared::over(Arc::clone(&engine), None, &options)
+            .await
+            .ok()?;
+        Some(Server::with(engine, Arc::new(shared)))
     }
 
     /// An empty one that may spill so many bytes into a directory, of which all statements may hold
@@ -171,6 +185,10 @@ impl Server {
         page.iter()
             .map(|(key, value)| (key.to_vec(), value.to_vec()))
             .collect()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {

@@ -236,9 +236,10 @@ impl Transaction {
     }
 
     /// Whether the snapshot has all entries of a table's active indexes: nothing was published
-    /// since it was taken, or the table is as it was when the transaction began.
+    /// since it was taken, the table is as it was when the transaction began, or nobody else writes
+    /// it.
     pub fn sees_indexes_of(&self, table: &Arc<Table>) -> bool {
-        if self.snapshot_version() == self.catalog.version() {
+        if self.snapshot_version() == self.catalog.version() || self.catalog.is_temporary(table) {
             return true;
         }
         let known = self.begun_with.as_ref();

@@ -112,9 +112,39 @@ fn set(
     values: &[Value<'_>],
 ) -> Result<(), EncodeError> {
     match (table.columns.get(column_idx), values.get(column_idx)) {
-        (Some(column), Some(value)) if !value.is_null() => row.set(column.id, value, &column.ty),
+        (Some(column), Some(value)) if column.is_stored(value) => {
+            row.set(column.id, value, &column.ty)
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether two values of an entry's key say the same: one may have been written before a column was
+/// added, dropped or widened.
+///
+/// # Errors
+/// [`Corrupt`] for bytes that [`entry`] does not make.
+pub fn same_value(
+    table: &Table,
+    index: &Index,
+    (left, right): (&[u8], &[u8]),
+) -> Result<bool, Corrupt> {
+    if left == right {
+        return Ok(true);
+    }
+    let (left, right) = (RowView::parse(left)?, RowView::parse(right)?);
+    let mut columns = index.included(table);
+    if index.unique {
+        let rest = rest_of_primary_key(table, index);
+        columns.extend(rest.iter().map(|part| part.column_idx));
+    }
+    for column in columns.iter().filter_map(|idx| table.columns.get(*idx)) {
+        let values = (column.value_in(&left)?, column.value_in(&right)?);
+        if values.0.total_cmp(&values.1).is_ne() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The encoded primary key of the row that a stored entry belongs to.

@@ -20,8 +20,8 @@ use super::{ends, merge, paths, point, points, residual, skip};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
-use crate::sql::bound::KeyRef;
-use crate::sql::expr::Expr;
+use crate::sql::bound::{KeyRef, OrderBy};
+use crate::sql::expr::{Expr, ExprKind};
 use crate::types::Value;
 
 /// How the rows of one table are fetched.
@@ -328,9 +328,26 @@ pub(super) fn permission(
     if request.policy.allow_full_scan {
         return Some(Permission::Setting);
     }
+    if request.hints.reads_whole && conjuncts.is_empty() && is_dump(request) {
+        return Some(Permission::Whole);
+    }
     let is_plain = conjuncts.is_empty() && request.grouping.is_none() && ordered;
     let rows_read = request.limit?.saturating_add(request.offset);
     (is_plain && rows_read <= request.policy.full_scan_limit_max).then_some(Permission::Limit)
+}
+
+/// Whether the statement returns the rows of one table as they are, sorted by columns of the primary
+/// key if at all: what dumps read.
+fn is_dump(request: &Request<'_>) -> bool {
+    let is_of_key = |key: &OrderBy| {
+        let position = |column_idx| request.table.key_position(column_idx);
+        matches!(key.expr.kind, ExprKind::Column(column_idx) if position(column_idx).is_some())
+    };
+    request.purpose == Purpose::Select
+        && request.joined_as.is_none()
+        && request.grouping.is_none()
+        && !request.wants_all
+        && request.order_by.iter().all(is_of_key)
 }
 
 impl Access {

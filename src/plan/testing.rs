@@ -97,12 +97,14 @@ pub(crate) fn table(create: &str) -> Table {
     for part in &key {
         columns[part.column_idx].nullable = false;
     }
+    let columns_count = columns.len();
     let mut table = Table {
         id: TableId(1),
         database: create.table.database.unwrap_or_else(|| "shop".to_owned()),
         name: create.table.name,
         columns,
         key,
+        columns_made: u32::try_from(columns_count - 1).unwrap(),
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),

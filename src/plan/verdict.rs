@@ -167,6 +167,8 @@ pub enum Permission {
     Hint,
     /// `--allow-full-scan` or `sql_big_selects`.
     Setting,
+    /// `SQL_NO_CACHE`, and no filter, grouping or sorting: a dump.
+    Whole,
     /// No filter, grouping or sorting, and a small LIMIT.
     Limit,
 }
@@ -369,6 +371,7 @@ impl fmt::Display for Permission {
         f.write_str(match self {
             Permission::Hint => "the hint _l_allow_filtering_",
             Permission::Setting => "sql_big_selects or --allow-full-scan",
+            Permission::Whole => "SQL_NO_CACHE, as it reads the table whole",
             Permission::Limit => "its LIMIT",
         })
     }

@@ -20,6 +20,8 @@ impl Capabilities {
     pub const COMPRESS: Capabilities = Capabilities(1 << 5);
     /// An ODBC client; means nothing.
     pub const ODBC: Capabilities = Capabilities(1 << 6);
+    /// The client sends files when it is asked for them.
+    pub const LOCAL_FILES: Capabilities = Capabilities(1 << 7);
     /// Spaces may stand between a function's name and its parenthesis; they always may here.
     pub const IGNORE_SPACE: Capabilities = Capabilities(1 << 8);
     /// The protocol since MySQL 4.1, the only one spoken here.
@@ -73,6 +75,7 @@ impl Capabilities {
             | Capabilities::LONG_FLAG.0
             | Capabilities::CONNECT_WITH_DB.0
             | Capabilities::ODBC.0
+            | Capabilities::LOCAL_FILES.0
             | Capabilities::IGNORE_SPACE.0
             | Capabilities::PROTOCOL_41.0
             | Capabilities::INTERACTIVE.0

@@ -121,7 +121,7 @@ fn greeting_and_auth_switch() {
     let mut expected = vec![10];
     expected.extend_from_slice(version.as_bytes());
     expected.extend_from_slice(&unhex(
-        "00 02010000 6162636465666768 00 6fa7 2d 0200 ff0d 15",
+        "00 02010000 6162636465666768 00 efa7 2d 0200 ff0d 15",
     ));
     expected.extend_from_slice(&[0; 10]);
     expected.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");

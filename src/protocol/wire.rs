@@ -42,6 +42,11 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
+    /// The next byte, which stays where it is.
+    pub fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
     /// The next `count` bytes.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::listener::Context;
+use super::local_file::{self, Wanted};
 use super::login::{Entered, Guest, host_name};
 use super::prepared::Statements;
 use super::reports::Reports;
@@ -54,7 +55,7 @@ pub(super) async fn serve(
     let gone = match entered.await {
         Ok(mut connection) => {
             let gone = connection.run().await;
-            connection.talk.session.close();
+            connection.talk.session.close().await;
             gone
         }
         Err(gone) => gone,
@@ -101,6 +102,8 @@ pub(super) enum Next {
     Command,
     Quit,
     ChangeUser(Box<Login>),
+    /// The client is to send a file; the command has not ended.
+    File(Wanted),
 }
 
 impl Connection {
@@ -192,7 +195,8 @@ impl Connection {
     async fn run(&mut self) -> Gone {
         let gone = loop {
             match self.serve_commands().await {
-                Ok(Next::Command) => {}
+                // Files were received where they were wanted.
+                Ok(Next::Command | Next::File(_)) => {}
                 Ok(Next::Quit) => break Gone::Closed,
                 Ok(Next::ChangeUser(login)) => {
                     if let Err(gone) = self.change_user(&login).await {
@@ -214,6 +218,9 @@ impl Connection {
                 match self.reader.payload(&packet) {
                     Some(payload) => match self.talk.command(payload).await? {
                         Next::Command => {}
+                        Next::File(wanted) => {
+                            local_file::receive(&mut self.talk, &mut self.reader, wanted).await?;
+                        }
                         next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
                     },
                     None => self
@@ -240,7 +247,7 @@ impl Connection {
     async fn change_user(&mut self, login: &Login) -> Result<(), Gone> {
         let talk = &mut self.talk;
         talk.statements = Statements::default();
-        talk.session.close();
+        talk.session.close().await;
         self.seat = None;
         let mut guest = Guest {
             context: &self.context,
@@ -284,11 +291,13 @@ impl Talk {
         self.registration
             .begin(command.name(), self.text_of(&command));
         let next = self.answer(command).await;
-        self.end_command();
+        if !matches!(next, Ok(Next::File(_))) {
+            self.end_command();
+        }
         next
     }
 
-    fn end_command(&self) {
+    pub(super) fn end_command(&self) {
         self.registration.end(self.state.wait_timeout);
     }
 
@@ -320,16 +329,18 @@ impl Talk {
             Command::ChangeUser(body) => return Ok(self.begin_change_user(body)),
             Command::Query(query) => {
                 self.session.set_attributes(named(query.attributes));
-                self.query(query.text).await?;
+                if let Some(wanted) = self.query(query.text).await? {
+                    return Ok(Next::File(wanted));
+                }
                 self.database_may_differ();
             }
             Command::InitDb(name) => self.init_db(name),
             Command::FieldList { table, wildcard } => self.field_list(table, wildcard),
             Command::Statistics => self.statistics(),
-            Command::ProcessInfo => self.query(b"SHOW PROCESSLIST").await?,
-            Command::ProcessKill(id) => self.query(format!("KILL {id}").as_bytes()).await?,
+            Command::ProcessInfo => drop(self.query(b"SHOW PROCESSLIST").await?),
+            Command::ProcessKill(id) => drop(self.query(format!("KILL {id}").as_bytes()).await?),
             Command::Ping => self.ok(),
-            Command::ResetConnection => self.reset_connection(),
+            Command::ResetConnection => self.reset_connection().await,
             Command::SetMultiStatements(allowed) => self.set_multi_statements(allowed),
             Command::StmtPrepare(text) => self.prepare(text),
             Command::StmtExecute(execute) => self.execute(execute).await?,
@@ -405,6 +416,7 @@ fn client(
         connection_id: registration.id(),
         found_rows: capabilities.has(Capabilities::FOUND_ROWS),
         multi_statements: capabilities.has(Capabilities::MULTI_STATEMENTS),
+        local_files: capabilities.has(Capabilities::LOCAL_FILES),
         interactive: capabilities.has(Capabilities::INTERACTIVE),
         session_track: capabilities.has(Capabilities::SESSION_TRACK),
         compression: wire.algorithm,

@@ -13,6 +13,7 @@ mod files;
 mod gone;
 mod keys;
 pub mod listener;
+mod local_file;
 mod login;
 mod prepared;
 mod queries;

@@ -190,6 +190,10 @@ impl Talk {
             Ok(Reply::Done(done)) => self.done(&done, false),
             Ok(Reply::Rows(set)) if execute.wants_cursor => self.open_cursor(id, set),
             Ok(Reply::Rows(set)) => self.binary_rows(id, set).await?,
+            Ok(Reply::File(_)) => {
+                let error = Error::internal("a prepared statement wants a file");
+                self.wire.error(&error);
+            }
             Err(error) => self.wire.error(&error),
         }
         Ok(())

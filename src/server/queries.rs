@@ -1,6 +1,7 @@
 //! The commands that are not about prepared statements.
 
 use super::connection::Talk;
+use super::local_file::Wanted;
 use super::rows;
 use super::wire::Gone;
 use crate::error::{Code, Error, Result};
@@ -12,8 +13,8 @@ use crate::protocol::wire::NULL_LENGTH;
 use crate::session::{Answer, Done, Reply, ResultSet};
 
 impl Talk {
-    /// Runs the statements of a query one after the other, until one fails.
-    pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<(), Gone> {
+    /// Runs the statements of a query one after the other, until one fails, or wants a file.
+    pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<Option<Wanted>, Gone> {
         let mut rest = text;
         loop {
             let answer = self.session.query(rest);
@@ -26,20 +27,25 @@ impl Talk {
                 Ok(answer) => answer,
                 Err(error) => {
                     self.wire.error(&error);
-                    return Ok(());
+                    return Ok(None);
                 }
             };
             let more = next.is_some();
+            let next = next.and_then(|at| rest.get(at..));
             let succeeded = match reply {
                 Reply::Done(done) => {
                     self.done(&done, more);
                     true
                 }
                 Reply::Rows(set) => self.text_rows(set, more).await?,
+                Reply::File(loading) => {
+                    let rest = next.map(<[u8]>::to_vec);
+                    return Ok(Some(Wanted { loading, rest }));
+                }
             };
-            match next.and_then(|at| rest.get(at..)) {
+            match next {
                 Some(after) if succeeded => rest = after,
-                Some(_) | None => return Ok(()),
+                Some(_) | None => return Ok(None),
             }
             self.wire.flush_if_full().await?;
         }
@@ -148,9 +154,9 @@ impl Talk {
     }
 
     /// `COM_RESET_CONNECTION`.
-    pub(super) fn reset_connection(&mut self) {
+    pub(super) async fn reset_connection(&mut self) {
         self.statements.clear();
-        let reset = self.session.reset();
+        let reset = self.session.reset().await;
         self.refresh();
         self.database_may_differ();
         self.ok_or_error(reset);

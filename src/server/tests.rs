@@ -51,6 +51,7 @@ impl Running {
             cache_bytes: None,
             query_memory_total_bytes: None,
             spill_quota_bytes: None,
+            secure_file_priv: None,
             port: address.port(),
             connections_max,
             packet_bytes_max: 1 << 20,

@@ -6,7 +6,7 @@ use super::{Session, system};
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::{query, write};
-use crate::sql::ast::{self, Expr as AstExpr, IntoTarget, Statement, TableName};
+use crate::sql::ast::{self, Expr as AstExpr, IntoFile, IntoTarget, Statement, TableName};
 use crate::sql::bind::{self, Names, Numbering};
 use crate::sql::bound::{Change, Delete, Query, Subquery, Update};
 use crate::sql::context::SessionFacts;
@@ -29,10 +29,19 @@ pub(super) enum Compiled {
 pub(super) struct Asked {
     /// Whether types depend on those of the parameters.
     depends_on_parameters: bool,
-    /// `INTO`: the variables.
-    pub(super) into: Option<Arc<[String]>>,
+    /// `INTO`.
+    pub(super) into: Option<Destination>,
     /// `SQL_CALC_FOUND_ROWS`: the `LIMIT` and `OFFSET` that the query itself is without.
     pub(super) counted: Option<Arc<Limits>>,
+}
+
+/// Where the rows of a query go instead of to the client.
+#[derive(Clone)]
+pub(super) enum Destination {
+    /// The only row goes to these variables.
+    Variables(Arc<[String]>),
+    /// All go to a file of the server.
+    File(Arc<IntoFile>),
 }
 
 /// `LIMIT` and `OFFSET`.
@@ -125,12 +134,20 @@ impl Session {
         parameters: &[ColumnType],
         bound: impl FnOnce(&Names<'_>) -> T,
     ) -> T {
-        let definitions = self.shared.catalog.current();
+        let stored = self.shared.catalog.current();
+        let definitions = self.definitions();
         let database = self.state.database();
+        let scene = (&self.shared, &self.state);
+        let stored = system::Tables {
+            definitions: stored.as_ref(),
+            scene,
+            stored: None,
+        };
         bound(&Names {
             definitions: &system::Tables {
                 definitions: definitions.as_ref(),
-                scene: (&self.shared, &self.state),
+                scene,
+                stored: Some(&stored),
             },
             database: database.as_deref(),
             mode: self.settings.mode,
@@ -149,11 +166,7 @@ impl Session {
     /// 1046, 1049 or 1146.
     pub(super) fn table(&self, database: Option<&str>, name: &str) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
-        self.shared
-            .catalog
-            .current()
-            .table(&database, name)
-            .map(Arc::clone)
+        self.definitions().table(&database, name).map(Arc::clone)
     }
 
     /// The table a statement names.
@@ -218,14 +231,14 @@ fn anew<'a>(names: &Names<'a>, numbering: &'a Numbering) -> Names<'a> {
 }
 
 /// # Errors
-/// 1222 when there are more or fewer variables behind `INTO` than columns; 1235 for files.
+/// 1222 when there are more or fewer variables behind `INTO` than columns.
 fn compiled_query(select: &ast::Select, mut bound: Query) -> Result<Compiled> {
     let depends_on_parameters = bind::query_depends_on_parameters(&bound);
-    let into: Option<Arc<[String]>> = match &select.into {
+    let into = match &select.into {
         None => None,
-        Some(IntoTarget::File) => return Err(Error::unsupported("SELECT INTO OUTFILE")),
+        Some(IntoTarget::File(file)) => Some(Destination::File(Arc::new(file.as_ref().clone()))),
         Some(IntoTarget::Variables(names)) if names.len() == bound.columns().len() => {
-            Some(names.as_slice().into())
+            Some(Destination::Variables(names.as_slice().into()))
         }
         Some(IntoTarget::Variables(_)) => {
             let text = "The used SELECT statements have a different number of columns";

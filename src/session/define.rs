@@ -1,7 +1,10 @@
 //! DDL. Each statement commits the open transaction first, as in MySQL.
 
+mod advise;
+mod alter;
 mod index;
 mod table_query;
+mod trash;
 mod view;
 
 use std::sync::Arc;
@@ -48,7 +51,8 @@ impl Session {
     pub(super) async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<Reply> {
         self.commit_open().await?;
         check_not_system(name)?;
-        let dropped = match self.shared.catalog.drop_database(name).await {
+        let fate = self.shared.fate();
+        let dropped = match self.shared.catalog.drop_database(name, fate).await {
             Err(error) if error.code() == Code::DbDropMissing && if_exists => {
                 self.note(&error);
                 0
@@ -81,6 +85,9 @@ impl Session {
 
     /// Whether the table was created: it was not if it is there, and `IF NOT EXISTS` is written.
     pub(super) async fn create_table(&mut self, create: &ast::CreateTable) -> Result<bool> {
+        if create.temporary {
+            return self.create_temporary(create).await;
+        }
         self.commit_open().await?;
         let database = self.database_or_current(create.table.database.as_deref())?;
         check_not_system(&database)?;
@@ -99,6 +106,7 @@ impl Session {
         }
         let table = self.new_definition(create, &database)?;
         if self.shared.catalog.create_table(table).await? {
+            self.warn_of_lints_of((&database, &create.table.name), None);
             return Ok(true);
         }
         if create.if_not_exists {
@@ -108,30 +116,38 @@ impl Session {
         Err(exists())
     }
 
-    fn new_definition(&mut self, create: &ast::CreateTable, database: &str) -> Result<Table> {
+    pub(super) fn new_definition(
+        &mut self,
+        create: &ast::CreateTable,
+        database: &str,
+    ) -> Result<Table> {
         let ctx = self.context(Arc::default());
         let ast::TableSource::Like(model) = &create.source else {
             return ddl::define(create, database, &ctx);
         };
         ddl::check_identifier(&create.table.name, Code::WrongTableName)?;
         let mut table = Table::clone(self.named_table(model)?.as_ref());
+        table.forget_past();
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
+        table.count_from(1);
         Ok(table)
     }
 
     pub(super) async fn drop_tables(&mut self, drop: &ast::DropTable) -> Result<()> {
+        if drop.temporary {
+            return self.drop_temporary(drop).await;
+        }
         self.commit_open().await?;
-        let mut names = Vec::new();
+        let (mut names, mut temporary) = (Vec::new(), Vec::new());
         for table in &drop.tables {
             let database = self.database_or_current(table.database.as_deref())?;
+            if self.temporary.find(&database, &table.name).is_some() {
+                temporary.push((database, table.name.clone()));
+                continue;
+            }
             check_not_system(&database)?;
-            let is_there = self
-                .shared
-                .catalog
-                .current()
-                .table(&database, &table.name)
-                .is_ok();
+            let is_there = self.table(Some(&database), &table.name).is_ok();
             if !is_there && drop.if_exists {
                 let text = format!("Unknown table '{database}.{}'", table.name);
                 self.note(&Error::new(Code::UnknownTable, text));
@@ -144,11 +160,20 @@ impl Session {
             }
             names.push(name);
         }
-        self.shared.catalog.drop_tables(&names).await
+        if !names.is_empty() || temporary.is_empty() {
+            let fate = self.shared.fate();
+            self.shared.catalog.drop_tables(&names, fate).await?;
+        }
+        let counters = &self.shared.ids.counters;
+        counters.sweep(self.shared.engine.as_ref());
+        self.remove_temporary(&temporary).await
     }
 
     pub(super) async fn truncate(&mut self, table: &ast::TableName) -> Result<()> {
         self.commit_open().await?;
+        if let Some(table) = self.named_temporary(table).map(Arc::clone) {
+            return self.truncate_temporary(&table).await;
+        }
         let database = self.database_or_current(table.database.as_deref())?;
         check_not_system(&database)?;
         self.shared.catalog.truncate(&database, &table.name).await

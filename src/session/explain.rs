@@ -302,7 +302,7 @@ fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format
             reads_old: !insert::is_blind(insert, env),
             rows_count: match &insert.source {
                 InsertSource::Values(rows) => u64::try_from(rows.len()).ok(),
-                InsertSource::Query(_) => None,
+                InsertSource::Query(_) | InsertSource::Given => None,
             },
         }),
         steps: Vec::new(),

@@ -1,13 +1,17 @@
-//! What SELECT leaves in the session: `INTO @a, @b`, and the count of `SQL_CALC_FOUND_ROWS`.
+//! What SELECT leaves in the session: `INTO @a, @b`, the count of `SQL_CALC_FOUND_ROWS`, the values of
+//! SET and DO.
 
 use std::sync::Arc;
 
 use super::state::State;
 use super::{Done, Reply, Session};
 use crate::error::{Code, Error, Result};
+use crate::exec::query::{self, Opened};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::select::RowLimits;
-use crate::sql::context::WarningLevel;
+use crate::sql::ast::{Expr, Select};
+use crate::sql::bind;
+use crate::sql::context::{Parameters, WarningLevel};
 use crate::types::Value;
 
 /// Rows of which a LIMIT lets some pass, and all are counted.
@@ -96,6 +100,31 @@ impl RowSink for First {
 }
 
 impl Session {
+    /// The value of `SELECT expr`.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub(super) async fn selected(
+        &mut self,
+        expr: &Expr,
+        parameters: &Parameters,
+    ) -> Result<Value<'static>> {
+        let select = Select::of_expr(expr.clone());
+        let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
+        let bound = self.with_names(&types, |names| bind::query(&select, names))?;
+        let program = Arc::new(query::Program::new(bound));
+        let env = self.select_env(Arc::clone(parameters), program.tables());
+        let stream = match query::open(&program, env)? {
+            Opened::Ready(stream) => stream,
+            later @ Opened::Later(_) => later.stream().await?,
+        };
+        let mut rows = stream.into_rows();
+        let mut first = First::default();
+        while !first.has_more && rows.next_page(&mut first).await? == PageEnd::More {}
+        let value = first.row.and_then(|row| row.into_iter().next());
+        Ok(value.unwrap_or(Value::Null))
+    }
+
     /// Puts the only row into variables.
     ///
     /// # Errors

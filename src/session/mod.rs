@@ -6,11 +6,13 @@
 //!
 //! - [`shared`]: what all sessions of the server have in common;
 //! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
-//! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL;
+//! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL; `temporary`: tables
+//!   of one session;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
-//! - `set`, [`variables`], [`settings`], [`state`]: what a session is told and remembers; `track`: what
-//!   it tells of that;
+//! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
+//! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
+//!   `track`: what it tells of that;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
@@ -19,10 +21,14 @@ mod account;
 mod compile;
 mod define;
 mod explain;
+pub mod files;
 mod found;
 mod guard;
 mod listing;
+pub mod load;
 mod maintain;
+mod outfile;
+mod persist;
 mod prepared;
 pub mod processes;
 pub mod reply;
@@ -33,6 +39,7 @@ pub mod shared;
 mod show;
 pub mod state;
 mod system;
+mod temporary;
 mod track;
 mod transaction;
 pub mod variables;
@@ -58,6 +65,7 @@ pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState
 use settings::Settings;
 pub use shared::{OpenOptions, Shared, Storage};
 use state::State;
+use temporary::Temporary;
 use track::Track;
 
 /// What `VERSION()` gives. Drivers switch their behaviour on the first digits.
@@ -79,6 +87,7 @@ pub struct Session {
     next_statement: u32,
     /// Statements of PREPARE, by name.
     named: HashMap<String, Arc<PreparedStatement>>,
+    temporary: Temporary,
     /// What of its changes is to be told; for clients that read it.
     track: Option<Box<Track>>,
     /// The catalog's version before names were last looked up for a statement on rows.
@@ -121,6 +130,7 @@ impl Session {
             statements: HashMap::new(),
             next_statement: 1,
             named: HashMap::new(),
+            temporary: Temporary::new(&shared.catalog),
             bound_at: 0,
             has_attributes: false,
         })
@@ -217,6 +227,13 @@ impl Session {
         };
         if let Some(view) = self.named_view(&name) {
             let columns = self.view_columns(&view)?.into_iter();
+            let columns = columns.map(|column| ResultColumn {
+                database: view.database.clone(),
+                table: view.name.clone(),
+                org_table: view.name.clone(),
+                org_name: column.name.clone(),
+                ..column
+            });
             return Ok(columns.filter(|column| is_asked(&column.name)).collect());
         }
         let table = self.shown_table(None, table)?;
@@ -267,8 +284,8 @@ impl Session {
     ///
     /// # Errors
     /// When the server's variables cannot be read: an internal error.
-    pub fn reset(&mut self) -> Result<()> {
-        self.transaction = None;
+    pub async fn reset(&mut self) -> Result<()> {
+        self.end_temporary().await;
         self.statements.clear();
         self.named.clear();
         self.warnings = Arc::default();
@@ -285,9 +302,18 @@ impl Session {
     }
 
     /// Rolls back; the connection ends.
-    pub fn close(&mut self) {
-        self.transaction = None;
+    pub async fn close(&mut self) {
+        self.end_temporary().await;
         self.state.release_locks();
+    }
+
+    /// Rolls back, and drops the temporary tables.
+    async fn end_temporary(&mut self) {
+        self.transaction = None;
+        self.temporary.leave_all();
+        if let Err(error) = self.sweep_temporary().await {
+            tracing::warn!("dropping temporary tables failed: {error}");
+        }
     }
 
     /// What a statement that begins now may look at.

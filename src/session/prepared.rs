@@ -15,7 +15,7 @@ use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
 use crate::sql::context::{SessionFacts, Warnings};
 use crate::sql::parse;
-use crate::types::Value;
+use crate::types::{ResultColumn, Value};
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
@@ -48,11 +48,10 @@ impl Session {
             Ok(statement) => statement,
             Err(error) => return Err(self.failed(error)),
         };
-        // SHOW and EXPLAIN tell their columns when they are run.
-        let columns = statement
-            .compiled
-            .as_ref()
-            .map_or_else(|| Arc::new([]) as _, Compiled::columns);
+        let columns = match &statement.compiled {
+            Some(compiled) => compiled.columns(),
+            None => self.told_columns(&statement.statement),
+        };
         let parameters_count = u16::try_from(statement.parameters_count).unwrap_or(u16::MAX);
         let id = self.new_statement_id();
         self.statements.insert(id, Arc::new(statement));
@@ -62,6 +61,23 @@ impl Session {
             parameters_count,
             columns,
         })
+    }
+
+    /// The columns of a statement that is bound when it is run. SHOW makes its rows to know; EXPLAIN
+    /// tells its columns when it is run.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others have no rows")]
+    fn told_columns(&mut self, statement: &Statement) -> Arc<[ResultColumn]> {
+        let reply = match statement {
+            Statement::Show(show) if self.guard(statement).is_ok() => self.show(show),
+            Statement::Describe(describe) if self.guard(statement).is_ok() => {
+                self.describe(describe)
+            }
+            _ => return Arc::new([]),
+        };
+        match reply {
+            Ok(Reply::Rows(rows)) => rows.columns,
+            Ok(Reply::Done(_) | Reply::File(_)) | Err(_) => Arc::new([]),
+        }
     }
 
     fn new_statement_id(&mut self) -> u32 {
@@ -87,7 +103,11 @@ impl Session {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
-        let definitions = self.shared.catalog.current();
+        if matches!(parsed.statement, Statement::Load(_)) {
+            let text = "This command is not supported in the prepared statement protocol yet";
+            return Err(Error::new(Code::NotPreparable, text));
+        }
+        let definitions = self.definitions();
         self.renew_rights();
         // The others are looked at when they are run.
         let mut needs = Needs::default();
@@ -173,7 +193,7 @@ impl Session {
             return self.run_compiled(bound, parameters).await;
         }
         self.bound_at = self.shared.catalog.version();
-        let definitions = self.shared.catalog.current();
+        let definitions = self.definitions();
         if Arc::ptr_eq(&definitions, &prepared.definitions) {
             let bound = (&prepared.statement, compiled.clone());
             return self.run_compiled(bound, parameters).await;
@@ -217,7 +237,9 @@ impl Session {
 
     /// Forgets a prepared statement.
     pub fn close_statement(&mut self, id: u32) {
-        self.statements.remove(&id);
+        if self.statements.remove(&id).is_some() {
+            self.state.closed_statement();
+        }
     }
 
     pub(super) fn prepare_named(&mut self, prepare: &Prepare) -> Result<()> {

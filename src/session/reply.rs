@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::load::Loading;
 use crate::accounts::AccountName;
 use crate::exec::rows::RowStream;
 use crate::protocol::Status;
@@ -28,6 +29,8 @@ pub enum Reply {
     Done(Done),
     /// Rows, to be streamed; [`super::Session::end_rows`] must be called when they end.
     Rows(ResultSet),
+    /// The client is to send a file, for [`super::Session::load`].
+    File(Box<Loading>),
 }
 
 /// The outcome of a statement without rows.
@@ -112,6 +115,8 @@ pub struct Client {
     pub found_rows: bool,
     /// One query may hold several statements.
     pub multi_statements: bool,
+    /// The client sends files when it is asked for them.
+    pub local_files: bool,
     /// A person sits at the client.
     pub interactive: bool,
     /// Changes of the session are told.

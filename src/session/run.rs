@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compile::{Asked, Compiled};
+use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
 use super::guard::KILLERS;
 use super::track::Access;
@@ -67,10 +67,17 @@ impl Session {
             }
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Maintain(maintain) => self.maintain(maintain).await,
+            Statement::Load(load) => self.load_data(load).await,
+            Statement::Advise(table) => self.advise(table).await,
             Statement::Do(exprs) => {
+                let parameters = Arc::new(parameters);
                 for expr in exprs {
-                    self.constant(expr)?;
+                    self.value_of(expr, &parameters).await?;
                 }
+                Ok(self.nothing())
+            }
+            Statement::Set(items) => {
+                self.set(items, &Arc::new(parameters)).await?;
                 Ok(self.nothing())
             }
             other => self.run_without_rows(other).await,
@@ -95,8 +102,8 @@ impl Session {
             Statement::DropView(drop) => self.drop_views(drop).await?,
             Statement::Truncate(table) => self.truncate(table).await?,
             Statement::Use(name) => self.use_database(name)?,
-            Statement::Set(items) => self.set(items).await?,
             Statement::SetTransaction(set) => self.set_transaction(set)?,
+            Statement::ResetPersist(reset) => self.reset_persist(reset).await?,
             Statement::Begin(begin) => self.begin(begin).await?,
             Statement::Commit(end) => self.commit(end).await?,
             Statement::Rollback(end) => self.rollback(end),
@@ -112,6 +119,9 @@ impl Session {
             Statement::DropIndex(drop) => self.drop_index(drop).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
             Statement::AlterIndex(alter) => self.alter_index(alter).await?,
+            Statement::Undrop { table, to } => self.undrop(table, to.as_ref()).await?,
+            Statement::Purge(table) => self.purge(table.as_ref()).await?,
+            Statement::RenameTables(pairs) => self.rename_tables(pairs).await?,
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
             Statement::Select(_)
             | Statement::Insert(_)
@@ -124,6 +134,9 @@ impl Session {
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
+            | Statement::Set(_)
+            | Statement::Load(_)
+            | Statement::Advise(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
         Ok(self.nothing())
@@ -163,7 +176,7 @@ impl Session {
                 info: info.to_owned(),
                 ..done
             }),
-            rows @ Reply::Rows(_) => rows,
+            other @ (Reply::Rows(_) | Reply::File(_)) => other,
         }
     }
 
@@ -243,8 +256,16 @@ impl Session {
         if let Some(limits) = limits {
             rows = Box::new(Counted::new(rows, limits, &self.state));
         }
-        if let Some(variables) = &asked.into {
-            return self.put_into(variables, rows).await.map(Ran::Done);
+        match &asked.into {
+            Some(Destination::Variables(variables)) => {
+                return self.put_into(variables, rows).await.map(Ran::Done);
+            }
+            Some(Destination::File(file)) => {
+                let columns = program.columns();
+                let written = self.put_into_file(file, &columns, rows).await;
+                return written.map(Ran::Done);
+            }
+            None => {}
         }
         let zone = self.settings.zone.clone();
         Ok(Ran::Done(Reply::Rows(ResultSet {
@@ -343,6 +364,7 @@ impl Session {
             found_rows: self.client.found_rows,
             autocommit: self.settings.autocommit && self.transaction.is_none(),
             given_rows: Arc::default(),
+            given_before: 0,
         }
     }
 
@@ -374,6 +396,11 @@ impl Session {
 
     /// OK, with what a write did.
     fn wrote(&mut self, outcome: write::Outcome) -> Ran {
+        Ran::Done(Reply::Done(self.done_writing(outcome)))
+    }
+
+    /// What a write did.
+    pub(super) fn done_writing(&mut self, outcome: write::Outcome) -> Done {
         self.track_access(Access::Writes);
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
@@ -383,12 +410,12 @@ impl Session {
         };
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
-        Ran::Done(Reply::Done(Done {
+        Done {
             affected_rows: outcome.affected_rows,
             last_insert_id,
             warnings_count,
             info: outcome.info,
-        }))
+        }
     }
 
     /// Runs a write in the open transaction, or in one of its own; `None` when it was bound with a
@@ -455,7 +482,9 @@ impl Session {
             let text = format!("You are not owner of thread {number}");
             return Err(Error::new(Code::KillDenied, text));
         }
-        processes.kill(number, what)
+        processes.kill(number, what)?;
+        // Who ends itself is told so instead of an OK.
+        self.cancel.check()
     }
 }
 

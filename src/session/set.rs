@@ -15,27 +15,37 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
     AccessMode, Expr, IsolationLevel, SetItem, SetScope, SetTransaction, SetValue,
 };
-use crate::sql::context::WarningLevel;
+use crate::sql::bind::{self, Names, Numbering};
+use crate::sql::context::{Parameters, WarningLevel};
 use crate::types::Value;
 
 /// One assignment with its value.
 enum Assignment {
     Session(String, Option<Value<'static>>),
     Global(String, Option<Value<'static>>),
+    /// What is kept for the next start; the global value is set apart from it.
+    Kept(String, Option<Value<'static>>),
     User(String, Value<'static>),
 }
 
 impl Session {
     /// Runs SET.
-    pub(super) async fn set(&mut self, items: &[SetItem]) -> Result<()> {
+    pub(super) async fn set(&mut self, items: &[SetItem], parameters: &Parameters) -> Result<()> {
         let mut assignments = Vec::new();
         for item in items {
-            self.evaluate(item, &mut assignments)?;
+            self.evaluate(item, parameters, &mut assignments).await?;
         }
         let was_autocommit = self.settings.autocommit;
+        let mut kept = Vec::new();
         for assignment in assignments {
-            self.assign(assignment)?;
+            match assignment {
+                Assignment::Kept(name, value) => kept.push((name, value)),
+                assignment @ (Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)) => self.assign(assignment)?,
+            }
         }
+        self.persist(kept).await?;
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         self.track_settings();
         if !was_autocommit && self.settings.autocommit {
@@ -44,25 +54,34 @@ impl Session {
         Ok(())
     }
 
-    fn evaluate(&mut self, item: &SetItem, out: &mut Vec<Assignment>) -> Result<()> {
+    async fn evaluate(
+        &mut self,
+        item: &SetItem,
+        parameters: &Parameters,
+        out: &mut Vec<Assignment>,
+    ) -> Result<()> {
         match item {
             SetItem::Variable { scope, name, value } => {
-                let value = self.set_value(value)?;
+                let value = self.set_value(value, parameters).await?;
                 if name == "time_zone"
                     && let Some(zone) = &value
                 {
                     settings::check_time_zone(zone)?;
                 }
-                out.push(match scope {
-                    SetScope::Session => Assignment::Session(name.clone(), value),
-                    SetScope::Global => Assignment::Global(name.clone(), value),
-                    SetScope::Persist | SetScope::PersistOnly => {
-                        return Err(Error::unsupported("SET PERSIST (use the option file)"));
+                let name = name.clone();
+                match scope {
+                    SetScope::Session => out.push(Assignment::Session(name, value)),
+                    SetScope::Global => out.push(Assignment::Global(name, value)),
+                    SetScope::Persist => {
+                        out.push(Assignment::Global(name.clone(), value.clone()));
+                        out.push(Assignment::Kept(name, value));
                     }
-                });
+                    SetScope::PersistOnly => out.push(Assignment::Kept(name, value)),
+                }
             }
             SetItem::UserVariable { name, value } => {
-                out.push(Assignment::User(name.clone(), self.constant(value)?));
+                let value = self.value_of(value, parameters).await?;
+                out.push(Assignment::User(name.clone(), value));
             }
             SetItem::Names { charset, collation } => {
                 set_names(charset.as_deref(), collation.as_deref(), out)?;
@@ -72,15 +91,44 @@ impl Session {
         Ok(())
     }
 
-    fn set_value(&mut self, value: &SetValue) -> Result<Option<Value<'static>>> {
+    async fn set_value(
+        &mut self,
+        value: &SetValue,
+        parameters: &Parameters,
+    ) -> Result<Option<Value<'static>>> {
         match value {
             SetValue::Default => Ok(None),
             SetValue::Word(word) => Ok(Some(Value::Text(Cow::Owned(word.clone())))),
-            SetValue::Expr(expr) => self.constant(expr).map(Some),
+            SetValue::Expr(expr) => self.value_of(expr, parameters).await.map(Some),
         }
     }
 
-    /// The value of an expression without columns.
+    /// The value of an expression without columns, whose subqueries are read as those of a SELECT.
+    pub(super) async fn value_of(
+        &mut self,
+        expr: &Expr,
+        parameters: &Parameters,
+    ) -> Result<Value<'static>> {
+        let numbering = Numbering::default();
+        let bound = self.with_names(&[], |names| {
+            let numbering = &numbering;
+            bind::constant(
+                expr,
+                &Names {
+                    numbering,
+                    ..*names
+                },
+            )
+        })?;
+        if numbering.has_slots() {
+            return self.selected(expr, parameters).await;
+        }
+        let ctx = self.context(Arc::clone(parameters));
+        let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
+        Ok(value.into_owned())
+    }
+
+    /// The value of an expression without columns and subqueries.
     pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
         let bound = self.bind_constant(expr)?;
         let ctx = self.context(Arc::default());
@@ -96,13 +144,17 @@ impl Session {
                     self.warnings.add(WarningLevel::Warning, code, || text);
                 }
             }
-            Assignment::Global(_, None) | Assignment::Session(_, None) | Assignment::User(..) => {}
+            Assignment::Global(_, None)
+            | Assignment::Session(_, None)
+            | Assignment::Kept(..)
+            | Assignment::User(..) => {}
         }
         match assignment {
             Assignment::User(name, value) => {
                 self.track_state();
                 self.state.set_user_variable(&name, value)
             }
+            Assignment::Kept(..) => Err(Error::internal("a kept value was to be assigned")),
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
@@ -149,7 +201,7 @@ impl Session {
 }
 
 /// A variable under all its names.
-fn aliases(name: &str) -> Vec<&str> {
+pub(super) fn aliases(name: &str) -> Vec<&str> {
     match name {
         "transaction_isolation" | "tx_isolation" => vec!["transaction_isolation", "tx_isolation"],
         "transaction_read_only" | "tx_read_only" => vec!["transaction_read_only", "tx_read_only"],

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::files::Files;
+use super::persist;
 use super::processes::Processes;
 use super::variables::Globals;
 use crate::accounts::Accounts;
 use crate::catalog::Catalog;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::exec::backfill::{Backfill, Traffic};
 use crate::exec::budget::{Memory, Pool};
 use crate::exec::ids::Ids;
@@ -45,6 +47,8 @@ pub struct OpenOptions {
     pub query_memory_total_bytes: Option<u64>,
     /// What they may spill together; `None` takes whatever the disk has.
     pub spill_quota_bytes: Option<u64>,
+    /// Where statements may read and write files; `None` for nowhere.
+    pub secure_file_priv: Option<PathBuf>,
     /// The port the server listens on, for `@@port`.
     pub port: u16,
     /// `@@max_connections`.
@@ -80,6 +84,8 @@ pub struct Shared {
     /// The locks of `GET_LOCK`.
     pub(super) named_locks: Arc<NamedLocks>,
     pub(super) allow_full_scan: bool,
+    /// The files that statements may name.
+    pub(super) files: Files,
     /// What the buffering operators of all statements may hold.
     pool: Arc<Pool>,
     /// Where they may spill; nowhere on the memory engine.
@@ -95,9 +101,10 @@ impl Shared {
     pub async fn open(options: OpenOptions) -> Result<Arc<Shared>, String> {
         let (engine, spill_dir) = open_engine(&options).await?;
         let shared = Shared::over(engine, spill_dir, &options).await;
-        shared
-            .map(Arc::new)
-            .map_err(|error| error.message().to_owned())
+        let shared = shared.map(Arc::new);
+        let shared = shared.map_err(|error| error.message().to_owned())?;
+        Shared::keep_sweeping(&shared);
+        Ok(shared)
     }
 
     /// Serves what an engine holds that is open already.
@@ -111,8 +118,15 @@ impl Shared {
     ) -> Result<Shared, Error> {
         let globals = Arc::new(Globals::default());
         install(&globals, options)?;
+        let files = Files::below(options.secure_file_priv.as_deref());
+        let files = files.map_err(|text| Error::new(Code::WrongArguments, text))?;
+        let dir = files.dir().map(|dir| dir.display().to_string());
+        globals.install("secure_file_priv", super::compile::text(dir))?;
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
+        persist::restore(engine.as_ref(), &globals).await?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);
+        let ids = Arc::new(Ids::default());
+        ids.counters.load(engine.as_ref()).await?;
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());
@@ -125,11 +139,12 @@ impl Shared {
             backfill,
             engine,
             locks: Arc::default(),
-            ids: Arc::default(),
+            ids,
             uses: Arc::default(),
             globals,
             named_locks: Arc::default(),
             allow_full_scan: options.allow_full_scan,
+            files,
             pool: Pool::new(query_memory_total(options)),
             disk: spill_dir
                 .map(|dir| Disk::new(dir, options.spill_quota_bytes.unwrap_or(u64::MAX))),
@@ -200,6 +215,9 @@ impl Shared {
     /// Writes out what has to be, when the last connection has ended.
     pub async fn close(&self) {
         self.backfill.close().await;
+        if let Err(error) = self.ids.counters.settle(self.engine.as_ref()).await {
+            tracing::warn!("AUTO_INCREMENT ids will have a gap: {error}");
+        }
         if let Err(error) = self.engine.close().await {
             tracing::error!("closing the storage engine failed: {error}");
         }

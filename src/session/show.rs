@@ -54,14 +54,7 @@ impl Session {
             Show::TableStatus { database, filter } => {
                 self.show_table_status(database.as_deref(), filter.as_ref())?
             }
-            Show::CreateTable(table) => {
-                if let Some(view) = self.named_view(table) {
-                    self.create_view_listing(&view)?
-                } else {
-                    let table = self.shown_table(table.database.as_deref(), &table.name)?;
-                    schema::create_table(&table)
-                }
-            }
+            Show::CreateTable(table) => self.show_create_table(table)?,
             Show::CreateDatabase {
                 name,
                 if_not_exists,
@@ -91,6 +84,10 @@ impl Session {
             Show::Status { filter, .. } => {
                 let listing = server::pairs(status(self.shared.processes(), &self.state));
                 self.filtered_in_any_case(listing, filter.as_ref())
+            }
+            Show::Trash(filter) => {
+                let listing = self.show_trash()?;
+                self.filtered(listing, filter.as_ref())
             }
             Show::Processlist { full } => self.show_processlist(*full),
             Show::Engines => self.listed(&forms::ENGINES, &[]),

@@ -60,6 +60,8 @@ struct Kept {
     counted_rows: Option<u64>,
     warnings_count: u16,
     errors_count: u16,
+    /// Prepared statements that the client closed.
+    closed_count: u64,
 }
 
 impl State {
@@ -91,6 +93,7 @@ impl State {
                 counted_rows: None,
                 warnings_count: 0,
                 errors_count: 0,
+                closed_count: 0,
             }),
             sequences: Mutex::default(),
             named_locks: Arc::clone(named_locks),
@@ -231,6 +234,16 @@ impl State {
         let mut kept = self.kept.lock();
         kept.warnings_count = warnings_count;
         kept.errors_count = 1;
+    }
+
+    /// The client closed a prepared statement.
+    pub fn closed_statement(&self) {
+        self.kept.lock().closed_count += 1;
+    }
+
+    /// How often it did: `Com_stmt_close`.
+    pub fn closed_count(&self) -> u64 {
+        self.kept.lock().closed_count
     }
 
     /// Releases the locks that the client named.

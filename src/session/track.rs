@@ -208,7 +208,8 @@ impl Session {
     pub(super) fn track_reply(&mut self, reply: &Reply) {
         match reply {
             Reply::Rows(_) => self.track_access(Access::Rows),
-            Reply::Done(_) => {}
+            // A file tells when its rows are written.
+            Reply::Done(_) | Reply::File(_) => {}
         }
     }
 

@@ -70,6 +70,7 @@ impl Session {
     pub(super) async fn commit(&mut self, end: &EndTransaction) -> Result<()> {
         let read_only = self.transaction.as_ref().is_some_and(|open| open.read_only);
         self.commit_open().await?;
+        self.sweep_temporary().await?;
         self.chain(end, read_only);
         Ok(())
     }

@@ -82,11 +82,16 @@ impl Session {
     }
 
     /// Takes back what a failed statement has written into the open transaction.
-    fn undo_failed<T>(&mut self, begun: Option<Mark>, outcome: Result<T>) -> Result<T> {
+    pub(super) fn undo_failed<T>(&mut self, begun: Option<Mark>, outcome: Result<T>) -> Result<T> {
         if let (Err(_), Some(open), Some(mark)) = (&outcome, &mut self.transaction, begun) {
             open.back_to(mark);
         }
         outcome
+    }
+
+    /// What the rows of one piece may take.
+    pub(super) fn piece_bytes_max(&self) -> usize {
+        self.shared.engine.limits().write_set_bytes_max / PIECE_PART
     }
 
     async fn insert_pieces(
@@ -98,7 +103,7 @@ impl Session {
         let mut all = Outcome::default();
         let (mut pieces_count, mut rows_count) = (0_u64, 0);
         loop {
-            let bytes_max = self.shared.engine.limits().write_set_bytes_max / PIECE_PART;
+            let bytes_max = self.piece_bytes_max();
             let mut piece = Piece {
                 rows: Vec::new(),
                 bytes: 0,
@@ -111,12 +116,13 @@ impl Session {
             if piece.rows.is_empty() && 0 < pieces_count {
                 break;
             }
-            rows_count += piece.rows.len();
             let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
             let _held = self.answer_for_write(program, &mut env).await?;
+            env.given_before = rows_count;
+            rows_count += piece.rows.len();
             env.given_rows = Arc::new(piece.rows);
             match self.run_once(program, env).await? {
-                Some(outcome) => add(&mut all, &outcome),
+                Some(outcome) => all.add(&outcome),
                 None if pieces_count == 0 => return Ok(None),
                 None => return Err(definition_changed()),
             }
@@ -202,7 +208,7 @@ impl Session {
         }
     }
 
-    fn tell_of_pieces(&self, pieces_count: u64) {
+    pub(super) fn tell_of_pieces(&self, pieces_count: u64) {
         let text = || {
             format!(
                 "the rows are too many for one atomic write: they were written in {pieces_count} \
@@ -212,13 +218,5 @@ impl Session {
         };
         self.warnings
             .add(WarningLevel::Note, Code::FeatureIgnored, text);
-    }
-}
-
-fn add(all: &mut Outcome, one: &Outcome) {
-    all.affected_rows += one.affected_rows;
-    all.duplicates += one.duplicates;
-    if all.last_insert_id == 0 {
-        all.last_insert_id = one.last_insert_id;
     }
 }

@@ -256,6 +256,8 @@ pub enum AggregateKind {
 pub struct Hints {
     /// `_l_allow_filtering_`.
     pub allow_filtering: bool,
+    /// `SQL_NO_CACHE`: reading a whole table, and nothing else, is what is meant.
+    pub reads_whole: bool,
     /// `MAX_EXECUTION_TIME(ms)` or `_l_operation_timeout_(ms)`.
     pub timeout_ms: Option<u64>,
     /// `FORCE INDEX`, `USE INDEX`, `_l_force_index_`: no other index is read, and the primary key
@@ -303,6 +305,27 @@ pub struct Insert {
     pub parameters_count: usize,
 }
 
+/// A bound LOAD DATA: the rows of a file, for an INSERT of [`InsertSource::Given`] rows.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// What becomes of the rows.
+    pub insert: Insert,
+    /// Where the fields of a line go.
+    pub targets: Vec<LoadTarget>,
+    /// `SET`: places in [`Insert::columns`] and values, over the columns of the table with the fields of
+    /// the line.
+    pub assignments: Vec<(usize, InsertValue)>,
+}
+
+/// Where a field of a line goes.
+#[derive(Debug, Clone)]
+pub enum LoadTarget {
+    /// To this place in [`Insert::columns`].
+    Column(usize),
+    /// To this user variable.
+    Variable(String),
+}
+
 /// Where the rows of an INSERT come from.
 #[derive(Debug, Clone)]
 pub enum InsertSource {
@@ -310,6 +333,8 @@ pub enum InsertSource {
     Values(Vec<Vec<InsertValue>>),
     /// They are those of a query.
     Query(Arc<Query>),
+    /// They are given when it is run: LOAD DATA.
+    Given,
 }
 
 impl InsertSource {
@@ -317,7 +342,7 @@ impl InsertSource {
     pub fn values(&self) -> &[Vec<InsertValue>] {
         match self {
             InsertSource::Values(rows) => rows,
-            InsertSource::Query(_) => &[],
+            InsertSource::Query(_) | InsertSource::Given => &[],
         }
     }
 }

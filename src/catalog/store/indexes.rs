@@ -1,4 +1,4 @@
-//! Changes of the indexes of one table, made under the lock of DDL from the definition of then.
+//! Changes of one table, made under the lock of DDL from the definition of then.
 
 use std::sync::Arc;
 
@@ -13,12 +13,13 @@ impl IndexId {
 }
 
 impl Catalog {
-    /// Changes the indexes of a table as `change` says, all or none; the new definition. Indexes
-    /// with [`IndexId::NEW`] get storage, and that of ids that are no longer there is given back.
+    /// Changes a table as `change` says, all or none; the new definition. Indexes with
+    /// [`IndexId::NEW`] get storage, and that of ids that are no longer there is given back.
     ///
     /// # Errors
-    /// 1049 or 1146; 1069 past [`INDEXES_MAX`]; those of `change` and of the engine.
-    pub async fn change_indexes(
+    /// 1049 or 1146; 1050 when it is given a name that is taken; 1069 past [`INDEXES_MAX`]; those of
+    /// `change` and of the engine.
+    pub async fn change_table(
         &self,
         (database, name): (&str, &str),
         change: impl FnOnce(&mut Table) -> Result<()> + Send,
@@ -28,12 +29,16 @@ impl Catalog {
         let mut table = Table::clone(&old);
         change(&mut table)?;
         table.check_indexes_count()?;
+        let has_moved = table.name != old.name || table.database != old.database;
+        if has_moved {
+            self.current().check_free(&table.database, &table.name)?;
+        }
         for index in &mut table.indexes {
             if index.id == IndexId::NEW {
                 index.id = IndexId(self.new_space().await?.0);
             }
         }
-        let table = self.replace(table).await?;
+        let table = self.replace(table, has_moved.then_some(&*old)).await?;
         for index in &old.indexes {
             if table.indexes.iter().all(|kept| kept.id != index.id) {
                 self.engine.drop_space(Space(index.id.0)).await?;
@@ -52,7 +57,7 @@ impl Catalog {
         table: (&str, &str),
         (from, to): (&str, &str),
     ) -> Result<Arc<Table>> {
-        self.change_indexes(table, |table| table.rename_index(from, to))
+        self.change_table(table, |table| table.rename_index(from, to))
             .await
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Database, Definitions, SYSTEM_SPACE, views};
+use crate::catalog::TableId;
 use crate::catalog::persist;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
@@ -45,7 +46,18 @@ fn read_one(definitions: &mut Definitions, key: &[u8], value: &[u8]) -> Result<(
             tables.insert(table.name.clone(), Arc::new(table));
             Ok(())
         }
+        SystemKey::Trash(id) => {
+            let trashed = persist::decode_trashed(value).map_err(|damage| {
+                let text = format!("dropped table {id} is damaged: {}", damage.0);
+                Error::new(Code::StorageCorrupt, text)
+            })?;
+            definitions.trash.insert(TableId(id), Arc::new(trashed));
+            Ok(())
+        }
         SystemKey::View { database, name } => views::read(definitions, (database, name), value),
-        SystemKey::Build(_) | SystemKey::Account(..) => Ok(()),
+        SystemKey::Build(_)
+        | SystemKey::Account(..)
+        | SystemKey::Counter(_)
+        | SystemKey::Variable(_) => Ok(()),
     }
 }

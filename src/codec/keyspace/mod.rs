@@ -6,8 +6,11 @@
 //!  system space        01 name of a database
 //!                      02 id of a table (4 bytes, big-endian)
 //!                      03 id of an index that is being built (likewise)
+//!                      04 id of a table that was dropped and can come back (likewise)
 //!                      05 name of a database, 00, name of a view in it
 //!                      06 user of an account, a zero byte, its host
+//!                      08 id of a table whose ids are counted (4 bytes, big-endian)
+//!                      09 name of a system variable
 //! ```
 //!
 //! Which space a key lies in is not in the key: the storage contract addresses spaces beside it.
@@ -91,8 +94,14 @@ pub enum SystemKey {
     Table(u32),
     /// How far the index of this id is built.
     Build(u32),
+    /// The dropped table of this id.
+    Trash(u32),
     /// The account of this user at this host. A user has no zero byte.
     Account(String, String),
+    /// How far the ids of the table of this id are given out.
+    Counter(u32),
+    /// The value that a system variable was given to keep.
+    Variable(String),
     /// A view.
     View {
         /// The name of its database, without a zero character.
@@ -106,8 +115,11 @@ pub enum SystemKey {
 const DATABASE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const BUILD: u8 = 0x03;
+const TRASH: u8 = 0x04;
 const ACCOUNT: u8 = 0x06;
 const VIEW: u8 = 0x05;
+const COUNTER: u8 = 0x08;
+const VARIABLE: u8 = 0x09;
 
 /// Ends the name of a view's database.
 const NAME_END: u8 = 0x00;
@@ -117,13 +129,12 @@ impl SystemKey {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            SystemKey::Database(name) => {
-                let mut key = vec![DATABASE];
-                key.extend_from_slice(name.as_bytes());
-                key
-            }
+            SystemKey::Database(name) => named(DATABASE, name),
+            SystemKey::Variable(name) => named(VARIABLE, name),
             SystemKey::Table(id) => numbered(TABLE, *id),
             SystemKey::Build(id) => numbered(BUILD, *id),
+            SystemKey::Counter(id) => numbered(COUNTER, *id),
+            SystemKey::Trash(id) => numbered(TRASH, *id),
             SystemKey::Account(user, host) => {
                 let mut key = vec![ACCOUNT];
                 key.extend_from_slice(user.as_bytes());
@@ -153,7 +164,10 @@ impl SystemKey {
             DATABASE => Ok(SystemKey::Database(text_at(1, rest)?)),
             TABLE => Ok(SystemKey::Table(number(rest)?)),
             BUILD => Ok(SystemKey::Build(number(rest)?)),
+            TRASH => Ok(SystemKey::Trash(number(rest)?)),
             ACCOUNT => account(rest),
+            COUNTER => Ok(SystemKey::Counter(number(rest)?)),
+            VARIABLE => Ok(SystemKey::Variable(text_at(1, rest)?)),
             VIEW => {
                 let end = rest.iter().position(|byte| *byte == NAME_END);
                 let end = end.ok_or_else(|| Corrupt::missing(bytes.len()))?;
@@ -176,6 +190,12 @@ fn account(rest: &[u8]) -> Result<SystemKey, Corrupt> {
         return Err(Corrupt::missing(1 + rest.len()));
     };
     Ok(SystemKey::Account(user.to_owned(), host.to_owned()))
+}
+
+fn named(kind: u8, name: &str) -> Vec<u8> {
+    let mut key = vec![kind];
+    key.extend_from_slice(name.as_bytes());
+    key
 }
 
 fn numbered(kind: u8, id: u32) -> Vec<u8> {

@@ -15,8 +15,10 @@ proptest! {
     ) {
         let view = SystemKey::View { database, name: name.clone() };
         let account = SystemKey::Account(name.clone(), name.clone());
-        let numbered = [SystemKey::Table(id), SystemKey::Build(id)];
-        let named = [SystemKey::Database(name), view, account];
+        let numbered = [
+            SystemKey::Table(id), SystemKey::Build(id), SystemKey::Counter(id), SystemKey::Trash(id),
+        ];
+        let named = [SystemKey::Database(name.clone()), SystemKey::Variable(name), view, account];
         for key in numbered.into_iter().chain(named) {
             prop_assert_eq!(SystemKey::decode(&key.encode()), Ok(key));
         }

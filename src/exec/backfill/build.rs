@@ -319,12 +319,17 @@ impl Job {
     pub(super) fn definition(&self, backfill: &Backfill) -> Result<(Arc<Table>, usize)> {
         let target = &self.target;
         let definitions = backfill.catalog.current();
-        let table = definitions.table(&target.database, &target.table);
-        let table = table.map_err(|_| self.gone())?;
         let is_ours =
             |index: &Index| index.id == target.index && index.state == IndexState::Building;
-        let position = table.indexes.iter().position(is_ours);
-        let position = position.ok_or_else(|| self.gone())?;
+        let position_in = |table: &Arc<Table>| table.indexes.iter().position(is_ours);
+        if let Ok(table) = definitions.table(&target.database, &target.table)
+            && let Some(position) = position_in(table)
+        {
+            return Ok((Arc::clone(table), position));
+        }
+        // The table may have another name by now.
+        let table = definitions.owner(target.index).ok_or_else(|| self.gone())?;
+        let position = position_in(table).ok_or_else(|| self.gone())?;
         Ok((Arc::clone(table), position))
     }
 

@@ -264,9 +264,9 @@ impl Backfill {
         job.progress.has_begun.store(true, Ordering::Relaxed);
         Build::begin(self, job).await?.run().await?;
         let target = &job.target;
-        let table = (target.database.as_str(), target.table.as_str());
         let active = (target.index, IndexState::Active);
-        job.definition(self)?;
+        let (table, _) = job.definition(self)?;
+        let table = (table.database.as_str(), table.name.as_str());
         self.catalog.set_index_state(table, active).await?;
         self.forget(target.index).await
     }
@@ -290,9 +290,13 @@ impl Backfill {
     }
 
     async fn take_away(&self, target: &Target) -> Result<()> {
-        let table = (target.database.as_str(), target.table.as_str());
         let id = target.index;
-        let changed = self.catalog.change_indexes(table, |table| {
+        let owner = self.catalog.current().owner(id).map(Arc::clone);
+        let Some(owner) = owner else {
+            return self.forget(id).await;
+        };
+        let table = (owner.database.as_str(), owner.name.as_str());
+        let changed = self.catalog.change_table(table, |table| {
             match target.on_failure {
                 OnFailure::Drop => table.indexes.retain(|index| index.id != id),
                 OnFailure::Disable => table.disable_index(id),

@@ -75,6 +75,11 @@ impl<'t> Maker<'t> {
         self.made(key, &values)
     }
 
+    /// Whether a stored value of an entry says what it should.
+    pub(crate) fn is_value(&self, (made, stored): (&[u8], &[u8])) -> bool {
+        index::entry::same_value(self.table, self.index, (made, stored)).unwrap_or(false)
+    }
+
     /// Whether a row has an entry with this key.
     ///
     /// # Errors

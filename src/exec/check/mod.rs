@@ -162,7 +162,7 @@ impl Side<'_> {
                 .await?;
             for ((row_key, entry), found) in made.iter().zip(found) {
                 let what = match found.as_deref() {
-                    Some(value) if value == entry.value.as_slice() => continue,
+                    Some(value) if maker.is_value((&entry.value, value)) => continue,
                     Some(value) => self.other_owner(row_key, (&entry.key, value)),
                     None => format!("row {} has no entry", maker.row_text(row_key)),
                 };

@@ -44,7 +44,7 @@ impl Side<'_> {
         let entry = made.entry;
         let found = snapshot.get(maker.entries_space(), &entry.key).await?;
         if let Some(value) = found {
-            if value.as_ref() == entry.value.as_slice() {
+            if maker.is_value((&entry.value, &value)) {
                 return Ok(Look::Fine);
             }
             let pair = (entry.key.as_slice(), value.as_ref());

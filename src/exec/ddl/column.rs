@@ -17,7 +17,7 @@ const COLUMN_COMMENT_CHARS_MAX: usize = 1024;
 
 pub(super) fn define_column(
     column: &ast::ColumnDef,
-    column_idx: usize,
+    id: ColumnId,
     ctx: &EvalContext,
 ) -> Result<Column> {
     if let Some(attribute) = &column.unsupported {
@@ -32,13 +32,12 @@ pub(super) fn define_column(
         );
         return Err(Error::new(Code::WrongFieldSpec, text));
     }
-    let id = u32::try_from(column_idx + 1).map_err(Error::internal)?;
     let mut defined = Column {
         nullable: column.nullable.unwrap_or(true),
         on_update_now: column.on_update_now,
         auto_increment: column.auto_increment,
         comment: column.comment.clone(),
-        ..Column::new(ColumnId(id), &column.name, column.ty.clone())
+        ..Column::new(id, &column.name, column.ty.clone())
     };
     if column.on_update_now && !takes_now(&column.ty) {
         let text = format!("Invalid ON UPDATE clause for '{}' column", column.name);
@@ -126,7 +125,7 @@ fn check_labels(name: &str, labels: &[Box<str>]) -> Result<()> {
     }
 }
 
-fn define_default(
+pub(super) fn define_default(
     column: &Column,
     default: &ast::DefaultValue,
     ctx: &EvalContext,

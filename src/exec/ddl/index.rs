@@ -262,7 +262,7 @@ fn duplicate_column(name: &str) -> Error {
     clippy::wildcard_enum_match_arm,
     reason = "the other types can be in a key"
 )]
-fn check_type(column: &Column) -> Result<()> {
+pub(super) fn check_type(column: &Column) -> Result<()> {
     match &column.ty {
         ColumnType::Json => {
             let text = format!(

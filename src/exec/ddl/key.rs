@@ -2,10 +2,10 @@
 
 use crate::catalog::{Column, KeyPart, Table};
 use crate::codec::key::Direction;
-use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::context::{EvalContext, WarningLevel};
+use crate::sql::expr::VariableScope;
 use crate::types::ColumnType;
 use crate::types::column_type::IntWidth;
 
@@ -94,7 +94,6 @@ fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]
 
 /// Gives a table without primary key its hidden `_rowid` (dialect §1), and says what that means.
 pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
-    let id = u32::try_from(table.columns.len() + 1).map_err(Error::internal)?;
     ctx.warnings
         .add(WarningLevel::Warning, Code::NoPrimaryKey, || {
             format!(
@@ -110,43 +109,67 @@ pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
         column_idx: table.columns.len(),
         direction: Direction::Asc,
     });
-    table.columns.push(Column {
+    let hidden = Column {
         nullable: false,
         hidden: true,
-        ..Column::new(ColumnId(id), "_rowid", ColumnType::BIGINT)
-    });
+        ..Column::new(table.next_column_id()?, "_rowid", ColumnType::BIGINT)
+    };
+    table.columns.push(hidden);
     Ok(())
 }
 
-/// `AUTO_INCREMENT`: one column, of the key, of 8 bytes, since its ids are spread (dialect §5).
-pub(super) fn check_auto_increment(table: &Table) -> Result<()> {
-    let mut columns = table
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| column.auto_increment);
-    let Some((column_idx, column)) = columns.next() else {
+/// `AUTO_INCREMENT`: one integer column, the first of a key. BIGINT ids are spread (dialect §5) unless the
+/// table or the session says that they are counted; there is no room to spread those of smaller types.
+pub(super) fn define_auto_increment(
+    table: &mut Table,
+    first: Option<u64>,
+    ctx: &EvalContext,
+) -> Result<()> {
+    let columns = table.columns.iter().enumerate();
+    let mut columns = columns.filter(|(_, column)| column.auto_increment);
+    let Some((column_idx, _)) = columns.next() else {
         return Ok(());
     };
-    if columns.next().is_some() || table.key_position(column_idx).is_none() {
+    if columns.next().is_some() || !leads_a_key(table, column_idx) {
         let text = "Incorrect table definition; there can be only one auto column and it must be \
                     defined as a key";
         return Err(Error::new(Code::WrongAutoKey, text));
     }
-    let big = matches!(
+    let Some(column) = table.columns.get_mut(column_idx) else {
+        return Ok(());
+    };
+    if column.ty.int_range().is_none() {
+        let text = format!("Incorrect column specifier for column '{}'", column.name);
+        return Err(Error::new(Code::WrongFieldSpec, text));
+    }
+    let is_big = matches!(
         column.ty,
         ColumnType::Int {
             width: IntWidth::Big,
             ..
         }
     );
-    if big {
-        return Ok(());
+    column.nullable = false;
+    if !is_big || first.is_some() || counts_by_default(ctx) {
+        column.counted_from = Some(first.unwrap_or(1).max(1));
     }
-    let text = format!(
-        "Incorrect column specifier for column '{}': AUTO_INCREMENT ids are spread over 63 bits \
-         and need BIGINT",
-        column.name
-    );
-    Err(Error::new(Code::WrongFieldSpec, text))
+    Ok(())
+}
+
+fn leads_a_key(table: &Table, column_idx: usize) -> bool {
+    let keys = table.indexes.iter().map(|index| &index.parts);
+    let mut keys = keys.chain([&table.key]);
+    keys.any(|parts| {
+        parts
+            .first()
+            .is_some_and(|part| part.column_idx == column_idx)
+    })
+}
+
+/// `auto_increment_mode`.
+fn counts_by_default(ctx: &EvalContext) -> bool {
+    let mode = ctx
+        .facts
+        .system_variable(VariableScope::Any, "auto_increment_mode");
+    mode.is_ok_and(|mode| mode.to_text() == "CONSECUTIVE")
 }

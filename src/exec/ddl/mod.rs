@@ -2,6 +2,7 @@
 //! limits (dialect §1). Here is the table as a whole; its columns and its key have files of their
 //! own.
 
+pub mod alter;
 mod column;
 pub mod index;
 mod key;
@@ -10,7 +11,7 @@ use std::collections::HashSet;
 
 use self::column::define_column;
 pub use self::key::KEY_COLUMNS_MAX;
-use self::key::{check_auto_increment, define_key, hide_key};
+use self::key::{define_auto_increment, define_key, hide_key};
 use crate::catalog::{Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
@@ -96,31 +97,30 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         database: database.to_owned(),
         name: create.table.name.clone(),
         columns: Vec::with_capacity(columns.len() + 1),
+        columns_made: 0,
         key: Vec::new(),
         indexes: Vec::new(),
         options: kept_options(options, ctx)?,
         comment: options.comment.clone().unwrap_or_default(),
     };
-    for (column_idx, column) in columns.iter().enumerate() {
-        table.columns.push(define_column(column, column_idx, ctx)?);
+    for column in columns {
+        let id = table.next_column_id()?;
+        table.columns.push(define_column(column, id, ctx)?);
     }
     match primary_key {
         Some(parts) => define_key(&mut table, parts, columns)?,
         None => hide_key(&mut table, ctx)?,
     }
-    check_auto_increment(&table)?;
     for declared in indexes {
         let index = index::define_index(&table, declared, ctx)?;
         table.indexes.push(index);
     }
     table.check_indexes_count()?;
+    define_auto_increment(&mut table, options.auto_increment, ctx)?;
     Ok(table)
 }
 
 fn refuse(create: &ast::CreateTable, constraints: &[String]) -> Result<()> {
-    if create.temporary {
-        return Err(Error::unsupported("CREATE TEMPORARY TABLE"));
-    }
     if let Some(constraint) = constraints.first() {
         return Err(Error::unsupported(constraint));
     }

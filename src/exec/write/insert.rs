@@ -21,7 +21,7 @@ use bytes::Bytes;
 
 use super::changer::Changer;
 use super::row::{self, Stored};
-use super::{Env, Outcome, duplicate_entry, entries, space, warn_of};
+use super::{Env, Outcome, counted, duplicate_entry, entries, space, warn_of};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
@@ -105,7 +105,7 @@ impl<'a> Inserter<'a> {
         let env = self.env();
         let rows_count = match &self.insert.source {
             InsertSource::Values(rows) => rows.len(),
-            InsertSource::Query(_) => env.given_rows.len(),
+            InsertSource::Query(_) | InsertSource::Given => env.given_rows.len(),
         };
         let mut rows = Vec::with_capacity(rows_count);
         let mut pace = Pace::default();
@@ -113,11 +113,17 @@ impl<'a> Inserter<'a> {
             env.cancel.check_row(row_idx)?;
             pace.keep().await;
             let given = self.given(row_idx)?;
-            let values = self.values(given, row_idx + 1, counts)?;
-            let key = row::key(self.table(), &values)?;
-            rows.push(Proposed { values, key });
+            rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
         }
-        Ok(rows)
+        let first_id = counted::fill(self.table(), &mut rows, env).await?;
+        if counts.first_id == 0 {
+            counts.first_id = first_id;
+        }
+        let keyed = rows.into_iter().map(|values| {
+            let key = row::key(self.table(), &values)?;
+            Ok(Proposed { values, key })
+        });
+        keyed.collect()
     }
 
     /// What is given for the columns of a row: `None` for a default.
@@ -132,7 +138,7 @@ impl<'a> Inserter<'a> {
                 let row = rows.get(row_idx).map_or(&[][..], Vec::as_slice);
                 row.iter().map(value).collect()
             }
-            InsertSource::Query(_) => {
+            InsertSource::Query(_) | InsertSource::Given => {
                 let row = self.env().given_rows.get(row_idx);
                 let row = row.map_or(&[][..], Vec::as_slice);
                 Ok(row.iter().map(|value| Some(value.borrow())).collect())
@@ -164,13 +170,17 @@ impl<'a> Inserter<'a> {
                 && !row::asks_for_id(column, &value, &self.env().ctx)
             {
                 let lenient = at.lenient && !(value.is_null() && self.refuses_null());
-                *slot = Some(Stored { lenient, ..at }.coerce(value, column)?);
+                let value = Stored { lenient, ..at }.coerce(value, column)?;
+                // A text may be zero, too.
+                *slot = Some(value).filter(|value| !row::asks_for_id(column, value, at.ctx));
             }
         }
         let mut complete = Vec::with_capacity(values.len());
         for (column, value) in table.columns.iter().zip(values) {
             complete.push(match value {
                 Some(value) => value,
+                // To be filled in when it is known how many there are.
+                None if column.counted_from.is_some() => Value::Null,
                 None if column.auto_increment || column.hidden => self.new_id(column, counts),
                 None => at.default_of(column)?,
             });
@@ -189,7 +199,8 @@ impl<'a> Inserter<'a> {
     }
 
     fn new_id(&self, column: &crate::catalog::Column, counts: &mut Counts) -> Value<'static> {
-        let id = self.env().ids.next();
+        let env = self.env();
+        let id = env.ids.next(env.ctx.facts.connection_id());
         if !column.hidden && counts.first_id == 0 {
             counts.first_id = id.unsigned_abs();
         }

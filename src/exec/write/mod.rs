@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod changer;
+mod counted;
 pub mod entries;
 pub mod insert;
 pub mod row;
@@ -65,7 +66,7 @@ impl Write {
         match self {
             Write::Insert(insert) => match &insert.source {
                 InsertSource::Query(query) => Some(query),
-                InsertSource::Values(_) => None,
+                InsertSource::Values(_) | InsertSource::Given => None,
             },
             Write::Update(_) | Write::Delete(_) => None,
         }
@@ -147,8 +148,10 @@ pub struct Env {
     pub found_rows: bool,
     /// Whether each statement commits by itself.
     pub autocommit: bool,
-    /// The rows of an INSERT that a query has given.
+    /// The rows of an INSERT that a query or a file has given.
     pub given_rows: Rows,
+    /// How many rows came before them.
+    pub given_before: usize,
 }
 
 /// Rows of values.
@@ -165,6 +168,17 @@ pub struct Outcome {
     pub info: String,
     /// Rows that an INSERT left out or that replaced others.
     pub duplicates: u64,
+}
+
+impl Outcome {
+    /// Counts what the next piece of the same statement did.
+    pub fn add(&mut self, other: &Outcome) {
+        self.affected_rows += other.affected_rows;
+        self.duplicates += other.duplicates;
+        if self.last_insert_id == 0 {
+            self.last_insert_id = other.last_insert_id;
+        }
+    }
 }
 
 /// Runs a write in `transaction`, and commits it when [`Env::autocommit`] says so.

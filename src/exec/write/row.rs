@@ -7,6 +7,7 @@ use crate::catalog::{Column, ColumnDefault, Index, Table};
 use crate::codec::keyspace;
 use crate::codec::row::RowBuilder;
 use crate::error::{Code, Error, Result};
+use crate::exec::ddl::alter::fit;
 use crate::index::Entry;
 use crate::sql::context::{EvalContext, WarningLevel};
 use crate::types::coerce::{self, Problem, StoreMode};
@@ -133,7 +134,7 @@ impl Stored<'_> {
 
 /// What MySQL stores where a NOT NULL column gets no value outside strict mode (manual, "Data
 /// Type Default Values").
-fn implicit_default(ty: &ColumnType) -> Value<'static> {
+pub fn implicit_default(ty: &ColumnType) -> Value<'static> {
     match ty {
         ColumnType::Null => Value::Null,
         ColumnType::Boolean
@@ -277,11 +278,14 @@ pub fn check_entry(
 /// The encoded row: every column that is not in the key and not NULL.
 ///
 /// # Errors
-/// 1118 when it is too large.
+/// 1118 when it is too large; 1048 and the like for a value that ALTER TABLE is about to forbid.
 pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
     let mut builder = RowBuilder::new();
     for (column_idx, (column, value)) in table.columns.iter().zip(values).enumerate() {
-        if table.key_position(column_idx).is_none() && !value.is_null() {
+        if let Some(pledge) = &column.pledge {
+            check_pledge(column, pledge, value)?;
+        }
+        if table.key_position(column_idx).is_none() && column.is_stored(value) {
             builder.set(column.id, value, &column.ty)?;
         }
     }
@@ -294,6 +298,15 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
         bytes.len()
     );
     Err(Error::new(Code::RowTooBig, text))
+}
+
+/// Refuses a value that ALTER TABLE is about to forbid.
+fn check_pledge(column: &Column, pledge: &Column, value: &Value<'_>) -> Result<()> {
+    if value.is_null() && !pledge.nullable {
+        let text = format!("Column '{}' cannot be null", column.name);
+        return Err(Error::new(Code::ColumnNotNull, text));
+    }
+    fit::check((column, pledge), value, 1)
 }
 
 /// Whether two rows of one table hold the same values.

@@ -111,6 +111,7 @@ async fn ask(session: &mut Session, sql: &str) -> String {
                 session.end_rows(rows.0);
                 ended.map(|()| format!("rows {}", rows.0))
             }
+            Reply::File(wanted) => Ok(format!("wants {}", wanted.path())),
         },
         Err(error) => Err(error),
     };
@@ -176,9 +177,12 @@ impl Shown {
             return match SystemKey::decode(key) {
                 Ok(SystemKey::Database(name)) => format!("database {name}"),
                 Ok(SystemKey::Table(id)) => format!("table {id}"),
+                Ok(SystemKey::Trash(id)) => format!("trash {id}"),
                 Ok(SystemKey::Build(id)) => format!("build {id}"),
                 Ok(SystemKey::Account(user, host)) => format!("account {user}@{host}"),
                 Ok(SystemKey::View { database, name }) => format!("view {database}.{name}"),
+                Ok(SystemKey::Counter(id)) => format!("counter {id}"),
+                Ok(SystemKey::Variable(name)) => format!("variable {name}"),
                 Err(_) => key.escape_ascii().to_string(),
             };
         }
@@ -278,6 +282,10 @@ impl Shown {
                     let text = format!("definition of {}.{}", table.database, table.name);
                     self.learn(Space(id), &Arc::new(table));
                     text
+                }
+                Ok(SystemKey::Trash(_)) => {
+                    let table = persist::decode_trashed(value).unwrap().table;
+                    format!("dropped {}.{}", table.database, table.name)
                 }
                 _ => value.escape_ascii().to_string(),
             };

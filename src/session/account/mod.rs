@@ -249,9 +249,13 @@ impl Session {
         for database in catalog.databases() {
             for view in catalog.views(database)? {
                 let (user, host) = &view.definer;
-                if let Some(name) = names.iter().find(|one| **one == AccountName::new(user, host)) {
+                if let Some(name) = names
+                    .iter()
+                    .find(|one| **one == AccountName::new(user, host))
+                {
                     let quoted = name.quoted().replace('`', "'");
-                    let text = format!("User {quoted} is referenced as a definer account in a view.");
+                    let text =
+                        format!("User {quoted} is referenced as a definer account in a view.");
                     return Err(Error::new(Code::DefinerInUse, text));
                 }
             }

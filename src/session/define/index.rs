@@ -1,4 +1,4 @@
-//! CREATE, DROP and ALTER INDEX, ALTER TABLE as far as it is about indexes.
+//! CREATE, DROP and ALTER INDEX, and how a session waits for builds. ALTER TABLE is in `alter`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,25 +8,19 @@ use crate::catalog::{Index, IndexId, IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
-use crate::exec::ddl::index::{check_name, define_index};
+use crate::exec::ddl::index::define_index;
 use crate::protocol::reply::Progress;
 use crate::session::Session;
-use crate::sql::ast::{self, AlterAction, IndexGoal, IndexMode};
+use crate::sql::ast::{self, IndexGoal, IndexMode};
 use crate::sql::context::EvalContext;
 
 /// How often a session that waits for a build tells SHOW PROCESSLIST and the client how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
-/// When ALTER TABLE changes the indexes that are there: before it adds others, or behind.
-struct Plan {
-    old_first: bool,
-    old_last: bool,
-}
-
 /// Indexes that a statement has published and that are still to be built.
-struct Added {
-    table: Arc<Table>,
-    ids: Vec<IndexId>,
+pub(super) struct Added {
+    pub(super) table: Arc<Table>,
+    pub(super) ids: Vec<IndexId>,
 }
 
 impl Session {
@@ -36,6 +30,7 @@ impl Session {
     ) -> Result<()> {
         self.commit_open().await?;
         let name = self.altered(&create.table)?;
+        let before = self.table(Some(&name.0), &name.1)?;
         let added = self.add_indexes(&name, &[&create.index]).await;
         let added = match added {
             Err(error) if error.code() == Code::DuplicateKeyName && create.if_not_exists => {
@@ -44,6 +39,7 @@ impl Session {
             }
             other => other?,
         };
+        self.warn_of_lints(&added.table, Some(&before));
         self.build(&name, &added, create.index.mode).await
     }
 
@@ -60,69 +56,6 @@ impl Session {
         }
     }
 
-    /// New indexes are built first and the others changed then, so that a build that fails leaves
-    /// the table as it was; the other way round only when a new index takes the name of an old one.
-    pub(in crate::session) async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
-        self.commit_open().await?;
-        let name = self.altered(&alter.table)?;
-        if alter.actions.contains(&AlterAction::Keys) {
-            let text = format!(
-                "Table storage engine for '{}' doesn't have this option",
-                name.1
-            );
-            self.note(&Error::new(Code::NoSuchOption, text));
-        }
-        let added: Vec<&ast::IndexDef> = alter.actions.iter().filter_map(added_by).collect();
-        let plan = self.rehearse(&name, &alter.actions, &added)?;
-        if plan.old_first {
-            self.change_old(&name, &alter.actions).await?;
-        }
-        if !added.is_empty() {
-            let mode = added.iter().find_map(|index| index.mode);
-            let new = self.add_indexes(&name, &added).await?;
-            self.build(&name, &new, mode).await?;
-        }
-        if plan.old_last {
-            self.change_old(&name, &alter.actions).await?;
-        }
-        Ok(())
-    }
-
-    /// Tries all actions on copies of the definition, to know in which order they can be done.
-    fn rehearse(
-        &self,
-        (database, name): &(String, String),
-        actions: &[AlterAction],
-        added: &[&ast::IndexDef],
-    ) -> Result<Plan> {
-        let ctx = EvalContext {
-            warnings: Arc::default(),
-            ..self.context(Arc::default())
-        };
-        let table = self.table(Some(database), name)?;
-        let mut changed = Table::clone(&table);
-        let has_old = change_old(&mut changed, actions, &mut |error| self.note(error))?;
-        let names = define_all(&mut changed, added, &ctx)?;
-        changed.check_indexes_count()?;
-        let mut beside = Table::clone(&table);
-        let has_room = define_all(&mut beside, added, &ctx).is_ok_and(|others| others == names)
-            && beside.check_indexes_count().is_ok();
-        Ok(Plan {
-            old_first: has_old && !has_room,
-            old_last: has_old && has_room,
-        })
-    }
-
-    async fn change_old(&self, name: &(String, String), actions: &[AlterAction]) -> Result<()> {
-        let changed = self
-            .shared
-            .catalog
-            .change_indexes((&name.0, &name.1), |table| {
-                change_old(table, actions, &mut |_| {}).map(drop)
-            });
-        changed.await.map(drop)
-    }
-
     pub(in crate::session) async fn alter_index(&mut self, alter: &ast::AlterIndex) -> Result<()> {
         self.commit_open().await?;
         let name = self.altered(&alter.table)?;
@@ -130,7 +63,7 @@ impl Session {
         let table = self
             .shared
             .catalog
-            .change_indexes((&name.0, &name.1), |table| {
+            .change_table((&name.0, &name.1), |table| {
                 to_build = switch(table, &alter.name, alter.goal)?;
                 Ok(())
             });
@@ -146,7 +79,8 @@ impl Session {
     }
 
     /// The database and the name of a table that DDL may change.
-    fn altered(&self, table: &ast::TableName) -> Result<(String, String)> {
+    pub(super) fn altered(&self, table: &ast::TableName) -> Result<(String, String)> {
+        self.refuse_temporary(table, "ALTER TABLE or CREATE INDEX")?;
         let database = self.database_or_current(table.database.as_deref())?;
         check_not_system(&database)?;
         Ok((database, table.name.clone()))
@@ -163,7 +97,7 @@ impl Session {
         let table = self
             .shared
             .catalog
-            .change_indexes((&name.0, &name.1), |table| {
+            .change_table((&name.0, &name.1), |table| {
                 names = define_all(table, declared, &ctx)?;
                 Ok(())
             });
@@ -202,14 +136,14 @@ impl Session {
         let dropped = self
             .shared
             .catalog
-            .change_indexes((&name.0, &name.1), |table| {
+            .change_table((&name.0, &name.1), |table| {
                 table.indexes.retain(|index| !ids.contains(&index.id));
                 Ok(())
             });
         dropped.await.map(drop)
     }
 
-    fn start(
+    pub(super) fn start(
         &self,
         name: &(String, String),
         added: &Added,
@@ -230,7 +164,7 @@ impl Session {
     }
 
     /// Waits for builds, telling how far they are; a KILL ends them.
-    async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
+    pub(super) async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
         let mut failed = None;
         let stages_count = u8::try_from(jobs.len()).unwrap_or(u8::MAX);
         for (stage, job) in (1..=stages_count).zip(jobs) {
@@ -287,16 +221,8 @@ impl Session {
     }
 }
 
-/// The index that an action adds.
-fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
-    match action {
-        AlterAction::AddIndex(index) => Some(index.as_ref()),
-        AlterAction::DropIndex { .. } | AlterAction::RenameIndex { .. } | AlterAction::Keys => None,
-    }
-}
-
 /// Adds the declared indexes to a definition, to be built; their names.
-fn define_all(
+pub(super) fn define_all(
     table: &mut Table,
     declared: &[&ast::IndexDef],
     ctx: &EvalContext,
@@ -311,39 +237,6 @@ fn define_all(
         table.indexes.push(index);
     }
     Ok(names)
-}
-
-/// Drops and renames indexes of a definition; whether anything changes.
-fn change_old(
-    table: &mut Table,
-    actions: &[AlterAction],
-    note: &mut (dyn FnMut(&Error) + Send),
-) -> Result<bool> {
-    let mut changed = false;
-    for action in actions {
-        match action {
-            AlterAction::AddIndex(_) | AlterAction::Keys => {}
-            AlterAction::DropIndex { name, if_exists } => {
-                if let Some(position) = table.index_position(name) {
-                    table.indexes.remove(position);
-                    changed = true;
-                    continue;
-                }
-                let text = format!("Can't DROP '{name}'; check that column/key exists");
-                let error = Error::new(Code::CantDropFieldOrKey, text);
-                if !if_exists {
-                    return Err(error);
-                }
-                note(&error);
-            }
-            AlterAction::RenameIndex { from, to } => {
-                check_name(to)?;
-                table.rename_index(from, to)?;
-                changed = true;
-            }
-        }
-    }
-    Ok(changed)
 }
 
 /// `ALTER INDEX`; whether the index must be built now.

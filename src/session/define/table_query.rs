@@ -3,11 +3,12 @@
 //! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
 //! manual, "CREATE TABLE ... SELECT Statement".
 
-use crate::error::{Error, Result};
+use crate::catalog::Fate;
+use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
     ColumnDef, CreateQuery, CreateTable, DropTable, Insert, InsertRows, InsertVerb, OnDuplicate,
-    Statement, TableSource,
+    Statement, TableName, TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;
@@ -24,27 +25,46 @@ impl Session {
         let bound = self.with_names(&[], |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
         let whole = with_columns(create, &columns)?;
+        if !create.temporary && self.named_temporary(&create.table).is_some() {
+            let what = "CREATE TABLE … SELECT with the name of a temporary table";
+            return Err(Error::unsupported(what));
+        }
         if !self.create_table(&whole).await? {
             return Ok(self.nothing());
         }
         let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
-        let filled = self.fill(&insert).await;
+        let filled = self.fill(&insert, create.temporary).await;
         if filled.is_err() {
-            self.transaction = None;
-            let drop = DropTable {
-                tables: vec![whole.table],
-                if_exists: true,
-                temporary: false,
-            };
-            self.drop_tables(&drop).await?;
+            self.drop_unfilled(create.temporary, whole.table).await?;
         }
         filled
     }
 
-    async fn fill(&mut self, insert: &Statement) -> Result<Reply> {
+    /// Drops the table that could not be filled.
+    async fn drop_unfilled(&mut self, temporary: bool, table: TableName) -> Result<()> {
+        if temporary {
+            let drop = DropTable {
+                tables: vec![table],
+                if_exists: true,
+                temporary,
+            };
+            return self.drop_tables(&drop).await;
+        }
+        self.transaction = None;
+        let database = self.database_or_current(table.database.as_deref())?;
+        let made = [(database, table.name)];
+        match self.shared.catalog.drop_tables(&made, Fate::Gone).await {
+            Err(error) if error.code() == Code::UnknownTable => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn fill(&mut self, insert: &Statement, temporary: bool) -> Result<Reply> {
         let compiled = self.compile(insert, &[])?;
         let reply = Box::pin(self.run_compiled((insert, compiled), Vec::new())).await?;
-        self.commit_open().await?;
+        if !temporary {
+            self.commit_open().await?;
+        }
         Ok(reply)
     }
 }

@@ -60,8 +60,15 @@ impl Session {
         }
         let trace = Trace::default();
         let bound = self.with_names(&[], |names| {
-            let trace = Some(&trace);
-            bind::query(&create.select, &Names { trace, ..*names })
+            let names = &Names {
+                definitions: names
+                    .definitions
+                    .inside_views()
+                    .unwrap_or(names.definitions),
+                trace: Some(&trace),
+                ..*names
+            };
+            bind::query(&create.select, names)
         })?;
         if trace.has_view(database, name) {
             // A view does not see itself, not even the definition that it is to replace.

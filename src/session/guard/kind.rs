@@ -53,8 +53,9 @@ macro_rules! kinds {
 }
 
 use Privilege::{
-    Alter, ConnectionAdmin, Create, CreateRole, CreateUser, CreateView, Drop, DropRole, Index,
-    Insert, LockTables, Reload, Select, ShowView, Super, SystemVariablesAdmin,
+    Alter, ConnectionAdmin, Create, CreateRole, CreateTemporaryTables, CreateUser, CreateView,
+    Drop, DropRole, Index, Insert, LockTables, Reload, Select, ShowView, Super,
+    SystemVariablesAdmin,
 };
 use Rule::{
     AnyInDatabase, AnyOnTable, AtRun, Database, Free, Global, GlobalUnlessOwn, Rows, Table,
@@ -66,13 +67,18 @@ kinds! {
     InsertRows          Rows;
     UpdateRows          Rows;
     DeleteRows          Rows;
+    LoadFile            Rows;
+    LoadLocal           Rows;
     Explain             Rows;
     Do                  Rows;
     // On definitions.
     CreateDatabase      Database(Create);
     DropDatabase        Database(Drop);
     CreateTable         Table(Create);
+    CreateTemporary     Database(CreateTemporaryTables);
     DropTable           Table(Drop);
+    // Nobody sees those of others.
+    DropTemporary       Free;
     CreateView          Table(CreateView);
     // CREATE OR REPLACE, ALTER.
     ReplaceView         Table(CreateView);
@@ -81,8 +87,15 @@ kinds! {
     CreateIndex         Table(Index);
     DropIndex           Table(Index);
     AlterTable          Table(Alter);
+    // And CREATE, INSERT on the name that it gets.
+    Undrop              Table(Drop);
+    PurgeTable          Table(Drop);
+    PurgeTrash          Global(&[Super]);
+    // The new names need CREATE and INSERT, too.
+    RenameTables        Table(Alter);
     AlterIndex          Table(Index);
     CheckTables         Table(Select);
+    Advise              Table(Select);
     // REPAIR, ANALYZE and OPTIMIZE, which read, too.
     MaintainTables      Table(Insert);
     Describe            AnyOnTable;
@@ -90,6 +103,7 @@ kinds! {
     Use                 AnyInDatabase;
     Set                 Rows;
     SetGlobal           Global(&[SystemVariablesAdmin, Super]);
+    ResetPersist        Global(&[SystemVariablesAdmin, Super]);
     SetTransaction      Free;
     Begin               Free;
     Commit              Free;
@@ -126,6 +140,8 @@ kinds! {
     ShowDatabases       Free;
     ShowTables          AnyInDatabase;
     ShowTableStatus     AnyInDatabase;
+    // Shows what the user may purge.
+    ShowTrash           Free;
     ShowColumns         AnyOnTable;
     ShowIndex           AnyOnTable;
     ShowCreateTable     AnyOnTable;
@@ -152,11 +168,15 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Insert(_) => Kind::InsertRows,
         Statement::Update(_) => Kind::UpdateRows,
         Statement::Delete(_) => Kind::DeleteRows,
+        Statement::Load(load) if load.local => Kind::LoadLocal,
+        Statement::Load(_) => Kind::LoadFile,
         Statement::Explain(_) => Kind::Explain,
         Statement::Describe(_) => Kind::Describe,
         Statement::CreateDatabase(_) => Kind::CreateDatabase,
         Statement::DropDatabase { .. } => Kind::DropDatabase,
+        Statement::CreateTable(create) if create.temporary => Kind::CreateTemporary,
         Statement::CreateTable(_) => Kind::CreateTable,
+        Statement::DropTable(drop) if drop.temporary => Kind::DropTemporary,
         Statement::DropTable(_) => Kind::DropTable,
         Statement::CreateView(create) if create.or_replace || create.alter => Kind::ReplaceView,
         Statement::CreateView(_) => Kind::CreateView,
@@ -165,6 +185,11 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::CreateIndex(_) => Kind::CreateIndex,
         Statement::DropIndex(_) => Kind::DropIndex,
         Statement::AlterTable(_) => Kind::AlterTable,
+        Statement::Undrop { .. } => Kind::Undrop,
+        Statement::Advise(_) => Kind::Advise,
+        Statement::Purge(Some(_)) => Kind::PurgeTable,
+        Statement::Purge(None) => Kind::PurgeTrash,
+        Statement::RenameTables(_) => Kind::RenameTables,
         Statement::AlterIndex(_) => Kind::AlterIndex,
         Statement::Maintain(maintain) => match maintain.kind {
             Maintenance::Check => Kind::CheckTables,
@@ -176,6 +201,7 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Show(show) => show_kind(show),
         Statement::Set(items) if items.iter().any(is_global) => Kind::SetGlobal,
         Statement::Set(_) => Kind::Set,
+        Statement::ResetPersist(_) => Kind::ResetPersist,
         Statement::SetTransaction(set) if set.scope == Some(SetScope::Global) => Kind::SetGlobal,
         Statement::SetTransaction(_) => Kind::SetTransaction,
         Statement::Begin(_) => Kind::Begin,
@@ -232,6 +258,7 @@ fn show_kind(show: &Show) -> Kind {
     match show {
         Show::Databases(_) => Kind::ShowDatabases,
         Show::Tables { .. } => Kind::ShowTables,
+        Show::Trash(_) => Kind::ShowTrash,
         Show::Columns { .. } => Kind::ShowColumns,
         Show::Index { .. } => Kind::ShowIndex,
         Show::TableStatus { .. } => Kind::ShowTableStatus,

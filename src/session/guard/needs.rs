@@ -11,8 +11,8 @@ use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement,
-    TableName, TableSource, UserName,
+    AccountStatement, AlterAction, CreateTable, CreateView, Maintain, SetItem, SetValue, Show,
+    Statement, TableName, TableSource, UserName,
 };
 use crate::sql::bind;
 
@@ -93,16 +93,23 @@ impl Session {
             Rule::Rows => self.row_needs(statement, out)?,
             Rule::Table(privilege) => {
                 for table in some_named_tables(statement)? {
+                    if uses_temporary(statement) && self.named_temporary(table).is_some() {
+                        continue;
+                    }
                     let privileges = Privileges::of(&[privilege]);
                     out.push(self.on_table(table, privileges)?);
                 }
                 if let Statement::CreateView(create) = statement {
                     self.create_view_needs(create, out)?;
                 }
+                self.rename_needs(statement, out)?;
                 self.row_needs(statement, out)?;
             }
             Rule::AnyOnTable => {
                 for name in some_named_tables(statement)? {
+                    if self.named_temporary(name).is_some() {
+                        continue;
+                    }
                     let database = self.database_or_current(name.database.as_deref())?;
                     let table = name.name.clone();
                     if matches!(statement, Statement::Show(Show::CreateTable(_)))
@@ -120,6 +127,7 @@ impl Session {
                     database,
                     privilege,
                 });
+                self.row_needs(statement, out)?;
             }
             Rule::AnyInDatabase => out.push(Need::AnyInDatabase(self.named_database(statement)?)),
             Rule::Global(any_of) => out.push(Need::Global(any_of)),
@@ -127,6 +135,20 @@ impl Session {
                 out.push(Need::Global(any_of));
             }
             Rule::GlobalUnlessOwn(_) | Rule::Free | Rule::AtRun => {}
+        }
+        Ok(())
+    }
+
+    /// Another name needs DROP on the old one, and CREATE and INSERT on the new one, as in MySQL.
+    fn rename_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
+        if let Statement::Undrop { table, to } = statement {
+            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
+            out.push(self.on_table(to.as_ref().unwrap_or(table), privileges)?);
+        }
+        for (from, to) in renames(statement) {
+            out.push(self.on_table(from, Privileges::of(&[Privilege::Drop]))?);
+            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
+            out.push(self.on_table(to, privileges)?);
         }
         Ok(())
     }
@@ -152,9 +174,16 @@ impl Session {
     fn row_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         let mut walk = Walk::default();
         self.walk(statement, &mut walk);
+        if walk.names_file {
+            out.push(Need::Global(&[Privilege::File]));
+        }
         let explains = kind(statement) == Kind::Explain;
         let views_count = Cell::new(0);
+        let sees_temporary = !matches!(statement, Statement::CreateView(_));
         for touch in walk.touched {
+            if sees_temporary && self.named_temporary(&touch.table).is_some() {
+                continue;
+            }
             let database = self.database_or_current(touch.table.database.as_deref())?;
             let mut privileges = touch.privileges;
             if let Some(view) = self.view(&database, &touch.table.name) {
@@ -193,6 +222,7 @@ impl Session {
                 walk.update(update, &|table, column| self.has_column(table, column));
             }
             Statement::Delete(delete) => walk.delete(delete),
+            Statement::Load(load) => walk.load(load, self.settings.mode.lindorm),
             Statement::Explain(explain) => self.walk(&explain.statement, walk),
             Statement::Do(exprs) => walk.exprs(exprs),
             Statement::Kill(kill) => walk.expr(&kill.id),
@@ -318,6 +348,9 @@ impl Session {
     fn named_database(&self, statement: &Statement) -> Result<String> {
         match statement {
             Statement::CreateDatabase(create) => Ok(create.name.clone()),
+            Statement::CreateTable(create) => {
+                self.database_or_current(create.table.database.as_deref())
+            }
             Statement::DropDatabase { name, .. }
             | Statement::Use(name)
             | Statement::Show(Show::CreateDatabase { name, .. }) => Ok(name.clone()),
@@ -379,6 +412,21 @@ fn some_named_tables(statement: &Statement) -> Result<Vec<&TableName>> {
     Ok(tables)
 }
 
+/// Whether the tables that a statement names may be temporary ones, on which a session may do all.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what needs a privilege when in doubt"
+)]
+fn uses_temporary(statement: &Statement) -> bool {
+    match statement {
+        Statement::DropTable(_)
+        | Statement::Truncate(_)
+        | Statement::Maintain(_)
+        | Statement::LockTables(_) => true,
+        _ => false,
+    }
+}
+
 /// The tables that a statement names outside queries.
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -394,17 +442,37 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::AlterTable(alter) => vec![&alter.table],
         Statement::AlterIndex(alter) => vec![&alter.table],
+        Statement::RenameTables(pairs) => pairs.iter().map(|(from, _)| from).collect(),
         Statement::Maintain(Maintain { tables, .. }) | Statement::LockTables(tables) => {
             tables.iter().collect()
         }
         Statement::Describe(describe) => vec![&describe.table],
         Statement::Truncate(table)
+        | Statement::Undrop { table, .. }
+        | Statement::Purge(Some(table))
+        | Statement::Advise(table)
         | Statement::Show(
             Show::Columns { table, .. }
             | Show::Index { table, .. }
             | Show::CreateTable(table)
             | Show::CreateOther { name: table, .. },
         ) => vec![table],
+        _ => Vec::new(),
+    }
+}
+
+/// The tables that get other names, with those.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other statement renames")]
+fn renames(statement: &Statement) -> Vec<(&TableName, &TableName)> {
+    match statement {
+        Statement::RenameTables(pairs) => pairs.iter().map(|(from, to)| (from, to)).collect(),
+        Statement::AlterTable(alter) => {
+            let to = alter.actions.iter().filter_map(|action| match action {
+                AlterAction::Rename(to) => Some(to),
+                _ => None,
+            });
+            to.map(|to| (&alter.table, to)).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -427,7 +495,9 @@ fn walk_create(create: &CreateTable, walk: &mut Walk) {
     }
     if let Some(query) = &create.query {
         walk.select(&query.select);
-        walk.inserts(&create.table);
+        if !create.temporary {
+            walk.inserts(&create.table);
+        }
     }
 }
 

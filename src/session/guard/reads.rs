@@ -4,8 +4,8 @@
 use crate::accounts::{Privilege, Privileges};
 use crate::sql::ast::{
     Assignment, Block, Cte, Delete, Distance, Expr, FrameBound, Insert, InsertRows, InsertValue,
-    InsertVerb, Join, Limit, Lock, OnDuplicate, OrderItem, Over, QueryBody, Select, SelectItem,
-    TableFactor, TableName, TableRef, Update, WindowSpec,
+    InsertVerb, IntoTarget, Join, Limit, LoadData, LoadDuplicates, Lock, OnDuplicate, OrderItem,
+    Over, QueryBody, Select, SelectItem, TableFactor, TableName, TableRef, Update, WindowSpec,
 };
 
 /// A table, and what a statement does with it.
@@ -23,6 +23,8 @@ pub(super) struct Touch {
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     pub(super) touched: Vec<Touch>,
+    /// Whether a file of the server is read or written.
+    pub(super) names_file: bool,
     /// Names of common table expressions that hide tables.
     hidden: Vec<String>,
     /// The first column that was met.
@@ -62,12 +64,31 @@ impl Walk {
         self.touch(table, &[Privilege::Insert]);
     }
 
+    pub(super) fn load(&mut self, load: &LoadData, overwrites: bool) {
+        self.names_file |= !load.local;
+        match load.on_duplicate {
+            LoadDuplicates::Replace => {
+                self.touch(&load.table, &[Privilege::Insert, Privilege::Delete]);
+            }
+            LoadDuplicates::Error if overwrites && !load.local => {
+                self.touch(&load.table, &[Privilege::Insert, Privilege::Update]);
+            }
+            LoadDuplicates::Error | LoadDuplicates::Ignore => self.inserts(&load.table),
+        }
+        for assignment in &load.assignments {
+            if let InsertValue::Expr(expr) = &assignment.value {
+                self.expr(expr);
+            }
+        }
+    }
+
     pub(super) fn select(&mut self, select: &Select) {
         let hidden = self.hidden.len();
         for cte in &select.ctes {
             self.cte(cte, select.recursive);
             self.hidden.push(cte.name.clone());
         }
+        self.names_file |= matches!(select.into, Some(IntoTarget::File(_)));
         let first = self.touched.len();
         self.body(&select.body);
         if select.lock == Some(Lock::Update) {

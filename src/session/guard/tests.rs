@@ -34,6 +34,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["DELETE ON d.t", "SELECT ON d.t"],
     ),
     (
+        Kind::LoadFile,
+        "LOAD DATA INFILE '/none' INTO TABLE d.t",
+        &["FILE ON *.*", "INSERT ON d.t"],
+    ),
+    (
+        Kind::LoadLocal,
+        "LOAD DATA LOCAL INFILE 'none' INTO TABLE d.t",
+        &["INSERT ON d.t"],
+    ),
+    (
         Kind::Explain,
         "EXPLAIN SELECT * FROM d.t WHERE a = 1",
         &["SELECT ON d.t"],
@@ -55,6 +65,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["CREATE ON d.n"],
     ),
     (
+        Kind::CreateTemporary,
+        "CREATE TEMPORARY TABLE d.n LIKE d.t",
+        &["CREATE TEMPORARY TABLES ON d.*", "SELECT ON d.t"],
+    ),
+    (
+        Kind::DropTemporary,
+        "DROP TEMPORARY TABLE IF EXISTS d.t",
+        &[],
+    ),
+    (
         Kind::DropTable,
         "DROP TABLE d.t, d.u",
         &["DROP ON d.t", "DROP ON d.u"],
@@ -70,6 +90,35 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         Kind::AlterTable,
         "ALTER TABLE d.t ADD INDEX j (b)",
         &["ALTER ON d.t"],
+    ),
+    (
+        Kind::Undrop,
+        "UNDROP TABLE d.gone TO e.n",
+        &["DROP ON d.*", "CREATE ON e.*", "INSERT ON e.*"],
+    ),
+    (Kind::PurgeTable, "PURGE TABLE d.gone", &["DROP ON d.*"]),
+    (Kind::Advise, "ADVISE TABLE d.t", &["SELECT ON d.t"]),
+    (Kind::PurgeTrash, "PURGE TRASH", &["SUPER ON *.*"]),
+    (Kind::ShowTrash, "SHOW TRASH", &[]),
+    (
+        Kind::RenameTables,
+        "RENAME TABLE d.t TO e.n",
+        &[
+            "ALTER ON d.t",
+            "DROP ON d.t",
+            "CREATE ON e.*",
+            "INSERT ON e.*",
+        ],
+    ),
+    (
+        Kind::AlterTable,
+        "ALTER TABLE d.t RENAME TO e.n",
+        &[
+            "ALTER ON d.t",
+            "DROP ON d.t",
+            "CREATE ON e.*",
+            "INSERT ON e.*",
+        ],
     ),
     (
         Kind::AlterIndex,
@@ -98,6 +147,21 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         Kind::SetGlobal,
         "SET GLOBAL TRANSACTION READ WRITE",
         &["SUPER ON *.*"],
+    ),
+    (
+        Kind::ResetPersist,
+        "RESET PERSIST IF EXISTS wait_timeout",
+        &["SYSTEM_VARIABLES_ADMIN ON *.*"],
+    ),
+    (
+        Kind::SelectRows,
+        "SELECT * FROM d.t WHERE a = 1 INTO OUTFILE '/none'",
+        &["SELECT ON d.t", "FILE ON *.*"],
+    ),
+    (
+        Kind::LoadFile,
+        "LOAD DATA INFILE '/none' REPLACE INTO TABLE d.t",
+        &["FILE ON *.*", "INSERT ON d.t", "DELETE ON d.t"],
     ),
     (Kind::SetTransaction, "SET TRANSACTION READ WRITE", &[]),
     (Kind::Begin, "BEGIN", &[]),
@@ -439,6 +503,7 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
         connection_id: 7,
         found_rows: false,
         multi_statements: false,
+        local_files: true,
         interactive: false,
         session_track: false,
         compression: None,

@@ -204,7 +204,15 @@ pub(super) const ROUTINES: Form = Form {
 impl Session {
     /// The rows of a form of which columns have these texts.
     pub(super) fn listed(&self, form: &Form, only: &[(&str, &str)]) -> Result<Listing> {
-        let scene = Scene::new(&self.shared, &self.state);
+        self.listed_in(Scene::new(&self.shared, &self.state), (form, only))
+    }
+
+    /// As [`Session::listed`], in a scene.
+    pub(super) fn listed_in(
+        &self,
+        scene: Scene,
+        (form, only): (&Form, &[(&str, &str)]),
+    ) -> Result<Listing> {
         let names: Vec<&str> = form.columns.iter().map(|(_, column)| *column).collect();
         let columns = form.columns.iter();
         let columns = columns.map(|(name, column)| (*name, Scene::type_of(form.table, column)));

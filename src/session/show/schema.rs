@@ -5,10 +5,14 @@ use std::sync::Arc;
 use super::forms;
 use crate::catalog::{Table, describe};
 use crate::error::{Code, Error, Result};
+use crate::exec::counters::Sequence;
+use crate::session::Session;
 use crate::session::compile::text;
 use crate::session::listing::{LONG_TEXT, Listing, TEXT};
-use crate::session::{Session, system};
+use crate::session::system::{self, Scene};
 use crate::sql::ast::{ShowFilter, TableName};
+use crate::sql::context::SessionFacts;
+use crate::sql::expr::VariableScope;
 
 impl Session {
     pub(super) fn show_databases(&mut self, filter: Option<&ShowFilter>) -> Result<Listing> {
@@ -83,8 +87,36 @@ impl Session {
             forms::COLUMNS
         };
         let only = [("TABLE_SCHEMA", &*database), ("TABLE_NAME", &*name)];
-        let listing = self.listed(&form, &only)?;
+        let scene = Scene::new(&self.shared, &self.state).with_only(self.named_temporary(table));
+        let listing = self.listed_in(scene, (&form, &only))?;
         self.filtered_in_any_case(listing, filter)
+    }
+
+    /// `SHOW CREATE TABLE`, of a view too.
+    pub(super) fn show_create_table(&mut self, name: &TableName) -> Result<Listing> {
+        if let Some(view) = self.named_view(name) {
+            return self.create_view_listing(&view);
+        }
+        let is_temporary = self.named_temporary(name).is_some();
+        let table = self.shown_table(name.database.as_deref(), &name.name)?;
+        let modes = self
+            .state
+            .system_variable(VariableScope::Session, "sql_mode")?;
+        let modes = modes.to_text();
+        let has_mode = |mode| modes.split(',').any(|own| own == mode);
+        let counters = &self.shared.ids.counters;
+        let telling = describe::Telling {
+            next_id: Sequence::of(&table).map_or(1, |sequence| counters.next(&sequence)),
+            omits_table_options: has_mode("NO_TABLE_OPTIONS"),
+            omits_column_options: has_mode("NO_FIELD_OPTIONS"),
+        };
+        let mut definition = describe::create_table_telling(&table, telling);
+        if is_temporary {
+            definition = definition.replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1);
+        }
+        let mut listing = Listing::new(&[("Table", TEXT), ("Create Table", LONG_TEXT)]);
+        listing.push(vec![text(Some(table.name.clone())), text(Some(definition))]);
+        Ok(listing)
     }
 
     /// The given database, or the current one.
@@ -113,19 +145,14 @@ impl Session {
         name: &str,
     ) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
+        if let Some(table) = self.temporary.find(&database, name) {
+            return Ok(Arc::clone(table));
+        }
         match system::canonical(&database) {
             Some(database) => system::described(database, name),
             None => self.table(Some(&database), name),
         }
     }
-}
-
-/// `SHOW CREATE TABLE`.
-pub(super) fn create_table(table: &Table) -> Listing {
-    let mut listing = Listing::new(&[("Table", TEXT), ("Create Table", LONG_TEXT)]);
-    let definition = describe::create_table(table);
-    listing.push(vec![text(Some(table.name.clone())), text(Some(definition))]);
-    listing
 }
 
 /// `SHOW CREATE DATABASE`.

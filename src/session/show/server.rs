@@ -43,7 +43,7 @@ fn is_switch(name: &str) -> bool {
     })
 }
 
-/// The counters of the server, in order of name.
+/// The counters of the server and of a session, in order of name.
 pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(String, String)> {
     let internal = crate::error::internal_errors_count();
     let running = processes.list().into_iter();
@@ -51,6 +51,7 @@ pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(S
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let uptime = processes.uptime().as_secs();
     let rows = [
+        ("Com_stmt_close", state.closed_count()),
         ("Connections", processes.connections_count()),
         ("Internal_errors", internal),
         ("Queries", processes.questions_count()),

@@ -21,7 +21,7 @@ impl Session {
     /// The view of that name, if it is one.
     pub(in crate::session) fn named_view(&self, name: &TableName) -> Option<Arc<View>> {
         let database = self.database_or_current(name.database.as_deref()).ok()?;
-        let current = self.shared.catalog.current();
+        let current = self.definitions();
         current.view(&database, &name.name).map(Arc::clone)
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::table::{Column, Give, Made, NAME, TEXT, TIMESTAMP, Wants, YES_NO, column, text, varchar, yes_no};
+use super::table::{
+    Column, Give, Made, NAME, TEXT, TIMESTAMP, Wants, YES_NO, column, text, varchar, yes_no,
+};
 use super::{INFORMATION_SCHEMA, MYSQL, Scene};
 use crate::accounts::{Account, Privilege, Privileges};
 use crate::error::Result;

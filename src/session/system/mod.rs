@@ -120,6 +120,8 @@ static ALL: &[&dyn SystemTable] = &[
 pub(super) struct Scene {
     shared: Arc<Shared>,
     state: Arc<State>,
+    /// The only table there is: a temporary one, which is listed nowhere.
+    only: Option<Arc<Table>>,
 }
 
 impl Scene {
@@ -128,6 +130,15 @@ impl Scene {
         Scene {
             shared: Arc::clone(shared),
             state: Arc::clone(state),
+            only: None,
+        }
+    }
+
+    /// The same with one table only.
+    pub(super) fn with_only(self, table: Option<&Arc<Table>>) -> Scene {
+        Scene {
+            only: table.map(Arc::clone),
+            ..self
         }
     }
 
@@ -199,6 +210,8 @@ pub(super) struct Tables<'a> {
     pub(super) definitions: &'a Definitions,
     /// The scene that rows of the others are made in.
     pub(super) scene: (&'a Arc<Shared>, &'a Arc<State>),
+    /// Those without the temporary tables of the session, when these are with them.
+    pub(super) stored: Option<&'a Tables<'a>>,
 }
 
 impl FindTable for Tables<'_> {
@@ -210,8 +223,12 @@ impl FindTable for Tables<'_> {
         self.definitions.find_view(database, name)
     }
 
+    fn inside_views(&self) -> Option<&dyn FindTable> {
+        self.stored.map(|stored| stored as &dyn FindTable)
+    }
+
     fn find_listed(&self, database: &str, name: &str) -> Result<Option<Arc<Listed>>> {
-        if canonical(database).is_none() {
+        if canonical(database).is_none() || self.definitions.table(database, name).is_ok() {
             return Ok(None);
         }
         let Some(table) = find(database, name) else {
@@ -302,6 +319,7 @@ fn bare(database: &str, name: &str, mut columns: Vec<Column>) -> Table {
         name: name.to_owned(),
         columns,
         key: Vec::new(),
+        columns_made: 0,
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),

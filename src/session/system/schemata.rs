@@ -11,6 +11,7 @@ use super::table::{
 use super::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Scene, canonical, definitions};
 use crate::catalog::{Definitions, Table, View};
 use crate::error::Result;
+use crate::exec::counters::Sequence;
 use crate::exec::view;
 use crate::exec::write;
 use crate::index;
@@ -163,6 +164,13 @@ impl TableOf {
         })
     }
 
+    /// The next of counted ids.
+    fn next_id(&self) -> Value<'static> {
+        let counters = &self.scene.shared.ids.counters;
+        let sequence = Sequence::of(&self.table);
+        sequence.map_or(Value::Null, |one| Value::UInt(counters.next(&one)))
+    }
+
     fn comment(&self) -> Value<'static> {
         match &self.kind {
             Kind::View(_) => Value::text("VIEW"),
@@ -206,6 +214,9 @@ impl Scene {
         columns: (&str, &str),
         give: Give<'_, TableOf>,
     ) -> Result<()> {
+        if let Some(table) = &self.only {
+            return give(TableOf::new(Arc::clone(table), Kind::Stored, self));
+        }
         let current = self.shared.catalog.current();
         let rights = self.state.rights();
         let databases = self.databases().into_iter();
@@ -274,7 +285,7 @@ pub(super) static TABLES: Made<TableOf> = Made {
         column("MAX_DATA_LENGTH", UBIGINT, |t| t.stored(|| Value::UInt(0))),
         column("INDEX_LENGTH", UBIGINT, TableOf::index_bytes),
         column("DATA_FREE", UBIGINT, |t| t.stored(|| Value::UInt(0))),
-        null("AUTO_INCREMENT", UBIGINT),
+        column("AUTO_INCREMENT", UBIGINT, TableOf::next_id),
         null("CREATE_TIME", TIMESTAMP),
         null("UPDATE_TIME", DATETIME),
         null("CHECK_TIME", DATETIME),

@@ -104,6 +104,7 @@ impl Scene {
             definitions: &Tables {
                 definitions: current.as_ref(),
                 scene: (&self.shared, &self.state),
+                stored: None,
             },
             database: None,
             mode: mode_of(&mode.to_text()),

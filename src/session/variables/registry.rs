@@ -98,6 +98,9 @@ pub const SQL_MODES: &[&str] = &[
     "PAD_CHAR_TO_FULL_LENGTH",
     "TIME_TRUNCATE_FRACTIONAL",
     "NO_AUTO_CREATE_USER",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS",
     "LINDORM",
 ];
 
@@ -157,8 +160,9 @@ use Kind::{
 
 variables! {
     "authentication_policy" GlobalOnly ReadOnlyText, "*,,", "How new accounts log in.";
-    "auto_increment_increment" Both OnlyInt(1), "1", "Steps of AUTO_INCREMENT; ids are spread here.";
-    "auto_increment_offset" Both OnlyInt(1), "1", "Start of AUTO_INCREMENT; ids are spread here.";
+    "auto_increment_increment" Both OnlyInt(1), "1", "Steps of counted AUTO_INCREMENT ids.";
+    "auto_increment_mode" Both Word(&["SPREAD", "CONSECUTIVE"]), "SPREAD", "Whether BIGINT AUTO_INCREMENT columns of tables created from now on spread their ids or count them; smaller types count always.";
+    "auto_increment_offset" Both OnlyInt(1), "1", "Start of counted AUTO_INCREMENT ids.";
     "autocommit" Both Bool, "ON", "Whether each statement is a transaction of its own.";
     "automatic_sp_privileges" GlobalOnly ReadOnlyBool, "ON", "There are no stored routines.";
     "basedir" GlobalOnly ReadOnlyText, "/", "There are no files beside the program.";
@@ -215,7 +219,7 @@ variables! {
     "lc_messages" Both OnlyWord(&["en_US"]), "en_US", "The language of errors.";
     "lc_time_names" Both OnlyWord(&["en_US"]), "en_US", "The language of names of months and days.";
     "license" GlobalOnly ReadOnlyText, "Apache-2.0", "The licence.";
-    "local_infile" GlobalOnly ReadOnlyBool, "OFF", "LOAD DATA LOCAL is not offered.";
+    "local_infile" GlobalOnly Bool, "OFF", "Whether LOAD DATA LOCAL may ask clients for files.";
     "lock_wait_timeout" Both Int(1, 31_536_000), "31536000", "Seconds DDL waits.";
     "log_bin" GlobalOnly ReadOnlyBool, "OFF", "There is no binary log.";
     "log_error_verbosity" GlobalOnly ReadOnlyInt, "2", "What is logged; see --log.";
@@ -262,7 +266,8 @@ variables! {
     "read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
     "read_rnd_buffer_size" Both Int(1, 2_147_483_647), "262144", "No meaning: rows are read by pages.";
     "require_secure_transport" GlobalOnly Bool, "OFF", "Whether logins without TLS are refused.";
-    "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files: nowhere.";
+    "schema_lints" Both Bool, "ON", "Whether DDL warns of what is worth a change; see ADVISE TABLE.";
+    "secure_file_priv" GlobalOnly ReadOnlyText, "", "Where statements may read and write files; NULL for nowhere.";
     "server_id" GlobalOnly ReadOnlyInt, "1", "The server's number.";
     "session_track_gtids" Both OnlyWord(&["OFF"]), "OFF", "There are no GTIDs.";
     "session_track_schema" Both Bool, "ON", "Whether a change of database is told.";
@@ -299,6 +304,7 @@ variables! {
     "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
     "transaction_prealloc_size" Both Int(1024, 131_072), "4096", "No meaning: memory is bounded by query_memory_bytes.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
+    "trash_retention" GlobalOnly Int(0, 31_536_000), "86400", "Seconds for which a dropped table can come back; 0 drops at once.";
     "tx_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Old name of transaction_isolation.";
     "tx_read_only" Both Bool, "OFF", "Old name of transaction_read_only.";
     "unique_checks" Both Bool, "ON", "Duplicates are always checked.";

@@ -30,7 +30,7 @@ pub struct CreateTable {
     pub table: TableName,
     /// `IF NOT EXISTS`.
     pub if_not_exists: bool,
-    /// `TEMPORARY`: refused later.
+    /// `TEMPORARY`.
     pub temporary: bool,
     /// What it is made of.
     pub source: TableSource,
@@ -230,7 +230,7 @@ pub struct DropIndex {
     pub table: TableName,
 }
 
-/// `ALTER TABLE`, as far as it is about indexes.
+/// `ALTER TABLE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
     /// The table.
@@ -253,6 +253,59 @@ pub enum AlterAction {
     },
     /// `DISABLE KEYS`, `ENABLE KEYS`: a hint of dumps that bulk loads follow.
     Keys,
+    /// `ADD COLUMN`, of one or of several in parentheses.
+    AddColumns {
+        /// The columns.
+        columns: Vec<ColumnDef>,
+        /// `FIRST` or `AFTER`; behind the others without.
+        place: Option<ColumnPlace>,
+        /// `IF NOT EXISTS`.
+        if_not_exists: bool,
+    },
+    /// `DROP COLUMN`.
+    DropColumn {
+        /// The column.
+        name: String,
+        /// `IF EXISTS`.
+        if_exists: bool,
+    },
+    /// `CHANGE COLUMN`, `MODIFY COLUMN`.
+    ChangeColumn {
+        /// The column.
+        from: String,
+        /// What it becomes; a MODIFY keeps the name.
+        column: Box<ColumnDef>,
+        /// `FIRST` or `AFTER`; where it is without.
+        place: Option<ColumnPlace>,
+        /// `IF EXISTS`.
+        if_exists: bool,
+    },
+    /// `RENAME COLUMN a TO b`.
+    RenameColumn {
+        /// Its name.
+        from: String,
+        /// Its name to be.
+        to: String,
+    },
+    /// `ALTER COLUMN c SET DEFAULT …`, `… DROP DEFAULT`.
+    SetDefault {
+        /// The column.
+        name: String,
+        /// The default; `None` to drop it.
+        default: Option<DefaultValue>,
+        /// `IF EXISTS`.
+        if_exists: bool,
+    },
+    /// `RENAME [TO | AS] t`.
+    Rename(TableName),
+    /// Table options, `CONVERT TO CHARACTER SET`, `SET 'NAME' = 'value'`.
+    Options(Box<TableOptions>),
+    /// `FORCE`: a table that is as it should be is not rebuilt.
+    Force,
+    /// `COMPACT`: Lindorm's word for removing what was deleted and overwritten from the files.
+    Compact,
+    /// What this server does not have, for the refusal: `DROP PRIMARY KEY`, `ADD CHECK`.
+    Unsupported(String),
     /// `RENAME INDEX a TO b`.
     RenameIndex {
         /// Its name.
@@ -260,6 +313,15 @@ pub enum AlterAction {
         /// Its name to be.
         to: String,
     },
+}
+
+/// Where ALTER TABLE puts a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnPlace {
+    /// Before the others.
+    First,
+    /// Behind this one.
+    After(String),
 }
 
 /// `ALTER INDEX i ON t ACTIVE`.

@@ -7,6 +7,7 @@
 mod account;
 mod ddl;
 mod expr;
+mod file;
 mod json_table;
 mod print;
 mod query;
@@ -22,11 +23,13 @@ pub use account::{
     RoleChoice, UserName, UserSpec,
 };
 pub use ddl::{
-    AlterAction, AlterIndex, AlterTable, ColumnDef, CreateDatabase, CreateIndex, CreateQuery,
-    CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include, IndexDef, IndexGoal,
-    IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance, TableOptions, TableSource,
+    AlterAction, AlterIndex, AlterTable, ColumnDef, ColumnPlace, CreateDatabase, CreateIndex,
+    CreateQuery, CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include,
+    IndexDef, IndexGoal, IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance,
+    TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
+pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadTarget};
 pub use json_table::{JsonAction, JsonColumn, JsonTable, JsonValueColumn};
 pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
@@ -36,7 +39,7 @@ pub use query::{
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
-    PrepareSource, SetItem, SetScope, SetTransaction, SetValue,
+    PrepareSource, ResetPersist, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
 pub use view::{CreateView, DropView};
@@ -53,6 +56,8 @@ pub enum Statement {
     Update(Box<Update>),
     /// `DELETE`.
     Delete(Box<Delete>),
+    /// `LOAD DATA`.
+    Load(Box<LoadData>),
     /// `EXPLAIN statement`.
     Explain(Box<Explain>),
     /// `DESCRIBE t`, `DESC t c`, `EXPLAIN t`.
@@ -78,6 +83,19 @@ pub enum Statement {
     DropIndex(DropIndex),
     /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
+    /// `UNDROP TABLE t [TO u]`.
+    Undrop {
+        /// The table, as it was called.
+        table: TableName,
+        /// Its name to be.
+        to: Option<TableName>,
+    },
+    /// `ADVISE TABLE t`: what is worth a change.
+    Advise(TableName),
+    /// `PURGE TABLE t`, `PURGE TRASH`: dropped tables are given up.
+    Purge(Option<TableName>),
+    /// `RENAME TABLE a TO b, …`: in order, all or none.
+    RenameTables(Vec<(TableName, TableName)>),
     /// `CREATE VIEW`, `ALTER VIEW`.
     CreateView(Box<CreateView>),
     /// `DROP VIEW`.
@@ -114,6 +132,8 @@ pub enum Statement {
     Execute(Execute),
     /// `DEALLOCATE PREPARE name`.
     Deallocate(Deallocate),
+    /// `RESET PERSIST [[IF EXISTS] name]`.
+    ResetPersist(ResetPersist),
     /// `DO expr, …`.
     Do(Vec<Expr>),
     /// `FLUSH …`: nothing here needs it but `PRIVILEGES`.

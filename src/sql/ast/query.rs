@@ -1,6 +1,6 @@
 //! The statements on rows.
 
-use super::{ColumnName, Expr, JsonTable, NamedWindow};
+use super::{ColumnName, Expr, IntoFile, JsonTable, NamedWindow};
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +41,47 @@ pub struct Select {
     pub assigns: bool,
 }
 
+impl Select {
+    /// `SELECT expr`, where variables may be assigned in the expression.
+    pub fn of_expr(expr: Expr) -> Select {
+        let item = SelectItem::Expr {
+            expr,
+            alias: None,
+            text: String::new(),
+        };
+        Select {
+            ctes: Vec::new(),
+            recursive: false,
+            body: QueryBody::Block(Box::new(Block {
+                hints: Vec::new(),
+                distinct: false,
+                straight: false,
+                counts_rows: false,
+                no_cache: false,
+                items: vec![item],
+                from: Vec::new(),
+                filter: None,
+                group_by: Vec::new(),
+                rollup: false,
+                having: None,
+                windows: Vec::new(),
+            })),
+            order_by: Vec::new(),
+            limit: None,
+            lock: None,
+            into: None,
+            assigns: true,
+        }
+    }
+}
+
 /// Where the row of `SELECT … INTO` goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IntoTarget {
     /// `INTO @a, @b`: the names, lower case.
     Variables(Vec<String>),
-    /// `INTO OUTFILE`, `INTO DUMPFILE`: refused later.
-    File,
+    /// `INTO OUTFILE`, `INTO DUMPFILE`.
+    File(Box<IntoFile>),
 }
 
 /// One member of `WITH`.
@@ -105,6 +139,8 @@ pub struct Block {
     pub straight: bool,
     /// `SQL_CALC_FOUND_ROWS`.
     pub counts_rows: bool,
+    /// `SQL_NO_CACHE`: who writes it wants a whole table read, as dumps do.
+    pub no_cache: bool,
     /// What is returned.
     pub items: Vec<SelectItem>,
     /// `FROM`: comma-separated; empty for none and for `FROM DUAL`.

@@ -56,6 +56,15 @@ pub enum SetValue {
     Expr(Expr),
 }
 
+/// `RESET PERSIST`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResetPersist {
+    /// The variable, lower case; `None` for all.
+    pub name: Option<String>,
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+}
+
 /// `SET [SESSION | GLOBAL] TRANSACTION …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetTransaction {

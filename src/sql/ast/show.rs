@@ -43,6 +43,8 @@ pub enum Show {
         /// Which.
         filter: Option<ShowFilter>,
     },
+    /// `SHOW TRASH`: the dropped tables.
+    Trash(Option<ShowFilter>),
     /// `SHOW TABLE STATUS`.
     TableStatus {
         /// `FROM`, `IN`.

@@ -23,6 +23,7 @@ mod hints;
 mod json_table;
 mod late;
 mod literal;
+mod load;
 mod operands;
 mod order;
 mod output;
@@ -82,6 +83,12 @@ pub trait FindTable {
     fn find_view(&self, _database: &str, _name: &str) -> Option<Arc<View>> {
         None
     }
+
+    /// What finds definitions for the query of a view, when that is another: no view reads a temporary
+    /// table.
+    fn inside_views(&self) -> Option<&dyn FindTable> {
+        None
+    }
 }
 
 impl FindTable for Definitions {
@@ -131,6 +138,13 @@ pub struct Numbering {
     unmerged: AtomicUsize,
     /// Whether the statement assigns user variables: then they are read for each row.
     assigns: AtomicBool,
+}
+
+impl Numbering {
+    /// Whether what was bound reads the answers of subqueries.
+    pub fn has_slots(&self) -> bool {
+        0 < self.next.load(Ordering::Relaxed)
+    }
 }
 
 /// Queries that one may be within. Each text has a limit of its own, but the text of a view stands in
@@ -318,6 +332,14 @@ pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Se
 /// Unknown names, wrong numbers of values, what is not offered yet.
 pub fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<bound::Insert> {
     write::insert(insert, names)
+}
+
+/// Binds a LOAD DATA.
+///
+/// # Errors
+/// Unknown names, what is not offered yet.
+pub fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<bound::Load> {
+    load::load(load, names)
 }
 
 /// Binds an UPDATE.

@@ -112,6 +112,7 @@ fn block(items: Vec<SelectItem>, from: Vec<TableRef>) -> Block {
         hints: Vec::new(),
         distinct: false,
         counts_rows: false,
+        no_cache: false,
         items,
         from,
         filter: None,

@@ -41,7 +41,8 @@ pub(super) fn block(
     if !names.numbering.is_assigning() {
         push::into_queries(&mut from, filter.as_ref());
     }
-    let hints = hints_of(&block.hints, &from, &mut scope)?;
+    let mut hints = hints_of(&block.hints, &from, &mut scope)?;
+    hints.reads_whole = block.no_cache;
     let (limit, offset) = order::limits(select.limit.as_ref(), &mut scope)?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
     if block.distinct {

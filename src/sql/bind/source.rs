@@ -29,6 +29,8 @@ pub(super) struct Source {
     pub(super) relations: Range<usize>,
     /// Whether it is a view: a table may be written through it.
     pub(super) is_view: bool,
+    /// The view's own name, as clients are told it.
+    view_name: Option<String>,
 }
 
 /// What kind of name a source goes by.
@@ -82,6 +84,7 @@ impl Source {
             is_optional: false,
             relations: 0..0,
             is_view: false,
+            view_name: None,
         }
     }
 
@@ -112,6 +115,7 @@ impl Source {
             database: String::new(),
             relations: 0..0,
             is_view: false,
+            view_name: None,
         }
     }
 
@@ -123,6 +127,7 @@ impl Source {
     /// Makes it that of a view, which may go by its own name.
     pub(super) fn is_of_view(&mut self, view: &View, has_own_name: bool) {
         self.database.clone_from(&view.database);
+        self.view_name = Some(view.name.clone());
         self.naming = if has_own_name {
             Naming::Own
         } else {
@@ -222,6 +227,12 @@ impl Source {
             Columns::Query(columns) => columns.get(idx)?.column.clone(),
         };
         column.nullable |= self.is_optional;
+        if let Some(view) = &self.view_name {
+            column.database.clone_from(&self.database);
+            column.table.clone_from(&self.alias);
+            column.org_table.clone_from(view);
+            column.org_name.clone_from(&column.name);
+        }
         Some(column)
     }
 

@@ -66,6 +66,10 @@ pub fn view_columns(view: &View, names: &Names<'_>) -> Result<Vec<ResultColumn>>
 /// What names mean in the query of a view.
 fn inside<'a>(view: &'a View, names: &Names<'a>) -> Names<'a> {
     Names {
+        definitions: names
+            .definitions
+            .inside_views()
+            .unwrap_or(names.definitions),
         database: Some(&view.database),
         parameters: &[],
         ctes: None,

@@ -118,7 +118,7 @@ fn insert_columns(
 
 /// # Errors
 /// 1364 when an UPSERT leaves a key column out that nothing else fills.
-fn check_keys_named(table: &Table, columns: &[usize]) -> Result<()> {
+pub(super) fn check_keys_named(table: &Table, columns: &[usize]) -> Result<()> {
     for part in &table.key {
         let Some(column) = table.columns.get(part.column_idx) else {
             continue;
@@ -244,7 +244,7 @@ fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
 // Assignments.
 
 /// The position of an assigned column.
-fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
+pub(super) fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
     let found = scope.source().and_then(|source| {
         let idx = source.column_idx(&name.column)?;
         source
@@ -254,7 +254,7 @@ fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
     found.ok_or_else(|| scope.unknown(&name.to_string()))
 }
 
-fn assigned_value(
+pub(super) fn assigned_value(
     assignment: &Assignment,
     idx: usize,
     scope: &mut Scope<'_>,

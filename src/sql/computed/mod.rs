@@ -97,6 +97,27 @@ pub fn columns_needed(table: &Table, index: &Index) -> Result<Vec<usize>> {
     Ok(columns)
 }
 
+/// The columns that an index names in text, in expressions and in its condition.
+///
+/// # Errors
+/// As [`of`].
+pub fn columns_in_text(table: &Table, index: &Index) -> Result<Vec<usize>> {
+    let mut columns = Vec::new();
+    let Some(bound) = of(table, index)? else {
+        return Ok(columns);
+    };
+    for part in &bound.parts {
+        match part {
+            Part::Expression(expr) => gather(expr, &mut columns),
+            Part::Prefix { .. } => {}
+        }
+    }
+    if let Some(filter) = &bound.filter {
+        gather(filter, &mut columns);
+    }
+    Ok(columns)
+}
+
 impl Bound {
     fn of(table: &Table, index: &Index) -> Result<Bound> {
         let computed = &index.computed;

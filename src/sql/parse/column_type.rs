@@ -190,7 +190,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn default_value(&mut self) -> Result<DefaultValue> {
+    pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
         if let Some(fsp) = self.now()? {
             return Ok(DefaultValue::Now { fsp });
         }

@@ -220,7 +220,7 @@ impl Parser<'_> {
     }
 
     /// A column, key or constraint.
-    fn table_member(&mut self, list: &mut TableList) -> Result<()> {
+    pub(super) fn table_member(&mut self, list: &mut TableList) -> Result<()> {
         let named = self.eat_word(Word::CONSTRAINT);
         let symbol = if named && self.is_name() {
             Some(self.name()?)
@@ -303,7 +303,12 @@ impl Parser<'_> {
         }
     }
 
-    fn table_option(&mut self, options: &mut TableOptions) -> Result<()> {
+    /// Whether a table option is next.
+    pub(super) fn begins_table_option(&self) -> bool {
+        matches!(self.word(), Some(Word::CHARSET)) || OPTIONS.contains(&self.verb(0).as_str())
+    }
+
+    pub(super) fn table_option(&mut self, options: &mut TableOptions) -> Result<()> {
         self.eat_word(Word::DEFAULT);
         if self.eat_charset_words() {
             self.eat(Kind::Equal);
@@ -336,7 +341,7 @@ impl Parser<'_> {
     }
 
     /// A number, text or word.
-    fn option_value(&mut self) -> Result<String> {
+    pub(super) fn option_value(&mut self) -> Result<String> {
         let token = self.token();
         match token.kind {
             Kind::Text => self.text(),

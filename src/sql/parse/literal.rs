@@ -112,7 +112,7 @@ fn double(text: &str) -> Result<Literal> {
 }
 
 /// `0x4` and `x'41'`: an odd digit stands alone in front.
-fn hex(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn hex(bytes: &[u8]) -> Vec<u8> {
     grouped(bytes, |byte| byte.is_ascii_hexdigit(), 2, 16)
 }
 

@@ -26,6 +26,7 @@ mod index;
 mod json_table;
 mod lexer;
 mod literal;
+mod load;
 mod maintain;
 mod operand;
 mod query;

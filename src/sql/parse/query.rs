@@ -16,10 +16,15 @@ const COLUMN_TEXT_BYTES_MAX: usize = 256;
 
 /// What stands between SELECT and its list.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one word that may be written or not"
+)]
 struct Modifiers {
     distinct: bool,
     straight: bool,
     counts_rows: bool,
+    no_cache: bool,
 }
 
 impl Parser<'_> {
@@ -176,6 +181,7 @@ impl Parser<'_> {
             distinct: modifiers.distinct,
             straight: modifiers.straight,
             counts_rows: modifiers.counts_rows,
+            no_cache: modifiers.no_cache,
             items,
             from,
             filter,
@@ -195,13 +201,13 @@ impl Parser<'_> {
                 Some(Word::DISTINCT | Word::DISTINCTROW) => modifiers.distinct = true,
                 Some(Word::STRAIGHT_JOIN) => modifiers.straight = true,
                 Some(Word::SQL_CALC_FOUND_ROWS) => modifiers.counts_rows = true,
+                Some(Word::SQL_NO_CACHE) => modifiers.no_cache = true,
                 Some(
                     Word::ALL
                     | Word::HIGH_PRIORITY
                     | Word::SQL_SMALL_RESULT
                     | Word::SQL_BIG_RESULT
                     | Word::SQL_BUFFER_RESULT
-                    | Word::SQL_NO_CACHE
                     | Word::SQL_CACHE,
                 ) => {}
                 _ => return modifiers,
@@ -376,8 +382,7 @@ impl Parser<'_> {
         }
         self.bump();
         if self.is_word(Word::OUTFILE) || self.verb(0) == "DUMPFILE" {
-            self.skip_file();
-            *into = Some(IntoTarget::File);
+            *into = Some(IntoTarget::File(Box::new(self.file_behind_into()?)));
             return Ok(());
         }
         *into = Some(IntoTarget::Variables(self.comma_list(|parser| {
@@ -388,23 +393,6 @@ impl Parser<'_> {
             parser.user_variable()
         })?));
         Ok(())
-    }
-
-    /// Goes to what may follow the options of a file.
-    fn skip_file(&mut self) {
-        const FOLLOWERS: &[Word] = &[
-            Word::FROM,
-            Word::WHERE,
-            Word::FOR,
-            Word::LOCK,
-            Word::UNION,
-            Word::ORDER,
-        ];
-        while !matches!(self.kind(), Kind::End | Kind::Bad | Kind::CloseParen)
-            && !self.word().is_some_and(|word| FOLLOWERS.contains(&word))
-        {
-            self.bump();
-        }
     }
 }
 

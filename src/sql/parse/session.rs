@@ -6,7 +6,7 @@ use super::word::Word;
 use crate::error::Result;
 use crate::sql::ast::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
-    PrepareSource, SetItem, SetScope, SetTransaction, SetValue, Statement,
+    PrepareSource, ResetPersist, SetItem, SetScope, SetTransaction, SetValue, Statement,
 };
 
 const SCOPES: &[Word] = &[
@@ -348,5 +348,21 @@ impl Parser<'_> {
             }
         })?;
         Ok(Statement::LockTables(tables))
+    }
+
+    /// At `RESET`: `PERSIST [[IF EXISTS] name]`.
+    pub(super) fn reset_persist(&mut self) -> Result<Statement> {
+        if self.word_ahead(1) != Some(Word::PERSIST) {
+            return Ok(self.unsupported_phrase());
+        }
+        self.bump();
+        self.bump();
+        let if_exists = self.if_exists()?;
+        let name = if self.at_end() && !if_exists {
+            None
+        } else {
+            Some(self.name()?.to_lowercase())
+        };
+        Ok(Statement::ResetPersist(ResetPersist { name, if_exists }))
     }
 }

@@ -72,6 +72,10 @@ impl Parser<'_> {
                     filter: self.show_filter()?,
                 }
             }
+            Word::TRASH => {
+                self.bump();
+                Show::Trash(self.show_filter()?)
+            }
             Word::COLUMNS | Word::FIELDS => {
                 self.bump();
                 Show::Columns {

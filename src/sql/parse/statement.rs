@@ -20,10 +20,8 @@ const UNSUPPORTED: &[&str] = &[
     "HELP",
     "IMPORT",
     "INSTALL",
-    "LOAD",
     "PURGE",
     "RENAME",
-    "RESET",
     "RESIGNAL",
     "RESTART",
     "SHUTDOWN",
@@ -82,6 +80,8 @@ impl Parser<'_> {
     fn session_statement(&mut self, word: Word) -> Result<Statement> {
         match word {
             Word::SET => self.set(),
+            Word::LOAD => self.load(),
+            Word::RESET => self.reset_persist(),
             Word::USE => self.use_database(),
             Word::BEGIN => Ok(self.begin()),
             Word::START => self.start(),
@@ -98,9 +98,21 @@ impl Parser<'_> {
             }
             Word::FLUSH => Ok(self.flush()),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
+            Word::UNDROP => self.undrop(),
+            Word::ADVISE => {
+                self.bump();
+                self.expect_word(Word::TABLE)?;
+                Ok(Statement::Advise(self.table_name()?))
+            }
+            Word::PURGE if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TRASH)) => {
+                self.purge()
+            }
             Word::GRANT => self.grant(),
             Word::REVOKE => self.revoke(),
             Word::RENAME if self.word_ahead(1) == Some(Word::USER) => self.rename_user(),
+            Word::RENAME if matches!(self.word_ahead(1), Some(Word::TABLE | Word::TABLES)) => {
+                self.rename_tables()
+            }
             _ => self.unsupported_verb(),
         }
     }

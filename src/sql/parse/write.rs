@@ -171,7 +171,7 @@ impl Parser<'_> {
     }
 
     /// `c = e`, `c := e`, `c = DEFAULT`.
-    fn assignment(&mut self) -> Result<Assignment> {
+    pub(super) fn assignment(&mut self) -> Result<Assignment> {
         let column = self.column_name()?;
         if !self.eat(Kind::Assign) {
             self.expect(Kind::Equal)?;

@@ -1,0 +1,92 @@
+//! Temporary tables: storage of the engine with a definition that only one session knows.
+//!
+//! They are in no [`Definitions`] and nothing of them is written down: after a crash their storage
+//! belongs to no table, and is given back when the catalog is opened. Which session finds them by
+//! which name is the session's matter (`session::temporary`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+
+use super::{Catalog, Definitions};
+use crate::catalog::schema::{Table, TableId};
+use crate::error::Result;
+
+/// The temporary tables of all sessions.
+#[derive(Debug, Default)]
+pub(super) struct TemporaryTables {
+    /// Those that a session may write.
+    live: RwLock<HashMap<TableId, Arc<Table>>>,
+    /// Those that nobody uses any more, and whose storage is still to be given back.
+    left: Mutex<Vec<Arc<Table>>>,
+}
+
+impl TemporaryTables {
+    /// Whether this is a table that some session may write.
+    pub(super) fn has(&self, table: &Arc<Table>) -> bool {
+        let live = self.live.read();
+        live.get(&table.id)
+            .is_some_and(|found| Arc::ptr_eq(found, table))
+    }
+}
+
+impl Catalog {
+    /// Makes a temporary table; its [`Table::id`] and those of its indexes are chosen here.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn create_temporary(&self, mut table: Table) -> Result<Arc<Table>> {
+        let _one_at_a_time = self.ddl.lock().await;
+        self.give_storage(&mut table).await?;
+        let table = Arc::new(table);
+        let mut live = self.temporary.live.write();
+        live.insert(table.id, Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// Whether a definition is that of a temporary table.
+    pub fn is_temporary(&self, table: &Arc<Table>) -> bool {
+        self.temporary.has(table)
+    }
+
+    /// Nobody uses these temporary tables any more: [`Catalog::sweep_temporary`] gives back what
+    /// they hold. Waits for nothing, so that it can be said however a session ends.
+    pub fn leave_temporary(&self, tables: impl IntoIterator<Item = Arc<Table>>) {
+        self.temporary.left.lock().extend(tables);
+    }
+
+    /// Gives back the storage of the temporary tables that were left; which they were.
+    ///
+    /// # Errors
+    /// Those of the engine; the storage is then given back at the next start.
+    pub async fn sweep_temporary(&self) -> Result<Vec<TableId>> {
+        let left = std::mem::take(&mut *self.temporary.left.lock());
+        if left.is_empty() {
+            return Ok(Vec::new());
+        }
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut swept = Vec::new();
+        for table in left {
+            self.temporary.live.write().remove(&table.id);
+            self.drop_storage(&table).await?;
+            swept.push(table.id);
+        }
+        Ok(swept)
+    }
+}
+
+impl Definitions {
+    /// These definitions with tables that hide what has their names, in databases that need not be
+    /// there.
+    #[must_use]
+    pub fn with_temporary(&self, tables: &[Arc<Table>]) -> Definitions {
+        let mut merged = self.clone();
+        for table in tables {
+            let within = merged.databases.entry(table.database.clone()).or_default();
+            within.views.remove(&table.name);
+            within.tables.insert(table.name.clone(), Arc::clone(table));
+        }
+        merged
+    }
+}

@@ -1,0 +1,168 @@
+//! Tables that were dropped: kept with their storage for a while, taken out again, or given up.
+//!
+//! A drop moves a definition from one system key to another in one commit; the storage stays as it
+//! is. Giving up deletes the key first and the storage then, as always.
+
+use std::sync::Arc;
+
+use super::{Catalog, Definitions, SYSTEM_SPACE, spaces, table_key};
+use crate::catalog::persist;
+use crate::catalog::schema::{IndexState, Table, TableId};
+use crate::catalog::trash::{Fate, TRASH_TABLES_MAX, Trashed};
+use crate::codec::keyspace::SystemKey;
+use crate::error::{Code, Error, Result};
+use crate::kv::{Engine, Estimate, KeyRange, WriteSet};
+
+fn trash_key(id: TableId) -> Vec<u8> {
+    SystemKey::Trash(id.0).encode()
+}
+
+impl Definitions {
+    /// The dropped tables, the one that was dropped last first.
+    pub fn trash(&self) -> Vec<&Arc<Trashed>> {
+        let mut trash: Vec<&Arc<Trashed>> = self.trash.values().collect();
+        trash.sort_by_key(|trashed| std::cmp::Reverse((trashed.dropped_ms, trashed.table.id)));
+        trash
+    }
+
+    /// The table of that name that was dropped last.
+    ///
+    /// # Errors
+    /// 1051.
+    pub fn trashed(&self, database: &str, name: &str) -> Result<&Arc<Trashed>> {
+        let is_it = |trashed: &&Arc<Trashed>| {
+            trashed.table.database == database && trashed.table.name == name
+        };
+        self.trash().into_iter().find(is_it).ok_or_else(|| {
+            let text = format!("Unknown table '{database}.{name}' in the trash: see SHOW TRASH");
+            Error::new(Code::UnknownTable, text)
+        })
+    }
+}
+
+impl Trashed {
+    /// How much it takes, its indexes included; never blocks.
+    pub fn estimate(&self, engine: &dyn Engine) -> Estimate {
+        let mut spaces = spaces(&self.table);
+        let whole = |space| engine.estimate(space, &KeyRange::all());
+        let mut sum = spaces.next().map(whole).unwrap_or_default();
+        for space in spaces {
+            sum.bytes = sum.bytes.saturating_add(whole(space).bytes);
+        }
+        sum
+    }
+}
+
+impl Catalog {
+    /// Publishes definitions without these tables, which were taken out of them.
+    pub(super) async fn discard(
+        &self,
+        (mut next, mut writes): (Definitions, WriteSet),
+        dropped: Vec<Arc<Table>>,
+        fate: Fate,
+    ) -> Result<()> {
+        let mut gone = Vec::new();
+        for table in dropped {
+            writes.delete(SYSTEM_SPACE, table_key(table.id));
+            match fate {
+                Fate::Gone => gone.push(table),
+                Fate::Trash { now_ms } => {
+                    let dropped_ms = now_ms;
+                    let trashed = Arc::new(Trashed { table, dropped_ms });
+                    let id = trashed.table.id;
+                    writes.put(
+                        SYSTEM_SPACE,
+                        trash_key(id),
+                        persist::encode_trashed(&trashed),
+                    );
+                    next.trash.insert(id, trashed);
+                }
+            }
+        }
+        let surplus = next
+            .trash()
+            .split_off(TRASH_TABLES_MAX.min(next.trash.len()));
+        let surplus: Vec<Arc<Trashed>> = surplus.into_iter().map(Arc::clone).collect();
+        for trashed in surplus {
+            let id = trashed.table.id;
+            writes.delete(SYSTEM_SPACE, trash_key(id));
+            next.trash.remove(&id);
+            gone.push(Arc::clone(&trashed.table));
+        }
+        self.publish(writes, next).await?;
+        for table in gone {
+            self.drop_storage(&table).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the table of that name that was dropped last out of the trash, under this name. What
+    /// was being built when it was dropped is `DISABLED`.
+    ///
+    /// # Errors
+    /// 1051 when there is none; 1049, 1050; those of the engine.
+    pub async fn undrop(
+        &self,
+        (database, name): (&str, &str),
+        to: (String, String),
+    ) -> Result<Arc<Table>> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        let trashed = Arc::clone(next.trashed(database, name)?);
+        next.check_free(&to.0, &to.1)?;
+        next.check_count()?;
+        let mut table = Table::clone(&trashed.table);
+        (table.database, table.name) = to;
+        let mut lost = Vec::new();
+        for index in &mut table.indexes {
+            if index.state == IndexState::Building {
+                index.state = IndexState::Disabled;
+                lost.push(crate::kv::Space(index.id.0));
+                index.id = crate::catalog::IndexId(self.new_space().await?.0);
+            }
+        }
+        let mut writes = WriteSet::blind();
+        writes.delete(SYSTEM_SPACE, trash_key(table.id));
+        writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
+        let table = Arc::new(table);
+        next.trash.remove(&table.id);
+        next.put(&table);
+        self.publish_addition(writes, next).await?;
+        for space in lost {
+            self.engine.drop_space(space).await?;
+        }
+        Ok(table)
+    }
+
+    /// Gives up dropped tables; how many.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn purge(&self, is_wanted: impl Fn(&Trashed) -> bool + Send) -> Result<usize> {
+        let is_any = self
+            .current()
+            .trash
+            .values()
+            .any(|trashed| is_wanted(trashed));
+        if !is_any {
+            return Ok(0);
+        }
+        let _one_at_a_time = self.ddl.lock().await;
+        let mut next = Definitions::clone(&self.current());
+        let mut writes = WriteSet::blind();
+        let mut gone = Vec::new();
+        next.trash.retain(|id, trashed| {
+            if !is_wanted(trashed) {
+                return true;
+            }
+            writes.delete(SYSTEM_SPACE, trash_key(*id));
+            gone.push(Arc::clone(&trashed.table));
+            false
+        });
+        self.publish_addition(writes, next).await?;
+        for table in &gone {
+            self.drop_storage(table).await?;
+        }
+        Ok(gone.len())
+    }
+}

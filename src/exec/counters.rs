@@ -1,0 +1,302 @@
+//! `AUTO_INCREMENT` ids that are counted one by one, from a durable counter per table.
+//!
+//! Ids are set aside in blocks: the record of a counter says below which number ids may have been
+//! given, and it is committed before the first id at or above the old number is used. So no id is given
+//! twice, whatever happens; after a crash the rest of a block is a gap, after an orderly stop
+//! ([`Counters::settle`]) there is none. Rolled-back statements leave gaps, as in MySQL.
+//!
+//! All counters are in memory from the start on ([`Counters::load`]), so that SHOW can look without
+//! waiting. Ids that are spread are [`super::ids`].
+
+#![expect(
+    clippy::little_endian_bytes,
+    reason = "the record of a counter is written here; see codec/FORMAT.md, section 3"
+)]
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::catalog::store::SYSTEM_SPACE;
+use crate::catalog::{Table, TableId};
+use crate::codec::keyspace::SystemKey;
+use crate::error::{Code, Error, Result};
+use crate::kv::{Engine, KeyRange, Page, Scan, Space, WriteSet};
+use crate::types::Value;
+
+/// Ids that are set aside at a time: what a crash may waste, and how many INSERTs share one more
+/// commit.
+const BLOCK_IDS_MAX: u64 = 1024;
+
+/// The part of a type's ids that one block may be: a crash wastes nothing of TINYINT.
+const BLOCK_DIVISOR: u64 = 256;
+
+/// Counters that are kept in memory whether their tables are there or not.
+const SWEPT_COUNTERS_MIN: usize = 1024;
+
+/// The version of the record.
+const VERSION: u8 = 1;
+
+/// The counted ids of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence {
+    table: TableId,
+    /// The position of the column.
+    pub column_idx: usize,
+    first: u64,
+    /// The last id that the column's type has.
+    last: u64,
+    unsigned: bool,
+}
+
+impl Sequence {
+    /// That of a table, if it has one.
+    pub fn of(table: &Table) -> Option<Sequence> {
+        let (column_idx, first) = table.counted()?;
+        let (least, most) = table.columns.get(column_idx)?.ty.int_range()?;
+        Some(Sequence {
+            table: table.id,
+            column_idx,
+            first,
+            // The number behind the last one is needed, too.
+            last: u64::try_from(most).ok()?.min(u64::MAX - 1),
+            unsigned: least == 0,
+        })
+    }
+
+    /// An id as a value of the column.
+    pub fn value(&self, id: u64) -> Value<'static> {
+        if self.unsigned {
+            Value::UInt(id)
+        } else {
+            Value::Int(i64::try_from(id).unwrap_or(i64::MAX))
+        }
+    }
+
+    /// The number behind the last id.
+    fn end(&self) -> u64 {
+        self.last.saturating_add(1)
+    }
+
+    fn block(&self) -> u64 {
+        (self.last / BLOCK_DIVISOR).min(BLOCK_IDS_MAX)
+    }
+}
+
+/// Where a counter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Position {
+    /// The next id to be given.
+    next: u64,
+    /// The first that is not set aside; at or below `next` when none is.
+    until: u64,
+}
+
+#[derive(Debug)]
+struct Counter {
+    position: Mutex<Position>,
+    /// Held by the one that sets ids aside.
+    growing: tokio::sync::Mutex<()>,
+}
+
+impl Counter {
+    fn at(next: u64) -> Arc<Counter> {
+        Arc::new(Counter {
+            position: Mutex::new(Position { next, until: next }),
+            growing: tokio::sync::Mutex::default(),
+        })
+    }
+}
+
+/// The counters of all tables that have given ids.
+#[derive(Debug, Default)]
+pub struct Counters {
+    all: RwLock<HashMap<TableId, Arc<Counter>>>,
+}
+
+impl Counters {
+    /// Reads the counters of an engine, and deletes those whose table has no storage any more. To be
+    /// called when the catalog has given back what belongs to no table.
+    ///
+    /// # Errors
+    /// Those of the engine; 1712 for a record that cannot be read.
+    pub async fn load(&self, engine: &dyn Engine) -> Result<()> {
+        let live = engine.spaces().live;
+        let snapshot = engine.snapshot();
+        let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
+        let mut page = Page::default();
+        let mut orphans = WriteSet::blind();
+        loop {
+            snapshot.scan(&scan, &mut page).await?;
+            for (key, value) in page.iter() {
+                let SystemKey::Counter(id) = SystemKey::decode(key)? else {
+                    continue;
+                };
+                let table = TableId(id);
+                if live.contains(&Space(id)) {
+                    let counter = Counter::at(decode(value)?);
+                    self.all.write().insert(table, counter);
+                } else {
+                    orphans.delete(SYSTEM_SPACE, key);
+                }
+            }
+            if !scan.advance(&mut page) {
+                break;
+            }
+        }
+        if !orphans.is_empty() {
+            engine.commit(orphans).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes down how far each counter is, so that the next start goes on there.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn settle(&self, engine: &dyn Engine) -> Result<()> {
+        let mut writes = WriteSet::blind();
+        for (table, counter) in self.all.read().iter() {
+            let Position { next, until } = *counter.position.lock();
+            if next < until {
+                writes.put(SYSTEM_SPACE, key(*table), encode(next));
+            }
+        }
+        if !writes.is_empty() {
+            engine.commit(writes).await?;
+        }
+        Ok(())
+    }
+
+    /// The next id, for SHOW.
+    pub fn next(&self, sequence: &Sequence) -> u64 {
+        let all = self.all.read();
+        let next = all
+            .get(&sequence.table)
+            .map(|counter| counter.position.lock().next);
+        next.unwrap_or(sequence.first).max(sequence.first)
+    }
+
+    /// Forgets the counters of tables without storage, when there may be many.
+    pub fn sweep(&self, engine: &dyn Engine) {
+        if self.all.read().len() < SWEPT_COUNTERS_MIN {
+            return;
+        }
+        let live = engine.spaces().live;
+        let mut all = self.all.write();
+        if 2 * live.len() < all.len() {
+            all.retain(|table, _| live.contains(&Space(table.0)));
+        }
+    }
+
+    /// So many ids in a row, all behind `passed`.
+    ///
+    /// # Errors
+    /// 1467 when the type has not so many; those of the engine.
+    pub async fn take(
+        &self,
+        engine: &dyn Engine,
+        sequence: &Sequence,
+        (wanted, passed): (u64, u64),
+    ) -> Result<Range<u64>> {
+        let counter = self.counter(sequence);
+        loop {
+            {
+                let mut position = counter.position.lock();
+                position.next = position.next.max(passed.saturating_add(1));
+                let end = position.next.checked_add(wanted);
+                let Some(end) = end.filter(|end| *end <= sequence.end()) else {
+                    let text = "Failed to read auto-increment value from storage engine";
+                    return Err(Error::new(Code::AutoIncrementEnd, text));
+                };
+                if end <= position.until {
+                    let taken = position.next..end;
+                    position.next = end;
+                    return Ok(taken);
+                }
+            }
+            set_aside(&counter, engine, (sequence, wanted)).await?;
+        }
+    }
+
+    /// Ids up to this one are taken: by a statement that gave them itself.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn pass(&self, engine: &dyn Engine, sequence: &Sequence, given: u64) -> Result<()> {
+        if given < sequence.first {
+            return Ok(());
+        }
+        let counter = self.counter(sequence);
+        {
+            let mut position = counter.position.lock();
+            position.next = position.next.max(given.saturating_add(1));
+            if position.next <= position.until {
+                return Ok(());
+            }
+        }
+        set_aside(&counter, engine, (sequence, 0)).await
+    }
+
+    fn counter(&self, sequence: &Sequence) -> Arc<Counter> {
+        if let Some(counter) = self.all.read().get(&sequence.table) {
+            return Arc::clone(counter);
+        }
+        let mut all = self.all.write();
+        let counter = all
+            .entry(sequence.table)
+            .or_insert_with(|| Counter::at(sequence.first));
+        Arc::clone(counter)
+    }
+}
+
+/// Sets `wanted` ids aside, and a block.
+async fn set_aside(
+    counter: &Counter,
+    engine: &dyn Engine,
+    (sequence, wanted): (&Sequence, u64),
+) -> Result<()> {
+    let _one_at_a_time = counter.growing.lock().await;
+    let Position { next, until } = *counter.position.lock();
+    let needed = next.saturating_add(wanted);
+    if needed <= until {
+        return Ok(());
+    }
+    // A full type needs no more than the number behind its last id.
+    let most = sequence.end().max(needed);
+    let until = needed.saturating_add(sequence.block()).min(most);
+    let mut writes = WriteSet::blind();
+    writes.put(SYSTEM_SPACE, key(sequence.table), encode(until));
+    engine.commit(writes).await?;
+    let mut position = counter.position.lock();
+    position.until = position.until.max(until);
+    Ok(())
+}
+
+fn key(table: TableId) -> Vec<u8> {
+    SystemKey::Counter(table.0).encode()
+}
+
+fn encode(until: u64) -> Vec<u8> {
+    let mut bytes = vec![VERSION];
+    bytes.extend_from_slice(&until.to_le_bytes());
+    bytes
+}
+
+/// # Errors
+/// 1712 for bytes that [`encode`] does not make.
+fn decode(bytes: &[u8]) -> Result<u64> {
+    let number = match bytes {
+        [VERSION, number @ ..] => number.try_into().ok().map(u64::from_le_bytes),
+        _ => None,
+    };
+    number.ok_or_else(|| {
+        let text = "the record of an AUTO_INCREMENT counter is damaged";
+        Error::new(Code::StorageCorrupt, text)
+    })
+}
+
+#[cfg(test)]
+mod tests;

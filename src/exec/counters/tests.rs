@@ -1,0 +1,108 @@
+//! What counters give, and what is left of them after a stop or a crash.
+
+use super::*;
+use crate::kv::memory::Memory;
+
+fn sequence(last: u64) -> Sequence {
+    Sequence {
+        table: TableId(7),
+        column_idx: 0,
+        first: 1,
+        last,
+        unsigned: false,
+    }
+}
+
+async fn engine() -> Memory {
+    let engine = Memory::default();
+    engine.create_space(SYSTEM_SPACE).await.unwrap();
+    engine.create_space(Space(7)).await.unwrap();
+    engine
+}
+
+/// What a server sees that starts on what the engine has now.
+async fn started(engine: &Memory) -> Counters {
+    let counters = Counters::default();
+    counters.load(engine).await.unwrap();
+    counters
+}
+
+async fn take(counters: &Counters, engine: &Memory, wanted: u64) -> Range<u64> {
+    let of = sequence(1_000_000);
+    counters.take(engine, &of, (wanted, 0)).await.unwrap()
+}
+
+#[tokio::test]
+async fn no_id_comes_twice_and_an_orderly_stop_leaves_no_gap() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    assert_eq!(take(&counters, &engine, 3).await, 1..4);
+    assert_eq!(take(&counters, &engine, 1).await, 4..5);
+    counters.settle(&engine).await.unwrap();
+    let counters = started(&engine).await;
+    assert_eq!(take(&counters, &engine, 1).await, 5..6);
+    // A crash: nothing was written down.
+    let counters = started(&engine).await;
+    assert!(6 <= take(&counters, &engine, 1).await.start);
+    let counters = started(&engine).await;
+    let of = sequence(1_000_000);
+    counters.pass(&engine, &of, 50_000).await.unwrap();
+    let counters = started(&engine).await;
+    assert!(50_001 <= take(&counters, &engine, 1).await.start);
+}
+
+#[tokio::test]
+async fn the_last_id_of_a_type_is_given_and_none_behind_it() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    let of = sequence(127);
+    let taken = counters.take(&engine, &of, (126, 0)).await.unwrap();
+    assert_eq!(taken, 1..127);
+    let counters = started(&engine).await;
+    let left = counters.take(&engine, &of, (1, 0)).await.unwrap();
+    assert_eq!(left, 127..128);
+    let error = counters.take(&engine, &of, (1, 0)).await.unwrap_err();
+    assert_eq!(error.code(), Code::AutoIncrementEnd);
+    // Giving the last id by hand is no error, and uses all up.
+    let counters = Counters::default();
+    counters.pass(&engine, &of, 127).await.unwrap();
+    assert!(counters.take(&engine, &of, (1, 0)).await.is_err());
+}
+
+#[tokio::test]
+async fn the_greatest_numbers_do_not_overflow() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    let of = sequence(u64::MAX - 1);
+    counters.pass(&engine, &of, u64::MAX - 2).await.unwrap();
+    let last = counters.take(&engine, &of, (1, 0)).await.unwrap();
+    assert_eq!(last.start, u64::MAX - 1);
+    assert!(counters.take(&engine, &of, (1, 0)).await.is_err());
+    counters.pass(&engine, &of, u64::MAX).await.unwrap();
+    assert!(counters.take(&engine, &of, (1, u64::MAX)).await.is_err());
+}
+
+#[tokio::test]
+async fn counters_of_dropped_tables_are_swept() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    take(&counters, &engine, 1).await;
+    assert_eq!(started(&engine).await.next(&sequence(1_000_000)), 1026);
+    engine.drop_space(Space(7)).await.unwrap();
+    assert_eq!(started(&engine).await.next(&sequence(1_000_000)), 1);
+    assert!(
+        engine
+            .get_newest(SYSTEM_SPACE, &key(TableId(7)))
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn other_records_are_damage() {
+    assert_eq!(decode(&encode(300)), Ok(300));
+    for bytes in [&[][..], &[1], &[2, 0, 0, 0, 0, 0, 0, 0, 0]] {
+        assert_eq!(decode(bytes).unwrap_err().code(), Code::StorageCorrupt);
+    }
+}

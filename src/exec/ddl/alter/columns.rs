@@ -1,0 +1,450 @@
+//! The columns of a table whose definition changes.
+
+use std::collections::HashSet;
+
+use super::form::{Form, may_not_fit, reads_as};
+use super::{Outcome, Part, cannot_drop, check_part, indexes, unknown_column};
+use crate::catalog::{Column, ColumnDefault, ComputedPart, Former, PartSource, Past, Table};
+use crate::error::{Code, Error, Result};
+use crate::exec::ddl::column::{define_column, define_default};
+use crate::exec::ddl::{COLUMNS_MAX, check_identifier};
+use crate::exec::write::row::{Stored, implicit_default};
+use crate::sql::ast::{AlterAction, ColumnDef, ColumnPlace};
+use crate::sql::context::EvalContext;
+use crate::types::coerce::{self, StoreMode};
+use crate::types::temporal::DateRules;
+use crate::types::{ColumnType, Value};
+
+/// A column in the making.
+struct Slot {
+    /// Its position in the table as it was; `None` when it is new.
+    origin: Option<usize>,
+    column: Column,
+}
+
+/// The list of columns in the making.
+struct Maker<'a> {
+    table: &'a mut Table,
+    slots: Vec<Slot>,
+    ctx: &'a EvalContext,
+    outcome: &'a mut Outcome,
+    dropped: Vec<usize>,
+}
+
+/// Does the actions on columns.
+///
+/// # Errors
+/// See [`super::apply`].
+pub(super) fn change(
+    table: &mut Table,
+    actions: &[AlterAction],
+    (part, ctx): (Part, &EvalContext),
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let slots = table.columns.iter().enumerate();
+    let slots = slots.map(|(idx, column)| Slot {
+        origin: Some(idx),
+        column: column.clone(),
+    });
+    let mut maker = Maker {
+        slots: slots.collect(),
+        table,
+        ctx,
+        outcome,
+        dropped: Vec::new(),
+    };
+    let mut has_any = false;
+    for action in actions {
+        has_any |= maker.change_old(action, part)?;
+    }
+    for action in actions.iter().filter(|_| part.has_first()) {
+        has_any |= maker.add_and_move(action)?;
+    }
+    if has_any {
+        maker.finish()?;
+    }
+    Ok(())
+}
+
+impl Maker<'_> {
+    /// What is about columns that are there, named as they were. Whether it is.
+    fn change_old(&mut self, action: &AlterAction, part: Part) -> Result<bool> {
+        match action {
+            AlterAction::DropColumn { name, if_exists } if part.has_last() => {
+                self.drop(name, *if_exists)?;
+            }
+            AlterAction::ChangeColumn {
+                from,
+                column,
+                if_exists,
+                ..
+            } if part.has_first() => self.redefine(from, column, *if_exists)?,
+            AlterAction::RenameColumn { from, to } if part.has_first() => {
+                let (at, idx) = self.find(from)?;
+                self.rename((at, idx), to)?;
+            }
+            AlterAction::SetDefault {
+                name,
+                default,
+                if_exists,
+            } if part.has_first() => {
+                let found = self.find(name);
+                let Some((at, _)) = self.or_note(found, *if_exists)? else {
+                    return Ok(false);
+                };
+                let Some(slot) = self.slots.get_mut(at) else {
+                    return Ok(false);
+                };
+                slot.column.default = match default {
+                    Some(default) => define_default(&slot.column, default, self.ctx)?,
+                    None => ColumnDefault::None,
+                };
+            }
+            AlterAction::DropColumn { .. }
+            | AlterAction::ChangeColumn { .. }
+            | AlterAction::RenameColumn { .. }
+            | AlterAction::SetDefault { .. }
+            | AlterAction::AddColumns { .. }
+            | AlterAction::AddIndex(_)
+            | AlterAction::DropIndex { .. }
+            | AlterAction::RenameIndex { .. }
+            | AlterAction::Keys
+            | AlterAction::Rename(_)
+            | AlterAction::Options(_)
+            | AlterAction::Force
+            | AlterAction::Compact
+            | AlterAction::Unsupported(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Where a column of the table as it was stands among the slots, and in the table.
+    fn find(&self, name: &str) -> Result<(usize, usize)> {
+        let unknown = || unknown_column(name, self.table);
+        let idx = self.table.column_idx(name).ok_or_else(unknown)?;
+        let is_hidden = self
+            .table
+            .columns
+            .get(idx)
+            .is_some_and(|column| column.hidden);
+        let at = self.slots.iter().position(|slot| slot.origin == Some(idx));
+        let at = at.filter(|_| !is_hidden).ok_or_else(unknown)?;
+        Ok((at, idx))
+    }
+
+    /// `IF EXISTS`: a note instead of an error.
+    fn or_note<T>(&mut self, found: Result<T>, if_exists: bool) -> Result<Option<T>> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if if_exists => {
+                self.outcome.notes.push(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn drop(&mut self, name: &str, if_exists: bool) -> Result<()> {
+        let found = self.find(name).map_err(|_| cannot_drop(name));
+        let Some((at, idx)) = self.or_note(found, if_exists)? else {
+            return Ok(());
+        };
+        if self.table.key_position(idx).is_some() {
+            let text = format!(
+                "Cannot drop column '{name}': needed in the primary key of table '{}'",
+                self.table.name
+            );
+            return Err(Error::new(Code::ColumnNeeded, text));
+        }
+        indexes::check_no_text(self.table, idx)?;
+        self.slots.remove(at);
+        self.dropped.push(idx);
+        Ok(())
+    }
+
+    fn rename(&mut self, (at, idx): (usize, usize), to: &str) -> Result<()> {
+        check_identifier(to, Code::WrongFieldSpecifier)?;
+        let Some(slot) = self.slots.get_mut(at) else {
+            return Ok(());
+        };
+        if slot.column.name == to {
+            return Ok(());
+        }
+        if !slot.column.name.eq_ignore_ascii_case(to) {
+            indexes::check_no_text(self.table, idx)?;
+        }
+        to.clone_into(&mut slot.column.name);
+        Ok(())
+    }
+
+    /// `MODIFY`, `CHANGE`.
+    fn redefine(&mut self, from: &str, declared: &ColumnDef, if_exists: bool) -> Result<()> {
+        let found = self.find(from);
+        let Some((at, idx)) = self.or_note(found, if_exists)? else {
+            return Ok(());
+        };
+        self.rename((at, idx), &declared.name)?;
+        let Some(old) = self.table.columns.get(idx).cloned() else {
+            return Ok(());
+        };
+        let mut new = Column {
+            past: old.past.clone(),
+            ..define_column(declared, old.id, self.ctx)?
+        };
+        if self.table.key_position(idx).is_some() {
+            if declared.nullable == Some(true) {
+                let text = "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a \
+                            key, use UNIQUE instead";
+                return Err(Error::new(Code::PrimaryKeyNull, text));
+            }
+            new.nullable = false;
+        }
+        if old.ty != new.ty {
+            self.retype((idx, &old), &mut new)?;
+        }
+        let is_converted = old.id != new.id;
+        if old.nullable && !new.nullable || is_converted || may_not_fit(&old.ty, &new.ty) {
+            self.outcome.pledges.push((old.name, new.clone()));
+        }
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.column = new;
+        }
+        Ok(())
+    }
+
+    fn retype(&mut self, (idx, old): (usize, &Column), new: &mut Column) -> Result<()> {
+        let is_timestamp = |ty: &ColumnType| matches!(ty, ColumnType::Timestamp { .. });
+        if is_timestamp(&old.ty) != is_timestamp(&new.ty) {
+            let text = format!(
+                "ALTER TABLE of column '{}' from {} to {}: it depends on the time zone of each \
+                 session; add a column, UPDATE it, and drop this one",
+                old.name, old.ty, new.ty
+            );
+            return Err(Error::unsupported(text));
+        }
+        indexes::check_no_text(self.table, idx)?;
+        let form = reads_as(&old.ty, &new.ty);
+        if self.table.key_position(idx).is_some() {
+            if form != Form::Same {
+                let text = format!(
+                    "ALTER TABLE of primary key column '{}' from {} to {}: its keys are written \
+                     otherwise; create another table and copy",
+                    old.name, old.ty, new.ty
+                );
+                return Err(Error::unsupported(text));
+            }
+            check_part(new)?;
+        }
+        if form == Form::Other {
+            new.past.former.push(Former {
+                id: old.id,
+                ty: old.ty.clone(),
+            });
+            new.id = self.table.next_column_id()?;
+        }
+        new.past.absent = converted_absent(&old.past.absent, new)?;
+        self.retype_in_indexes((idx, new), form)
+    }
+
+    /// Indexes with the column among their parts, checked for its new type.
+    fn retype_in_indexes(&mut self, (idx, new): (usize, &Column), form: Form) -> Result<()> {
+        let table = &*self.table;
+        let mut rebuilt = Vec::new();
+        for (position, index) in table.indexes.iter().enumerate() {
+            if !indexes::has_column(table, index, idx) {
+                continue;
+            }
+            if index.has_part(idx) {
+                check_part(new)?;
+            }
+            for part in &index.computed.parts {
+                if let PartSource::Prefix { column_idx, length } = part.source
+                    && column_idx == idx
+                    && ComputedPart::prefix((idx, new), length).is_none()
+                {
+                    let text = format!(
+                        "ALTER TABLE of column '{}' to {}: index '{}' has its first {length} \
+                         characters or bytes, which would be all; DROP INDEX {} first",
+                        new.name, new.ty, index.name, index.name
+                    );
+                    return Err(Error::unsupported(text));
+                }
+            }
+            if form == Form::Other && index.unique {
+                let text = format!(
+                    "ALTER TABLE of column '{}' to {}: two values of unique index '{}' may become \
+                     one; DROP INDEX {} first",
+                    new.name, new.ty, index.name, index.name
+                );
+                return Err(Error::unsupported(text));
+            }
+            if form != Form::Same {
+                rebuilt.push(position);
+            }
+        }
+        for position in rebuilt {
+            if let Some(index) = self.table.indexes.get_mut(position) {
+                indexes::build_again(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// `ADD COLUMN`, and another place for a column. Whether it is one of them.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others move no column")]
+    fn add_and_move(&mut self, action: &AlterAction) -> Result<bool> {
+        match action {
+            AlterAction::AddColumns {
+                columns,
+                place,
+                if_not_exists,
+            } => {
+                let mut has_any = false;
+                for column in columns {
+                    has_any |= self.add(column, place.as_ref(), *if_not_exists)?;
+                }
+                Ok(has_any)
+            }
+            AlterAction::ChangeColumn {
+                from,
+                place: Some(place),
+                ..
+            } => {
+                let Ok((at, _)) = self.find(from) else {
+                    return Ok(false);
+                };
+                let slot = self.slots.remove(at);
+                let to = self.position(Some(place))?;
+                self.slots.insert(to, slot);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn add(
+        &mut self,
+        declared: &ColumnDef,
+        place: Option<&ColumnPlace>,
+        if_not_exists: bool,
+    ) -> Result<bool> {
+        check_identifier(&declared.name, Code::WrongFieldSpecifier)?;
+        let mut names = self.slots.iter().map(|slot| &slot.column.name);
+        if if_not_exists && names.any(|name| name.eq_ignore_ascii_case(&declared.name)) {
+            self.outcome.notes.push(duplicate(&declared.name));
+            return Ok(false);
+        }
+        if declared.auto_increment {
+            let text = "ADD COLUMN … AUTO_INCREMENT: the ids are made when rows are written";
+            return Err(Error::unsupported(text));
+        }
+        let at = self.position(place)?;
+        let id = self.table.next_column_id()?;
+        let mut column = define_column(declared, id, self.ctx)?;
+        column.past = Past::of_added(self.absent(&column)?);
+        self.slots.insert(
+            at,
+            Slot {
+                origin: None,
+                column,
+            },
+        );
+        Ok(true)
+    }
+
+    /// What the rows that are there get in a new column.
+    fn absent(&mut self, column: &Column) -> Result<Value<'static>> {
+        let has_default = !matches!(column.default, ColumnDefault::None);
+        if has_default || column.nullable {
+            let at = Stored {
+                ctx: self.ctx,
+                row_number: 1,
+                lenient: true,
+            };
+            return at.default_of(column);
+        }
+        let value = implicit_default(&column.ty);
+        let is_date = matches!(
+            column.ty,
+            ColumnType::Date | ColumnType::Datetime { .. } | ColumnType::Timestamp { .. }
+        );
+        if is_date && self.ctx.mode.strict && self.ctx.mode.no_zero_date {
+            let kind = if column.ty == ColumnType::Date {
+                "date"
+            } else {
+                "datetime"
+            };
+            let text = format!(
+                "Incorrect {kind} value: '{}' for column '{}' at row 1: give it a DEFAULT",
+                value.to_text(),
+                column.name
+            );
+            let error = Error::new(Code::IncorrectTypeValue, text);
+            self.outcome.needs_empty.get_or_insert(error);
+        }
+        Ok(value)
+    }
+
+    /// Where a column comes to stand; the hidden one stays last.
+    fn position(&self, place: Option<&ColumnPlace>) -> Result<usize> {
+        match place {
+            None => {
+                let hidden = self.slots.iter().position(|slot| slot.column.hidden);
+                Ok(hidden.unwrap_or(self.slots.len()))
+            }
+            Some(ColumnPlace::First) => Ok(0),
+            Some(ColumnPlace::After(name)) => {
+                let mut slots = self.slots.iter();
+                let at = slots.position(|slot| {
+                    slot.column.name.eq_ignore_ascii_case(name) && !slot.column.hidden
+                });
+                at.map(|at| at + 1)
+                    .ok_or_else(|| unknown_column(name, self.table))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        let mut names = HashSet::new();
+        for slot in &self.slots {
+            if !names.insert(slot.column.name.to_lowercase()) {
+                return Err(duplicate(&slot.column.name));
+            }
+        }
+        if self.slots.iter().all(|slot| slot.column.hidden) {
+            let text = "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
+            return Err(Error::new(Code::CantRemoveAllColumns, text));
+        }
+        if COLUMNS_MAX < self.slots.len() {
+            let text = format!(
+                "Too many columns: {}, the most is {COLUMNS_MAX}",
+                self.slots.len()
+            );
+            return Err(Error::new(Code::TooManyColumns, text));
+        }
+        indexes::lose_columns(self.table, &self.dropped)?;
+        let slots = self.slots.into_iter();
+        let placed = slots.map(|slot| (slot.origin, slot.column)).collect();
+        self.table.reshape(placed)?;
+        self.outcome.is_changed = true;
+        Ok(())
+    }
+}
+
+/// Error 1060.
+fn duplicate(name: &str) -> Error {
+    let text = format!("Duplicate column name '{name}'");
+    Error::new(Code::DuplicateColumn, text)
+}
+
+/// What rows without value have in a column of another type.
+fn converted_absent(absent: &Value<'static>, new: &Column) -> Result<Value<'static>> {
+    let mode = StoreMode {
+        dates: DateRules::LENIENT,
+        ..StoreMode::STRICT
+    };
+    match coerce::coerce(absent.clone(), &new.ty, &mode) {
+        Ok(coerced) => Ok(coerced.value.into_owned()),
+        Err(problem) => Err(problem.into_error(&new.name, 1)),
+    }
+}

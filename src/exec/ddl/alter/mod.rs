@@ -1,0 +1,190 @@
+//! ALTER TABLE, from actions to another definition. No row is touched: what rows look like that were
+//! written before is kept with each column ([`crate::catalog::Past`]).
+//!
+//! ```text
+//!  columns    added, dropped, renamed, moved                  definition only
+//!             another type that reads the stored bytes        definition only, after a look at the
+//!             NULL to NOT NULL, a narrower type               values that are there ([`fit`])
+//!             any other type                                  the same, and old rows are converted
+//!                                                             as they are read
+//!  indexes    whose parts change                              built again
+//! ```
+//! Names mean the table as it was, as in MySQL: `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps.
+
+mod columns;
+pub mod fit;
+mod form;
+mod indexes;
+pub mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use super::{check_charset, index, kept_options};
+use crate::catalog::{Column, Table};
+use crate::error::{Code, Error, Result};
+use crate::sql::ast::{AlterAction, TableOptions};
+use crate::sql::context::EvalContext;
+
+/// Which actions are done, when new indexes are built in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    All,
+    /// Those that new indexes may need, and that can be taken back.
+    Before,
+    /// The others: what drops, and what renames indexes.
+    After,
+}
+
+impl Part {
+    fn has_first(self) -> bool {
+        matches!(self, Part::All | Part::Before)
+    }
+
+    fn has_last(self) -> bool {
+        matches!(self, Part::All | Part::After)
+    }
+}
+
+/// What actions come to besides another definition.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Whether there is another definition.
+    pub is_changed: bool,
+    /// Columns, by their names as they were, whose values must be looked at, as they are to be.
+    pub pledges: Vec<(String, Column)>,
+    /// `IF EXISTS` and the like.
+    pub notes: Vec<Error>,
+    /// The error when the table has rows: a new column without a value that they could have.
+    pub needs_empty: Option<Error>,
+}
+
+/// Does actions on a definition. New indexes and another name of the table are the caller's.
+///
+/// # Errors
+/// MySQL's errors for what cannot be; 1235 for what this server does not have.
+pub fn apply(
+    table: &mut Table,
+    actions: &[AlterAction],
+    (part, ctx): (Part, &EvalContext),
+) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut counted_from = table.columns.iter().find_map(|column| column.counted_from);
+    for column in &mut table.columns {
+        column.pledge = None;
+    }
+    if part.has_last() {
+        indexes::drop(table, actions, &mut outcome)?;
+    }
+    columns::change(table, actions, (part, ctx), &mut outcome)?;
+    if part.has_last() {
+        indexes::rename(table, actions, &mut outcome)?;
+    }
+    if part.has_first() {
+        for action in actions {
+            if let AlterAction::Options(options) = action {
+                change_options(table, options, ctx)?;
+                counted_from = options.auto_increment.or(counted_from);
+                outcome.is_changed = true;
+            }
+        }
+    }
+    if outcome.is_changed {
+        super::key::define_auto_increment(table, counted_from, ctx)?;
+    }
+    Ok(outcome)
+}
+
+/// Refuses actions that this server does not have, before anything is done.
+///
+/// # Errors
+/// 1235.
+pub fn refuse(actions: &[AlterAction]) -> Result<()> {
+    let refused = actions.iter().find_map(|action| match action {
+        AlterAction::Unsupported(what) => Some(Error::unsupported(what)),
+        AlterAction::Options(options) if options.partitioned => {
+            Some(Error::unsupported("ALTER TABLE PARTITION BY"))
+        }
+        AlterAction::Options(_)
+        | AlterAction::AddIndex(_)
+        | AlterAction::DropIndex { .. }
+        | AlterAction::Keys
+        | AlterAction::AddColumns { .. }
+        | AlterAction::DropColumn { .. }
+        | AlterAction::ChangeColumn { .. }
+        | AlterAction::RenameColumn { .. }
+        | AlterAction::SetDefault { .. }
+        | AlterAction::Rename(_)
+        | AlterAction::Force
+        | AlterAction::Compact
+        | AlterAction::RenameIndex { .. } => None,
+    });
+    refused.map_or(Ok(()), Err)
+}
+
+fn change_options(table: &mut Table, options: &TableOptions, ctx: &EvalContext) -> Result<()> {
+    check_charset(
+        options.charset.as_deref(),
+        options.collation.as_deref(),
+        ctx,
+    )?;
+    if let Some(comment) = &options.comment {
+        table.comment.clone_from(comment);
+    }
+    for (name, value) in kept_options(options, ctx)? {
+        match table.options.iter_mut().find(|(old, _)| *old == name) {
+            Some((_, old)) => *old = value,
+            None => table.options.push((name, value)),
+        }
+    }
+    Ok(())
+}
+
+/// Error 1054.
+fn unknown_column(name: &str, table: &Table) -> Error {
+    let text = format!("Unknown column '{name}' in '{}'", table.name);
+    Error::new(Code::UnknownColumn, text)
+}
+
+/// Error 1091.
+fn cannot_drop(name: &str) -> Error {
+    let text = format!("Can't DROP '{name}'; check that column/key exists");
+    Error::new(Code::CantDropFieldOrKey, text)
+}
+
+/// Gives a definition that an ALTER TABLE changed back the columns it had, as far as none of them has
+/// another type by now: for an ALTER TABLE that failed later.
+///
+/// # Errors
+/// An internal error.
+pub fn restore(table: &mut Table, old: &Table) -> Result<()> {
+    let mut placed = Vec::with_capacity(old.columns.len());
+    for column in &old.columns {
+        let origin = table.columns.iter().position(|now| now.id == column.id);
+        let same = origin.and_then(|idx| table.columns.get(idx));
+        if same.is_none_or(|now| now.ty != column.ty || now.nullable != column.nullable) {
+            return Ok(());
+        }
+        placed.push((origin, column.clone()));
+    }
+    let needed = |idx: usize| placed.iter().any(|(origin, _)| *origin == Some(idx));
+    for index in &table.indexes {
+        let columns = crate::sql::computed::columns_needed(table, index)?;
+        let is_plain = index.include != crate::catalog::Include::All;
+        if is_plain && !columns.into_iter().all(needed) {
+            return Ok(());
+        }
+    }
+    table.comment.clone_from(&old.comment);
+    table.options.clone_from(&old.options);
+    table.reshape(placed)
+}
+
+/// Refuses a column that no key can have.
+///
+/// # Errors
+/// 1170 and the like.
+fn check_part(column: &Column) -> Result<()> {
+    index::check_type(column)
+}

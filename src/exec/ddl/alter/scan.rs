@@ -1,0 +1,63 @@
+//! A look at all rows of a table: whether their values fit the columns as they are to be.
+//!
+//! The table's definition has the pledges already, so that every later write fits; a snapshot taken
+//! now has all rows that do not.
+
+use std::sync::Arc;
+
+use super::fit;
+use crate::catalog::{Column, Table};
+use crate::error::Result;
+use crate::exec::cancel::CancelToken;
+use crate::exec::row::{Layout, StoredRow};
+use crate::exec::write::space;
+use crate::kv::{Engine, KeyRange, Page, Scan};
+
+/// Looks at every row.
+///
+/// # Errors
+/// That of the first value that does not fit; 1317 when killed; those of the engine.
+pub async fn check_rows(
+    engine: &Arc<dyn Engine>,
+    table: &Table,
+    (cancel, told): (&CancelToken, &(dyn Fn(u64) + Sync)),
+) -> Result<()> {
+    let pledged = table.columns.iter().enumerate();
+    let pledged: Vec<(usize, &Column, &Column)> = pledged
+        .filter_map(|(idx, column)| Some((idx, column, column.pledge.as_deref()?)))
+        .collect();
+    let layout = Layout::of(table);
+    let snapshot = engine.snapshot();
+    let mut scan = Scan::new(space(table), KeyRange::all());
+    let mut page = Page::default();
+    let mut rows = 0_u64;
+    loop {
+        snapshot.scan(&scan, &mut page).await?;
+        for (key, value) in page.iter() {
+            rows += 1;
+            let row = StoredRow::parse(table, &layout, key, value)?;
+            for (column_idx, old, new) in &pledged {
+                fit::check((old, new), &row.value(*column_idx)?, rows)?;
+            }
+        }
+        told(rows);
+        cancel.check()?;
+        tokio::task::yield_now().await;
+        if !scan.advance(&mut page) {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether a table has rows.
+///
+/// # Errors
+/// Those of the engine.
+pub async fn has_rows(engine: &Arc<dyn Engine>, table: &Table) -> Result<bool> {
+    let mut scan = Scan::new(space(table), KeyRange::all());
+    scan.options.max_rows = 1;
+    scan.options.keys_only = true;
+    let mut page = Page::default();
+    engine.snapshot().scan(&scan, &mut page).await?;
+    Ok(page.get(0).is_some())
+}

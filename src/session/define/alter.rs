@@ -1,0 +1,354 @@
+//! ALTER TABLE and RENAME TABLE: which changes of the definition are published, in which order, and
+//! what is looked at and built in between.
+//!
+//! ```text
+//!  pledge     announced, not stored: from now on writes fit the new columns, too
+//!  look       at the rows that are there; the first that does not fit ends it all
+//!  publish    columns, and the new indexes as BUILDING: one change, one commit
+//!  build      new indexes, and those whose parts have changed
+//!  publish    what drops something
+//! ```
+//! A crash before the first publishing leaves nothing; one behind it leaves the new columns, builds
+//! that go on at the next start, and what was to be dropped.
+
+use std::sync::Arc;
+
+use super::check_not_system;
+use super::index::{Added, define_all};
+use crate::catalog::{Column, Index, IndexId, IndexState, Table};
+use crate::error::{Code, Error, Result};
+use crate::exec::backfill::{Job, OnFailure};
+use crate::exec::ddl::{self, alter};
+use crate::exec::transaction::definition_changed;
+use crate::exec::write;
+use crate::index;
+use crate::session::Session;
+use crate::sql::ast::{self, AlterAction, IndexMode};
+use crate::sql::context::EvalContext;
+
+/// A statement that was tried on a copy of the definition.
+struct Plan<'a> {
+    name: (String, String),
+    actions: &'a [AlterAction],
+    added: Vec<&'a ast::IndexDef>,
+    /// The table as it was.
+    old: Arc<Table>,
+    /// Where it goes, if it does.
+    target: Option<(String, String)>,
+    is_changed: bool,
+    /// Whether what drops waits for the new indexes.
+    drops_last: bool,
+    pledges: Vec<(String, Column)>,
+}
+
+impl Session {
+    /// New indexes are built before anything is dropped, so that a build that fails leaves the table
+    /// as it was; the other way round only when something new takes the name of something old.
+    pub(in crate::session) async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
+        self.commit_open().await?;
+        let name = self.altered(&alter.table)?;
+        alter::refuse(&alter.actions)?;
+        let plan = self.plan_of(name, &alter.actions).await?;
+        self.look_at_rows(&plan).await?;
+        if plan.is_changed || !plan.added.is_empty() {
+            self.carry_out(&plan).await?;
+            let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
+            self.warn_of_lints_of((database, name), Some(&plan.old));
+        }
+        if alter.actions.contains(&AlterAction::Compact) {
+            let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
+            let table = self.table(Some(database), name)?;
+            let indexes = table.indexes.iter().map(index::space);
+            for space in std::iter::once(write::space(&table)).chain(indexes) {
+                self.shared.engine.compact(space).await?;
+                self.cancel.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries all actions on copies of the definition, to know in which order they can be done.
+    async fn plan_of<'a>(
+        &mut self,
+        name: (String, String),
+        actions: &'a [AlterAction],
+    ) -> Result<Plan<'a>> {
+        let old = self.table(Some(&name.0), &name.1)?;
+        if actions.contains(&AlterAction::Keys) {
+            let text = format!(
+                "Table storage engine for '{}' doesn't have this option",
+                name.1
+            );
+            self.note(&Error::new(Code::NoSuchOption, text));
+        }
+        let added: Vec<&ast::IndexDef> = actions.iter().filter_map(added_by).collect();
+        let target = self.target_of(&name, actions)?;
+        let mut changed = Table::clone(&old);
+        let ctx = self.context(Arc::default());
+        let outcome = alter::apply(&mut changed, actions, (alter::Part::All, &ctx))?;
+        outcome.notes.iter().for_each(|note| self.note(note));
+        let quiet = self.quiet();
+        let names = define_all(&mut changed, &added, &quiet)?;
+        changed.check_indexes_count()?;
+        if let Some(error) = outcome.needs_empty
+            && alter::scan::has_rows(&self.shared.engine, &old).await?
+        {
+            return Err(error);
+        }
+        let mut beside = Table::clone(&old);
+        let has_room = !added.is_empty()
+            && alter::apply(&mut beside, actions, (alter::Part::Before, &quiet)).is_ok()
+            && define_all(&mut beside, &added, &quiet).is_ok_and(|others| others == names)
+            && beside.check_indexes_count().is_ok();
+        Ok(Plan {
+            name,
+            actions,
+            added,
+            old,
+            is_changed: outcome.is_changed || target.is_some(),
+            target,
+            drops_last: has_room,
+            pledges: outcome.pledges,
+        })
+    }
+
+    /// The name that `RENAME` gives.
+    fn target_of(
+        &self,
+        name: &(String, String),
+        actions: &[AlterAction],
+    ) -> Result<Option<(String, String)>> {
+        let Some(to) = actions.iter().rev().find_map(renamed_by) else {
+            return Ok(None);
+        };
+        let target = self.new_name(to)?;
+        if target == *name {
+            return Ok(None);
+        }
+        if self.shared.catalog.current().has(&target.0, &target.1) {
+            let text = format!("Table '{}' already exists", target.1);
+            return Err(Error::new(Code::TableExists, text));
+        }
+        Ok(Some(target))
+    }
+
+    /// A name that a table is to have.
+    fn new_name(&self, to: &ast::TableName) -> Result<(String, String)> {
+        let database = self.database_or_current(to.database.as_deref())?;
+        check_not_system(&database)?;
+        ddl::check_identifier(&to.name, Code::WrongTableName)?;
+        if !self.shared.catalog.current().has_database(&database) {
+            let text = format!("Unknown database '{database}'");
+            return Err(Error::new(Code::UnknownDatabase, text));
+        }
+        Ok((database, to.name.clone()))
+    }
+
+    /// A context whose warnings nobody sees.
+    fn quiet(&self) -> EvalContext {
+        EvalContext {
+            warnings: Arc::default(),
+            ..self.context(Arc::default())
+        }
+    }
+
+    /// Looks whether the values that are there fit the columns as they are to be.
+    async fn look_at_rows(&self, plan: &Plan<'_>) -> Result<()> {
+        if plan.pledges.is_empty() {
+            return Ok(());
+        }
+        let catalog = &self.shared.catalog;
+        let name = (plan.name.0.as_str(), plan.name.1.as_str());
+        let pledged = catalog
+            .announce(name, |table| {
+                if table.columns.iter().any(|column| column.pledge.is_some()) {
+                    let text = format!(
+                        "Lock wait timeout exceeded; try restarting transaction: another ALTER \
+                         TABLE of '{}' looks at its rows",
+                        table.name
+                    );
+                    return Err(Error::new(Code::LockWaitTimeout, text));
+                }
+                for (name, new) in &plan.pledges {
+                    let idx = table.column_idx(name).ok_or_else(definition_changed)?;
+                    let column = table.columns.get_mut(idx);
+                    column.ok_or_else(definition_changed)?.pledge = Some(Box::new(new.clone()));
+                }
+                Ok(())
+            })
+            .await?;
+        let processes = self.shared.processes();
+        let told = |rows: u64| {
+            let state = format!("checking rows of {}: {rows} rows", plan.name.1);
+            processes.set_state(self.client.connection_id, state);
+        };
+        let looked = alter::scan::check_rows(&self.shared.engine, &pledged, (&self.cancel, &told));
+        if let Err(error) = looked.await {
+            let withdrawn = catalog.announce(name, |table| {
+                withdraw(table);
+                Ok(())
+            });
+            withdrawn.await?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, plan: &Plan<'_>) -> Result<()> {
+        let first = if plan.drops_last {
+            alter::Part::Before
+        } else {
+            alter::Part::All
+        };
+        let (table, names) = self.publish(plan, first).await?;
+        let was_there = |id: &IndexId| plan.old.indexes.iter().any(|old| old.id == *id);
+        let to_build =
+            |index: &&Index| index.state == IndexState::Building && !was_there(&index.id);
+        let builds: Vec<&Index> = table.indexes.iter().filter(to_build).collect();
+        let is_added = |index: &Index| names.contains(&index.name);
+        let ids = |added: bool| {
+            let builds = builds.iter().filter(|index| is_added(index) == added);
+            builds.map(|index| index.id).collect::<Vec<IndexId>>()
+        };
+        let (added, again) = (ids(true), ids(false));
+        self.build_all(plan, (&table, &added, &again)).await?;
+        if plan.drops_last {
+            self.publish(plan, alter::Part::After).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a part of the statement; with it the new indexes, unless it is the second part. The
+    /// definition, and the names of the new indexes.
+    async fn publish(
+        &self,
+        plan: &Plan<'_>,
+        part: alter::Part,
+    ) -> Result<(Arc<Table>, Vec<String>)> {
+        let ctx = self.context(Arc::default());
+        let quiet = self.quiet();
+        let is_last = part == alter::Part::After;
+        let mut names = Vec::new();
+        let name = (plan.name.0.as_str(), plan.name.1.as_str());
+        let table = self.shared.catalog.change_table(name, |table| {
+            if !is_last {
+                check_pledges(table, &plan.pledges)?;
+            }
+            alter::apply(table, plan.actions, (part, &quiet))?;
+            if !is_last {
+                names = define_all(table, &plan.added, &ctx)?;
+            }
+            if let Some((database, name)) =
+                plan.target.as_ref().filter(|_| is_last || !plan.drops_last)
+            {
+                database.clone_into(&mut table.database);
+                name.clone_into(&mut table.name);
+            }
+            Ok(())
+        });
+        Ok((table.await?, names))
+    }
+
+    /// Builds new indexes, and those to be built again, and waits for them unless the statement is
+    /// `ASYNC`. When a new one fails, the others and new columns are taken back as far as they can be.
+    async fn build_all(
+        &mut self,
+        plan: &Plan<'_>,
+        (table, added, again): (&Arc<Table>, &[IndexId], &[IndexId]),
+    ) -> Result<()> {
+        if added.is_empty() && again.is_empty() {
+            return Ok(());
+        }
+        let name = (table.database.clone(), table.name.clone());
+        let start = |ids: &[IndexId], on_failure| {
+            let added = Added {
+                table: Arc::clone(table),
+                ids: ids.to_vec(),
+            };
+            self.start(&name, &added, on_failure)
+        };
+        let mut jobs: Vec<Arc<Job>> = start(added, OnFailure::Drop);
+        jobs.extend(start(again, OnFailure::Disable));
+        let mode = plan.added.iter().find_map(|index| index.mode);
+        if mode == Some(IndexMode::Async) && !plan.drops_last {
+            return Ok(());
+        }
+        let built = self.await_builds(&jobs).await;
+        if built.is_err() && !added.is_empty() {
+            self.undo(plan, (&name, added)).await?;
+        }
+        built
+    }
+
+    /// Takes back what a failed statement has published.
+    async fn undo(
+        &self,
+        plan: &Plan<'_>,
+        (name, added): (&(String, String), &[IndexId]),
+    ) -> Result<()> {
+        if self.cancel.reason() == Some(crate::exec::cancel::Stop::ShuttingDown) {
+            return Ok(());
+        }
+        let undone = self
+            .shared
+            .catalog
+            .change_table((&name.0, &name.1), |table| {
+                table.indexes.retain(|index| !added.contains(&index.id));
+                if plan.drops_last {
+                    alter::restore(table, &plan.old)?;
+                }
+                Ok(())
+            });
+        undone.await.map(drop)
+    }
+
+    /// `RENAME TABLE a TO b, …`.
+    pub(in crate::session) async fn rename_tables(
+        &mut self,
+        pairs: &[(ast::TableName, ast::TableName)],
+    ) -> Result<()> {
+        self.commit_open().await?;
+        let mut names = Vec::with_capacity(pairs.len());
+        for (from, to) in pairs {
+            names.push((self.altered(from)?, self.new_name(to)?));
+        }
+        self.shared.catalog.rename_tables(&names).await
+    }
+}
+
+/// The index that an action adds.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others add none")]
+fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
+    match action {
+        AlterAction::AddIndex(index) => Some(index.as_ref()),
+        _ => None,
+    }
+}
+
+/// The name that an action gives.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others give none")]
+fn renamed_by(action: &AlterAction) -> Option<&ast::TableName> {
+    match action {
+        AlterAction::Rename(to) => Some(to),
+        _ => None,
+    }
+}
+
+fn withdraw(table: &mut Table) {
+    for column in &mut table.columns {
+        column.pledge = None;
+    }
+}
+
+/// The definition may have changed while the rows were looked at.
+fn check_pledges(table: &Table, pledges: &[(String, Column)]) -> Result<()> {
+    for (name, _) in pledges {
+        let column = table
+            .column_idx(name)
+            .and_then(|idx| table.columns.get(idx));
+        if column.is_none_or(|column| column.pledge.is_none()) {
+            return Err(definition_changed());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! Files of the server that statements name: only below `--secure-file-priv`, and nowhere without it.
+//!
+//! What a path leads to is looked up with the links in it followed, so none leads out of the directory.
+//! Reading and writing happen on threads that may block.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::load::FileSource;
+use crate::error::{Code, Error, Result};
+use crate::exec::rows::BoxFuture;
+
+/// Bytes that are read or written at a time.
+pub(super) const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Who may read a file that a statement makes: the server's user and group, as with MySQL.
+const FILE_MODE: u32 = 0o640;
+
+/// Where statements may read and write files.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    /// Absolute, without links; `None` for nowhere.
+    dir: Option<PathBuf>,
+}
+
+impl Files {
+    /// Those below a directory.
+    ///
+    /// # Errors
+    /// One line for the operator, when it is no directory.
+    pub fn below(dir: Option<&Path>) -> std::result::Result<Files, String> {
+        let Some(dir) = dir else {
+            return Ok(Files::default());
+        };
+        let wrong = |error: &dyn std::fmt::Display| {
+            format!("--secure-file-priv {}: {error}", dir.display())
+        };
+        let found = dir.canonicalize().map_err(|error| wrong(&error))?;
+        if !found.is_dir() {
+            return Err(wrong(&"not a directory"));
+        }
+        Ok(Files { dir: Some(found) })
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// Opens a file to be read.
+    ///
+    /// # Errors
+    /// 1290 outside of the directory, 13 when it cannot be read, 1085 when it is no ordinary file.
+    pub(super) fn open(&self, path: &str) -> Result<ServerFile> {
+        let (dir, parent) = self.parent_of(path)?;
+        let unreadable = |error: &io::Error| {
+            let text = format!("Can't get stat of '{path}' ({})", cause(error));
+            Error::new(Code::FileUnreadable, text)
+        };
+        let name = Path::new(path).file_name().unwrap_or_default();
+        let found = parent.join(name).canonicalize();
+        let found = found.map_err(|error| unreadable(&error))?;
+        if !found.starts_with(dir) {
+            return Err(prevented());
+        }
+        if !found.is_file() {
+            let text = format!(
+                "The file '{path}' must be in the database directory or be readable by all"
+            );
+            return Err(Error::new(Code::TextFileNotReadable, text));
+        }
+        let file = File::open(found).map_err(|error| unreadable(&error))?;
+        Ok(ServerFile { file: Some(file) })
+    }
+
+    /// Makes a file that is not there yet.
+    ///
+    /// # Errors
+    /// 1290 outside of the directory, 1086 when it is there, 1 when it cannot be made.
+    pub(super) fn create(&self, path: &str) -> Result<NewFile> {
+        let (_, parent) = self.parent_of(path)?;
+        let at = parent.join(Path::new(path).file_name().unwrap_or_default());
+        // Made only if nothing is there, not even a link that leads nowhere.
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(FILE_MODE);
+        match options.open(&at) {
+            Ok(file) => Ok(NewFile {
+                file: Some(file),
+                at,
+                path: path.to_owned(),
+            }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let text = format!("File '{path}' already exists");
+                Err(Error::new(Code::FileExists, text))
+            }
+            Err(error) => {
+                let text = format!("Can't create/write to file '{path}' ({})", cause(&error));
+                Err(Error::new(Code::FileNotCreated, text))
+            }
+        }
+    }
+
+    /// The directory, and that of a path in it.
+    ///
+    /// # Errors
+    /// 1290.
+    fn parent_of(&self, path: &str) -> Result<(&Path, PathBuf)> {
+        let path = Path::new(path);
+        let dir = self.dir.as_deref().ok_or_else(prevented)?;
+        let parent = path.parent().filter(|_| path.is_absolute());
+        let named = parent.filter(|_| path.file_name().is_some());
+        // Whether there is something outside is nobody's business.
+        let parent = named.and_then(|parent| parent.canonicalize().ok());
+        let parent = parent.filter(|parent| parent.starts_with(dir));
+        Ok((dir, parent.ok_or_else(prevented)?))
+    }
+}
+
+/// 1290.
+fn prevented() -> Error {
+    let text = "The MySQL server is running with the --secure-file-priv option so it cannot execute \
+                this statement";
+    Error::new(Code::OptionPreventsStatement, text)
+}
+
+/// The cause in the words of MySQL: `OS errno 2 - No such file or directory`.
+fn cause(error: &io::Error) -> String {
+    let errno = error.raw_os_error().unwrap_or(0);
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    format!("OS errno {errno} - {text}")
+}
+
+/// A file that is read from its beginning to its end.
+#[derive(Debug)]
+pub(super) struct ServerFile {
+    /// `None` while a thread reads it, and after that failed.
+    file: Option<File>,
+}
+
+impl FileSource for ServerFile {
+    fn more<'a>(&'a mut self, out: &'a mut Vec<u8>) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            let Some(mut file) = self.file.take() else {
+                return Err(Error::internal("a file is read that failed"));
+            };
+            let read = move || {
+                let mut bytes = vec![0; CHUNK_BYTES];
+                let count = file.read(&mut bytes)?;
+                bytes.truncate(count);
+                Ok::<_, io::Error>((file, bytes))
+            };
+            let failed = |error: &io::Error| {
+                let text = format!("Error reading file ({})", cause(error));
+                Error::new(Code::FileUnreadable, text)
+            };
+            let read = tokio::task::spawn_blocking(read).await;
+            let (file, bytes) = read
+                .map_err(Error::internal)?
+                .map_err(|error| failed(&error))?;
+            self.file = Some(file);
+            out.extend_from_slice(&bytes);
+            Ok(!bytes.is_empty())
+        })
+    }
+}
+
+/// A file that a statement has made.
+#[derive(Debug)]
+pub(super) struct NewFile {
+    /// `None` while a thread writes it, and after that failed.
+    file: Option<File>,
+    at: PathBuf,
+    path: String,
+}
+
+impl NewFile {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// 3 when they cannot be written.
+    pub(super) async fn append(&mut self, bytes: Vec<u8>) -> Result<()> {
+        let Some(mut file) = self.file.take() else {
+            return Err(Error::internal("a file is written that failed"));
+        };
+        let write = move || file.write_all(&bytes).map(|()| file);
+        let written = tokio::task::spawn_blocking(write).await;
+        let written = written.map_err(Error::internal)?;
+        self.file = Some(written.map_err(|error| {
+            let text = format!("Error writing file '{}' ({})", self.path, cause(&error));
+            Error::new(Code::FileFailed, text)
+        })?);
+        Ok(())
+    }
+
+    /// Takes the file away: its statement has failed.
+    pub(super) fn discard(self) {
+        if let Err(error) = std::fs::remove_file(&self.at) {
+            tracing::warn!("{}: {error}", self.at.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leads_out_of_the_directory() {
+        let base = tempfile::tempdir().unwrap();
+        let inside = base.path().join("inside");
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::write(base.path().join("secret"), "x").unwrap();
+        std::fs::write(inside.join("open"), "x").unwrap();
+        let link = |to: &str, name: &str| {
+            std::os::unix::fs::symlink(base.path().join(to), inside.join(name)).unwrap();
+        };
+        link("secret", "link");
+        link("", "up");
+        link("nowhere", "dangling");
+        let files = Files::below(Some(&inside)).unwrap();
+        let path = |name: &str| inside.join(name).display().to_string();
+        let errno = |error: Error| error.code().errno();
+        assert!(files.open(&path("open")).is_ok());
+        for wrong in ["link", "../secret", "up/secret", "no/such", "up/nowhere"] {
+            assert_eq!(
+                errno(files.open(&path(wrong)).unwrap_err()),
+                1290,
+                "{wrong}"
+            );
+        }
+        assert_eq!(errno(files.open("open").unwrap_err()), 1290);
+        assert_eq!(errno(files.open(&path("missing")).unwrap_err()), 13);
+        assert_eq!(errno(files.open(&path(".")).unwrap_err()), 1290);
+        for taken in ["open", "link", "dangling"] {
+            assert_eq!(
+                errno(files.create(&path(taken)).unwrap_err()),
+                1086,
+                "{taken}"
+            );
+        }
+        assert_eq!(errno(files.create(&path("up/new")).unwrap_err()), 1290);
+        files.create(&path("new")).unwrap().discard();
+        assert!(!inside.join("new").exists());
+        assert_eq!(
+            errno(Files::default().open(&path("open")).unwrap_err()),
+            1290
+        );
+        assert!(Files::below(Some(&inside.join("open"))).is_err());
+    }
+}

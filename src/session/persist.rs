@@ -1,0 +1,196 @@
+//! `SET PERSIST`, `SET PERSIST_ONLY` and `RESET PERSIST`: values that global variables have from the
+//! start on. They lie in the system space of the data directory and win over options.
+
+use std::borrow::Cow;
+
+use super::Session;
+use super::set::aliases;
+use super::variables::{self, Globals, Reach};
+use crate::catalog::store::SYSTEM_SPACE;
+use crate::codec::keyspace::SystemKey;
+use crate::error::{Code, Error, Result};
+use crate::kv::{Engine, KeyRange, Page, Scan, WriteSet};
+use crate::sql::ast::ResetPersist;
+use crate::types::Value;
+
+/// The version of a record.
+const VERSION: u8 = 1;
+
+/// What the text of a record is.
+const NUMBER: u8 = b'i';
+const TEXT: u8 = b't';
+
+/// A variable and the value that it is to keep; `None` for its default.
+type Kept = (String, Option<Value<'static>>);
+
+impl Session {
+    /// Keeps values for the next start.
+    ///
+    /// # Errors
+    /// 1193, 1228, 1231, 1232, 1238 as SET GLOBAL gives them; those of the engine.
+    pub(super) async fn persist(&mut self, kept: Vec<Kept>) -> Result<()> {
+        let mut writes = WriteSet::blind();
+        for (name, value) in kept {
+            let variable = variables::find(&name)?;
+            if variable.reach == Reach::SessionOnly {
+                let text = format!("Variable '{name}' is a SESSION variable");
+                return Err(Error::new(Code::LocalVariable, text));
+            }
+            let value = match value {
+                Some(value) => {
+                    let current = || self.shared.globals.get(&name);
+                    Some(variable.beside(value, current)?)
+                }
+                None => None,
+            };
+            let value = variable.checked(value)?;
+            writes.put(SYSTEM_SPACE, key(variable.name), encode(&value));
+        }
+        if !writes.is_empty() {
+            self.shared.engine.commit(writes).await?;
+        }
+        Ok(())
+    }
+
+    /// `RESET PERSIST`: forgets values; those of now stay.
+    ///
+    /// # Errors
+    /// 3615 when there is none to forget; those of the engine.
+    pub(super) async fn reset_persist(&mut self, reset: &ResetPersist) -> Result<()> {
+        let stored = stored(self.shared.engine.as_ref()).await?;
+        let is_meant = |name: &str| reset.name.as_deref().is_none_or(|only| only == name);
+        let mut writes = WriteSet::blind();
+        for (name, _) in stored.iter().filter(|(name, _)| is_meant(name)) {
+            writes.delete(SYSTEM_SPACE, key(name));
+        }
+        if !writes.is_empty() {
+            self.shared.engine.commit(writes).await?;
+            return Ok(());
+        }
+        let Some(name) = &reset.name else {
+            return Ok(());
+        };
+        let text = format!("Variable {name} does not exist in persisted config file");
+        let error = Error::new(Code::NotPersisted, text);
+        if reset.if_exists {
+            self.note(&error);
+            return Ok(());
+        }
+        Err(error)
+    }
+}
+
+/// Gives the variables the values that they were to keep. One that this version does not take is left
+/// out, and logged.
+///
+/// # Errors
+/// Those of the engine; 1712 for a record that cannot be read.
+pub(super) async fn restore(engine: &dyn Engine, globals: &Globals) -> Result<()> {
+    for (name, value) in stored(engine).await? {
+        for alias in aliases(&name) {
+            if let Err(error) = globals.set(alias, Some(value.clone())) {
+                tracing::warn!("the persisted value of {alias} is not used: {error}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All values that are kept.
+async fn stored(engine: &dyn Engine) -> Result<Vec<(String, Value<'static>)>> {
+    let snapshot = engine.snapshot();
+    let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
+    let mut page = Page::default();
+    let mut all = Vec::new();
+    loop {
+        snapshot.scan(&scan, &mut page).await?;
+        for (key, value) in page.iter() {
+            if let SystemKey::Variable(name) = SystemKey::decode(key)? {
+                let value = decode(value).ok_or_else(|| damaged(&name))?;
+                all.push((name, value));
+            }
+        }
+        if !scan.advance(&mut page) {
+            return Ok(all);
+        }
+    }
+}
+
+fn damaged(name: &str) -> Error {
+    let text = format!("the persisted value of {name} is damaged");
+    Error::new(Code::StorageCorrupt, text)
+}
+
+fn key(name: &str) -> Vec<u8> {
+    SystemKey::Variable(name.to_owned()).encode()
+}
+
+fn encode(value: &Value<'_>) -> Vec<u8> {
+    let kind = match value {
+        Value::Int(_) | Value::UInt(_) => NUMBER,
+        Value::Null
+        | Value::Float(_)
+        | Value::Double(_)
+        | Value::Decimal(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Date(_)
+        | Value::Time(_)
+        | Value::Datetime(_)
+        | Value::Timestamp(_)
+        | Value::Year(_)
+        | Value::Json(_)
+        | Value::Enum(_) => TEXT,
+    };
+    let mut bytes = vec![VERSION, kind];
+    if !value.is_null() {
+        bytes.extend_from_slice(value.to_text().as_bytes());
+    }
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Option<Value<'static>> {
+    let [VERSION, kind, text @ ..] = bytes else {
+        return None;
+    };
+    let text = std::str::from_utf8(text).ok()?;
+    match *kind {
+        TEXT => Some(Value::Text(Cow::Owned(text.to_owned()))),
+        NUMBER if text.starts_with('-') => text.parse().ok().map(Value::Int),
+        NUMBER => text.parse().ok().map(Value::UInt),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_and_others_are_damage() {
+        let values = [
+            Value::UInt(7),
+            Value::Int(-1),
+            Value::text("a"),
+            Value::text(""),
+        ];
+        for value in values {
+            let read = decode(&encode(&value)).unwrap();
+            assert_eq!(read.to_text(), value.to_text());
+            assert_eq!(
+                matches!(read, Value::Text(_)),
+                matches!(value, Value::Text(_))
+            );
+        }
+        for bytes in [
+            &b""[..],
+            b"\x01",
+            b"\x02t",
+            b"\x01x",
+            b"\x01ix",
+            b"\x01t\xFF",
+        ] {
+            assert!(decode(bytes).is_none());
+        }
+    }
+}
