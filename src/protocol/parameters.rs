@@ -350,6 +350,8 @@ fn read_int(reader: &mut Reader<'_>, bytes: u8, unsigned: bool) -> Result<Value<
 fn read_decimal(reader: &mut Reader<'_>) -> Result<Value<'static>> {
     let bytes = reader.lenenc_bytes()?;
     let text = std::str::from_utf8(bytes).ok();
+    // Some clients send their whole buffer, as MySQL's own tests do.
+    let text = text.map(|text| text.trim_end_matches('\0'));
     text.and_then(calendar::decimal).ok_or_else(|| {
         let shown = String::from_utf8_lossy(bytes.get(..64).unwrap_or(bytes));
         let message = format!("Incorrect DECIMAL value: '{shown}' for a parameter");
