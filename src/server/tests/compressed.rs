@@ -230,7 +230,7 @@ async fn a_stream_that_makes_no_sense_ends_with_a_word() {
     // As many nothings as a small packet can stand for.
     let mut client = Client::squeezed(server.address, BOTH[1]).await;
     let mut packed = Vec::new();
-    put_packed(&mut packed, &vec![0; 1 << 20], (BOTH[1].1, 0));
+    put_packed(&mut packed, &vec![0; 1 << 16], (BOTH[1].1, 0));
     assert!(packed.len() < 1000, "{} bytes", packed.len());
     client.socket.write_all(&packed).await.unwrap();
     client.sequence = 1;
