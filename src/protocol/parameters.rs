@@ -159,8 +159,8 @@ impl Parameters {
     /// The values of an EXECUTE, borrowed from its packet where they can be. Takes the long data.
     ///
     /// # Errors
-    /// 1210 when a type is unknown or was never named and the value is not NULL, 1835 when the packet ends early, 1292 or
-    /// 1366 when a value is none of its type, 1153 when long data was too long.
+    /// 1210 when a type is unknown, or was never named and the value is not NULL; 1835 when the packet
+    /// ends early, 1292 or 1366 when a value is none of its type, 1153 when long data was too long.
     pub fn decode<'a>(&mut self, body: &'a [u8], layout: Layout) -> Result<Decoded<'a>> {
         let mut long_data = std::mem::take(&mut self.long_data);
         let long_data_error = self.long_data_error.take();
@@ -185,6 +185,9 @@ impl Parameters {
         if reader.u8()? != 0 {
             self.read_types(&mut reader, (count, layout))?;
         }
+        if !self.encodings.is_empty() && self.encodings.len() != count {
+            return Err(untyped());
+        }
         let mut values = Vec::with_capacity(own);
         let mut attributes = Vec::new();
         for idx in 0..count {
@@ -195,11 +198,7 @@ impl Parameters {
                 // NULL needs no type: Connector/J names none while every parameter is NULL.
                 (None, _) if null_bits >> (idx % 8) & 1 == 1 => Value::Null,
                 (None, Some(encoding)) => read_value(*encoding, &mut reader)?,
-                (_, None) => {
-                    let message =
-                        "Incorrect arguments to EXECUTE: the types of the parameters are missing";
-                    return Err(Error::new(Code::WrongArguments, message));
-                }
+                (_, None) => return Err(untyped()),
             };
             match idx.checked_sub(own) {
                 None => values.push(value),
@@ -286,6 +285,11 @@ fn read_count(reader: &mut Reader<'_>) -> Result<usize> {
 fn read_type(reader: &mut Reader<'_>) -> Result<Encoding> {
     let (code, flags) = (reader.u8()?, reader.u8()?);
     Encoding::of(code, flags)
+}
+
+fn untyped() -> Error {
+    let message = "Incorrect arguments to EXECUTE: the types of the parameters are missing";
+    Error::new(Code::WrongArguments, message)
 }
 
 /// Long data of a character type is text when it is UTF-8; everything else is bytes.

@@ -202,11 +202,11 @@ impl Session {
                     ran.await?
                 }
                 Compiled::Write(program) => {
-                    self.run_write(program, Arc::clone(&parameters)).await?
+                    Box::pin(self.run_write(program, Arc::clone(&parameters))).await?
                 }
                 Compiled::Change(program) => {
                     let parameters = Arc::clone(&parameters);
-                    match self.change_rows_of(program, parameters).await? {
+                    match Box::pin(self.change_rows_of(program, parameters)).await? {
                         Some(outcome) => self.wrote(outcome),
                         None => Ran::Outdated,
                     }
@@ -412,7 +412,10 @@ impl Session {
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {
-            0 => self.state.take_told_insert_id(),
+            0 => match self.state.take_told_insert_id() {
+                0 => outcome.given_id,
+                told => told,
+            },
             generated => generated,
         };
         let warnings_count = self.warnings.count();

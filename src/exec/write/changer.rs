@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{Env, duplicate_entry, entries, row, space};
+use super::{Env, counted, duplicate_entry, entries, row, space};
 use crate::catalog::{Index, IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
@@ -71,6 +71,9 @@ impl<'a> Changer<'a> {
         let mut changes = entries::changes(self.table, old, new)?;
         for change in &mut changes {
             self.check(key, change).await?;
+        }
+        if let Some((old, new)) = old.zip(new) {
+            counted::pass_set((self.table, self.env), (old, new)).await?;
         }
         for change in &mut changes {
             if let Some((space, entry_key)) = self.space(change).zip(change.delete.take()) {

@@ -52,6 +52,8 @@ struct Counts {
     affected: u64,
     duplicates: u64,
     first_id: u64,
+    /// The last id that was given, instead of made.
+    given_id: u64,
 }
 
 impl<'a> Inserter<'a> {
@@ -89,6 +91,7 @@ impl<'a> Inserter<'a> {
         Outcome {
             affected_rows: counts.affected,
             last_insert_id: counts.first_id,
+            given_id: counts.given_id,
             info,
             duplicates: counts.duplicates,
         }
@@ -116,6 +119,7 @@ impl<'a> Inserter<'a> {
             let given = self.given(row_idx)?;
             rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
         }
+        counts.given_id = self.last_given_id(&rows);
         let first_id = counted::fill(self.table(), &mut rows, env).await?;
         if counts.first_id == 0 {
             counts.first_id = first_id;
@@ -125,6 +129,14 @@ impl<'a> Inserter<'a> {
             Ok(Proposed { values, key })
         });
         keyed.collect()
+    }
+
+    /// The id that the last row has in the `AUTO_INCREMENT` column, before ids are made.
+    fn last_given_id(&self, rows: &[Vec<Value<'_>>]) -> u64 {
+        let mut columns = self.table().columns.iter();
+        let position = columns.position(|column| column.auto_increment && !column.hidden);
+        let last = position.and_then(|idx| rows.last()?.get(idx));
+        last.and_then(counted::explicit).unwrap_or(0)
     }
 
     /// What is given for the columns of a row: `None` for a default.

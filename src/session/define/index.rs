@@ -29,6 +29,9 @@ impl Session {
         &mut self,
         create: &ast::CreateIndex,
     ) -> Result<()> {
+        if let Some(table) = self.named_temporary(&create.table).map(Arc::clone) {
+            return self.index_temporary(&table, &create.index).await;
+        }
         self.commit_open().await?;
         let name = self.altered(&create.table)?;
         let before = self.table(Some(&name.0), &name.1)?;

@@ -112,6 +112,7 @@ impl Maker<'_> {
             | AlterAction::Rename(_)
             | AlterAction::Options(_)
             | AlterAction::Force
+            | AlterAction::OrderBy
             | AlterAction::Compact
             | AlterAction::Unsupported(_) => return Ok(false),
         }
@@ -192,6 +193,10 @@ impl Maker<'_> {
             past: old.past.clone(),
             ..define_column(declared, old.id, self.ctx)?
         };
+        if new.auto_increment {
+            new.nullable = false;
+            new.counted_from = old.counted_from;
+        }
         if self.table.key_position(idx).is_some() {
             if declared.nullable == Some(true) {
                 let text = "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a \
