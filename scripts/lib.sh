@@ -61,3 +61,9 @@ ensure_packages() { # package…
     $sudo apt-get update -qq >/dev/null 2>&1
     $sudo apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1
 }
+
+# The Python that the Python clients' packages are installed for (conformance/python_install).
+python_of_conformance() {
+    local python=$MESETA_CACHE/../python/bin/python
+    [ -x "$python" ] && echo "$python"
+}

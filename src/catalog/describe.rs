@@ -37,6 +37,8 @@ pub fn create_table_telling(table: &Table, telling: Telling) -> String {
         .filter(|column| !column.hidden)
         .map(|column| column_line(column, telling))
         .collect();
+    let patterns = table.wide.patterns.iter();
+    lines.extend(patterns.map(|one| format!("  {} {}", quoted(&one.text), one.ty)));
     if !table.has_hidden_key() {
         lines.push(format!("  PRIMARY KEY ({})", key_text(table)));
     }
@@ -56,6 +58,15 @@ pub fn create_table_telling(table: &Table, telling: Telling) -> String {
     text.push_str(" DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin");
     if !table.comment.is_empty() {
         let _ = write!(text, " COMMENT={}", string_literal(&table.comment));
+    }
+    if let Some(column) = table.wide.ttl.as_ref().and_then(|ttl| ttl.column.as_ref()) {
+        let declared = table
+            .columns
+            .iter()
+            .find(|declared| declared.id == column.id);
+        let name = declared.map_or("", |declared| declared.name.as_str());
+        let (amount, unit) = (column.amount, &column.unit);
+        let _ = write!(text, " TTL={} + INTERVAL {amount} {unit}", quoted(name));
     }
     if !table.options.is_empty() {
         let options = table.options.iter();

@@ -12,6 +12,7 @@ pub mod store;
 mod trash;
 mod type_names;
 pub mod view;
+pub mod wide;
 
 pub use computed::{Computed, ComputedPart, PartSource};
 pub use gate::Pass;
@@ -22,3 +23,4 @@ pub use schema::{
 pub use store::{Catalog, Definitions};
 pub use trash::{Fate, TRASH_TABLES_MAX, Trashed};
 pub use view::{View, ViewAlgorithm};
+pub use wide::{ColumnPlace, Pattern, Wide};

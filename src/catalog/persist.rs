@@ -13,6 +13,7 @@
 mod past;
 mod trash;
 mod view;
+mod wide;
 
 use serde_json::{Map, Value as Json, json};
 
@@ -58,6 +59,7 @@ pub fn encode(table: &Table) -> Vec<u8> {
         "columns": columns, "key": key, "indexes": indexes, "options": options,
         "comment": table.comment,
     });
+    wide::encode(&table.wide, &mut definition);
     if table.columns_made != greatest_id(&table.columns) {
         put(&mut definition, "columns_made", json!(table.columns_made));
     }
@@ -124,8 +126,9 @@ fn encode_column(column: &Column) -> Json {
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
     });
-    if let (Some(first), Json::Object(members)) = (column.counted_from, &mut definition) {
-        members.insert("counted_from".to_owned(), json!(first));
+    wide::encode_place(column.place, &mut definition);
+    if let Some(first) = column.counted_from {
+        put(&mut definition, "counted_from", json!(first));
     }
     past::encode(&column.past, &mut definition);
     definition
@@ -152,6 +155,7 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
     let indexes = fields.list("indexes")?.into_iter();
     let indexes = indexes.map(|json| decode_index(json, &columns));
     let indexes = indexes.collect::<Result<_>>()?;
+    let wide = wide::decode(&mut fields)?;
     let columns_made = match fields.number_if_any("columns_made")? {
         Some(made) => made.max(greatest_id(&columns)),
         None => greatest_id(&columns),
@@ -174,6 +178,7 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
             .map(decode_option)
             .collect::<Result<_>>()?,
         comment: fields.text("comment")?,
+        wide,
     };
     fields.finish()?;
     check(table)
@@ -319,6 +324,7 @@ fn decode_column(json: Json) -> Result<Column> {
         auto_increment: fields.truth("auto_increment")?,
         counted_from: fields.large_number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
+        place: wide::decode_place(&mut fields)?,
         comment: fields.text("comment")?,
         past,
         pledge: None,
@@ -409,6 +415,10 @@ impl Fields {
         self.take(name)?
             .as_bool()
             .ok_or_else(|| Damage::new(format!("{name} is no truth value")))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     pub(crate) fn number(&mut self, name: &str) -> Result<u32> {

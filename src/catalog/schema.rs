@@ -2,6 +2,7 @@
 
 use super::computed::Computed;
 use super::past::Past;
+use super::wide::{ColumnPlace, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::types::{ColumnType, Value};
@@ -31,6 +32,8 @@ pub struct Table {
     pub options: Vec<(String, String)>,
     /// `COMMENT`.
     pub comment: String,
+    /// The columns that nobody declared.
+    pub wide: Wide,
 }
 
 /// One column of a [`Table`].
@@ -57,8 +60,10 @@ pub struct Column {
     /// The first of the ids that are counted one by one; `None` when they are spread, or when the
     /// server makes none.
     pub counted_from: Option<u64>,
-    /// Whether `SELECT *` leaves it out: true for `_rowid`.
+    /// Whether `SELECT *` leaves it out: true for `_rowid`, and for columns that are not declared.
     pub hidden: bool,
+    /// Where its values are stored.
+    pub place: ColumnPlace,
     /// `COMMENT`.
     pub comment: String,
     /// What rows have that were written before the column was as it is.
@@ -123,7 +128,7 @@ pub enum Include {
     None,
     /// These: positions in [`Table::columns`].
     Columns(Vec<usize>),
-    /// All, those that will be added later included.
+    /// All that are declared, those that will be added later included.
     All,
 }
 
@@ -197,10 +202,14 @@ impl Index {
     /// ascending: neither indexed nor of the primary key.
     pub fn included(&self, table: &Table) -> Vec<usize> {
         let is_extra = |idx: &usize| !self.has_part(*idx) && table.key_position(*idx).is_none();
+        let is_own = |idx: &usize| {
+            let column = table.columns.get(*idx);
+            column.is_some_and(|column| column.place == ColumnPlace::Row)
+        };
         let is_wanted = |idx: &usize| match &self.include {
             Include::None => false,
             Include::Columns(columns) => columns.contains(idx),
-            Include::All => true,
+            Include::All => is_own(idx),
         };
         (0..table.columns.len())
             .filter(|idx| is_wanted(idx) && is_extra(idx))
@@ -217,6 +226,11 @@ impl Index {
 }
 
 impl Column {
+    /// Whether it is the key of a table that was declared without one.
+    pub fn is_row_id(&self) -> bool {
+        self.hidden && self.place == ColumnPlace::Row
+    }
+
     /// A nullable column without anything else.
     pub fn new(id: ColumnId, name: &str, ty: ColumnType) -> Column {
         Column {
@@ -229,6 +243,7 @@ impl Column {
             auto_increment: false,
             counted_from: None,
             hidden: false,
+            place: ColumnPlace::Row,
             comment: String::new(),
             past: Past::default(),
             pledge: None,
@@ -285,6 +300,6 @@ impl Table {
 
     /// Whether the table was declared without primary key.
     pub fn has_hidden_key(&self) -> bool {
-        self.columns.iter().any(|column| column.hidden)
+        self.columns.iter().any(Column::is_row_id)
     }
 }

@@ -25,6 +25,7 @@ use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
 use super::trash::{Fate, Trashed};
 use super::view::View;
+use super::wide;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, Space, WriteSet};
@@ -173,6 +174,7 @@ impl Catalog {
             version: AtomicU64::new(0),
             temporary: temporary::TemporaryTables::default(),
         };
+        catalog.watch(&catalog.current());
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
         }
@@ -200,7 +202,7 @@ impl Catalog {
     pub fn is_current(&self, table: &Arc<Table>) -> bool {
         let current = self.current.read();
         let found = current.table(&table.database, &table.name);
-        found.is_ok_and(|found| Arc::ptr_eq(found, table)) || self.temporary.has(table)
+        found.is_ok_and(|found| wide::is_same(found, table)) || self.temporary.has(table)
     }
 
     /// Makes a database.
@@ -424,8 +426,22 @@ impl Catalog {
     /// Publishes definitions that have more than those before and nothing else: no commit minds.
     async fn publish_addition(&self, writes: WriteSet, next: Definitions) -> Result<()> {
         self.engine.commit(writes).await?;
+        self.watch(&next);
         *self.current.write() = Arc::new(next);
         Ok(())
+    }
+
+    /// Tells the engine which spaces have rows that end. Those of definitions that are not there any
+    /// more are read by nobody but snapshots that know better.
+    fn watch(&self, definitions: &Definitions) {
+        let Some(expiry) = self.engine.expiry() else {
+            return;
+        };
+        let tables = definitions.databases.values();
+        let tables = tables.flat_map(|within| within.tables.values());
+        let temporary = self.temporary.all();
+        let ending = tables.chain(&temporary).filter(|table| table.expires());
+        expiry.watch(ending.flat_map(|table| spaces(table)).collect());
     }
 
     async fn drop_orphans(&self) -> Result<()> {

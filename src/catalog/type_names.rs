@@ -19,6 +19,7 @@ type Result<T> = std::result::Result<T, Damage>;
 pub(super) fn to_json(ty: &ColumnType) -> Json {
     match ty {
         ColumnType::Null => json!({ "name": "null" }),
+        ColumnType::Dynamic => json!({ "name": "dynamic" }),
         ColumnType::Boolean => json!({ "name": "boolean" }),
         ColumnType::Int { width, unsigned } => {
             json!({ "name": int_name(*width), "unsigned": unsigned })
@@ -112,6 +113,7 @@ pub(super) fn from_json(json: Json) -> Result<ColumnType> {
 fn plain(name: &str) -> Result<ColumnType> {
     match name {
         "boolean" => Ok(ColumnType::Boolean),
+        "dynamic" => Ok(ColumnType::Dynamic),
         "float" => Ok(ColumnType::Float),
         "double" => Ok(ColumnType::Double),
         "tinytext" => Ok(ColumnType::Text(LobSize::Tiny)),

@@ -44,7 +44,8 @@ impl<'a> Stored<'a> {
             return Ok(None);
         }
         let stored = match ty {
-            ColumnType::Null => None,
+            // What is of another type in each row is written with its type: see `key::dynamic`.
+            ColumnType::Null | ColumnType::Dynamic => None,
             ColumnType::Boolean
             | ColumnType::Int {
                 unsigned: false, ..

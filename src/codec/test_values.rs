@@ -105,7 +105,7 @@ pub(super) fn directions() -> impl Strategy<Value = Direction> {
 /// Values of a type, `NULL` among them.
 pub(super) fn values(ty: &ColumnType) -> BoxedStrategy<Value<'static>> {
     let some = match ty {
-        ColumnType::Null => return Just(Value::Null).boxed(),
+        ColumnType::Null | ColumnType::Dynamic => return Just(Value::Null).boxed(),
         ColumnType::Boolean => (0..2i64).prop_map(Value::Int).boxed(),
         ColumnType::Int {
             width: IntWidth::Tiny,

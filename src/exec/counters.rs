@@ -205,7 +205,9 @@ impl Counters {
         loop {
             {
                 let mut position = counter.position.lock();
-                position.next = position.next.max(passed.saturating_add(1));
+                // ALTER TABLE … AUTO_INCREMENT = n raises the first.
+                let least = passed.saturating_add(1).max(sequence.first);
+                position.next = position.next.max(least);
                 let end = position.next.checked_add(wanted);
                 let Some(end) = end.filter(|end| *end <= sequence.end()) else {
                     let text = "Failed to read auto-increment value from storage engine";

@@ -2,9 +2,9 @@
 //!
 //! This file is hot: no allocation per row.
 
-use crate::catalog::{Column, Index, KeyPart, Table};
+use crate::catalog::{Column, ColumnPlace, Index, KeyPart, Table};
 use crate::codec::key::{self, Corrupt, Direction};
-use crate::codec::row::{Cell, RowView};
+use crate::codec::row::{Cell, DynamicColumn, RowBuilder, RowView};
 use crate::error::{Error, Result};
 use crate::sql::expr::Row;
 use crate::types::{ColumnType, Value};
@@ -24,6 +24,12 @@ enum Place {
     Key(usize),
     /// In the row, under the column's id.
     Row,
+    /// In the row, under the column's name.
+    Named,
+    /// In the row: what no other column is.
+    Others,
+    /// In the row: when it ends.
+    Expiry,
     /// Not in an entry of this index.
     Nowhere,
 }
@@ -31,9 +37,14 @@ enum Place {
 impl Layout {
     /// The layout of a table.
     pub fn of(table: &Table) -> Layout {
-        let place = |idx| table.key_position(idx).map_or(Place::Row, Place::Key);
+        let place = |(idx, column): (usize, &Column)| match column.place {
+            ColumnPlace::Row => table.key_position(idx).map_or(Place::Row, Place::Key),
+            ColumnPlace::Named => Place::Named,
+            ColumnPlace::Others => Place::Others,
+            ColumnPlace::Expiry => Place::Expiry,
+        };
         Layout {
-            places: (0..table.columns.len()).map(place).collect(),
+            places: table.columns.iter().enumerate().map(place).collect(),
             parts: table
                 .key
                 .iter()
@@ -52,10 +63,15 @@ impl Layout {
         } else {
             index.entry_parts(table)
         };
+        let is_expiry = |idx: usize| {
+            let column = table.columns.get(idx);
+            column.is_some_and(|column| column.place == ColumnPlace::Expiry)
+        };
         let place = |idx: usize| {
             let part = parts.iter().position(|part| part.column_idx == idx);
             match part {
                 Some(part) => Place::Key(part),
+                None if is_expiry(idx) => Place::Expiry,
                 None if table.key_position(idx).is_some() || included.contains(&idx) => Place::Row,
                 None => Place::Nowhere,
             }
@@ -126,11 +142,34 @@ impl<'a> StoredRow<'a> {
                 Cell::Null => Ok(Value::Null),
                 Cell::Absent => Ok(column.past.value(&self.row, &column.ty)?),
             },
+            Place::Named => Ok(self.row.dynamic(&column.name)?.unwrap_or(Value::Null)),
+            Place::Others => self.others(),
+            Place::Expiry => Ok(self.row.expiry_ms().map_or(Value::Null, Value::UInt)),
             Place::Nowhere => Err(Error::internal(format!(
                 "column {} is not in the index that was read",
                 column.name
             ))),
         }
+    }
+
+    /// What is stored under names that no column of the definition has, as a row of nothing else.
+    fn others(&self) -> Result<Value<'a>> {
+        let mut others = RowBuilder::new();
+        let mut is_empty = true;
+        for cell in self.row.dynamic_columns()? {
+            let DynamicColumn { name, value } = cell?;
+            let is_known = self.table.named_idx(name).is_some();
+            // A column that was declared since goes by its id; what had its name is gone.
+            if is_known || self.table.column_idx(name).is_some() {
+                continue;
+            }
+            others.dynamic(name, &value)?;
+            is_empty = false;
+        }
+        if is_empty {
+            return Ok(Value::Null);
+        }
+        Ok(Value::Bytes(others.finish()?.into()))
     }
 
     fn key_part(&self, wanted: usize) -> std::result::Result<Value<'a>, Corrupt> {
@@ -154,6 +193,18 @@ impl<'a> StoredRow<'a> {
     }
 }
 
+/// The cells in the column for all other names: see [`ColumnPlace::Others`].
+///
+/// # Errors
+/// 1712 for bytes that are none.
+pub fn others<'v>(value: &'v Value<'_>) -> Result<Vec<DynamicColumn<'v>>> {
+    let Some(bytes) = value.as_bytes() else {
+        return Ok(Vec::new());
+    };
+    let cells = RowView::parse(bytes)?.dynamic_columns()?;
+    Ok(cells.collect::<std::result::Result<_, Corrupt>>()?)
+}
+
 impl Row for StoredRow<'_> {
     fn column(&self, column_idx: usize) -> Result<Value<'_>> {
         self.value(column_idx)
@@ -166,7 +217,8 @@ impl Row for StoredRow<'_> {
     fn key_of(&self, columns: &[usize]) -> Option<&[u8]> {
         let is_first = |idx: &usize| match self.layout.places.get(*idx) {
             Some(Place::Key(part)) => *part < columns.len(),
-            Some(Place::Row | Place::Nowhere) | None => false,
+            Some(Place::Row | Place::Named | Place::Others | Place::Expiry | Place::Nowhere)
+            | None => false,
         };
         if !columns.iter().all(is_first) {
             return None;

@@ -81,6 +81,11 @@ impl Server {
         Server::over(Arc::new(Memory::default()), true).await
     }
 
+    /// One on this engine.
+    pub(crate) async fn on(engine: Arc<dyn Engine>) -> Server {
+        Server::over(engine, true).await
+    }
+
     /// An empty one that refuses full scans.
     pub(crate) async fn refusing() -> Server {
         Server::over(Arc::new(Memory::default()), false).await

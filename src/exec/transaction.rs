@@ -19,7 +19,7 @@ use super::cancel::CancelToken;
 use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
-use crate::catalog::{Catalog, Definitions, Table};
+use crate::catalog::{Catalog, Definitions, Table, wide};
 use crate::error::{Code, Error, Result};
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
 
@@ -244,7 +244,7 @@ impl Transaction {
         }
         let known = self.begun_with.as_ref();
         let known = known.and_then(|known| known.table(&table.database, &table.name).ok());
-        known.is_some_and(|known| Arc::ptr_eq(known, table))
+        known.is_some_and(|known| wide::is_same(known, table))
     }
 
     /// What this transaction sees.
@@ -301,7 +301,7 @@ impl Transaction {
         self.unchanged.extend(statement.unchanged);
         if let Some(bound) = statement.table {
             let mut tables = self.tables.iter();
-            if !tables.any(|known| Arc::ptr_eq(&known.table, &bound.table)) {
+            if !tables.any(|known| wide::is_same(&known.table, &bound.table)) {
                 self.tables.push(bound);
             }
         }

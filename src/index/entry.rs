@@ -14,7 +14,7 @@
 //! The values of a row are given by column, and behind those of the table's columns come what the
 //! index computes ([`crate::catalog::Computed`]), in its order: the room of SQL makes them.
 
-use crate::catalog::{Index, KeyPart, Table};
+use crate::catalog::{ColumnPlace, Index, KeyPart, Table};
 use crate::codec::key;
 use crate::codec::keyspace;
 use crate::codec::row::{Cell, RowBuilder, RowView};
@@ -51,8 +51,24 @@ pub fn entry(table: &Table, index: &Index, values: &[Value<'_>]) -> Result<Entry
     for column_idx in index.included(table) {
         set(&mut row, table, column_idx, values)?;
     }
+    if let Some(end_ms) = end_of(table, values) {
+        row.expiry(end_ms);
+    }
     let value = row.finish()?;
     Ok(Entry { key, value })
+}
+
+/// When the row ends, and its entries with it.
+fn end_of(table: &Table, values: &[Value<'_>]) -> Option<u64> {
+    if !table.expires() {
+        return None;
+    }
+    let mut columns = table.columns.iter().zip(values);
+    let (_, end) = columns.find(|(column, _)| column.place == ColumnPlace::Expiry)?;
+    let Value::UInt(end_ms) = end else {
+        return None;
+    };
+    Some(*end_ms)
 }
 
 /// The key of the entry that no other row may have: `None` when the index is not unique or one of
@@ -133,6 +149,9 @@ pub fn same_value(
         return Ok(true);
     }
     let (left, right) = (RowView::parse(left)?, RowView::parse(right)?);
+    if left.expiry_ms() != right.expiry_ms() {
+        return Ok(false);
+    }
     let mut columns = index.included(table);
     if index.unique {
         let rest = rest_of_primary_key(table, index);

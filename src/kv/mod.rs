@@ -16,6 +16,7 @@
 
 pub mod answer;
 pub mod error;
+pub mod expiry;
 pub mod lsm;
 pub mod memory;
 pub mod page;
@@ -116,6 +117,11 @@ pub trait Engine: Send + Sync + 'static {
 
     /// The newest committed state, held fast for as long as the snapshot lives.
     fn snapshot(&self) -> Arc<dyn Snapshot>;
+
+    /// What is told about values that end by themselves; `None` when none do.
+    fn expiry(&self) -> Option<&Arc<expiry::Expiry>> {
+        None
+    }
 
     /// One key in the newest committed state: the cheapest read there is.
     fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;

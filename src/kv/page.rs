@@ -260,6 +260,22 @@ impl Page {
         true
     }
 
+    /// Leaves out rows; what is left of the range stays as it is. For engines.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        if self.iter().all(|(key, value)| keep(key, value)) {
+            return;
+        }
+        let mut kept = Page {
+            rest: self.rest.take(),
+            ..Page::default()
+        };
+        for (key, value) in self.iter().filter(|(key, value)| keep(key, value)) {
+            // What was in one page fits into one.
+            let _ = kept.push(key, value);
+        }
+        *self = kept;
+    }
+
     /// Whether another row may be begun under these options. For engines.
     pub fn has_room(&self, options: ScanOptions) -> bool {
         self.rows.is_empty()

@@ -138,6 +138,7 @@ fn nth(ty: &ColumnType, n: u8) -> Value<'static> {
         ColumnType::Datetime { .. } => Value::Datetime(date(n).at_midnight()),
         ColumnType::Timestamp { .. } => Value::Timestamp(timestamp(number)),
         ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Char { .. }
         | ColumnType::Varchar { .. }
         | ColumnType::Text(_)

@@ -108,6 +108,7 @@ pub(crate) fn table(create: &str) -> Table {
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),
+        wide: crate::catalog::Wide::default(),
     };
     for (at, def) in indexes.iter().enumerate() {
         let index = index(at, def, &table);
@@ -176,6 +177,7 @@ pub(crate) fn with_names<T>(table: &Table, bound: impl Fn(&bind::Names<'_>) -> R
         numbering: &bind::Numbering::new(),
         depth: 0,
         trace: None,
+        widening: None,
         mode: DEFAULT_MODE,
         facts: &Facts,
     };

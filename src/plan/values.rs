@@ -30,6 +30,7 @@ pub fn int_range(ty: &ColumnType) -> Option<(i128, i128)> {
         ColumnType::Boolean => (IntWidth::Tiny, false),
         ColumnType::Int { width, unsigned } => (*width, *unsigned),
         ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Float
         | ColumnType::Double
         | ColumnType::Decimal { .. }

@@ -135,6 +135,7 @@ fn shape(ty: &ColumnType, display_chars: u32, json_as: JsonAs) -> Shape {
     };
     match ty {
         ColumnType::Null => binary(NULL, 0),
+        ColumnType::Dynamic => text(VAR_STRING, UNBOUNDED_BYTES),
         ColumnType::Boolean => binary(TINY, 1),
         ColumnType::Int { width, unsigned } => int(*width, *unsigned, display_chars),
         ColumnType::Float => floating(FLOAT, 12),

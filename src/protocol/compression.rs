@@ -17,7 +17,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::ResetDirective;
 
-use super::packet::Desync;
+use super::packet::{Desync, PART_BYTES_MAX};
 use super::wire;
 
 /// Bytes before the payload: its length, sequence number, and what it expands to.
@@ -26,9 +26,9 @@ pub const HEADER_BYTES: usize = 7;
 /// Payloads shorter than this are sent as they are, as MySQL does.
 pub const PLAIN_BYTES_MIN: usize = 50;
 
-/// The most bytes that one packet is made of. Less than it could be: the client can begin to expand
-/// a result before all of it has come.
-const PIECE_BYTES_MAX: usize = 1 << 20;
+/// The most bytes that one packet is made of: as many as MySQL's, since some client libraries can read
+/// no ordinary packet that lies in more than two of them.
+const PIECE_BYTES_MAX: usize = PART_BYTES_MAX;
 
 /// The level of zlib. Level 6, MySQL's, packs 10 % smaller and takes three to eight times as long;
 /// see docs/decisions.md.

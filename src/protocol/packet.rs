@@ -18,8 +18,9 @@ pub const HEADER_BYTES: usize = 4;
 /// Packets of at most this many bytes are parsed where they were read; longer ones are gathered.
 const INLINE_BYTES_MAX: usize = 64 * 1024;
 
-/// The least room offered to one read from the socket.
-const SPARE_BYTES_MIN: usize = 4 * 1024;
+/// The least room offered to one read from the socket: most commands are shorter, and a connection
+/// that waits holds it.
+const SPARE_BYTES_MIN: usize = 1024;
 
 /// Read buffers above this are given back when a connection goes idle.
 const IDLE_BYTES_MAX: usize = 4 * 1024;

@@ -20,9 +20,20 @@ pub struct RowEncoder {
 #[derive(Debug, Clone)]
 enum Form {
     Text,
-    /// Some doubles show so many digits after the point.
-    Fixed(Box<[Option<u8>]>),
+    /// Some columns are shown in ways of their own.
+    Shown(Box<[Shown]>),
     Binary(Box<[Cell]>),
+}
+
+/// How a text row shows a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// As its values are.
+    Plain,
+    /// Doubles, with so many digits after the point.
+    Fixed(u8),
+    /// Values of any type, as texts.
+    Dynamic,
 }
 
 /// How a binary row holds a column; it follows the type in the column's definition.
@@ -39,6 +50,8 @@ enum Cell {
     Time,
     /// Everything that is sent as its text or bytes.
     String,
+    /// A text in any case.
+    Dynamic,
 }
 
 impl RowEncoder {
@@ -52,12 +65,18 @@ impl RowEncoder {
 
     /// As [`RowEncoder::text`], with the digits that the columns fix.
     pub fn text_of(columns: &[ResultColumn]) -> RowEncoder {
-        if columns.iter().all(|column| column.decimals.is_none()) {
+        let shown = |column: &ResultColumn| match (column.decimals, &column.ty) {
+            (_, ColumnType::Dynamic) => Shown::Dynamic,
+            (Some(decimals), _) => Shown::Fixed(decimals),
+            (None, _) => Shown::Plain,
+        };
+        let shown: Box<[Shown]> = columns.iter().map(shown).collect();
+        if shown.iter().all(|shown| *shown == Shown::Plain) {
             return RowEncoder::text(columns.len());
         }
         RowEncoder {
             columns_count: columns.len(),
-            form: Form::Fixed(columns.iter().map(|column| column.decimals).collect()),
+            form: Form::Shown(shown),
         }
     }
 
@@ -84,13 +103,14 @@ impl RowEncoder {
         }
         match &self.form {
             Form::Text => values.iter().for_each(|value| put_text(out, value, zone)),
-            Form::Fixed(decimals) => {
-                for (value, decimals) in values.iter().zip(decimals) {
-                    match (value, decimals) {
-                        (Value::Double(number), Some(decimals)) => {
+            Form::Shown(shown) => {
+                for (value, shown) in values.iter().zip(shown) {
+                    match (value, shown) {
+                        (Value::Double(number), Shown::Fixed(decimals)) => {
                             put_fixed(out, *number, *decimals);
                         }
-                        _ => put_text(out, value, zone),
+                        (_, Shown::Dynamic) => put_dynamic(out, value, zone),
+                        (_, Shown::Plain | Shown::Fixed(_)) => put_text(out, value, zone),
                     }
                 }
             }
@@ -117,6 +137,19 @@ fn put_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
         | Value::Timestamp(_)
         | Value::Year(_) => put_short_text(out, value, zone),
     }
+}
+
+/// A value of a dynamic column: the client is told of a text, so that bytes are sent as their
+/// hexadecimal digits.
+fn put_dynamic(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let Value::Bytes(bytes) = value else {
+        return put_text(out, value, zone);
+    };
+    let digit = |four_bits: u8| DIGITS.get(usize::from(four_bits)).copied();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0F]);
+    let text: Vec<u8> = digits.filter_map(digit).collect();
+    wire::put_lenenc_bytes(out, &text);
 }
 
 fn put_fixed(out: &mut Vec<u8>, number: f64, decimals: u8) {
@@ -189,6 +222,7 @@ impl Cell {
             ColumnType::Date => Cell::Date,
             ColumnType::Datetime { .. } | ColumnType::Timestamp { .. } => Cell::Moment,
             ColumnType::Time { .. } => Cell::Time,
+            ColumnType::Dynamic => Cell::Dynamic,
             ColumnType::Null
             | ColumnType::Decimal { .. }
             | ColumnType::Char { .. }
@@ -208,6 +242,10 @@ impl Cell {
             Cell::Int64 => put_int64(out, value),
             Cell::String => {
                 put_text(out, value, zone);
+                true
+            }
+            Cell::Dynamic => {
+                put_dynamic(out, value, zone);
                 true
             }
             Cell::Int8 | Cell::Int16 | Cell::Int32 => put_narrow_int(out, self, value),
@@ -282,7 +320,8 @@ fn put_narrow_int(out: &mut Vec<u8>, cell: Cell, value: &Value<'_>) -> bool {
         | Cell::Date
         | Cell::Moment
         | Cell::Time
-        | Cell::String => match (i32::try_from(number), u32::try_from(number)) {
+        | Cell::String
+        | Cell::Dynamic => match (i32::try_from(number), u32::try_from(number)) {
             (Ok(signed), _) => wire::put_i32(out, signed),
             (_, Ok(unsigned)) => wire::put_u32(out, unsigned),
             (Err(_), Err(_)) => return false,

@@ -52,7 +52,8 @@ pub(super) async fn serve(
         admins_only,
     };
     let entered = Connection::enter(context, registration, wire, arrival);
-    let gone = match entered.await {
+    // In memory of its own: a connection that waits holds no login.
+    let gone = match Box::pin(entered).await {
         Ok(mut connection) => {
             let gone = connection.run().await;
             connection.talk.session.close().await;
@@ -219,7 +220,8 @@ impl Connection {
                     Some(payload) => match self.talk.command(payload).await? {
                         Next::Command => {}
                         Next::File(wanted) => {
-                            local_file::receive(&mut self.talk, &mut self.reader, wanted).await?;
+                            let (talk, reader) = (&mut self.talk, &mut self.reader);
+                            Box::pin(local_file::receive(talk, reader, wanted)).await?;
                         }
                         next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
                     },

@@ -200,7 +200,9 @@ impl Server {
         match permit {
             Ok(permit) => {
                 let context = Arc::clone(&self.context);
-                connections.spawn(serve_with(permit, context, socket, (address, admins_only)));
+                let serving = serve_with(permit, context, socket, (address, admins_only));
+                tracing::trace!(bytes = size_of_val(&serving), "a connection begins");
+                connections.spawn(serving);
             }
             Err(_) => turn_away(&socket),
         }

@@ -141,8 +141,8 @@ async fn receive_one(
     };
     let loaded = talk.session.load(loading, &mut incoming).await;
     incoming.drain().await?;
-    let sequence = incoming.sequence;
-    talk.wire.out.set_sequence(sequence);
+    let last = incoming.sequence.wrapping_sub(1);
+    talk.wire.answer(last);
     talk.refresh();
     match loaded {
         Ok(done) => {

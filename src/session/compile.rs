@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{Session, system};
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::exec::{query, write};
 use crate::sql::ast::{self, Expr as AstExpr, IntoFile, IntoTarget, Statement, TableName};
-use crate::sql::bind::{self, Names, Numbering};
+use crate::sql::bind::named::{self, Star};
+use crate::sql::bind::{self, Names, Numbering, Widening};
 use crate::sql::bound::{Change, Delete, Query, Subquery, Update};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::Expr;
@@ -33,6 +34,8 @@ pub(super) struct Asked {
     pub(super) into: Option<Destination>,
     /// `SQL_CALC_FOUND_ROWS`: the `LIMIT` and `OFFSET` that the query itself is without.
     pub(super) counted: Option<Arc<Limits>>,
+    /// The `*` that stand for columns which only the rows tell.
+    pub(super) stars: Arc<[Star]>,
 }
 
 /// Where the rows of a query go instead of to the client.
@@ -59,6 +62,16 @@ impl Compiled {
                 write::Write::Update(update) => bind::update_depends_on_parameters(update),
                 write::Write::Delete(delete) => bind::delete_depends_on_parameters(delete),
             },
+        }
+    }
+
+    /// The `*` that stand for columns which only the rows tell; `None` when there are none.
+    pub(super) fn stars(&self) -> Option<Arc<[Star]>> {
+        match self {
+            Compiled::Query(_, asked) => Some(&asked.stars)
+                .filter(|stars| !stars.is_empty())
+                .map(Arc::clone),
+            Compiled::Write(_) | Compiled::Change(_) => None,
         }
     }
 
@@ -97,21 +110,20 @@ impl Session {
         self.bound_at = catalog_version;
         let write = match statement {
             Statement::Select(select) => {
-                let bound = self.with_names(parameters, |names| bind::query(select, names))?;
-                return compiled_query(select, bound).map(Some);
+                return self.compiled_select(select, parameters, &[]).map(Some);
             }
-            Statement::Insert(insert) => write::Write::Insert(
-                self.with_names(parameters, |names| bind::insert(insert, names))?,
-            ),
+            Statement::Insert(insert) => {
+                write::Write::Insert(self.bound(parameters, |names| bind::insert(insert, names))?)
+            }
             Statement::Update(update) => {
-                let bound = self.with_names(parameters, |names| bound_update(update, names))?;
+                let bound = self.bound(parameters, |names| bound_update(update, names))?;
                 match bound {
                     Modify::Simple(update) => write::Write::Update(update),
                     Modify::ByQuery(change) => return Ok(Some(by_query(change, catalog_version))),
                 }
             }
             Statement::Delete(delete) => {
-                let bound = self.with_names(parameters, |names| bound_delete(delete, names))?;
+                let bound = self.bound(parameters, |names| bound_delete(delete, names))?;
                 match bound {
                     Modify::Simple(delete) => write::Write::Delete(delete),
                     Modify::ByQuery(change) => return Ok(Some(by_query(change, catalog_version))),
@@ -121,6 +133,37 @@ impl Session {
         };
         let program = write::Program::new(write, catalog_version);
         Ok(Some(Compiled::Write(Arc::new(program))))
+    }
+
+    /// Binds a statement, again for the names without declaration that it says.
+    pub(super) fn bound<T>(
+        &self,
+        parameters: &[ColumnType],
+        bound: impl FnMut(&Names<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let widening = Widening::default();
+        self.with_names(parameters, |names| named::rounds(names, &widening, bound))
+    }
+
+    /// Binds a query whose `*` stand for these columns too, by table.
+    pub(super) fn compiled_select(
+        &self,
+        select: &ast::Select,
+        parameters: &[ColumnType],
+        met: &[(TableId, Vec<String>)],
+    ) -> Result<Compiled> {
+        let widening = Widening::of_query(select);
+        for (table, names) in met {
+            widening.show(*table, names.clone());
+        }
+        let bind = |names: &Names<'_>| bind::query(select, names);
+        let bound = self.with_names(parameters, |names| named::rounds(names, &widening, bind))?;
+        let stars = if met.is_empty() {
+            widening.stars()
+        } else {
+            Vec::new()
+        };
+        compiled_query(select, bound, stars)
     }
 
     /// Binds an expression without columns.
@@ -157,6 +200,7 @@ impl Session {
             numbering: &Numbering::default(),
             depth: 0,
             trace: None,
+            widening: None,
         })
     }
 
@@ -232,7 +276,7 @@ fn anew<'a>(names: &Names<'a>, numbering: &'a Numbering) -> Names<'a> {
 
 /// # Errors
 /// 1222 when there are more or fewer variables behind `INTO` than columns.
-fn compiled_query(select: &ast::Select, mut bound: Query) -> Result<Compiled> {
+fn compiled_query(select: &ast::Select, mut bound: Query, stars: Vec<Star>) -> Result<Compiled> {
     let depends_on_parameters = bind::query_depends_on_parameters(&bound);
     let into = match &select.into {
         None => None,
@@ -251,6 +295,7 @@ fn compiled_query(select: &ast::Select, mut bound: Query) -> Result<Compiled> {
         depends_on_parameters,
         into,
         counted,
+        stars: stars.into(),
     };
     Ok(Compiled::Query(Arc::new(query::Program::new(bound)), asked))
 }

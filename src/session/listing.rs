@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Reply, ResultSet, Session};
-use crate::catalog::{Column, KeyPart, Table, TableId};
+use crate::catalog::{Column, KeyPart, Table, TableId, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
 use crate::error::Result;
@@ -142,6 +142,7 @@ impl Listing {
             indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
+            wide: Wide::default(),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Session {
         }
         let catalog_version = self.shared.catalog.version();
         self.bound_at = catalog_version;
-        let bound = self.with_names(&[], |names| bind::load(load, names))?;
+        let bound = self.bound(&[], |names| bind::load(load, names))?;
         let insert = write::Write::Insert(bound.insert.clone());
         let loading = Loading {
             load: bound,

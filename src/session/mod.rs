@@ -20,6 +20,7 @@
 mod account;
 mod compile;
 mod define;
+mod dynamic;
 mod explain;
 pub mod files;
 mod found;
@@ -52,7 +53,6 @@ use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
-use crate::protocol::column::JsonAs;
 use crate::sql::ast::TableName;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
@@ -155,7 +155,8 @@ impl Session {
         if 0 < parsed.parameters_count {
             return Err(self.failed(parse::syntax_error("?", 1)));
         }
-        let result = self.run(&parsed.statement, Vec::new()).await;
+        // In memory of its own, so that connections that wait do not hold it.
+        let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;
         match result {
             Ok(reply) => {
                 self.track_reply(&reply);
@@ -260,7 +261,7 @@ impl Session {
         }
         WireState {
             status,
-            json_as: JsonAs::Json,
+            json_as: self.settings.json_as,
             wait_timeout: self.settings.wait_timeout,
             net_write_timeout: self.settings.net_write_timeout,
             packet_bytes_max: self.settings.packet_bytes_max,

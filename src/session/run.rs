@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
 use super::guard::KILLERS;
+use super::show::keeps_warnings;
 use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
@@ -15,7 +16,7 @@ use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Statement, TableName};
+use crate::sql::ast::{Kill, Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -59,6 +60,9 @@ impl Session {
             }
             Statement::Explain(explain) => self.explain(explain, parameters).await,
             Statement::Describe(describe) => self.describe(describe),
+            Statement::Show(Show::DynamicColumns { table, limit }) => {
+                self.show_dynamic_columns((table, *limit)).await
+            }
             Statement::Show(show) => self.show(show),
             Statement::Account(statement) => self.run_account(statement).await,
             Statement::Prepare(prepare) => {
@@ -189,17 +193,20 @@ impl Session {
     ) -> Result<Reply> {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
+            if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {
+                compiled = self.with_met(select, &stars, &parameters).await?;
+            }
             let ran = match &compiled {
                 Compiled::Query(program, asked) => {
                     let ran = self.run_query(program, asked, Arc::clone(&parameters));
                     ran.await?
                 }
                 Compiled::Write(program) => {
-                    self.run_write(program, Arc::clone(&parameters)).await?
+                    Box::pin(self.run_write(program, Arc::clone(&parameters))).await?
                 }
                 Compiled::Change(program) => {
                     let parameters = Arc::clone(&parameters);
-                    match self.change_rows_of(program, parameters).await? {
+                    match Box::pin(self.change_rows_of(program, parameters)).await? {
                         Some(outcome) => self.wrote(outcome),
                         None => Ran::Outdated,
                     }
@@ -405,7 +412,10 @@ impl Session {
         self.state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
         let last_insert_id = match outcome.last_insert_id {
-            0 => self.state.take_told_insert_id(),
+            0 => match self.state.take_told_insert_id() {
+                0 => outcome.given_id,
+                told => told,
+            },
             generated => generated,
         };
         let warnings_count = self.warnings.count();
@@ -486,15 +496,4 @@ impl Session {
         // Who ends itself is told so instead of an OK.
         self.cancel.check()
     }
-}
-
-/// Whether a statement leaves the warnings of the one before in place.
-fn keeps_warnings(statement: &Statement) -> bool {
-    use crate::sql::ast::Show;
-    matches!(
-        statement,
-        Statement::Show(
-            Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors
-        )
-    )
 }

@@ -110,7 +110,8 @@ impl Session {
         parameters: &Parameters,
     ) -> Result<Value<'static>> {
         let numbering = Numbering::default();
-        let bound = self.with_names(&[], |names| {
+        let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
+        let bound = self.with_names(&types, |names| {
             let numbering = &numbering;
             bind::constant(
                 expr,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::state::State;
 use crate::error::{Code, Error, Result};
 use crate::plan::Policy;
+use crate::protocol::column::JsonAs;
 use crate::sql::context::{Mode, SessionFacts};
 use crate::sql::expr::VariableScope;
 use crate::types::Value;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub packet_bytes_max: usize,
     /// `transaction_read_only`.
     pub read_only: bool,
+    /// `json_as_text`: how JSON columns are described.
+    pub json_as: JsonAs,
 }
 
 impl Settings {
@@ -70,6 +73,11 @@ impl Settings {
             net_write_timeout: Duration::from_secs(read.number("net_write_timeout")?),
             packet_bytes_max: read.size("max_allowed_packet")?,
             read_only: read.switch("transaction_read_only")?,
+            json_as: if read.switch("json_as_text")? {
+                JsonAs::LongText
+            } else {
+                JsonAs::Json
+            },
         })
     }
 }

@@ -10,6 +10,7 @@ use super::processes::Processes;
 use super::variables::Globals;
 use crate::accounts::Accounts;
 use crate::catalog::Catalog;
+use crate::codec::row::expiry_of;
 use crate::error::{Code, Error};
 use crate::exec::backfill::{Backfill, Traffic};
 use crate::exec::budget::{Memory, Pool};
@@ -18,6 +19,7 @@ use crate::exec::locks::Locks;
 use crate::exec::spill::Disk;
 use crate::exec::uses::Uses;
 use crate::kv::Engine;
+use crate::kv::expiry::{Expiry, Living};
 use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory;
 use crate::sql::functions::lock::NamedLocks;
@@ -233,11 +235,16 @@ fn query_memory_total(options: &OpenOptions) -> usize {
 }
 
 async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<PathBuf>), String> {
+    let expiry = Arc::new(Expiry::new(expiry_of));
     let dir = match &options.storage {
-        Storage::Memory => return Ok((Arc::new(memory::Memory::default()), None)),
+        Storage::Memory => {
+            let engine = Arc::new(memory::Memory::default());
+            return Ok((Arc::new(Living::new(engine, expiry)), None));
+        }
         Storage::Lsm(dir) => dir.clone(),
     };
     let mut lsm_options = lsm::Options::new(&dir);
+    lsm_options.expiry = Some(Arc::clone(&expiry));
     if !options.durable {
         lsm_options.durability = lsm::Durability::Async;
     }
@@ -248,7 +255,8 @@ async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<P
     let engine = opened
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())?;
-    Ok((Arc::new(engine), Some(dir)))
+    let living = Living::new(Arc::new(engine), expiry);
+    Ok((Arc::new(living), Some(dir)))
 }
 
 /// Tells the variables what the server was started with.

@@ -12,7 +12,7 @@ use super::Reply;
 use super::Session;
 use super::listing::Listing;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Describe, Limit, Show, ShowFilter};
+use crate::sql::ast::{Describe, Limit, Show, ShowFilter, Statement};
 use crate::sql::context::WarningLevel;
 use crate::types::{ColumnType, Value};
 
@@ -114,6 +114,7 @@ impl Session {
             | Show::Databases(_)
             | Show::Tables { .. }
             | Show::Columns { .. }
+            | Show::DynamicColumns { .. }
             | Show::Index { .. }
             | Show::TableStatus { .. }
             | Show::CreateTable(_)
@@ -198,4 +199,14 @@ impl Session {
         listing.push(vec![Value::Int(i64::try_from(count).unwrap_or(i64::MAX))]);
         listing
     }
+}
+
+/// Whether a statement leaves the warnings of the one before in place.
+pub(super) fn keeps_warnings(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Show(
+            Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors
+        )
+    )
 }

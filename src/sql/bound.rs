@@ -265,6 +265,8 @@ pub struct Hints {
     pub indexes_named: Option<Vec<KeyRef>>,
     /// `IGNORE INDEX`, `_l_ignore_index_`.
     pub indexes_ignored: Vec<KeyRef>,
+    /// `_l_ttl_(ms)`: when the rows that are written end, counted from now.
+    pub ttl_ms: Option<u64>,
     /// Hints that were not understood, for warnings.
     pub unknown: Vec<String>,
 }
@@ -299,6 +301,8 @@ pub struct Insert {
     /// `ON DUPLICATE KEY UPDATE`: positions and new values, over the existing row's columns
     /// followed by the proposed row's.
     pub on_duplicate: Vec<(usize, Expr)>,
+    /// `_l_ttl_(ms)`: when the rows end, counted from now.
+    pub ttl_ms: Option<u64>,
     /// The subqueries in its expressions: each is run once.
     pub subqueries: Vec<Subquery>,
     /// How many `?` the statement has.

@@ -67,6 +67,7 @@ impl Class {
             ColumnType::Datetime { .. } => Some(Class::Datetime),
             ColumnType::Timestamp { .. } => Some(Class::Timestamp),
             ColumnType::Null
+            | ColumnType::Dynamic
             | ColumnType::Boolean
             | ColumnType::Int { .. }
             | ColumnType::Float

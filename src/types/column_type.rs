@@ -8,6 +8,9 @@ use std::sync::Arc;
 pub enum ColumnType {
     /// The type of a bare `NULL`; never of a column.
     Null,
+    /// That of a dynamic column (dialect §5): each row's value has a type of its own. Never of a
+    /// declared column; a client sees texts.
+    Dynamic,
     /// `BOOLEAN`, `BOOL`: a `TINYINT` whose display length is 1.
     Boolean,
     /// `TINYINT` to `BIGINT`.
@@ -177,6 +180,7 @@ impl ColumnType {
             ColumnType::Boolean => Some(IntWidth::Tiny.range(false)),
             ColumnType::Int { width, unsigned } => Some(width.range(*unsigned)),
             ColumnType::Null
+            | ColumnType::Dynamic
             | ColumnType::Float
             | ColumnType::Double
             | ColumnType::Decimal { .. }
@@ -203,6 +207,7 @@ impl ColumnType {
             | ColumnType::Datetime { fsp }
             | ColumnType::Timestamp { fsp } => *fsp,
             ColumnType::Null
+            | ColumnType::Dynamic
             | ColumnType::Boolean
             | ColumnType::Int { .. }
             | ColumnType::Float
@@ -221,9 +226,13 @@ impl ColumnType {
         }
     }
 
-    /// Whether a column of this type can be part of a key or index (dialect §1): all but `JSON`.
+    /// Whether a column of this type can be part of a key or index (dialect §1): neither `JSON`
+    /// nor what has another type in each row.
     pub fn can_be_in_key(&self) -> bool {
-        !matches!(self, ColumnType::Json | ColumnType::Null)
+        !matches!(
+            self,
+            ColumnType::Json | ColumnType::Null | ColumnType::Dynamic
+        )
     }
 }
 
@@ -288,6 +297,7 @@ impl fmt::Display for ColumnType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ColumnType::Null => f.write_str("null"),
+            ColumnType::Dynamic => f.write_str("dynamic"),
             ColumnType::Boolean => f.write_str("tinyint(1)"),
             ColumnType::Int { width, unsigned } => {
                 write!(

@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::{Catalog, Definitions};
 use crate::catalog::schema::{Table, TableId};
+use crate::catalog::wide;
 use crate::error::Result;
 
 /// The temporary tables of all sessions.
@@ -23,11 +24,16 @@ pub(super) struct TemporaryTables {
 }
 
 impl TemporaryTables {
+    /// Those that a session may write.
+    pub(super) fn all(&self) -> Vec<Arc<Table>> {
+        self.live.read().values().map(Arc::clone).collect()
+    }
+
     /// Whether this is a table that some session may write.
     pub(super) fn has(&self, table: &Arc<Table>) -> bool {
         let live = self.live.read();
         live.get(&table.id)
-            .is_some_and(|found| Arc::ptr_eq(found, table))
+            .is_some_and(|found| wide::is_same(found, table))
     }
 }
 
@@ -40,8 +46,9 @@ impl Catalog {
         let _one_at_a_time = self.ddl.lock().await;
         self.give_storage(&mut table).await?;
         let table = Arc::new(table);
-        let mut live = self.temporary.live.write();
-        live.insert(table.id, Arc::clone(&table));
+        let live = || self.temporary.live.write();
+        live().insert(table.id, Arc::clone(&table));
+        self.watch(&self.current());
         Ok(table)
     }
 

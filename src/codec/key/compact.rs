@@ -52,6 +52,22 @@ pub(super) fn payload_bytes(tag: u8, tags: NumberTags) -> usize {
     })
 }
 
+/// As [`decode`], of a tag that need not be one of `tags`.
+pub(super) fn decode_any(
+    cursor: &mut Cursor<'_>,
+    tag: u8,
+    tags: NumberTags,
+) -> Result<i128, Corrupt> {
+    if tags.range().contains(&tag) {
+        return decode(cursor, tag, tags);
+    }
+    Err(Corrupt::byte(
+        cursor.at(),
+        tag ^ cursor.mask(),
+        "the tag of a number",
+    ))
+}
+
 /// The number behind a tag of `tags`.
 pub(super) fn decode(cursor: &mut Cursor<'_>, tag: u8, tags: NumberTags) -> Result<i128, Corrupt> {
     let is_negative = tag < tags.zero;

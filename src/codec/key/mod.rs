@@ -20,6 +20,7 @@
 
 mod compact;
 mod cursor;
+mod dynamic;
 mod escaped;
 mod fixed;
 mod tag;
@@ -75,9 +76,13 @@ pub fn encode_part(
     direction: Direction,
 ) -> Result<(), EncodeError> {
     let start = out.len();
-    match Stored::of(value, ty)? {
-        Some(stored) => encode_stored(out, stored),
-        None => out.push(tag::NULL),
+    if *ty == ColumnType::Dynamic {
+        dynamic::encode(out, value);
+    } else {
+        match Stored::of(value, ty)? {
+            Some(stored) => encode_stored(out, stored),
+            None => out.push(tag::NULL),
+        }
     }
     match direction {
         Direction::Asc => {}
@@ -140,6 +145,7 @@ fn decode_value<'a>(
     family.check(tag, cursor.mask())?;
     let value = match ty {
         ColumnType::Null => None,
+        ColumnType::Dynamic => dynamic::decode(cursor, tag)?,
         ColumnType::Boolean
         | ColumnType::Int {
             unsigned: false, ..
@@ -209,6 +215,9 @@ pub fn skip_part<'a>(
     family.check(tag, cursor.mask())?;
     match family {
         Family::Nothing => {}
+        Family::Any => {
+            dynamic::decode(&mut cursor, tag)?;
+        }
         Family::Integer => cursor.skip(compact::payload_bytes(tag, tag::INTEGER))?,
         Family::Decimal => cursor.skip(compact::payload_bytes(tag, tag::DECIMAL))?,
         Family::Text | Family::Bytes | Family::Json => escaped::skip(&mut cursor)?,

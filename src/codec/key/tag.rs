@@ -23,7 +23,7 @@ pub(super) struct NumberTags {
 
 impl NumberTags {
     /// The tags, negative numbers included: those of n bytes have `zero - 1 - n`.
-    const fn range(self) -> RangeInclusive<u8> {
+    pub(super) const fn range(self) -> RangeInclusive<u8> {
         self.zero - 1 - self.payload_bytes_max..=self.zero + self.payload_bytes_max
     }
 }
@@ -34,6 +34,8 @@ pub(super) const INTEGER: NumberTags = NumberTags {
     payload_bytes_max: 8,
 };
 
+/// A number of a dynamic column: see `dynamic`. Only in sort keys.
+pub(super) const NUMBER: u8 = 0x08;
 /// Character strings.
 pub(super) const TEXT: u8 = 0x28;
 /// Binary strings.
@@ -64,6 +66,8 @@ pub(super) const DECIMAL: NumberTags = NumberTags {
 pub(super) enum Family {
     /// Only `NULL` is of this type.
     Nothing,
+    /// Any of the others: values of a dynamic column.
+    Any,
     Integer,
     Decimal,
     Float,
@@ -81,6 +85,7 @@ impl Family {
     pub(super) fn of(ty: &ColumnType) -> Family {
         match ty {
             ColumnType::Null => Family::Nothing,
+            ColumnType::Dynamic => Family::Any,
             ColumnType::Boolean
             | ColumnType::Int { .. }
             | ColumnType::Year
@@ -106,6 +111,7 @@ impl Family {
     const fn tags(self) -> RangeInclusive<u8> {
         match self {
             Family::Nothing => NULL..=NULL,
+            Family::Any => NUMBER..=TIMESTAMP,
             Family::Integer => INTEGER.range(),
             Family::Decimal => DECIMAL.range(),
             Family::Float => FLOAT..=FLOAT,
@@ -131,6 +137,7 @@ impl Family {
     const fn tag_name(self) -> &'static str {
         match self {
             Family::Nothing => "the tag of NULL",
+            Family::Any => "the tag of a dynamic value",
             Family::Integer => "the tag of an integer",
             Family::Decimal => "the tag of a DECIMAL",
             Family::Float => "the tag of a FLOAT",
@@ -148,6 +155,7 @@ impl Family {
     /// What is wrong when the payload has the right length and is no value of the type.
     pub(super) const fn bad_value(self) -> &'static str {
         match self {
+            Family::Any => "no value of a dynamic column",
             Family::Nothing => "a value where only NULL can be",
             Family::Integer => "an integer out of the range of its type",
             Family::Decimal => "a decimal of too many digits",

@@ -35,7 +35,7 @@ mod tests;
 pub use build::RowBuilder;
 pub use sections::DynamicColumn;
 pub use value::decode_value;
-pub use view::{Cell, Columns, RowView};
+pub use view::{Cell, Columns, RowView, expiry_of};
 
 pub use super::{Corrupt, EncodeError};
 

@@ -89,7 +89,7 @@ pub(super) fn put_date(out: &mut Vec<u8>, packed: u32) {
 /// [`Corrupt`] when the bytes are no value of the type.
 pub fn decode_value<'a>(bytes: &'a [u8], ty: &'a ColumnType) -> Result<Value<'a>, Corrupt> {
     let value = match ty {
-        ColumnType::Null => None,
+        ColumnType::Null | ColumnType::Dynamic => None,
         ColumnType::Boolean
         | ColumnType::Int {
             unsigned: false, ..

@@ -266,6 +266,16 @@ impl<'a> RowView<'a> {
     }
 }
 
+/// When a stored row ends, in milliseconds since 1970; `None` for one that does not, and for bytes that
+/// are no row.
+#[must_use]
+pub fn expiry_of(bytes: &[u8]) -> Option<u64> {
+    match bytes {
+        [FORMAT, flags, ..] if flags & flag::EXPIRY != 0 => RowView::parse(bytes).ok()?.expiry_ms(),
+        _ => None,
+    }
+}
+
 /// The parts of a row's bytes in their order.
 struct Parts<'a> {
     ids: &'a [u8],

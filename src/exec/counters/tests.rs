@@ -83,6 +83,20 @@ async fn the_greatest_numbers_do_not_overflow() {
 }
 
 #[tokio::test]
+async fn a_greater_first_id_is_heeded_later_too() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    take(&counters, &engine, 1).await;
+    let altered = Sequence {
+        first: 400,
+        ..sequence(1_000_000)
+    };
+    let taken = counters.take(&engine, &altered, (1, 0)).await.unwrap();
+    assert_eq!(taken, 400..401);
+    assert_eq!(take(&counters, &engine, 1).await, 401..402);
+}
+
+#[tokio::test]
 async fn counters_of_dropped_tables_are_swept() {
     let engine = engine().await;
     let counters = started(&engine).await;

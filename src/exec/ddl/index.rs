@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use super::{KEY_COLUMNS_MAX, OPTIONS_KEPT, check_identifier};
+use super::options::KEPT;
+use super::{KEY_COLUMNS_MAX, check_identifier, wide};
 use crate::catalog::computed::prefix_type;
 use crate::catalog::{
-    Column, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart, PartSource, Table,
+    Column, ColumnPlace, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart,
+    PartSource, Table,
 };
 use crate::codec::key::Direction;
 use crate::error::{Code, Error, Result};
@@ -107,7 +109,7 @@ fn refuse(index: &ast::IndexDef) -> Result<bool> {
 fn check_options(index: &ast::IndexDef, ctx: &EvalContext) -> Result<()> {
     for (name, _) in &index.with {
         let name = name.to_ascii_uppercase();
-        if !OPTIONS_KEPT.contains(&name.as_str()) {
+        if !KEPT.contains(&name.as_str()) {
             let text = format!("Unknown index option '{name}'");
             return Err(Error::new(Code::WrongUsage, text));
         }
@@ -203,7 +205,7 @@ impl Definer<'_> {
     fn prefix(&mut self, (name, length): (&str, u32), columns: &mut Vec<usize>) -> Result<usize> {
         let (column_idx, column) = once(self.table, name, columns)?;
         let Some((_, length_max)) = prefix_type(&column.ty, length) else {
-            if column.ty == ColumnType::Json {
+            if matches!(column.ty, ColumnType::Json | ColumnType::Dynamic) {
                 check_type(column)?;
             }
             return Err(wrong_prefix(name, "is no string"));
@@ -247,7 +249,8 @@ fn wrong_prefix(name: &str, why: &str) -> Error {
 fn visible_column<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column)> {
     let idx = table.column_idx(name);
     let found = idx.and_then(|idx| Some((idx, table.columns.get(idx)?)));
-    found.filter(|(_, column)| !column.hidden).ok_or_else(|| {
+    let can_be = |column: &Column| !column.hidden || column.place == ColumnPlace::Named;
+    found.filter(|(_, column)| can_be(column)).ok_or_else(|| {
         let text = format!("Key column '{name}' doesn't exist in table");
         Error::new(Code::KeyColumnMissing, text)
     })
@@ -264,6 +267,7 @@ fn duplicate_column(name: &str) -> Error {
 )]
 pub(super) fn check_type(column: &Column) -> Result<()> {
     match &column.ty {
+        ColumnType::Dynamic => Err(wide::no_type(&column.name)),
         ColumnType::Json => {
             let text = format!(
                 "JSON column '{}' supports indexing only via generated columns on a specified \
@@ -292,7 +296,10 @@ fn define_include(table: &Table, include: &ast::Include) -> Result<Include> {
     };
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
-        let (column_idx, _) = visible_column(table, name)?;
+        let (column_idx, column) = visible_column(table, name)?;
+        if column.ty == ColumnType::Dynamic {
+            return Err(wide::no_type(name));
+        }
         if columns.contains(&column_idx) {
             return Err(duplicate_column(name));
         }

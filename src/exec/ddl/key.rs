@@ -70,7 +70,8 @@ fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]
     else {
         return Ok(());
     };
-    if declared.nullable == Some(true) {
+    // What counts is never NULL, whatever is said.
+    if declared.nullable == Some(true) && !declared.auto_increment {
         let text = "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use \
                     UNIQUE instead";
         return Err(Error::new(Code::PrimaryKeyNull, text));

@@ -6,13 +6,16 @@ pub mod alter;
 mod column;
 pub mod index;
 mod key;
+pub mod options;
+mod ttl;
+pub mod wide;
 
 use std::collections::HashSet;
 
 use self::column::define_column;
 pub use self::key::KEY_COLUMNS_MAX;
 use self::key::{define_auto_increment, define_key, hide_key};
-use crate::catalog::{Table, TableId};
+use crate::catalog::{Table, TableId, Wide};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::context::{EvalContext, WarningLevel};
@@ -25,21 +28,6 @@ pub const IDENTIFIER_CHARS_MAX: usize = 64;
 
 /// The only character set, and what counts as it.
 const CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "binary"];
-
-/// Table options (dialect §5) that are kept, shown and not yet acted on.
-const OPTIONS_KEPT: [&str; 8] = [
-    "COMPRESSION",
-    "NUMREGIONS",
-    "STARTKEY",
-    "ENDKEY",
-    "SPLITKEYS",
-    "COMPACTION_MAJOR_PERIOD",
-    "CONSISTENCY",
-    "MUTABILITY",
-];
-
-/// Table options that would change what a statement means, and are not there yet: refused.
-const OPTIONS_REFUSED: [&str; 3] = ["DYNAMIC_COLUMNS", "TTL", "VERSIONS"];
 
 /// Checks a name that DDL gives.
 ///
@@ -85,7 +73,11 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
     };
     refuse(create, constraints)?;
     check_identifier(&create.table.name, Code::WrongTableName)?;
-    check_columns(columns)?;
+    let (declared, patterns): (Vec<_>, Vec<_>) = columns
+        .iter()
+        .cloned()
+        .partition(|one| !wide::is_pattern(one));
+    check_columns(columns, declared.len())?;
     let options = &create.options;
     check_charset(
         options.charset.as_deref(),
@@ -100,18 +92,22 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         columns_made: 0,
         key: Vec::new(),
         indexes: Vec::new(),
-        options: kept_options(options, ctx)?,
+        options: options::kept(options, ctx)?,
         comment: options.comment.clone().unwrap_or_default(),
+        wide: Wide::default(),
     };
-    for column in columns {
+    for column in &declared {
         let id = table.next_column_id()?;
         table.columns.push(define_column(column, id, ctx)?);
     }
+    wide::define_patterns(&mut table, patterns.iter())?;
     match primary_key {
-        Some(parts) => define_key(&mut table, parts, columns)?,
+        Some(parts) => define_key(&mut table, parts, &declared)?,
         None => hide_key(&mut table, ctx)?,
     }
+    ttl::define(&mut table, &options.with)?;
     for declared in indexes {
+        wide::add_names(&mut table, declared)?;
         let index = index::define_index(&table, declared, ctx)?;
         table.indexes.push(index);
     }
@@ -132,8 +128,8 @@ fn refuse(create: &ast::CreateTable, constraints: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn check_columns(columns: &[ast::ColumnDef]) -> Result<()> {
-    if columns.is_empty() {
+fn check_columns(columns: &[ast::ColumnDef], declared_count: usize) -> Result<()> {
+    if declared_count == 0 {
         let text = "A table must have at least 1 column";
         return Err(Error::new(Code::TableMustHaveColumns, text));
     }
@@ -177,24 +173,4 @@ pub fn check_charset(
             });
     }
     Ok(())
-}
-
-fn kept_options(options: &ast::TableOptions, ctx: &EvalContext) -> Result<Vec<(String, String)>> {
-    let mut kept = Vec::new();
-    for (name, value) in &options.with {
-        let name = name.to_ascii_uppercase();
-        if OPTIONS_REFUSED.contains(&name.as_str()) {
-            return Err(Error::unsupported(format!("WITH ({name}=…)")));
-        }
-        if !OPTIONS_KEPT.contains(&name.as_str()) {
-            let text = format!("Unknown table option '{name}'");
-            return Err(Error::new(Code::WrongUsage, text));
-        }
-        ctx.warnings
-            .add(WarningLevel::Warning, Code::FeatureIgnored, || {
-                format!("Table option '{name}' is kept but has no effect on this engine")
-            });
-        kept.push((name, value.clone()));
-    }
-    Ok(kept)
 }

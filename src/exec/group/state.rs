@@ -126,6 +126,7 @@ fn is_long(ty: &ColumnType) -> bool {
     matches!(
         ty,
         ColumnType::Null
+            | ColumnType::Dynamic
             | ColumnType::Char { .. }
             | ColumnType::Varchar { .. }
             | ColumnType::Text(_)

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::changer::Changer;
+use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
@@ -233,6 +234,11 @@ fn updated(
     }
     if !row::same(&new, old) {
         row::touch(&update.table, &mut new, old, &env.ctx)?;
+        let renewal = Renewal {
+            ctx: &env.ctx,
+            ttl_ms: update.hints.ttl_ms,
+        };
+        renewal.stamp(&update.table, &mut new)?;
     }
     Ok(new)
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{Env, duplicate_entry, entries, row, space};
+use super::{Env, counted, duplicate_entry, entries, row, space};
 use crate::catalog::{Index, IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
@@ -72,6 +72,9 @@ impl<'a> Changer<'a> {
         for change in &mut changes {
             self.check(key, change).await?;
         }
+        if let Some((old, new)) = old.zip(new) {
+            counted::pass_set((self.table, self.env), (old, new)).await?;
+        }
         for change in &mut changes {
             if let Some((space, entry_key)) = self.space(change).zip(change.delete.take()) {
                 self.writes.delete(space, entry_key);
@@ -83,7 +86,8 @@ impl<'a> Changer<'a> {
             None => self.writes.delete(at, key.clone()),
         }
         let grown = i64::from(new.is_some()) - i64::from(old.is_some());
-        self.writes.grow(at, Some(grown));
+        self.writes
+            .grow(at, Some(grown).filter(|_| !self.table.expires()));
         for change in changes {
             if let Some((space, entry)) = self.space(&change).zip(change.put) {
                 self.writes.put(space, entry.key, entry.value);

@@ -60,8 +60,29 @@ pub(super) async fn fill(
     Ok(first)
 }
 
+/// Counts behind an id that an UPDATE has set: it may be one of an index, those of the primary key stay.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) async fn pass_set(
+    (table, env): (&Table, &Env),
+    (old, new): (&[Value<'_>], &[Value<'_>]),
+) -> Result<()> {
+    let Some(sequence) = Sequence::of(table) else {
+        return Ok(());
+    };
+    let (old, new) = (old.get(sequence.column_idx), new.get(sequence.column_idx));
+    let id_of = |value: Option<&Value<'_>>| value.and_then(explicit).unwrap_or(0);
+    let id = id_of(new);
+    if id == id_of(old) {
+        return Ok(());
+    }
+    let counters = &env.ids.counters;
+    counters.pass(env.engine.as_ref(), &sequence, id).await
+}
+
 /// The id that was given for a row, 0 when it does not count; `None` when one is to be made.
-fn explicit(value: &Value<'_>) -> Option<u64> {
+pub(super) fn explicit(value: &Value<'_>) -> Option<u64> {
     match value {
         Value::Null => None,
         Value::UInt(number) => Some(*number),

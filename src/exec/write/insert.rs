@@ -20,9 +20,10 @@
 use bytes::Bytes;
 
 use super::changer::Changer;
+use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::{Env, Outcome, counted, duplicate_entry, entries, space, warn_of};
-use crate::catalog::Table;
+use crate::catalog::{ColumnPlace, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
 use crate::exec::row::PairRow;
@@ -51,6 +52,8 @@ struct Counts {
     affected: u64,
     duplicates: u64,
     first_id: u64,
+    /// The last id that was given, instead of made.
+    given_id: u64,
 }
 
 impl<'a> Inserter<'a> {
@@ -88,6 +91,7 @@ impl<'a> Inserter<'a> {
         Outcome {
             affected_rows: counts.affected,
             last_insert_id: counts.first_id,
+            given_id: counts.given_id,
             info,
             duplicates: counts.duplicates,
         }
@@ -115,6 +119,7 @@ impl<'a> Inserter<'a> {
             let given = self.given(row_idx)?;
             rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
         }
+        counts.given_id = self.last_given_id(&rows);
         let first_id = counted::fill(self.table(), &mut rows, env).await?;
         if counts.first_id == 0 {
             counts.first_id = first_id;
@@ -124,6 +129,14 @@ impl<'a> Inserter<'a> {
             Ok(Proposed { values, key })
         });
         keyed.collect()
+    }
+
+    /// The id that the last row has in the `AUTO_INCREMENT` column, before ids are made.
+    fn last_given_id(&self, rows: &[Vec<Value<'_>>]) -> u64 {
+        let mut columns = self.table().columns.iter();
+        let position = columns.position(|column| column.auto_increment && !column.hidden);
+        let last = position.and_then(|idx| rows.last()?.get(idx));
+        last.and_then(counted::explicit).unwrap_or(0)
     }
 
     /// What is given for the columns of a row: `None` for a default.
@@ -179,13 +192,22 @@ impl<'a> Inserter<'a> {
         for (column, value) in table.columns.iter().zip(values) {
             complete.push(match value {
                 Some(value) => value,
+                None if column.place == ColumnPlace::Expiry => Value::Null,
                 // To be filled in when it is known how many there are.
                 None if column.counted_from.is_some() => Value::Null,
-                None if column.auto_increment || column.hidden => self.new_id(column, counts),
+                None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),
                 None => at.default_of(column)?,
             });
         }
+        self.renewal().stamp(table, &mut complete)?;
         Ok(complete)
+    }
+
+    fn renewal(&self) -> Renewal<'a> {
+        Renewal {
+            ctx: &self.env().ctx,
+            ttl_ms: self.insert.ttl_ms,
+        }
     }
 
     /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
@@ -409,6 +431,7 @@ impl<'a> Inserter<'a> {
                 *slot = value.clone();
             }
         }
+        self.renewal().stamp(self.table(), &mut merged)?;
         if row::same(&merged, &old) {
             return Ok(());
         }
@@ -445,6 +468,7 @@ impl<'a> Inserter<'a> {
         }
         if !row::same(&new, old) {
             row::touch(&self.insert.table, &mut new, old, &self.env().ctx)?;
+            self.renewal().stamp(&self.insert.table, &mut new)?;
         }
         Ok(new)
     }
@@ -461,6 +485,8 @@ fn sorted_keys(rows: &[Proposed]) -> Vec<&Key> {
 /// Whether no old row is needed.
 pub fn is_blind(insert: &Insert, env: &Env) -> bool {
     match insert.kind {
+        // A row that has ended is still in the way of one that must be new.
+        _ if insert.table.expires() => false,
         InsertKind::Insert => env.autocommit && insert.on_duplicate.is_empty(),
         InsertKind::Upsert => names_every_column(insert) && !has_written_index(&insert.table),
         InsertKind::InsertIgnore | InsertKind::Replace => false,

@@ -8,6 +8,7 @@ pub mod change;
 pub mod changer;
 mod counted;
 pub mod entries;
+pub mod expiry;
 pub mod insert;
 pub mod row;
 pub mod several;
@@ -164,6 +165,8 @@ pub struct Outcome {
     pub affected_rows: u64,
     /// The first id that was made, or 0.
     pub last_insert_id: u64,
+    /// The last id that was given for an `AUTO_INCREMENT` column, or 0.
+    pub given_id: u64,
     /// The text after `Query OK`.
     pub info: String,
     /// Rows that an INSERT left out or that replaced others.
@@ -175,6 +178,9 @@ impl Outcome {
     pub fn add(&mut self, other: &Outcome) {
         self.affected_rows += other.affected_rows;
         self.duplicates += other.duplicates;
+        if other.given_id != 0 {
+            self.given_id = other.given_id;
+        }
         if self.last_insert_id == 0 {
             self.last_insert_id = other.last_insert_id;
         }

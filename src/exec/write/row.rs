@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::catalog::{Column, ColumnDefault, Index, Table};
+use crate::catalog::{Column, ColumnDefault, ColumnPlace, Index, Table};
 use crate::codec::keyspace;
-use crate::codec::row::RowBuilder;
+use crate::codec::row::{DynamicColumn, RowBuilder};
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl::alter::fit;
 use crate::index::Entry;
@@ -136,7 +136,7 @@ impl Stored<'_> {
 /// Type Default Values").
 pub fn implicit_default(ty: &ColumnType) -> Value<'static> {
     match ty {
-        ColumnType::Null => Value::Null,
+        ColumnType::Null | ColumnType::Dynamic => Value::Null,
         ColumnType::Boolean
         | ColumnType::Int {
             unsigned: false, ..
@@ -285,8 +285,19 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
         if let Some(pledge) = &column.pledge {
             check_pledge(column, pledge, value)?;
         }
-        if table.key_position(column_idx).is_none() && column.is_stored(value) {
-            builder.set(column.id, value, &column.ty)?;
+        match column.place {
+            ColumnPlace::Row => {
+                if table.key_position(column_idx).is_none() && column.is_stored(value) {
+                    builder.set(column.id, value, &column.ty)?;
+                }
+            }
+            ColumnPlace::Named => builder.dynamic(&column.name, value)?,
+            ColumnPlace::Others => put_others(&mut builder, value)?,
+            ColumnPlace::Expiry => {
+                if let Value::UInt(end_ms) = value {
+                    builder.expiry(*end_ms);
+                }
+            }
         }
     }
     let bytes = builder.finish()?;
@@ -298,6 +309,14 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
         bytes.len()
     );
     Err(Error::new(Code::RowTooBig, text))
+}
+
+/// Puts the cells that a row has under names which the statement does not say.
+fn put_others(builder: &mut RowBuilder, others: &Value<'_>) -> Result<()> {
+    for DynamicColumn { name, value } in crate::exec::row::others(others)? {
+        builder.dynamic(name, &value)?;
+    }
+    Ok(())
 }
 
 /// Refuses a value that ALTER TABLE is about to forbid.

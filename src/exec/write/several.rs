@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::changer::Changer;
+use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::{Env, Outcome, Rows, space};
 use crate::error::{Code, Error, Result};
@@ -218,6 +219,11 @@ impl Work<'_> {
         }
         if !row::same(&new, old) {
             row::touch(table, &mut new, old, &env.ctx)?;
+            let renewal = Renewal {
+                ctx: &env.ctx,
+                ttl_ms: self.change.hints.ttl_ms,
+            };
+            renewal.stamp(table, &mut new)?;
         }
         Ok(new)
     }

@@ -39,6 +39,7 @@ fn table() -> Table {
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),
+        wide: crate::catalog::Wide::default(),
     }
 }
 

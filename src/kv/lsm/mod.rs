@@ -216,14 +216,17 @@ fn open_tree(
     options: &Options,
     dead: &DeadSpaces,
 ) -> Result<(Database, Keyspace)> {
-    let dead = dead.clone();
+    let rules = spaces::Rules {
+        dead: dead.clone(),
+        expiry: options.expiry.clone(),
+    };
     let open = move || {
         let builder = Database::builder(dir)
             .cache_size(options.block_cache_bytes())
             .max_journaling_size(options.journal_bytes_max)
             .manual_journal_persist(true)
             .with_compaction_filter_factories(Arc::new(move |name| {
-                (name == DATA).then(|| Arc::new(dead.clone()) as _)
+                (name == DATA).then(|| Arc::new(rules.clone()) as _)
             }));
         let db = builder.open()?;
         let data = db.keyspace(DATA, || tree_options(options))?;

@@ -1,7 +1,10 @@
 //! How the embedded engine is set up. Every size here has its reason beside it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::kv::expiry::Expiry;
 
 /// Part of the machine's memory that the block cache takes: a quarter. The rest is for memtables,
 /// pages on their way to clients, and the system's own file cache.
@@ -51,6 +54,8 @@ pub struct Options {
     pub memtable_bytes: u64,
     /// Bytes of journal files after which flushing is forced; at least 64 MiB.
     pub journal_bytes_max: u64,
+    /// Which values compaction may leave out because they have ended.
+    pub expiry: Option<Arc<Expiry>>,
     /// When a commit is acknowledged.
     pub durability: Durability,
     /// In async mode: the longest time between two syncs.
@@ -66,6 +71,7 @@ impl Options {
             row_cache_bytes: None,
             memtable_bytes: MEMTABLE_BYTES,
             journal_bytes_max: JOURNAL_BYTES_MAX,
+            expiry: None,
             durability: Durability::Sync,
             async_sync_interval: ASYNC_SYNC_INTERVAL,
         }

@@ -30,6 +30,7 @@ use fjall::compaction::filter::{
 };
 use parking_lot::RwLock;
 
+use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
 const OWN: u8 = 0;
@@ -248,41 +249,86 @@ impl DeadSpaces {
 /// The set is only ever added to, and nothing panics while its lock is held.
 impl RefUnwindSafe for DeadSpaces {}
 
-impl Factory for DeadSpaces {
+/// What compaction leaves out: dropped spaces, and values that have ended.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    pub(super) dead: DeadSpaces,
+    pub(super) expiry: Option<Arc<Expiry>>,
+}
+
+impl Factory for Rules {
     fn name(&self) -> &'static str {
-        "dropped spaces"
+        "dropped spaces, ended values"
     }
 
     fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
-        Box::new(DeadFilter {
-            dead: self.clone(),
+        let now_ms = self.expiry.as_ref().map_or(0, |expiry| expiry.now_ms());
+        Box::new(Filter {
+            rules: self.clone(),
+            now_ms,
             seen: None,
         })
     }
 }
 
-struct DeadFilter {
-    dead: DeadSpaces,
-    /// The space of the key before, and whether it is dead: keys come in order.
-    seen: Option<(Space, bool)>,
+/// What is done with the keys of a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// They stay.
+    Stays,
+    /// The space is dropped.
+    Dead,
+    /// Their values are looked at.
+    Ends,
 }
 
-impl CompactionFilter for DeadFilter {
+struct Filter {
+    rules: Rules,
+    now_ms: u64,
+    /// The space of the key before, and what is done with it: keys come in order.
+    seen: Option<(Space, Fate)>,
+}
+
+impl Filter {
+    fn fate(&self, space: Space) -> Fate {
+        if self.rules.dead.contains(space) {
+            return Fate::Dead;
+        }
+        let expiry = self.rules.expiry.as_ref();
+        if expiry.is_some_and(|expiry| expiry.watches(space)) {
+            return Fate::Ends;
+        }
+        Fate::Stays
+    }
+
+    /// A tombstone takes its place: an older value below must not come back.
+    fn judge(&self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
+        let Some(expiry) = &self.rules.expiry else {
+            return Ok(Verdict::Keep);
+        };
+        if expiry.is_past(&item.value()?, self.now_ms) {
+            return Ok(Verdict::Remove);
+        }
+        Ok(Verdict::Keep)
+    }
+}
+
+impl CompactionFilter for Filter {
     fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
         let key: &[u8] = item.key();
         let Some((&[DATA, a, b, c, d], _)) = key.split_first_chunk::<PREFIX_BYTES>() else {
             return Ok(Verdict::Keep);
         };
         let space = Space(u32::from_be_bytes([a, b, c, d]));
-        let is_dead = match self.seen {
-            Some((seen, is_dead)) if seen == space => is_dead,
-            _ => self.dead.contains(space),
+        let fate = match self.seen {
+            Some((seen, fate)) if seen == space => fate,
+            _ => self.fate(space),
         };
-        self.seen = Some((space, is_dead));
-        Ok(if is_dead {
-            Verdict::Destroy
-        } else {
-            Verdict::Keep
-        })
+        self.seen = Some((space, fate));
+        match fate {
+            Fate::Stays => Ok(Verdict::Keep),
+            Fate::Dead => Ok(Verdict::Destroy),
+            Fate::Ends => self.judge(&item),
+        }
     }
 }

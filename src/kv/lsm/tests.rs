@@ -427,3 +427,65 @@ fn the_two_caches_share_what_the_operator_gave() {
         assert_eq!(found, expected);
     }
 }
+
+#[tokio::test]
+async fn compaction_removes_values_that_have_ended() {
+    use std::collections::HashSet;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use crate::kv::expiry::{Expiry, Living};
+
+    let time = Arc::new(AtomicU64::new(10));
+    let clock = Arc::clone(&time);
+    let end_of: fn(&[u8]) -> Option<u64> = |value| value.first().map(|end| u64::from(*end));
+    let expiry = Expiry::with_clock(end_of, move || clock.load(Ordering::Relaxed));
+    let expiry = Arc::new(expiry);
+    let dir = tempfile::tempdir().unwrap();
+    let opened = Lsm::open(&Options {
+        expiry: Some(Arc::clone(&expiry)),
+        ..options(dir.path())
+    });
+    let raw: Arc<dyn Engine> = Arc::new(opened.unwrap());
+    let living = Living::new(Arc::clone(&raw), Arc::clone(&expiry));
+    let (ending, lasting) = (Space(1), Space(2));
+    for space in [ending, lasting] {
+        living.create_space(space).await.unwrap();
+    }
+    expiry.watch(HashSet::from([ending]));
+    // Twice, so that an older value lies below what ends.
+    for end in [200, 20] {
+        let mut writes = WriteSet::blind();
+        for key in 0..100u8 {
+            for space in [ending, lasting] {
+                let end = if key % 2 == 0 { end } else { 200 };
+                writes.put(space, vec![key], vec![end]);
+            }
+        }
+        living.commit(writes).await.unwrap();
+        living.compact(ending).await.unwrap();
+    }
+    // Readers see the files of the last commit.
+    let count = async |space| {
+        let mut writes = WriteSet::blind();
+        writes.put(lasting, vec![0], vec![200]);
+        raw.commit(writes).await.unwrap();
+        let mut page = Page::default();
+        let scan = Scan::new(space, KeyRange::all());
+        raw.snapshot().scan(&scan, &mut page).await.unwrap();
+        page.len()
+    };
+    assert_eq!((count(ending).await, count(lasting).await), (100, 100));
+    let before = living.snapshot();
+    time.store(50, Ordering::Relaxed);
+    assert_eq!(
+        count(ending).await,
+        100,
+        "nothing is removed before a compaction"
+    );
+    living.compact(ending).await.unwrap();
+    assert_eq!((count(ending).await, count(lasting).await), (50, 100));
+    // A snapshot of before sees what it saw.
+    assert!(before.get(ending, &[4]).await.unwrap().is_some());
+    assert!(living.get_newest(ending, &[4]).await.unwrap().is_none());
+    living.close().await.unwrap();
+}

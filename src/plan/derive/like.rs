@@ -31,6 +31,7 @@ pub(super) fn domain(
     match &column.ty {
         ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {}
         ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Boolean
         | ColumnType::Int { .. }
         | ColumnType::Float

@@ -238,7 +238,11 @@ fn type_bytes(ty: &ColumnType) -> Option<u32> {
                 2
             }
         }
-        ColumnType::Null | ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json => {
+        ColumnType::Null
+        | ColumnType::Dynamic
+        | ColumnType::Text(_)
+        | ColumnType::Blob(_)
+        | ColumnType::Json => {
             return None;
         }
     })

@@ -62,11 +62,21 @@ fn sentence(explained: &Explained<'_>) -> String {
             format!("Is refused: it would read {amount} of {name}.")
         }
         None => format!(
-            "Reads {} of {}; {}.",
+            "Reads {} of {}; {}.{}",
             amount(source),
             source.alias,
-            ending(explained, source)
+            ending(explained, source),
+            ended(source)
         ),
+    }
+}
+
+/// What is said of a table whose rows end by themselves.
+fn ended(source: &Source<'_>) -> &'static str {
+    if source.table.expires() {
+        " Rows that have ended (TTL) are left out."
+    } else {
+        ""
     }
 }
 

@@ -80,6 +80,7 @@ fn select(tables: &Tables, input: &str) -> bound::Select {
         numbering: &bind::Numbering::new(),
         depth: 0,
         trace: None,
+        widening: None,
         mode: DEFAULT_MODE,
         facts: &NoSession,
     };

@@ -148,7 +148,9 @@ pub(super) fn place(constant: &Value<'_>, ty: &ColumnType, ctx: &EvalContext) ->
         | ColumnType::Time { .. }
         | ColumnType::Datetime { .. }
         | ColumnType::Timestamp { .. } => time::place(constant, ty, ctx),
-        ColumnType::Null | ColumnType::Json => Place::Unusable(Obstacle::Unordered),
+        ColumnType::Null | ColumnType::Dynamic | ColumnType::Json => {
+            Place::Unusable(Obstacle::Unordered)
+        }
     }
 }
 

@@ -50,6 +50,7 @@ impl Case {
             indexes: Vec::new(),
             options: Vec::new(),
             comment: String::new(),
+            wide: crate::catalog::Wide::default(),
         };
         Case { rng, table }
     }

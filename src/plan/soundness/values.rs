@@ -128,6 +128,7 @@ pub(super) fn values_of(ty: &ColumnType) -> Vec<Value<'static>> {
             })
             .collect(),
         ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Text(_)
         | ColumnType::Binary { .. }
         | ColumnType::Blob(_)

@@ -116,6 +116,35 @@ async fn everything_is_as_without() {
     server.stop().await;
 }
 
+/// The numbers of both layers go on from the file's last packet.
+#[tokio::test]
+async fn a_file_comes_compressed() {
+    let server = Running::start("secret", 20).await;
+    let mut root = Client::root(server.address, FLAGS).await;
+    root.make_seq(3).await;
+    root.query("SET GLOBAL local_infile = 1").await;
+    assert_eq!(root.packets(1).await, ["OK 02"]);
+    for (flags, algorithm) in BOTH {
+        let mut client = Client::squeezed(server.address, (flags | 1 << 7, algorithm)).await;
+        client
+            .query("DELETE FROM `default`.seq WHERE a >= 100")
+            .await;
+        client.packets(1).await;
+        client
+            .query("LOAD DATA LOCAL INFILE 'f' INTO TABLE `default`.seq")
+            .await;
+        assert_eq!(client.receive().await, b"\xfbf");
+        for piece in [&b"100\n101\n10"[..], &b"2\n".repeat(1), b""] {
+            client.send(piece).await;
+        }
+        let done = client.receive().await;
+        assert_eq!(done[..2], [0, 3], "{}", done.escape_ascii());
+        client.command(b"\x0e").await;
+        assert_eq!(client.packets(1).await, ["OK 02"]);
+    }
+    server.stop().await;
+}
+
 /// 17 MB there and back: two packets of the inner layer, and many of the outer one; with bytes that
 /// can be packed and with bytes that cannot.
 #[tokio::test(flavor = "multi_thread")]

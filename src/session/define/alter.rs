@@ -24,7 +24,7 @@ use crate::exec::write;
 use crate::index;
 use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexMode};
-use crate::sql::context::EvalContext;
+use crate::sql::context::{EvalContext, WarningLevel};
 
 /// A statement that was tried on a copy of the definition.
 struct Plan<'a> {
@@ -39,6 +39,8 @@ struct Plan<'a> {
     /// Whether what drops waits for the new indexes.
     drops_last: bool,
     pledges: Vec<(String, Column)>,
+    /// From where a column that has AUTO_INCREMENT now, and had it not before, is counted at least.
+    count_from: u64,
 }
 
 impl Session {
@@ -81,6 +83,14 @@ impl Session {
             );
             self.note(&Error::new(Code::NoSuchOption, text));
         }
+        if actions.contains(&AlterAction::OrderBy) {
+            let text = format!(
+                "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
+                name.1
+            );
+            self.warnings
+                .add(WarningLevel::Warning, Code::Unknown, || text);
+        }
         let added: Vec<&ast::IndexDef> = actions.iter().filter_map(added_by).collect();
         let target = self.target_of(&name, actions)?;
         let mut changed = Table::clone(&old);
@@ -90,6 +100,7 @@ impl Session {
         let quiet = self.quiet();
         let names = define_all(&mut changed, &added, &quiet)?;
         changed.check_indexes_count()?;
+        let count_from = self.count_from((&old, &mut changed), actions).await?;
         if let Some(error) = outcome.needs_empty
             && alter::scan::has_rows(&self.shared.engine, &old).await?
         {
@@ -109,7 +120,27 @@ impl Session {
             target,
             drops_last: has_room,
             pledges: outcome.pledges,
+            count_from,
         })
+    }
+
+    /// From where a column that has `AUTO_INCREMENT` now is counted at least.
+    async fn count_from(
+        &self,
+        (old, changed): (&Table, &mut Table),
+        actions: &[AlterAction],
+    ) -> Result<u64> {
+        let quiet = self.quiet();
+        if !alter::settle_ids(changed, old, (actions, &quiet))? {
+            return Ok(0);
+        }
+        let Some((column_idx, _)) = changed.counted() else {
+            return Ok(0);
+        };
+        // Read with the new definition, which reads what is there.
+        let engine = &self.shared.engine;
+        let greatest = alter::scan::greatest(engine, changed, (column_idx, &self.cancel));
+        Ok(greatest.await?.saturating_add(1))
     }
 
     /// The name that `RENAME` gives.
@@ -234,9 +265,14 @@ impl Session {
             if !is_last {
                 check_pledges(table, &plan.pledges)?;
             }
+            let before = Table::clone(table);
             alter::apply(table, plan.actions, (part, &quiet))?;
             if !is_last {
                 names = define_all(table, &plan.added, &ctx)?;
+                let is_new = alter::settle_ids(table, &before, (plan.actions, &quiet))?;
+                if let Some((_, first)) = table.counted().filter(|_| is_new) {
+                    table.count_from(first.max(plan.count_from));
+                }
             }
             if let Some((database, name)) =
                 plan.target.as_ref().filter(|_| is_last || !plan.drops_last)

@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
 use crate::exec::ddl::index::define_index;
+use crate::exec::ddl::wide;
 use crate::protocol::reply::Progress;
 use crate::session::Session;
 use crate::sql::ast::{self, IndexGoal, IndexMode};
@@ -28,6 +29,9 @@ impl Session {
         &mut self,
         create: &ast::CreateIndex,
     ) -> Result<()> {
+        if let Some(table) = self.named_temporary(&create.table).map(Arc::clone) {
+            return self.index_temporary(&table, &create.index).await;
+        }
         self.commit_open().await?;
         let name = self.altered(&create.table)?;
         let before = self.table(Some(&name.0), &name.1)?;
@@ -229,6 +233,7 @@ pub(super) fn define_all(
 ) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for index in declared {
+        wide::add_names(table, index)?;
         let index = Index {
             state: IndexState::Building,
             ..define_index(table, index, ctx)?

@@ -22,7 +22,7 @@ impl Session {
         let Some(query) = &create.query else {
             return Err(Error::internal("CREATE TABLE without a query"));
         };
-        let bound = self.with_names(&[], |names| bind::query(&query.select, names))?;
+        let bound = self.bound(&[], |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
         let whole = with_columns(create, &columns)?;
         if !create.temporary && self.named_temporary(&create.table).is_some() {
@@ -107,7 +107,9 @@ fn definition(column: &ResultColumn) -> ColumnDef {
 pub(in crate::session) fn stored(ty: &ColumnType) -> ColumnType {
     match ty {
         ColumnType::Null => ColumnType::Binary { bytes: 1 },
-        ColumnType::Varchar { chars_max: None } => ColumnType::Text(LobSize::Long),
+        ColumnType::Dynamic | ColumnType::Varchar { chars_max: None } => {
+            ColumnType::Text(LobSize::Long)
+        }
         ColumnType::Varchar { chars_max: Some(0) } => ColumnType::Char { chars_max: 1 },
         ColumnType::Varbinary { bytes_max: None } => ColumnType::Blob(LobSize::Long),
         other => other.clone(),

@@ -59,7 +59,7 @@ impl Session {
             return Err(Error::unsupported("WITH CHECK OPTION"));
         }
         let trace = Trace::default();
-        let bound = self.with_names(&[], |names| {
+        let bound = self.bound(&[], |names| {
             let names = &Names {
                 definitions: names
                     .definitions
@@ -94,7 +94,7 @@ impl Session {
         for column in &create.columns {
             ddl::check_identifier(column, Code::WrongFieldSpecifier)?;
         }
-        let columns = self.with_names(&[], |names| bind::columns_of_view(&view, names))?;
+        let columns = self.bound(&[], |names| bind::columns_of_view(&view, names))?;
         let types = columns.iter().map(|column| &column.ty);
         if !types.eq(bound.columns().into_iter().map(|column| &column.ty)) {
             return Err(Error::internal(format!(

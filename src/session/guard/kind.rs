@@ -143,6 +143,8 @@ kinds! {
     // Shows what the user may purge.
     ShowTrash           Free;
     ShowColumns         AnyOnTable;
+    // Reads rows.
+    ShowDynamicColumns  Table(Select);
     ShowIndex           AnyOnTable;
     ShowCreateTable     AnyOnTable;
     ShowCreateDatabase  AnyInDatabase;
@@ -260,6 +262,7 @@ fn show_kind(show: &Show) -> Kind {
         Show::Tables { .. } => Kind::ShowTables,
         Show::Trash(_) => Kind::ShowTrash,
         Show::Columns { .. } => Kind::ShowColumns,
+        Show::DynamicColumns { .. } => Kind::ShowDynamicColumns,
         Show::Index { .. } => Kind::ShowIndex,
         Show::TableStatus { .. } => Kind::ShowTableStatus,
         Show::CreateTable(_) => Kind::ShowCreateTable,

@@ -8,6 +8,7 @@
 //! Source of the errors: MySQL 8.0 Reference Manual, "Access Control, Stage 2".
 
 mod kind;
+mod names;
 mod needs;
 mod reads;
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, AlterAction, CreateTable, CreateView, Maintain, SetItem, SetValue, Show,
-    Statement, TableName, TableSource, UserName,
+    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement,
+    TableName, TableSource, UserName,
 };
 use crate::sql::bind;
 
@@ -139,21 +139,7 @@ impl Session {
         Ok(())
     }
 
-    /// Another name needs DROP on the old one, and CREATE and INSERT on the new one, as in MySQL.
-    fn rename_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
-        if let Statement::Undrop { table, to } = statement {
-            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
-            out.push(self.on_table(to.as_ref().unwrap_or(table), privileges)?);
-        }
-        for (from, to) in renames(statement) {
-            out.push(self.on_table(from, Privileges::of(&[Privilege::Drop]))?);
-            let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
-            out.push(self.on_table(to, privileges)?);
-        }
-        Ok(())
-    }
-
-    fn on_table(&self, name: &TableName, privileges: Privileges) -> Result<Need> {
+    pub(super) fn on_table(&self, name: &TableName, privileges: Privileges) -> Result<Need> {
         let database = self.database_or_current(name.database.as_deref())?;
         if privileges.has(Privilege::LockTables) {
             // The one privilege of the table that is held on databases alone.
@@ -233,7 +219,9 @@ impl Session {
             }
             Statement::CreateTable(create) => walk_create(create, walk),
             Statement::CreateView(create) => walk.select(&create.select),
-            Statement::Show(Show::CreateOther { name, .. }) => walk.reads(name),
+            Statement::Show(
+                Show::CreateOther { name, .. } | Show::DynamicColumns { table: name, .. },
+            ) => walk.reads(name),
             Statement::LockTables(tables) | Statement::Maintain(Maintain { tables, .. }) => {
                 for name in tables {
                     walk.reads(name);
@@ -453,26 +441,11 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         | Statement::Advise(table)
         | Statement::Show(
             Show::Columns { table, .. }
+            | Show::DynamicColumns { table, .. }
             | Show::Index { table, .. }
             | Show::CreateTable(table)
             | Show::CreateOther { name: table, .. },
         ) => vec![table],
-        _ => Vec::new(),
-    }
-}
-
-/// The tables that get other names, with those.
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other statement renames")]
-fn renames(statement: &Statement) -> Vec<(&TableName, &TableName)> {
-    match statement {
-        Statement::RenameTables(pairs) => pairs.iter().map(|(from, to)| (from, to)).collect(),
-        Statement::AlterTable(alter) => {
-            let to = alter.actions.iter().filter_map(|action| match action {
-                AlterAction::Rename(to) => Some(to),
-                _ => None,
-            });
-            to.map(|to| (&alter.table, to)).collect()
-        }
         _ => Vec::new(),
     }
 }

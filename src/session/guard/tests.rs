@@ -260,6 +260,11 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     ),
     (Kind::ShowIndex, "SHOW INDEX FROM d.t", &["INSERT ON d.t"]),
     (
+        Kind::ShowDynamicColumns,
+        "SHOW DYNAMIC COLUMNS FROM d.t",
+        &["SELECT ON d.t"],
+    ),
+    (
         Kind::ShowCreateTable,
         "SHOW CREATE TABLE d.t",
         &["INSERT ON d.t"],

@@ -145,6 +145,7 @@ fn lengths(ty: &ColumnType) -> Option<(u64, u64)> {
             Some((chars, chars.saturating_mul(CHAR_BYTES_MAX)))
         }
         ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Boolean
         | ColumnType::Int { .. }
         | ColumnType::Float
@@ -178,6 +179,7 @@ fn digits_of(ty: &ColumnType) -> Option<(u8, Option<u8>)> {
         ColumnType::Double => Some((22, None)),
         ColumnType::Decimal { precision, scale } => Some((*precision, Some(*scale))),
         ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Char { .. }
         | ColumnType::Varchar { .. }
         | ColumnType::Text(_)

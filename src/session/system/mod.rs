@@ -22,7 +22,7 @@ use std::sync::Arc;
 use self::table::SystemTable;
 use super::shared::Shared;
 use super::state::State;
-use crate::catalog::{Column, Definitions, Table, TableId, View};
+use crate::catalog::{Column, Definitions, Table, TableId, View, Wide};
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::bind::FindTable;
@@ -323,6 +323,7 @@ fn bare(database: &str, name: &str, mut columns: Vec<Column>) -> Table {
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),
+        wide: Wide::default(),
     }
 }
 

@@ -113,9 +113,12 @@ impl Scene {
             ctes: None,
             numbering: &Numbering::default(),
             trace: None,
+            widening: None,
             depth: 0,
         };
-        let mut columns = bind::view_columns(view, &names)?;
+        let widening = bind::Widening::default();
+        let mut columns =
+            bind::named::rounds(&names, &widening, |names| bind::view_columns(view, names))?;
         for column in &mut columns {
             column.ty = stored(&column.ty);
         }

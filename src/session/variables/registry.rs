@@ -215,6 +215,7 @@ variables! {
     "insert_id" SessionOnly ReadOnlyInt, "0", "The next AUTO_INCREMENT value; ids are spread here.";
     "interactive_timeout" Both Int(1, 31_536_000), "28800", "wait_timeout of interactive clients.";
     "join_buffer_size" Both Int(128, u64::MAX), "262144", "No meaning: memory is bounded by query_memory_bytes.";
+    "json_as_text" Both Bool, "OFF", "Describe JSON columns as LONGTEXT, for clients that do not know their type (MariaDB's ODBC driver).";
     "last_insert_id" SessionOnly ReadOnlyInt, "0", "LAST_INSERT_ID().";
     "lc_messages" Both OnlyWord(&["en_US"]), "en_US", "The language of errors.";
     "lc_time_names" Both OnlyWord(&["en_US"]), "en_US", "The language of names of months and days.";

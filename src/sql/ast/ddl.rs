@@ -300,6 +300,8 @@ pub enum AlterAction {
     Rename(TableName),
     /// Table options, `CONVERT TO CHARACTER SET`, `SET 'NAME' = 'value'`.
     Options(Box<TableOptions>),
+    /// `ORDER BY`: the rows lie in the order of the key anyway.
+    OrderBy,
     /// `FORCE`: a table that is as it should be is not rebuilt.
     Force,
     /// `COMPACT`: Lindorm's word for removing what was deleted and overwritten from the files.

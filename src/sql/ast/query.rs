@@ -42,8 +42,9 @@ pub struct Select {
 }
 
 impl Select {
-    /// `SELECT expr`, where variables may be assigned in the expression.
+    /// `SELECT expr`.
     pub fn of_expr(expr: Expr) -> Select {
+        let assigns = expr.assigns();
         let item = SelectItem::Expr {
             expr,
             alias: None,
@@ -70,7 +71,7 @@ impl Select {
             limit: None,
             lock: None,
             into: None,
-            assigns: true,
+            assigns,
         }
     }
 }

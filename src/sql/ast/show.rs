@@ -36,6 +36,13 @@ pub enum Show {
         /// Which.
         filter: Option<ShowFilter>,
     },
+    /// `SHOW DYNAMIC COLUMNS FROM t [LIMIT n]`.
+    DynamicColumns {
+        /// The table.
+        table: TableName,
+        /// How many rows are looked at.
+        limit: Option<u64>,
+    },
     /// `SHOW INDEX FROM t`.
     Index {
         /// The table.

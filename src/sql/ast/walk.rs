@@ -3,6 +3,13 @@
 use super::{Call, Expr, OrderItem, Over};
 
 impl Expr {
+    /// Whether a user variable is assigned in it; not counting subqueries.
+    pub fn assigns(&self) -> bool {
+        let mut found = matches!(self, Expr::Assign(..));
+        self.each_child(&mut |child| found |= child.assigns());
+        found
+    }
+
     /// Calls `visit` with each operand; not with what is in subqueries.
     pub fn each_child(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {

@@ -4,6 +4,7 @@ use super::expr::known_call;
 use super::literal;
 use super::same::same;
 use super::scope::{AggregateRule, Scope};
+use super::source::Source;
 use crate::catalog::{Column, ColumnDefault};
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::{self, names};
@@ -192,6 +193,10 @@ impl Scope<'_> {
     pub(super) fn proposed_value(&mut self, name: &ast::ColumnName) -> Result<Expr> {
         let source = self.source();
         let idx = source.and_then(|source| source.column_idx(&name.column));
+        let idx = match (idx, source.and_then(Source::table)) {
+            (None, Some(table)) => self.names.undeclared(table, &name.column)?,
+            (idx, _) => idx,
+        };
         let (Some(source), Some(idx)) = (source, idx) else {
             return Err(self.unknown(&name.to_string()));
         };

@@ -74,9 +74,17 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Change> 
     let mut targets: Vec<Target> = Vec::new();
     scope.clause = Clause::FieldList;
     for assignment in &update.assignments {
+        if let Ok(None) = scope.from.find(&assignment.column) {
+            scope.undeclared_place(&assignment.column)?;
+        }
+    }
+    for assignment in &update.assignments {
         let name = &assignment.column;
         let unknown = || scope.unknown(&name.to_string());
-        let place = scope.from.find(name).ok().flatten();
+        let place = match scope.from.find(name).ok().flatten() {
+            Some(place) => Some(place),
+            None => scope.undeclared_place(name)?,
+        };
         let place = place.ok_or_else(unknown)?;
         let (relation, idx) = updatable(place, name, &scope)?;
         let is_same = |target: &Target| target.relation == relation;

@@ -399,7 +399,11 @@ pub(super) fn find(name: &TableName, names: &Names<'_>) -> Result<Arc<Table>> {
     if find_listed(name, names)?.is_some() {
         return Err(access_denied(database, names));
     }
-    names.definitions.find_table(database, &name.name)
+    let table = names.definitions.find_table(database, &name.name)?;
+    Ok(match names.widening {
+        Some(widening) => widening.table(table),
+        None => table,
+    })
 }
 
 /// The table of that name in the named or the current database, if the server makes up its rows.

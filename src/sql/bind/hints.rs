@@ -6,13 +6,7 @@ use crate::sql::ast::{Hint, IndexHint, IndexHintKind};
 use crate::sql::bound::{Hints, KeyRef};
 
 /// Hints that ask for something that is not offered yet; to ignore them would give other rows.
-const UNSUPPORTED: &[&str] = &[
-    "_l_versions_",
-    "_l_ts_",
-    "_l_ts_min_",
-    "_l_ts_max_",
-    "_l_ttl_",
-];
+const UNSUPPORTED: &[&str] = &["_l_versions_", "_l_ts_", "_l_ts_min_", "_l_ts_max_"];
 
 /// The hints behind a verb, and those beside the table's name.
 ///
@@ -29,6 +23,7 @@ pub(super) fn hints(all: &[Hint], beside: &[IndexHint], source: Option<&Source>)
             "max_execution_time" | "_l_operation_timeout_" if number.is_some() => {
                 hints.timeout_ms = number.filter(|timeout_ms| *timeout_ms != 0);
             }
+            "_l_ttl_" => hints.ttl_ms = Some(ttl(number, source)?),
             "_l_force_index_" => name_indexes(&mut hints, &hint.args, source)?,
             "_l_ignore_index_" if hint.args.is_empty() => ignore_all(&mut hints, source),
             "_l_ignore_index_" => ignore_indexes(&mut hints, &hint.args, source)?,
@@ -47,6 +42,23 @@ pub(super) fn hints(all: &[Hint], beside: &[IndexHint], source: Option<&Source>)
         }
     }
     Ok(hints)
+}
+
+/// # Errors
+/// 1235 where rows do not end, 1210 for what is no number of milliseconds.
+fn ttl(number: Option<u64>, source: Option<&Source>) -> Result<u64> {
+    let table = source.and_then(Source::table);
+    if !table.is_some_and(|table| table.expires()) {
+        let name = table.map_or("a query", |table| table.name.as_str());
+        return Err(Error::unsupported(format!(
+            "the hint _l_ttl_ on {name}, whose rows do not end: ALTER TABLE … SET 'TTL' = '0' lets \
+             statements say when"
+        )));
+    }
+    number.filter(|ttl_ms| *ttl_ms != 0).ok_or_else(|| {
+        let text = "Incorrect arguments to _l_ttl_: milliseconds from 1 on";
+        Error::new(Code::WrongArguments, text)
+    })
 }
 
 fn name_indexes(hints: &mut Hints, names: &[String], source: Option<&Source>) -> Result<()> {

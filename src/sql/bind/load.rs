@@ -16,6 +16,16 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
     let table = from::find(&load.table, names)?;
     let mut columns = Vec::new();
     let source = Source::new(Arc::clone(&table), None);
+    let named = load
+        .targets
+        .iter()
+        .flatten()
+        .filter_map(|target| match target {
+            ast::LoadTarget::Column(name) => Some(name),
+            ast::LoadTarget::Variable(_) => None,
+        });
+    let assigned = load.assignments.iter().map(|one| &one.column.column);
+    write::meet_all(named.chain(assigned), (&source, &table), names)?;
     let targets = if let Some(targets) = &load.targets {
         bound_targets(targets, (&source, &mut columns), names)?
     } else {
@@ -43,6 +53,7 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
             columns,
             source: InsertSource::Given,
             on_duplicate: Vec::new(),
+            ttl_ms: None,
             subqueries: Vec::new(),
             parameters_count: 0,
         },
@@ -70,7 +81,8 @@ fn bound_targets(
     let target = |target: &ast::LoadTarget| match target {
         ast::LoadTarget::Variable(name) => Ok(LoadTarget::Variable(name.clone())),
         ast::LoadTarget::Column(name) => {
-            let Some(column_idx) = source.column_idx(name) else {
+            let named = || source.table().and_then(|table| table.named_idx(name));
+            let Some(column_idx) = source.column_idx(name).or_else(named) else {
                 return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
             };
             if columns.contains(&column_idx) {

@@ -24,6 +24,7 @@ mod json_table;
 mod late;
 mod literal;
 mod load;
+pub mod named;
 mod operands;
 mod order;
 mod output;
@@ -57,6 +58,7 @@ use crate::catalog::{Definitions, Table, View};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 pub use cte::CteScope;
+pub use named::Widening;
 use scope::{Clause, Scope};
 use source::Source;
 pub use trace::Trace;
@@ -123,6 +125,8 @@ pub struct Names<'a> {
     pub depth: usize,
     /// Where is kept what names meant.
     pub trace: Option<&'a Trace>,
+    /// Where names without declaration are kept; `None` where nobody binds again for them.
+    pub widening: Option<&'a Widening>,
 }
 
 /// Gives out the numbers of a statement: of slots, of subqueries, of recursive queries.

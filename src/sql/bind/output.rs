@@ -1,6 +1,7 @@
 //! The select list: what is computed, and how a client sees it.
 
 use super::scope::{Item, Scope};
+use super::source::Place;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
@@ -35,7 +36,15 @@ impl Scope<'_> {
             _ => None,
         };
         let own = own.and_then(|place| self.from.result_column(place));
+        let named = match expr {
+            ast::Expr::Column(column) => Some(column),
+            _ => None,
+        };
         let expr = self.value(expr)?;
+        let own = match (own, named) {
+            (None, Some(named)) => self.undeclared_column(named, &expr),
+            (own, _) => own,
+        };
         let mut column = own.unwrap_or_else(|| ResultColumn {
             decimals: digits::of_double(&expr, &|idx| {
                 let of_source = |idx| self.from.decimals(idx);
@@ -48,6 +57,44 @@ impl Scope<'_> {
         });
         name.clone_into(&mut column.name);
         Ok(Output { expr, column })
+    }
+
+    /// The columns that `*` stands for, those that the first page of rows has behind the declared ones
+    /// of their table.
+    fn with_undeclared(&self, item: &SelectItem, places: Vec<Place>) -> Vec<Place> {
+        let Some(widening) = self.names.widening else {
+            return places;
+        };
+        let mut all: Vec<Place> = Vec::with_capacity(places.len());
+        let mut rest = places.into_iter().peekable();
+        let mut done = Vec::new();
+        while let Some(place) = rest.next() {
+            all.push(place);
+            let is_last = rest.peek().is_none_or(|next| next.0 != place.0);
+            if !is_last || done.contains(&place.0) {
+                continue;
+            }
+            done.push(place.0);
+            let source = self.from.sources.get(place.0);
+            let table = source.and_then(|source| Some((source, source.table()?)));
+            if let Some((source, table)) = table {
+                widening.star(item, (&source.alias, table));
+                let shown = widening.shown(table).into_iter();
+                all.extend(shown.map(|idx| (place.0, idx)));
+            }
+        }
+        all
+    }
+
+    /// How a client sees a column without declaration, if the expression is that.
+    fn undeclared_column(&self, name: &ast::ColumnName, expr: &Expr) -> Option<ResultColumn> {
+        let ExprKind::Column(idx) = expr.kind else {
+            return None;
+        };
+        let place = self.undeclared_place(name).ok()??;
+        let own = self.from.column(place)?;
+        let is_it = matches!(own.kind, ExprKind::Column(own) if own == idx);
+        self.from.result_column(place).filter(|_| is_it)
     }
 
     /// `*`, `t.*`.
@@ -73,6 +120,7 @@ impl Scope<'_> {
             let meant = places.iter().filter_map(|place| self.from.spelled(*place));
             trace.star(item, meant.collect());
         }
+        let places = self.with_undeclared(item, places);
         for place in places {
             let shown = (self.from.column(place), self.from.result_column(place));
             if let (Some(expr), Some(column)) = shown {

@@ -138,6 +138,12 @@ pub(super) trait Outer {
     /// # Errors
     /// 1052.
     fn capture(&mut self, name: &ColumnName) -> Result<Option<Expr>>;
+
+    /// As [`Outer::capture`], of a name that no query declares.
+    ///
+    /// # Errors
+    /// As [`Scope::undeclared`].
+    fn capture_undeclared(&mut self, name: &ColumnName) -> Result<Option<Expr>>;
 }
 
 impl Outer for Scope<'_> {
@@ -149,8 +155,25 @@ impl Outer for Scope<'_> {
             };
         };
         self.trace_column(name);
+        Ok(Some(self.captured(name, column)))
+    }
+
+    fn capture_undeclared(&mut self, name: &ColumnName) -> Result<Option<Expr>> {
+        if let Some(column) = self.undeclared(name)? {
+            return Ok(Some(self.captured(name, column)));
+        }
+        match &mut self.outer {
+            Some(outer) => outer.capture_undeclared(name),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// A column of this row as a slot that is filled before a subquery runs.
+    fn captured(&mut self, name: &ColumnName, column: Expr) -> Expr {
         if let ExprKind::Slot(_) = column.kind {
-            return Ok(Some(column));
+            return column;
         }
         let known = self
             .captures
@@ -166,7 +189,7 @@ impl Outer for Scope<'_> {
         };
         let text = name.to_string().into();
         let per_row = false;
-        Ok(Some(Expr {
+        Expr {
             kind: ExprKind::Slot(Slot {
                 idx,
                 per_row,
@@ -174,7 +197,7 @@ impl Outer for Scope<'_> {
                 decimals: None,
             }),
             ..column
-        }))
+        }
     }
 }
 
@@ -246,6 +269,14 @@ impl<'a> Scope<'a> {
         }
         let outer = self.outer.as_mut();
         let outer = outer.map_or(Ok(None), |outer| outer.capture(name))?;
+        if let Some(outer) = outer {
+            return Ok(outer);
+        }
+        if let Some(undeclared) = self.undeclared(name)? {
+            return Ok(undeclared);
+        }
+        let outer = self.outer.as_mut();
+        let outer = outer.map_or(Ok(None), |outer| outer.capture_undeclared(name))?;
         outer.ok_or_else(|| self.unknown(&name.to_string()))
     }
 
@@ -288,7 +319,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn ambiguous(&self, name: &ColumnName) -> Error {
+    pub(super) fn ambiguous(&self, name: &ColumnName) -> Error {
         let clause = self.clause.text();
         Error::new(
             Code::AmbiguousColumn,
@@ -309,7 +340,8 @@ impl<'a> Scope<'a> {
             Some(idx) => idx,
             // Without new names the columns keep theirs, and then need the alias in front.
             None if proposed.columns.is_empty() && name.table.is_some() => {
-                source.column_idx(&name.column)?
+                let named = || source.table()?.named_idx(&name.column);
+                source.column_idx(&name.column).or_else(named)?
             }
             None => return None,
         };

@@ -236,7 +236,7 @@ impl Source {
         Some(column)
     }
 
-    /// The columns that `*` stands for.
+    /// The declared columns that `*` stands for.
     pub(super) fn shown(&self) -> Vec<usize> {
         match &self.columns {
             Columns::Table(table, _) => {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::Widening;
 use super::expr::truth;
 use super::operands::operand_columns;
 use super::scope::{AggregateRule, Clause, Scope};
@@ -41,7 +42,11 @@ impl Scope<'_> {
 
     /// `EXISTS (SELECT …)`.
     pub(super) fn exists(&mut self, select: &ast::Select) -> Result<Expr> {
+        let stars_before = self.names.widening.map_or(0, Widening::stars_count);
         let (slot, _) = self.subquery(select, Answer::Exists)?;
+        if let Some(widening) = self.names.widening {
+            widening.forget_stars(stars_before);
+        }
         Ok(truth(ExprKind::Slot(slot), false))
     }
 

@@ -114,6 +114,7 @@ fn table(name: &str, key: &[usize], mut columns: Vec<Column>) -> Arc<Table> {
         indexes: Vec::new(),
         options: Vec::new(),
         comment: String::new(),
+        wide: crate::catalog::Wide::default(),
     })
 }
 
@@ -199,6 +200,7 @@ fn names(file: &str) -> Names<'static> {
         numbering: Box::leak(Box::default()),
         depth: 0,
         trace: None,
+        widening: None,
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
     };
     // Hints that would change what is written are refused; there is no plan for others to change.
     let source = Source::new(Arc::clone(&table), None);
-    hints::hints(&insert.hints, &[], Some(&source))?;
+    let ttl_ms = hints::hints(&insert.hints, &[], Some(&source))?.ttl_ms;
     let kind = insert_kind(insert, names);
     let columns = insert_columns(insert, (&source, view.as_ref()), names)?;
     if kind == InsertKind::Upsert {
@@ -65,6 +65,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         columns,
         source: source_rows,
         on_duplicate,
+        ttl_ms,
         subqueries,
         parameters_count,
     })
@@ -96,11 +97,18 @@ fn insert_columns(
         }
         return Ok(view.map_or_else(|| source.shown(), Insertable::shown));
     };
+    if let Some(table) = source.table().filter(|_| view.is_none()) {
+        meet_all(given.iter(), (source, table), names)?;
+    }
     let mut columns = Vec::with_capacity(given.len());
     for name in given {
         let idx = match view {
             Some(view) => view.column_idx(name),
             None => source.column_idx(name),
+        };
+        let idx = match (idx, source.table().filter(|_| view.is_none())) {
+            (None, Some(table)) => names.undeclared(table, name)?,
+            (idx, _) => idx,
         };
         let Some(idx) = idx else {
             return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
@@ -114,6 +122,18 @@ fn insert_columns(
         columns.push(idx);
     }
     Ok(columns)
+}
+
+/// Meets all names without declaration at once, so that the statement is bound again for all of them.
+pub(super) fn meet_all<'n>(
+    given: impl Iterator<Item = &'n String>,
+    (source, table): (&Source, &Table),
+    names: &Names<'_>,
+) -> Result<()> {
+    for name in given.filter(|name| source.column_idx(name).is_none()) {
+        names.undeclared(table, name)?;
+    }
+    Ok(())
 }
 
 /// # Errors
@@ -245,12 +265,14 @@ fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
 
 /// The position of an assigned column.
 pub(super) fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<usize> {
-    let found = scope.source().and_then(|source| {
-        let idx = source.column_idx(&name.column)?;
-        source
-            .is_named(name.database.as_deref(), name.table.as_deref())
-            .then_some(idx)
-    });
+    let is_named =
+        |source: &&Source| source.is_named(name.database.as_deref(), name.table.as_deref());
+    let source = scope.source().filter(is_named);
+    let found = source.and_then(|source| source.column_idx(&name.column));
+    let found = match (found, source.and_then(Source::table)) {
+        (None, Some(table)) => scope.names.undeclared(table, &name.column)?,
+        (found, _) => found,
+    };
     found.ok_or_else(|| scope.unknown(&name.to_string()))
 }
 
@@ -293,6 +315,10 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
     let table = table_of(&source)?;
     let alias = source.alias.clone();
     let mut scope = Scope::new(*names, Some(source), Clause::FieldList);
+    if let Some(source) = scope.source() {
+        let assigned = update.assignments.iter().map(|one| &one.column.column);
+        meet_all(assigned, (source, &table), names)?;
+    }
     let mut assignments = Vec::with_capacity(update.assignments.len());
     for assignment in &update.assignments {
         let idx = assigned_column(&assignment.column, &scope)?;

@@ -116,9 +116,12 @@ fn stored_type(expr: &Expr) -> Result<ColumnType> {
                 "an index on a quotient, which has more digits than its type: CAST it AS DECIMAL",
             ))
         }
-        ColumnType::Null | ColumnType::Enum(_) | ColumnType::Timestamp { .. } => Err(
-            Error::unsupported("an index on an expression of this type: CAST it"),
-        ),
+        ColumnType::Null
+        | ColumnType::Dynamic
+        | ColumnType::Enum(_)
+        | ColumnType::Timestamp { .. } => Err(Error::unsupported(
+            "an index on an expression of this type: CAST it",
+        )),
         ColumnType::Boolean
         | ColumnType::Int { .. }
         | ColumnType::Float

@@ -16,7 +16,7 @@ use super::context::{EvalContext, Mode, SessionFacts, Warnings};
 use super::eval;
 use super::expr::{Expr, Row, VariableScope};
 use super::parse;
-use crate::catalog::{Column, Index, PartSource, Table};
+use crate::catalog::{Column, ColumnPlace, Index, PartSource, Table};
 use crate::error::{Code, Error, Result};
 use crate::types::coerce::{self, StoreMode};
 use crate::types::temporal::{DateRules, Zone};
@@ -89,6 +89,13 @@ pub fn columns_needed(table: &Table, index: &Index) -> Result<Vec<usize>> {
     let mut columns: Vec<usize> = parts.map(|part| part.column_idx).collect();
     columns.retain(|column_idx| *column_idx < table.columns.len());
     columns.extend(index.included(table));
+    let places = table.columns.iter().map(|column| column.place);
+    columns.extend(
+        places
+            .enumerate()
+            .filter(|(_, place)| *place == ColumnPlace::Expiry)
+            .map(|(idx, _)| idx),
+    );
     if let Some(bound) = of(table, index)? {
         bound.gather_columns(&mut columns);
     }
@@ -318,6 +325,7 @@ fn names() -> bind::Names<'static> {
         numbering: &NUMBERING,
         depth: 0,
         trace: None,
+        widening: None,
     }
 }
 

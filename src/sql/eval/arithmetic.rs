@@ -11,7 +11,7 @@ use super::super::context::EvalContext;
 use super::super::expr::{BinaryOp, Expr, UnaryOp};
 use super::convert::{self, Number};
 use super::typing::DIVIDE_SCALE;
-use super::{Scope, bytes, print};
+use super::{Scope, bytes, dynamic, print};
 use crate::error::{Code, Error, Result};
 use crate::types::decimal::SCALE_MAX;
 use crate::types::{ColumnType, Decimal, Value};
@@ -29,6 +29,9 @@ pub(super) fn unary<'a>(
     a: &'a Expr,
 ) -> Result<Value<'a>> {
     let value = scope.value(a)?;
+    if expr.ty == ColumnType::Dynamic && !value.is_null() {
+        return dynamic::unary(op, value, scope.ctx);
+    }
     match op {
         UnaryOp::BitNot if bytes::is_meant(expr) => Ok(bytes::not(&value)),
         UnaryOp::BitNot => {
@@ -68,6 +71,9 @@ pub(super) fn binary<'a>(
     let (a, b) = (scope.value(a)?, scope.value(b)?);
     if matches!(a, Value::Null) || matches!(b, Value::Null) {
         return Ok(Value::Null);
+    }
+    if expr.ty == ColumnType::Dynamic {
+        return dynamic::binary(op, (a, b), scope.ctx);
     }
     if let (Value::Int(x), Value::Int(y), &ColumnType::BIGINT) = (&a, &b, &expr.ty) {
         let sum = match op {

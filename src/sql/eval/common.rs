@@ -45,6 +45,7 @@ fn common_type_of_two(a: ColumnType, b: &ColumnType) -> ColumnType {
         (_, ColumnType::Null) => return a,
         (ColumnType::Null, _) => return b.clone(),
         _ if a == *b => return a,
+        (ColumnType::Dynamic, _) | (_, ColumnType::Dynamic) => return ColumnType::Dynamic,
         _ => {}
     }
     if is_binary(&a) || is_binary(b) {
@@ -99,7 +100,7 @@ pub fn chars_of(ty: &ColumnType) -> Option<u32> {
             .iter()
             .map(|label| u32::try_from(label.chars().count()).unwrap_or(u32::MAX))
             .max(),
-        ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json => None,
+        ColumnType::Dynamic | ColumnType::Text(_) | ColumnType::Blob(_) | ColumnType::Json => None,
     }
 }
 

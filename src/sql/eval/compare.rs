@@ -21,7 +21,7 @@ use super::convert::{self, Number};
 use super::{Scope, fold, moment};
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
-use crate::types::{Datetime, Decimal, Timestamp, Value, json};
+use crate::types::{ColumnType, Datetime, Decimal, Timestamp, Value, json};
 
 /// `a op b`, for values and for rows.
 pub(crate) fn compare<'a>(
@@ -45,8 +45,11 @@ pub(crate) fn compare<'a>(
         }
         _ => {}
     }
-    reject_bad_date(&left, (&right, b), scope.ctx)?;
-    reject_bad_date(&right, (&left, a), scope.ctx)?;
+    // The row of a dynamic column that has a date says nothing about the constant beside it.
+    if a.ty != ColumnType::Dynamic && b.ty != ColumnType::Dynamic {
+        reject_bad_date(&left, (&right, b), scope.ctx)?;
+        reject_bad_date(&right, (&left, a), scope.ctx)?;
+    }
     let order = match before_all_dates((&left, a), (&right, b), scope.ctx) {
         Some(order) => Some(order),
         None => before_all_dates((&right, b), (&left, a), scope.ctx).map(Ordering::reverse),
@@ -171,7 +174,9 @@ pub(crate) fn is_in<'a>(
             compare(scope, CompareOp::Equal, (expr, member))?
         } else {
             let value = scope.value(member)?;
-            reject_bad_date(&operand, (&value, member), scope.ctx)?;
+            if expr.ty != ColumnType::Dynamic {
+                reject_bad_date(&operand, (&value, member), scope.ctx)?;
+            }
             is_equal(&operand, &value, scope.ctx)?
         };
         match equal {
@@ -201,8 +206,10 @@ pub(crate) fn is_between<'a>(
             }
         }
     }
-    reject_bad_date(&value, (&low, low_expr), scope.ctx)?;
-    reject_bad_date(&value, (&high, high_expr), scope.ctx)?;
+    if expr.ty != ColumnType::Dynamic {
+        reject_bad_date(&value, (&low, low_expr), scope.ctx)?;
+        reject_bad_date(&value, (&high, high_expr), scope.ctx)?;
+    }
     let all = [&value, &low, &high];
     let is_null = |value: &&Value<'_>| matches!(value, Value::Null);
     let are_numbers = all.iter().any(|value| value.is_number())

@@ -71,7 +71,7 @@ pub(crate) fn fit<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> R
         return Ok(value);
     }
     match ty {
-        ColumnType::Null | ColumnType::Enum(_) => Ok(value),
+        ColumnType::Null | ColumnType::Dynamic | ColumnType::Enum(_) => Ok(value),
         ColumnType::Boolean => integer(value, false, ctx),
         ColumnType::Int { unsigned, .. } => integer(value, *unsigned, ctx),
         ColumnType::Float => match value {

@@ -10,6 +10,7 @@
 //!   convert    numbers, texts and truth of values         moment     dates and times of values
 //!   fit        the variant that a type asks for           cast, shift, like, regexp, bytes
 //!   print      the text of a bound expression             digits     what numbers show after the point
+//!   dynamic    what is typed anew for each row
 //!   collation  whether strings together are text or bytes    magnitude  digits of computed whole numbers
 //! ```
 //!
@@ -31,6 +32,7 @@ mod common;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub mod digits;
+mod dynamic;
 pub(crate) mod fit;
 pub mod fold;
 pub(crate) mod like;
@@ -344,6 +346,9 @@ impl<'a> Call<'a> {
                 return Ok(Value::Null);
             }
             values.push(value);
+        }
+        if *self.ty == ColumnType::Dynamic {
+            return dynamic::call(self, values);
         }
         match self.function.body {
             Body::Strict(body) | Body::Eager(body) => body(&values, self),

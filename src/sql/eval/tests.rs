@@ -113,6 +113,7 @@ fn bound(text: &str) -> Result<bound::Select> {
         numbering: &bind::Numbering::new(),
         depth: 0,
         trace: None,
+        widening: None,
     };
     bind::select(&select, &names)
 }

@@ -7,8 +7,10 @@
 //!   integer, integer         BIGINT           DECIMAL(4)       BIGINT    BIGINT
 //!   DECIMAL, exact           DECIMAL          DECIMAL(s1+4)    BIGINT    DECIMAL
 //!   DOUBLE, FLOAT or text    DOUBLE           DOUBLE           BIGINT    DOUBLE
+//!   dynamic, anything        dynamic          dynamic          BIGINT    dynamic
 //! ```
-//! A date or time counts as an integer, with a fraction as a DECIMAL.
+//! What is dynamic is typed again for each row, by the values there: see `dynamic`. A date or time
+//! counts as an integer, with a fraction as a DECIMAL.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "every other kind of value, type or operator takes the general rule"
@@ -79,6 +81,7 @@ impl Numeric {
             },
             // `NULL` counts as a text, and a text as a double.
             ColumnType::Null
+            | ColumnType::Dynamic
             | ColumnType::Float
             | ColumnType::Double
             | ColumnType::Char { .. }
@@ -190,6 +193,7 @@ pub fn unary_type(op: UnaryOp, a: &Expr) -> ColumnType {
             (ExprKind::Literal(Value::UInt(number)), _) if *number > i64::MIN.unsigned_abs() => {
                 decimal(digits_of(*number), 0)
             }
+            _ if a.ty == ColumnType::Dynamic => ColumnType::Dynamic,
             (_, Numeric::Int { .. }) => ColumnType::BIGINT,
             (_, Numeric::Decimal { precision, scale }) => ColumnType::Decimal { precision, scale },
             (_, Numeric::Double) => ColumnType::Double,
@@ -220,6 +224,9 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
         | BinaryOp::Multiply
         | BinaryOp::Divide
         | BinaryOp::Modulo => {}
+    }
+    if a.ty == ColumnType::Dynamic || b.ty == ColumnType::Dynamic {
+        return ColumnType::Dynamic;
     }
     let (Some((left_digits, left_scale)), Some((right_digits, right_scale))) =
         (left.digits(), right.digits())

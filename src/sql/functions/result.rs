@@ -84,6 +84,12 @@ pub(super) fn first(args: &[Expr]) -> ColumnType {
 
 /// The number type of the first argument.
 pub(super) fn number(args: &[Expr]) -> ColumnType {
+    if args
+        .first()
+        .is_some_and(|arg| arg.ty == ColumnType::Dynamic)
+    {
+        return ColumnType::Dynamic;
+    }
     match args.first().map(|arg| Numeric::of(&arg.ty)) {
         Some(Numeric::Int { unsigned: true, .. }) => ColumnType::BIGINT_UNSIGNED,
         Some(Numeric::Int {

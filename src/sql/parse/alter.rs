@@ -101,7 +101,14 @@ impl Parser<'_> {
                 actions.push(AlterAction::Compact);
             }
             Some(Word::ORDER) => {
-                self.unsupported_action(actions, "ORDER BY: rows lie in the order of the key");
+                self.bump();
+                self.expect_word(Word::BY)?;
+                self.comma_list(|parser| {
+                    parser.name()?;
+                    parser.eat_any(&[Word::ASC, Word::DESC]);
+                    Ok(())
+                })?;
+                actions.push(AlterAction::OrderBy);
             }
             Some(Word::PARTITION) => self.unsupported_action(actions, "PARTITION BY"),
             _ if self.begins_table_option() || self.are_option_words() => {

@@ -63,6 +63,7 @@ const OPTIONS: &[&str] = &[
     "STATS_SAMPLE_PAGES",
     "STORAGE",
     "TABLESPACE",
+    "TTL",
     "UNION",
 ];
 
@@ -327,6 +328,11 @@ impl Parser<'_> {
             self.any_name()?;
         }
         self.eat(Kind::Equal);
+        if name.eq_ignore_ascii_case("TTL") {
+            let value = self.ttl_value()?;
+            options.with.push((name, value));
+            return Ok(());
+        }
         match word {
             Some(Word::COLLATE) => options.collation = Some(self.charset_name()?),
             Some(Word::ENGINE) => options.engine = Some(self.name_or_text()?),
@@ -338,6 +344,19 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Seconds, or `column + INTERVAL n unit`: the text of it.
+    fn ttl_value(&mut self) -> Result<String> {
+        if matches!(self.kind(), Kind::Text | Kind::Int) {
+            return self.option_value();
+        }
+        let column = self.name()?.replace('`', "``");
+        self.expect(Kind::Plus)?;
+        self.expect_word(Word::INTERVAL)?;
+        let amount: u32 = self.whole_number()?;
+        let unit = self.any_name()?;
+        Ok(format!("`{column}` + INTERVAL {amount} {unit}"))
     }
 
     /// A number, text or word.
@@ -361,15 +380,18 @@ impl Parser<'_> {
     /// `WITH (NAME = 'value', 'NAME' = 'value', …)`.
     pub(super) fn with_options(&mut self) -> Result<Vec<(String, String)>> {
         self.expect_word(Word::WITH)?;
-        self.paren_list(|parser| {
-            let name = if parser.is(Kind::Text) {
-                parser.text()?
-            } else {
-                parser.any_name()?
-            };
-            parser.expect(Kind::Equal)?;
-            Ok((name, parser.option_value()?))
-        })
+        self.paren_list(Parser::option_pair)
+    }
+
+    /// `NAME = 'value'`, the name in quotes or not.
+    pub(super) fn option_pair(&mut self) -> Result<(String, String)> {
+        let name = if self.is(Kind::Text) {
+            self.text()?
+        } else {
+            self.any_name()?
+        };
+        self.expect(Kind::Equal)?;
+        Ok((name, self.option_value()?))
     }
 
     // DROP and TRUNCATE.

@@ -64,7 +64,7 @@ impl Parser<'_> {
         self.nested(|parser| {
             let lateral = parser.eat_word(Word::LATERAL);
             if parser.eat(Kind::OpenParen) {
-                if parser.begins_query() {
+                if parser.begins_query() || parser.begins_with_query_in_parens() {
                     return parser.derived_table(lateral);
                 }
                 if lateral {
@@ -95,6 +95,47 @@ impl Parser<'_> {
                 index_hints,
             })
         })
+    }
+
+    /// Whether what begins with a parenthesis is a query that begins with another one in parentheses,
+    /// as `(SELECT 1) UNION …`, and not tables.
+    fn begins_with_query_in_parens(&self) -> bool {
+        if !self.is(Kind::OpenParen) || !self.parenthesised_query() {
+            return false;
+        }
+        let mut ahead = 0;
+        // All that is behind the innermost query must go on with it, up to the outermost parenthesis.
+        loop {
+            if !self.goes_on_as_query(self.behind_parens(ahead)) {
+                return false;
+            }
+            if self.kind_ahead(ahead + 1) != Kind::OpenParen {
+                return true;
+            }
+            ahead += 1;
+        }
+    }
+
+    /// How far ahead the token is that stands behind the parenthesis which opens there.
+    fn behind_parens(&self, mut ahead: usize) -> usize {
+        let mut depth = 0_usize;
+        loop {
+            match self.kind_ahead(ahead) {
+                Kind::OpenParen => depth += 1,
+                Kind::CloseParen if depth <= 1 => return ahead + 1,
+                Kind::CloseParen => depth -= 1,
+                Kind::End => return ahead,
+                _ => {}
+            }
+            ahead += 1;
+        }
+    }
+
+    fn goes_on_as_query(&self, ahead: usize) -> bool {
+        matches!(
+            self.word_ahead(ahead),
+            Some(Word::UNION | Word::EXCEPT | Word::INTERSECT | Word::ORDER | Word::LIMIT)
+        ) || self.kind_ahead(ahead) == Kind::CloseParen
     }
 
     fn derived_table(&mut self, lateral: bool) -> Result<TableFactor> {

@@ -57,6 +57,9 @@ impl Parser<'_> {
 
     fn show_what(&mut self, full: bool) -> Result<Option<Show>> {
         let Some(word) = self.word() else {
+            if self.verb(0) == "DYNAMIC" {
+                return self.show_dynamic_columns();
+            }
             return self.show_count();
         };
         let show = match word {
@@ -107,6 +110,18 @@ impl Parser<'_> {
             _ => return self.show_server(word),
         };
         Ok(Some(show))
+    }
+
+    /// `SHOW DYNAMIC COLUMNS FROM t [LIMIT n]`.
+    fn show_dynamic_columns(&mut self) -> Result<Option<Show>> {
+        self.bump();
+        if self.eat_any(&[Word::COLUMNS, Word::FIELDS]).is_none() {
+            return Ok(None);
+        }
+        let table = self.show_table()?;
+        let limit = self.eat_word(Word::LIMIT);
+        let limit = limit.then(|| self.whole_number()).transpose()?;
+        Ok(Some(Show::DynamicColumns { table, limit }))
     }
 
     /// What belongs to the server and not to tables.

@@ -185,6 +185,7 @@ pub fn coerce<'a>(
     }
     let coerced = match ty {
         ColumnType::Null => exact(value),
+        ColumnType::Dynamic => text::to_dynamic(value, mode),
         ColumnType::Boolean | ColumnType::Int { .. } => number::to_integer(&value, ty, mode),
         ColumnType::Float => number::to_float(&value, mode),
         ColumnType::Double => number::to_double(&value, mode),

@@ -8,6 +8,20 @@ use crate::types::column_type::LobSize;
 use crate::types::value::EnumValue;
 use crate::types::{Value, json};
 
+/// A value of a dynamic column stays as it is; a member of an `ENUM` is its label.
+pub(super) fn to_dynamic<'a>(value: Value<'a>, mode: &StoreMode<'_>) -> Coerced<'a> {
+    let value = if let Value::Enum(member) = value {
+        Value::Text(member.label)
+    } else {
+        value
+    };
+    let bytes = value.as_bytes().map_or(0, <[u8]>::len);
+    match too_large(bytes, mode) {
+        Some(problem) => adjusted(value, problem),
+        None => exact(value),
+    }
+}
+
 /// The bytes of a value's text, borrowed where it has them.
 fn bytes_of<'a>(value: Value<'a>, mode: &StoreMode<'_>) -> Cow<'a, [u8]> {
     match value {

@@ -7,7 +7,7 @@ use super::{Outcome, Part, cannot_drop, check_part, indexes, unknown_column};
 use crate::catalog::{Column, ColumnDefault, ComputedPart, Former, PartSource, Past, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl::column::{define_column, define_default};
-use crate::exec::ddl::{COLUMNS_MAX, check_identifier};
+use crate::exec::ddl::{COLUMNS_MAX, check_identifier, ttl, wide};
 use crate::exec::write::row::{Stored, implicit_default};
 use crate::sql::ast::{AlterAction, ColumnDef, ColumnPlace};
 use crate::sql::context::EvalContext;
@@ -112,6 +112,7 @@ impl Maker<'_> {
             | AlterAction::Rename(_)
             | AlterAction::Options(_)
             | AlterAction::Force
+            | AlterAction::OrderBy
             | AlterAction::Compact
             | AlterAction::Unsupported(_) => return Ok(false),
         }
@@ -156,6 +157,7 @@ impl Maker<'_> {
             );
             return Err(Error::new(Code::ColumnNeeded, text));
         }
+        ttl::check_drop(self.table, idx)?;
         indexes::check_no_text(self.table, idx)?;
         self.slots.remove(at);
         self.dropped.push(idx);
@@ -191,6 +193,10 @@ impl Maker<'_> {
             past: old.past.clone(),
             ..define_column(declared, old.id, self.ctx)?
         };
+        if new.auto_increment {
+            new.nullable = false;
+            new.counted_from = old.counted_from;
+        }
         if self.table.key_position(idx).is_some() {
             if declared.nullable == Some(true) {
                 let text = "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a \
@@ -242,6 +248,7 @@ impl Maker<'_> {
             });
             new.id = self.table.next_column_id()?;
         }
+        ttl::follow(self.table, old, new)?;
         new.past.absent = converted_absent(&old.past.absent, new)?;
         self.retype_in_indexes((idx, new), form)
     }
@@ -338,6 +345,12 @@ impl Maker<'_> {
             let text = "ADD COLUMN … AUTO_INCREMENT: the ids are made when rows are written";
             return Err(Error::unsupported(text));
         }
+        if wide::is_pattern(declared) {
+            return Err(Error::unsupported(format!(
+                "ADD COLUMN of the pattern {}: CREATE TABLE declares those",
+                declared.name
+            )));
+        }
         let at = self.position(place)?;
         let id = self.table.next_column_id()?;
         let mut column = define_column(declared, id, self.ctx)?;
@@ -422,6 +435,7 @@ impl Maker<'_> {
             );
             return Err(Error::new(Code::TooManyColumns, text));
         }
+        wide::check_columns(self.table, self.slots.iter().map(|slot| &slot.column))?;
         indexes::lose_columns(self.table, &self.dropped)?;
         let slots = self.slots.into_iter();
         let placed = slots.map(|slot| (slot.origin, slot.column)).collect();

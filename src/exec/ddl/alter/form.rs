@@ -104,6 +104,7 @@ fn integer_range(ty: &ColumnType) -> (i128, i128) {
         // BOOLEAN; nobody asks for another.
         ColumnType::Boolean
         | ColumnType::Null
+        | ColumnType::Dynamic
         | ColumnType::Float
         | ColumnType::Double
         | ColumnType::Decimal { .. }

@@ -20,11 +20,11 @@ pub mod scan;
 #[cfg(test)]
 mod tests;
 
-use super::{check_charset, index, kept_options};
+use super::{check_charset, index, options};
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{AlterAction, TableOptions};
-use crate::sql::context::EvalContext;
+use crate::sql::context::{EvalContext, WarningLevel};
 
 /// Which actions are done, when new indexes are built in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,6 @@ pub fn apply(
     (part, ctx): (Part, &EvalContext),
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    let mut counted_from = table.columns.iter().find_map(|column| column.counted_from);
     for column in &mut table.columns {
         column.pledge = None;
     }
@@ -85,15 +84,65 @@ pub fn apply(
         for action in actions {
             if let AlterAction::Options(options) = action {
                 change_options(table, options, ctx)?;
-                counted_from = options.auto_increment.or(counted_from);
                 outcome.is_changed = true;
             }
         }
     }
-    if outcome.is_changed {
-        super::key::define_auto_increment(table, counted_from, ctx)?;
-    }
     Ok(outcome)
+}
+
+/// What `AUTO_INCREMENT` means after the actions, when the new indexes are among the definition's: a
+/// column that had it goes on where it was. Whether another column has it now.
+///
+/// # Errors
+/// 1075 when it is no first column of a key, 1063 when it is no integer.
+pub fn settle_ids(
+    table: &mut Table,
+    old: &Table,
+    (actions, ctx): (&[AlterAction], &EvalContext),
+) -> Result<bool> {
+    let first = actions.iter().rev().find_map(|action| match action {
+        AlterAction::Options(options) => options.auto_increment,
+        AlterAction::AddIndex(_)
+        | AlterAction::DropIndex { .. }
+        | AlterAction::Keys
+        | AlterAction::AddColumns { .. }
+        | AlterAction::DropColumn { .. }
+        | AlterAction::ChangeColumn { .. }
+        | AlterAction::RenameColumn { .. }
+        | AlterAction::SetDefault { .. }
+        | AlterAction::Rename(_)
+        | AlterAction::Force
+        | AlterAction::OrderBy
+        | AlterAction::Compact
+        | AlterAction::Unsupported(_)
+        | AlterAction::RenameIndex { .. } => None,
+    });
+    super::key::define_auto_increment(table, first, ctx)?;
+    let was = old.columns.iter().find(|column| column.auto_increment);
+    let Some(column) = table
+        .columns
+        .iter_mut()
+        .find(|column| column.auto_increment)
+    else {
+        return Ok(false);
+    };
+    let Some(was) = was.filter(|was| is_same(was, column)) else {
+        return Ok(true);
+    };
+    column.counted_from = match (was.counted_from, first) {
+        (Some(was), Some(first)) => Some(was.max(first)),
+        (Some(was), None) => Some(was),
+        // Spread ids stay so, as long as the type has room for them.
+        (None, _) if column.ty == was.ty => None,
+        (None, _) => column.counted_from,
+    };
+    Ok(false)
+}
+
+/// Whether a column is another one as it is now.
+fn is_same(was: &Column, now: &Column) -> bool {
+    now.id == was.id || now.past.former.iter().any(|former| former.id == was.id)
 }
 
 /// Refuses actions that this server does not have, before anything is done.
@@ -117,25 +166,27 @@ pub fn refuse(actions: &[AlterAction]) -> Result<()> {
         | AlterAction::SetDefault { .. }
         | AlterAction::Rename(_)
         | AlterAction::Force
+        | AlterAction::OrderBy
         | AlterAction::Compact
         | AlterAction::RenameIndex { .. } => None,
     });
     refused.map_or(Ok(()), Err)
 }
 
-fn change_options(table: &mut Table, options: &TableOptions, ctx: &EvalContext) -> Result<()> {
+fn change_options(table: &mut Table, changed: &TableOptions, ctx: &EvalContext) -> Result<()> {
     check_charset(
-        options.charset.as_deref(),
-        options.collation.as_deref(),
+        changed.charset.as_deref(),
+        changed.collation.as_deref(),
         ctx,
     )?;
-    if let Some(comment) = &options.comment {
+    if let Some(comment) = &changed.comment {
         table.comment.clone_from(comment);
     }
-    for (name, value) in kept_options(options, ctx)? {
-        match table.options.iter_mut().find(|(old, _)| *old == name) {
-            Some((_, old)) => *old = value,
-            None => table.options.push((name, value)),
+    for (name, value) in &changed.with {
+        if let Some(note) = options::set(table, name, value)? {
+            ctx.warnings.add(WarningLevel::Warning, note.code(), || {
+                note.message().to_owned()
+            });
         }
     }
     Ok(())
@@ -178,6 +229,7 @@ pub fn restore(table: &mut Table, old: &Table) -> Result<()> {
     }
     table.comment.clone_from(&old.comment);
     table.options.clone_from(&old.options);
+    table.wide.clone_from(&old.wide);
     table.reshape(placed)
 }
 

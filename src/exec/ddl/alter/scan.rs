@@ -49,6 +49,35 @@ pub async fn check_rows(
     }
 }
 
+/// The greatest number in a column; 0 when there is none above.
+///
+/// # Errors
+/// 1317 when killed; those of the engine.
+pub async fn greatest(
+    engine: &Arc<dyn Engine>,
+    table: &Table,
+    (column_idx, cancel): (usize, &CancelToken),
+) -> Result<u64> {
+    let layout = Layout::of(table);
+    let snapshot = engine.snapshot();
+    let mut scan = Scan::new(space(table), KeyRange::all());
+    let mut page = Page::default();
+    let mut greatest = 0;
+    loop {
+        snapshot.scan(&scan, &mut page).await?;
+        for (key, value) in page.iter() {
+            let row = StoredRow::parse(table, &layout, key, value)?;
+            let number = row.value(column_idx)?.to_text().parse().unwrap_or(0);
+            greatest = greatest.max(number);
+        }
+        cancel.check()?;
+        tokio::task::yield_now().await;
+        if !scan.advance(&mut page) {
+            return Ok(greatest);
+        }
+    }
+}
+
 /// Whether a table has rows.
 ///
 /// # Errors

@@ -409,8 +409,8 @@ async fn a_failing_engine_leaves_a_table_that_is_whole() {
                 .run("INSERT INTO t VALUES (1, 10, 1), (2, 20, 2)")
                 .await
                 .unwrap();
-            let faulty = Faulty::new(Arc::clone(&memory), Faults::Nth(call, fault));
-            let failing = Server::over_or_none(Arc::new(faulty)).await;
+            let wrapped = Faulty::new(Arc::clone(&memory), Faults::Nth(call, fault));
+            let failing = Server::over_or_none(Arc::new(wrapped)).await;
             let mut errors = Vec::new();
             if let Some(failing) = failing {
                 for sql in ALTERS {

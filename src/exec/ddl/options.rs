@@ -1,0 +1,95 @@
+//! Table options: those that act, those that are kept and shown, those that are refused.
+
+use super::ttl::{self, TTL};
+use super::wide;
+use crate::catalog::Table;
+use crate::catalog::wide::DYNAMIC_COLUMNS;
+use crate::error::{Code, Error, Result};
+use crate::sql::ast;
+use crate::sql::context::{EvalContext, WarningLevel};
+
+/// Table options (dialect §5) that are kept, shown and not yet acted on.
+pub(super) const KEPT: [&str; 8] = [
+    "COMPRESSION",
+    "NUMREGIONS",
+    "STARTKEY",
+    "ENDKEY",
+    "SPLITKEYS",
+    "COMPACTION_MAJOR_PERIOD",
+    "CONSISTENCY",
+    "MUTABILITY",
+];
+
+/// Table options that would change what a statement means, and are not there yet: refused.
+const REFUSED: [&str; 1] = ["VERSIONS"];
+
+/// The options of a new table.
+pub(super) fn kept(
+    options: &ast::TableOptions,
+    ctx: &EvalContext,
+) -> Result<Vec<(String, String)>> {
+    let mut kept = Vec::new();
+    for (name, value) in &options.with {
+        let name = name.to_ascii_uppercase();
+        check(&name)?;
+        if name == DYNAMIC_COLUMNS {
+            if wide::is_switched_on(value)? {
+                kept.push((name, "true".to_owned()));
+            }
+            continue;
+        }
+        if name == TTL {
+            continue;
+        }
+        let note = without_effect(&name);
+        ctx.warnings.add(WarningLevel::Warning, note.code(), || {
+            note.message().to_owned()
+        });
+        kept.push((name, value.clone()));
+    }
+    Ok(kept)
+}
+
+/// `ALTER TABLE t SET 'NAME' = 'value'`; what is to be noted about it.
+///
+/// # Errors
+/// 1221 for an unknown option or value, 1235 for what cannot be changed.
+pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> {
+    let name = name.to_ascii_uppercase();
+    check(&name)?;
+    if name == DYNAMIC_COLUMNS {
+        return wide::switch(table, value).map(|()| None);
+    }
+    if name == TTL {
+        return ttl::set(table, value).map(|()| None);
+    }
+    let note = without_effect(&name);
+    put(table, &name, value);
+    Ok(Some(note))
+}
+
+/// An option that is there stays where it stands.
+pub(super) fn put(table: &mut Table, name: &str, value: &str) {
+    match table.options.iter_mut().find(|(known, _)| known == name) {
+        Some((_, known)) => value.clone_into(known),
+        None => table.options.push((name.to_owned(), value.to_owned())),
+    }
+}
+
+/// # Errors
+/// 1221 and 1235.
+fn check(name: &str) -> Result<()> {
+    if REFUSED.contains(&name) {
+        return Err(Error::unsupported(format!("WITH ({name}=…)")));
+    }
+    if name == DYNAMIC_COLUMNS || name == TTL || KEPT.contains(&name) {
+        return Ok(());
+    }
+    let text = format!("Unknown table option '{name}'");
+    Err(Error::new(Code::WrongUsage, text))
+}
+
+fn without_effect(name: &str) -> Error {
+    let text = format!("Table option '{name}' is kept but has no effect on this engine");
+    Error::new(Code::FeatureIgnored, text)
+}

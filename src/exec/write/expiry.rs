@@ -1,0 +1,101 @@
+//! When rows end: what a write says about it (dialect §5).
+//!
+//! A row ends as a whole, at the earliest of what the table's option, the table's column and the
+//! statement's hint say; the entries of its indexes end with it. A row that is written again counts
+//! anew from then. Only where nothing says anything (a table whose option is `'0'`, no hint) does it
+//! keep the end that it has.
+
+use crate::catalog::wide::{ColumnPlace, Ttl, TtlColumn};
+use crate::catalog::{Column, Table};
+use crate::error::Result;
+use crate::sql::computed::CONTEXT;
+use crate::sql::context::EvalContext;
+use crate::sql::eval::{eval_exact, moment};
+use crate::sql::expr::{Expr, ExprKind, IntervalUnit, NoRow};
+use crate::types::{ColumnType, Value};
+
+/// Milliseconds of a second.
+const MS: u64 = 1000;
+
+/// What a write of rows counts from.
+#[derive(Clone, Copy)]
+pub struct Renewal<'a> {
+    /// The clock.
+    pub ctx: &'a EvalContext,
+    /// `_l_ttl_(ms)`.
+    pub ttl_ms: Option<u64>,
+}
+
+impl Renewal<'_> {
+    /// Gives a row that is written its end.
+    ///
+    /// # Errors
+    /// Those of arithmetic on dates.
+    pub fn stamp(&self, table: &Table, values: &mut [Value<'static>]) -> Result<()> {
+        let Some(ttl) = &table.wide.ttl else {
+            return Ok(());
+        };
+        let ends = [
+            self.by_option(ttl),
+            self.by_hint(),
+            by_column(table, ttl, values)?,
+        ];
+        let Some(end_ms) = ends.into_iter().flatten().min() else {
+            return Ok(());
+        };
+        let is_it = |column: &Column| column.place == ColumnPlace::Expiry;
+        let idx = table.columns.iter().position(is_it);
+        if let Some(slot) = idx.and_then(|idx| values.get_mut(idx)) {
+            *slot = Value::UInt(end_ms);
+        }
+        Ok(())
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.ctx.now.total_micros() / 1000).unwrap_or(0)
+    }
+
+    fn by_option(&self, ttl: &Ttl) -> Option<u64> {
+        let seconds = ttl.seconds.filter(|seconds| *seconds != 0)?;
+        Some(self.now_ms().saturating_add(seconds.saturating_mul(MS)))
+    }
+
+    fn by_hint(&self) -> Option<u64> {
+        Some(self.now_ms().saturating_add(self.ttl_ms?))
+    }
+}
+
+/// A date counts from its midnight, and dates and times are those of UTC. What lies beyond the
+/// calendar does not end.
+fn by_column(table: &Table, ttl: &Ttl, values: &[Value<'static>]) -> Result<Option<u64>> {
+    let Some(TtlColumn { id, amount, unit }) = &ttl.column else {
+        return Ok(None);
+    };
+    let position = table.columns.iter().position(|column| column.id == *id);
+    let value = position.and_then(|idx| values.get(idx));
+    let (Some(value), Some(unit)) = (value, IntervalUnit::of_name(unit)) else {
+        return Ok(None);
+    };
+    if value.is_null() {
+        return Ok(None);
+    }
+    let literal = |value: Value<'static>, ty| Expr {
+        kind: ExprKind::Literal(value),
+        ty,
+        nullable: false,
+    };
+    let at = literal(value.clone(), ColumnType::Datetime { fsp: 6 });
+    let shifted = Expr {
+        kind: ExprKind::DateShift {
+            date: Box::new(at),
+            amount: Box::new(literal(Value::Int(*amount), ColumnType::BIGINT)),
+            unit,
+            negated: false,
+        },
+        ty: ColumnType::Datetime { fsp: 6 },
+        nullable: true,
+    };
+    let end = eval_exact(&shifted, &NoRow, &CONTEXT)?;
+    let end = moment::timestamp(&end, &CONTEXT)?;
+    Ok(end.map(|end| u64::try_from(end.total_micros() / 1000).unwrap_or(0)))
+}

@@ -1,0 +1,299 @@
+//! Values that end by themselves: after their expiry a reader does not see them.
+//!
+//! Which spaces have such values, when a value ends, and what time it is are told from outside
+//! ([`Expiry`]): this room knows bytes alone. [`Living`] is an engine that leaves out what is past. A
+//! snapshot judges by the time at which it was taken, so that all reads of a statement, of rows and of
+//! entries of indexes, agree. An engine may remove what is past wherever it rewrites its files
+//! (`lsm::spaces`); nobody sees a difference.
+//!
+//! Nothing is known of the number of keys of such a space: it changes while nobody writes.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::panic::RefUnwindSafe;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use parking_lot::RwLock;
+
+use super::{
+    Answer, Capabilities, CommitError, Engine, Estimate, Key, KeyRange, Limits, Page, Result, Scan,
+    Snapshot, Space, Spaces, Ts, WriteSet,
+};
+
+/// When a value ends, in milliseconds since 1970; `None` for never.
+pub type EndOf = fn(&[u8]) -> Option<u64>;
+
+/// Which values are past.
+pub struct Expiry {
+    spaces: RwLock<Arc<HashSet<Space>>>,
+    end_of: EndOf,
+    clock: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl Expiry {
+    /// By the clock of the machine.
+    pub fn new(end_of: EndOf) -> Expiry {
+        Expiry::with_clock(end_of, || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH);
+            u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+        })
+    }
+
+    /// By this clock, in milliseconds since 1970.
+    pub fn with_clock(end_of: EndOf, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Expiry {
+        Expiry {
+            spaces: RwLock::default(),
+            end_of,
+            clock: Box::new(clock),
+        }
+    }
+
+    /// From now on these spaces, and no others, have values that end.
+    pub fn watch(&self, spaces: HashSet<Space>) {
+        *self.spaces.write() = Arc::new(spaces);
+    }
+
+    /// Whether a space has values that end.
+    pub fn watches(&self, space: Space) -> bool {
+        self.spaces.read().contains(&space)
+    }
+
+    /// Milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        (self.clock)()
+    }
+
+    /// Whether a value has ended at a time.
+    pub fn is_past(&self, value: &[u8], now_ms: u64) -> bool {
+        (self.end_of)(value).is_some_and(|end_ms| end_ms <= now_ms)
+    }
+
+    fn alive(&self, value: Option<Bytes>, now_ms: u64) -> Option<Bytes> {
+        value.filter(|value| !self.is_past(value, now_ms))
+    }
+}
+
+/// Nothing panics while its lock is held.
+impl RefUnwindSafe for Expiry {}
+
+impl fmt::Debug for Expiry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expiry").finish_non_exhaustive()
+    }
+}
+
+/// An engine without what is past.
+pub struct Living {
+    inner: Arc<dyn Engine>,
+    expiry: Arc<Expiry>,
+}
+
+impl Living {
+    /// What is alive in an engine.
+    pub fn new(inner: Arc<dyn Engine>, expiry: Arc<Expiry>) -> Living {
+        Living { inner, expiry }
+    }
+}
+
+impl Engine for Living {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn limits(&self) -> Limits {
+        self.inner.limits()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn expiry(&self) -> Option<&Arc<Expiry>> {
+        Some(&self.expiry)
+    }
+
+    fn snapshot(&self) -> Arc<dyn Snapshot> {
+        let spaces = Arc::clone(&self.expiry.spaces.read());
+        let inner = self.inner.snapshot();
+        if spaces.is_empty() {
+            return inner;
+        }
+        Arc::new(LivingSnapshot {
+            inner,
+            expiry: Arc::clone(&self.expiry),
+            now_ms: self.expiry.now_ms(),
+            spaces,
+        })
+    }
+
+    fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        let found = self.inner.get_newest(space, key);
+        if !self.expiry.watches(space) {
+            return found;
+        }
+        let now_ms = self.expiry.now_ms();
+        found.map(move |found| Ok(self.expiry.alive(found?, now_ms)))
+    }
+
+    fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
+        self.inner.commit(writes)
+    }
+
+    fn create_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.inner.create_space(space)
+    }
+
+    fn drop_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.inner.drop_space(space)
+    }
+
+    fn spaces(&self) -> Spaces {
+        self.inner.spaces()
+    }
+
+    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
+        self.inner.estimate(space, range)
+    }
+
+    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.inner.compact(space)
+    }
+
+    fn sync(&self) -> Answer<'_, Result<()>> {
+        self.inner.sync()
+    }
+
+    fn close(&self) -> Answer<'_, Result<()>> {
+        self.inner.close()
+    }
+}
+
+/// A snapshot without what was past when it was taken.
+struct LivingSnapshot {
+    inner: Arc<dyn Snapshot>,
+    expiry: Arc<Expiry>,
+    now_ms: u64,
+    /// The spaces that were watched then.
+    spaces: Arc<HashSet<Space>>,
+}
+
+impl Snapshot for LivingSnapshot {
+    fn ts(&self) -> Ts {
+        self.inner.ts()
+    }
+
+    fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        let found = self.inner.get(space, key);
+        if !self.spaces.contains(&space) {
+            return found;
+        }
+        found.map(|found| Ok(self.expiry.alive(found?, self.now_ms)))
+    }
+
+    fn multi_get<'a>(
+        &'a self,
+        space: Space,
+        keys: &'a [Key],
+    ) -> Answer<'a, Result<Vec<Option<Bytes>>>> {
+        let found = self.inner.multi_get(space, keys);
+        if !self.spaces.contains(&space) {
+            return found;
+        }
+        found.map(|found| {
+            let alive = |value| self.expiry.alive(value, self.now_ms);
+            Ok(found?.into_iter().map(alive).collect())
+        })
+    }
+
+    /// A page may be empty although the scan goes on. Values are read even where only the keys are
+    /// wanted: they say what is past.
+    fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
+        if !self.spaces.contains(&scan.space) {
+            return self.inner.scan(scan, page);
+        }
+        let mut whole = scan.clone();
+        whole.options.keys_only = false;
+        Answer::later(async move {
+            self.inner.scan(&whole, page).await?;
+            page.retain(|_, value| !self.expiry.is_past(value, self.now_ms));
+            Ok(())
+        })
+    }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        if self.spaces.contains(&space) {
+            return Answer::Now(Ok(None));
+        }
+        self.inner.count(space)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::kv::memory::Memory;
+
+    /// The first byte of a value is when it ends; 0 is never.
+    fn end_of(value: &[u8]) -> Option<u64> {
+        value
+            .first()
+            .map(|end| u64::from(*end))
+            .filter(|end| *end != 0)
+    }
+
+    async fn keys(snapshot: &dyn Snapshot, space: Space) -> Vec<Vec<u8>> {
+        let mut scan = Scan::new(space, KeyRange::all());
+        scan.options.keys_only = true;
+        scan.options.max_rows = 2;
+        let mut page = Page::default();
+        let mut keys = Vec::new();
+        loop {
+            snapshot.scan(&scan, &mut page).await.unwrap();
+            keys.extend(page.iter().map(|(key, _)| key.to_vec()));
+            if !scan.advance(&mut page) {
+                return keys;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_past_is_not_there_in_watched_spaces() {
+        let time = Arc::new(AtomicU64::new(10));
+        let clock = Arc::clone(&time);
+        let expiry = Expiry::with_clock(end_of, move || clock.load(Ordering::Relaxed));
+        let engine = Living::new(Arc::new(Memory::default()), Arc::new(expiry));
+        let (ending, lasting) = (Space(7), Space(8));
+        let mut writes = WriteSet::blind();
+        for space in [ending, lasting] {
+            engine.create_space(space).await.unwrap();
+            for (key, end) in [(b'a', 0), (b'b', 20), (b'c', 5), (b'd', 10), (b'e', 30)] {
+                writes.put(space, vec![key], vec![end]);
+            }
+        }
+        engine.commit(writes).await.unwrap();
+        engine.expiry().unwrap().watch(HashSet::from([ending]));
+        let early = engine.snapshot();
+        assert_eq!(keys(early.as_ref(), ending).await, [b"a", b"b", b"e"]);
+        assert_eq!(keys(early.as_ref(), lasting).await.len(), 5);
+        assert_eq!(early.count(ending).await.unwrap(), None);
+        time.store(25, Ordering::Relaxed);
+        let late = engine.snapshot();
+        assert_eq!(keys(late.as_ref(), ending).await, [b"a", b"e"]);
+        // A snapshot keeps its time.
+        assert_eq!(keys(early.as_ref(), ending).await, [b"a", b"b", b"e"]);
+        assert!(early.get(ending, b"b").await.unwrap().is_some());
+        assert!(late.get(ending, b"b").await.unwrap().is_none());
+        assert!(engine.get_newest(ending, b"b").await.unwrap().is_none());
+        assert!(engine.get_newest(lasting, b"b").await.unwrap().is_some());
+        let wanted = [vec![b'b'], vec![b'a']];
+        let found = late.multi_get(ending, &wanted).await.unwrap();
+        assert_eq!(
+            found.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [false, true]
+        );
+    }
+}
