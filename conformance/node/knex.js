@@ -1,6 +1,6 @@
 // What Knex does itself: builds statements, makes and looks at tables, runs migrations and transactions.
 'use strict';
-const { check, same, version, finish, refused, server, env } = require('./common');
+const { allowScans, check, same, version, finish, refused, server, env } = require('./common');
 const knex = require('knex')({ client: 'mysql2', connection: { ...server, charset: 'utf8mb4' }, pool: { min: 0, max: 4 } });
 
 async function schema() {
@@ -99,6 +99,7 @@ async function migrations() {
 }
 
 async function main() {
+  await allowScans(true);
   version('knex', 'mysql2');
   await check('connect', async () => same('1 + 1', (await knex.raw('SELECT 1 + 1 AS two'))[0][0].two, 2));
   await check('schema', schema);
@@ -112,6 +113,7 @@ async function main() {
     same('tables', tables.some((row) => row[`Tables_in_${env.MESETA_DATABASE}`] === 'users'), true);
   });
   await knex.destroy();
+  await allowScans(false);
   finish();
 }
 

@@ -160,9 +160,12 @@ fn each_table_once(scene: &Scene, _: &Wants<'_>, give: Give<'_, OnTable>) -> Res
 
 /// The privileges in the words of a SET column: `Select,Create View`.
 fn as_set(held: Privileges) -> String {
-    let names = held.iter().map(|privilege| match privilege {
-        Privilege::GrantOption => "Grant".to_owned(),
-        other => capitalised(other.name()),
+    let names = held.iter().map(|privilege| {
+        if privilege == Privilege::GrantOption {
+            "Grant".to_owned()
+        } else {
+            capitalised(privilege.name())
+        }
     });
     names.collect::<Vec<_>>().join(",")
 }
