@@ -23,7 +23,7 @@ use super::blind::is_blind;
 use super::changer::Changer;
 use super::expiry::Renewal;
 use super::row::{self, Stored};
-use super::{Env, Outcome, counted, duplicate_entry, entries, space, warn_of};
+use super::{Env, Outcome, blind, counted, duplicate_entry, entries, space, warn_of};
 use crate::catalog::{ColumnPlace, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
@@ -62,7 +62,7 @@ impl<'a> Inserter<'a> {
         let mut counts = Counts::default();
         let rows = self.proposed_rows(&mut counts).await?;
         let rows_count = rows.len();
-        if is_blind(self.insert, self.env()) {
+        if blind::is_blind(self.insert, self.env()) {
             self.lock_if_contended(&rows).await?;
             for row in rows {
                 self.put_blindly(row)?;

@@ -401,18 +401,14 @@ fn some_named_tables(statement: &Statement) -> Result<Vec<&TableName>> {
 }
 
 /// Whether the tables that a statement names may be temporary ones, on which a session may do all.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what needs a privilege when in doubt"
-)]
 fn uses_temporary(statement: &Statement) -> bool {
-    match statement {
+    matches!(
+        statement,
         Statement::DropTable(_)
-        | Statement::Truncate(_)
-        | Statement::Maintain(_)
-        | Statement::LockTables(_) => true,
-        _ => false,
-    }
+            | Statement::Truncate(_)
+            | Statement::Maintain(_)
+            | Statement::LockTables(_)
+    )
 }
 
 /// The tables that a statement names outside queries.

@@ -204,28 +204,27 @@ pub(super) const ROUTINES: Form = Form {
 impl Session {
     /// The rows of a form of which columns have these texts.
     pub(super) fn listed(&self, form: &Form, only: &[(&str, &str)]) -> Result<Listing> {
-        self.listed_in(Scene::new(&self.shared, &self.state), (form, only))
+        listed_in(&Scene::new(&self.shared, &self.state), (form, only))
     }
+}
 
-    /// As [`Session::listed`], in a scene.
-    pub(super) fn listed_in(
-        &self,
-        scene: Scene,
-        (form, only): (&Form, &[(&str, &str)]),
-    ) -> Result<Listing> {
-        let names: Vec<&str> = form.columns.iter().map(|(_, column)| *column).collect();
-        let columns = form.columns.iter();
-        let columns = columns.map(|(name, column)| (*name, Scene::type_of(form.table, column)));
-        let mut listing = Listing::new(&columns.collect::<Vec<_>>());
-        let mut rows = scene.rows(form.table, &names, only)?;
-        if only.is_empty() {
-            rows.sort_by_key(|row| first_text(row));
-        }
-        for row in rows {
-            listing.push(row);
-        }
-        Ok(listing)
+/// As [`Session::listed`], in a scene.
+pub(super) fn listed_in(
+    scene: &Scene,
+    (form, only): (&Form, &[(&str, &str)]),
+) -> Result<Listing> {
+    let names: Vec<&str> = form.columns.iter().map(|(_, column)| *column).collect();
+    let columns = form.columns.iter();
+    let columns = columns.map(|(name, column)| (*name, Scene::type_of(form.table, column)));
+    let mut listing = Listing::new(&columns.collect::<Vec<_>>());
+    let mut rows = scene.rows(form.table, &names, only)?;
+    if only.is_empty() {
+        rows.sort_by_key(|row| first_text(row));
     }
+    for row in rows {
+        listing.push(row);
+    }
+    Ok(listing)
 }
 
 fn first_text(row: &[Value<'static>]) -> Option<String> {

@@ -88,7 +88,7 @@ impl Session {
         };
         let only = [("TABLE_SCHEMA", &*database), ("TABLE_NAME", &*name)];
         let scene = Scene::new(&self.shared, &self.state).with_only(self.named_temporary(table));
-        let listing = self.listed_in(scene, (&form, &only))?;
+        let listing = forms::listed_in(&scene, (&form, &only))?;
         self.filtered_in_any_case(listing, filter)
     }
 
