@@ -171,6 +171,8 @@ def same(kind, found, listed):
     if kind == "float":
         narrow = lambda number: struct.unpack("f", struct.pack("f", number))[0]
         return abs(found - listed) <= abs(listed) * 1e-5 or narrow(found) == narrow(listed)
+    if kind == "double":
+        return float(found) == listed
     if kind == "json":
         return (found if isinstance(found, (dict, list)) else json.loads(text_of(found))) == json.loads(listed)
     if kind == "bytes":
