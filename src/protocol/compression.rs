@@ -174,11 +174,10 @@ pub fn put_packed(
         }
         let payload_bytes = out.len() - start - HEADER_BYTES;
         let plain_bytes = if is_packed { piece.len() } else { 0 };
-        let [a, b, c] = u24(payload_bytes);
-        let [d, e, f] = u24(plain_bytes);
-        if let Some(header) = out.get_mut(start..start + HEADER_BYTES) {
-            header.copy_from_slice(&[a, b, c, sequence, d, e, f]);
-        }
+        let header = u24(payload_bytes).into_iter();
+        let header = header.chain([sequence]).chain(u24(plain_bytes));
+        let place = out.iter_mut().skip(start);
+        place.zip(header).for_each(|(byte, own)| *byte = own);
         sequence = sequence.wrapping_add(1);
     }
     sequence
@@ -336,12 +335,12 @@ struct Header {
 
 impl Header {
     fn of(bytes: [u8; HEADER_BYTES]) -> Header {
-        let [a, b, c, sequence, d, e, f] = bytes;
+        let [low, middle, high, sequence, plain @ ..] = bytes;
         let count = |bytes| usize::try_from(wire::u24(bytes)).unwrap_or(0);
         Header {
-            payload_bytes: count([a, b, c]),
+            payload_bytes: count([low, middle, high]),
             sequence,
-            plain_bytes: Some(count([d, e, f])).filter(|bytes| *bytes != 0),
+            plain_bytes: Some(count(plain)).filter(|bytes| *bytes != 0),
         }
     }
 }
@@ -422,7 +421,7 @@ mod tests {
     fn a_payload_is_as_long_as_it_says_or_not_taken() {
         for algorithm in BOTH {
             let mut out = Vec::new();
-            put_packed(&mut out, &[0; 1 << 20], (algorithm, 0));
+            put_packed(&mut out, &vec![0; 1 << 20], (algorithm, 0));
             assert!(unpacked(&out, algorithm, 1000).is_ok());
             for bytes in [1, 49, (1 << 20) - 1, (1 << 20) + 1, 0xFF_FFFF] {
                 out[4..HEADER_BYTES].copy_from_slice(&u24(bytes));

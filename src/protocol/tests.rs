@@ -227,6 +227,7 @@ fn passwords_are_proven_only_by_the_right_answer() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn commands() {
     let cases: &[(&[u8], Command<'_>)] = &[
         (b"\x01", Command::Quit),

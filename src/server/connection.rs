@@ -167,12 +167,17 @@ impl Connection {
             talk,
         };
         connection.begin_session(&login).await?;
-        if connection.talk.wire.algorithm.is_some() {
-            connection.talk.wire.flush().await?;
-            let reader = &mut connection.reader;
-            connection.talk.wire.begin_compression(reader);
-        }
+        connection.begin_compression().await?;
         Ok(connection)
+    }
+
+    /// Compresses from the OK on, if that was agreed upon.
+    async fn begin_compression(&mut self) -> Result<(), Gone> {
+        if self.talk.wire.algorithm.is_some() {
+            self.talk.wire.flush().await?;
+            self.talk.wire.begin_compression(&mut self.reader);
+        }
+        Ok(())
     }
 
     /// Makes the wanted database current and says OK.

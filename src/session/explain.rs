@@ -18,7 +18,7 @@ use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::{self, Env};
 use crate::exec::write::change::Target;
-use crate::exec::write::{Write, insert};
+use crate::exec::write::{Write, blind};
 use crate::plan;
 use crate::plan::explain::{
     Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written,
@@ -275,7 +275,7 @@ fn alias_of(query: &Query, output: usize) -> Option<&str> {
 fn inserted<'a>(insert: &'a Insert, env: &crate::exec::write::Env) -> whole::Written<'a> {
     let write = Written {
         table: &insert.table,
-        reads_old: !insert::is_blind(insert, env),
+        reads_old: !blind::is_blind(insert, env),
         rows_count: None,
     };
     let alias = insert.table.name.as_str();
@@ -299,7 +299,7 @@ fn explain_insert(insert: &Insert, env: &crate::exec::write::Env, format: Format
         source: None,
         write: Some(Written {
             table: &insert.table,
-            reads_old: !insert::is_blind(insert, env),
+            reads_old: !blind::is_blind(insert, env),
             rows_count: match &insert.source {
                 InsertSource::Values(rows) => u64::try_from(rows.len()).ok(),
                 InsertSource::Query(_) | InsertSource::Given => None,

@@ -93,7 +93,7 @@ async fn prepared(place: &Place) -> Checked {
     }
     connection.close(insert).await?;
     for (id, n, s) in rows {
-        let found: Option<(Option<i64>, Option<String>)> = connection.exec_first("SELECT n, s FROM prepared WHERE id = :id", mysql_async::params! { "id" => id }).await?;
+        let found: Option<(Option<i64>, Option<String>)> = connection.exec_first("SELECT n, s FROM prepared WHERE id = ?", (id,)).await?;
         equal(found, Some((n, s.map(str::to_owned))))?;
     }
     Ok(())

@@ -75,10 +75,12 @@ fn check_declared<'c>(
 /// 1166 for one that a pattern of the table matches; 1235 for a new pattern.
 pub(super) fn check_columns<'c>(
     table: &Table,
-    columns: impl Iterator<Item = &'c Column> + Clone,
+    columns: impl Iterator<Item = &'c Column>,
 ) -> Result<()> {
-    for pattern in &table.wide.patterns {
-        check_declared(pattern, columns.clone())?;
+    for column in columns {
+        for pattern in &table.wide.patterns {
+            check_declared(pattern, std::iter::once(column))?;
+        }
     }
     Ok(())
 }

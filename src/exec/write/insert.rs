@@ -19,6 +19,7 @@
 
 use bytes::Bytes;
 
+use super::blind::is_blind;
 use super::changer::Changer;
 use super::expiry::Renewal;
 use super::row::{self, Stored};
@@ -480,28 +481,6 @@ fn sorted_keys(rows: &[Proposed]) -> Vec<&Key> {
     keys.sort_unstable();
     keys.dedup();
     keys
-}
-
-/// Whether no old row is needed.
-pub fn is_blind(insert: &Insert, env: &Env) -> bool {
-    match insert.kind {
-        // A row that has ended is still in the way of one that must be new.
-        _ if insert.table.expires() => false,
-        InsertKind::Insert => env.autocommit && insert.on_duplicate.is_empty(),
-        InsertKind::Upsert => names_every_column(insert) && !has_written_index(&insert.table),
-        InsertKind::InsertIgnore | InsertKind::Replace => false,
-    }
-}
-
-/// Whether every column of the table is given a value, so that nothing old can remain.
-fn names_every_column(insert: &Insert) -> bool {
-    let columns_count = insert.table.columns.len();
-    (0..columns_count).all(|column_idx| insert.columns.contains(&column_idx))
-}
-
-/// Whether a row has entries, so that those of the row before it must be known.
-fn has_written_index(table: &Table) -> bool {
-    table.indexes.iter().any(|index| index.state.is_written())
 }
 
 fn has_unique_index(table: &Table) -> bool {

@@ -4,6 +4,7 @@
 //! makes them part of the open transaction. A blind write (every column is given and nothing old
 //! is needed) reads nothing. [`changer`] puts the entries of the table's indexes to the rows.
 
+pub mod blind;
 pub mod change;
 pub mod changer;
 mod counted;

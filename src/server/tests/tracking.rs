@@ -167,20 +167,21 @@ async fn transactions() {
     server.stop().await;
 }
 
+const ASK: &str = "SELECT mysql_query_attribute_string('n'), \
+    mysql_query_attribute_string('t'), mysql_query_attribute_string('none')";
+
 /// The number of attributes, one set, no NULL among them, types with names, values, the text.
 #[tokio::test]
 async fn attributes_of_queries_and_executions() {
     let server = Running::start("secret", 10).await;
     let mut client = Client::root(server.address, WITH_ATTRIBUTES).await;
-    let ask = "SELECT mysql_query_attribute_string('n'), mysql_query_attribute_string('t'), \
-               mysql_query_attribute_string('none')";
     let sent = b"\x03\x03\x01\x04\x01\x08\0\x01n\xfe\0\x01t\x06\0\x04none\x07\0\0\0\0\0\0\0\x02ab";
-    client.command(&[sent, ask.as_bytes()].concat()).await;
+    client.command(&[sent, ASK.as_bytes()].concat()).await;
     assert_eq!(client.packets(5).await[4], "\\x017\\x02ab\\xfb");
     client.packets(1).await;
     // Gone with the statement.
     client
-        .command(&[b"\x03\0\x01", ask.as_bytes()].concat())
+        .command(&[b"\x03\0\x01", ASK.as_bytes()].concat())
         .await;
     assert_eq!(client.packets(5).await[4], "\\xfb\\xfb\\xfb");
     client.packets(1).await;
@@ -226,16 +227,22 @@ async fn attributes_of_queries_and_executions() {
     assert_eq!(client.packets(1).await, ["ERR 1210"]);
     client.command(b"\x0e").await;
     assert_eq!(client.packets(1).await, ["OK 02"]);
+    server.stop().await;
+}
 
-    // A statement without parameters says by a flag that a number follows.
-    client.command(&[b"\x16", ask.as_bytes()].concat()).await;
+#[tokio::test]
+async fn a_statement_without_parameters_may_have_attributes() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_ATTRIBUTES).await;
+    client.command(&[b"\x16", ASK.as_bytes()].concat()).await;
     client.packets(4).await;
+    // A flag says that a number follows.
     client
-        .command(b"\x17\x02\0\0\0\x08\x01\0\0\0\x01\0\x01\xfe\0\x01t\x02ef")
+        .command(b"\x17\x01\0\0\0\x08\x01\0\0\0\x01\0\x01\xfe\0\x01t\x02ef")
         .await;
     assert_eq!(client.packets(5).await[4], "\\x00\\x14\\x02ef");
     client.packets(1).await;
-    client.command(b"\x17\x02\0\0\0\0\x01\0\0\0").await;
+    client.command(b"\x17\x01\0\0\0\0\x01\0\0\0").await;
     assert_eq!(client.packets(5).await[4], "\\x00\\x1c");
     server.stop().await;
 }

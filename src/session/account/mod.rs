@@ -3,6 +3,7 @@
 //! Each changes all that it names or nothing, durably, and commits the open transaction first; the
 //! next statement of every session sees the change.
 
+mod definer;
 mod grant;
 mod show;
 
@@ -237,29 +238,6 @@ impl Session {
         };
         let missing = self.shared.accounts.change(remove).await?;
         self.note_each(&missing, Code::UserMissing, "does not exist");
-        Ok(())
-    }
-
-    /// Accounts that views are made for stay: who had the name next would have those views.
-    ///
-    /// # Errors
-    /// 4006.
-    fn make_no_views(&self, names: &[AccountName]) -> Result<()> {
-        let catalog = self.shared.catalog.current();
-        for database in catalog.databases() {
-            for view in catalog.views(database)? {
-                let (user, host) = &view.definer;
-                if let Some(name) = names
-                    .iter()
-                    .find(|one| **one == AccountName::new(user, host))
-                {
-                    let quoted = name.quoted().replace('`', "'");
-                    let text =
-                        format!("User {quoted} is referenced as a definer account in a view.");
-                    return Err(Error::new(Code::DefinerInUse, text));
-                }
-            }
-        }
         Ok(())
     }
 

@@ -39,7 +39,7 @@ struct Plan<'a> {
     /// Whether what drops waits for the new indexes.
     drops_last: bool,
     pledges: Vec<(String, Column)>,
-    /// From where a column that has AUTO_INCREMENT now, and had it not before, is counted at least.
+    /// From where a column that has `AUTO_INCREMENT` now, and had it not before, is counted at least.
     count_from: u64,
 }
 

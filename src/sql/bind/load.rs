@@ -16,7 +16,7 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
     let table = from::find(&load.table, names)?;
     let mut columns = Vec::new();
     let source = Source::new(Arc::clone(&table), None);
-    let named = load
+    let given = load
         .targets
         .iter()
         .flatten()
@@ -25,7 +25,7 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
             ast::LoadTarget::Variable(_) => None,
         });
     let assigned = load.assignments.iter().map(|one| &one.column.column);
-    write::meet_all(named.chain(assigned), (&source, &table), names)?;
+    write::meet_all(given.chain(assigned), (&source, &table), names)?;
     let targets = if let Some(targets) = &load.targets {
         bound_targets(targets, (&source, &mut columns), names)?
     } else {
@@ -81,8 +81,8 @@ fn bound_targets(
     let target = |target: &ast::LoadTarget| match target {
         ast::LoadTarget::Variable(name) => Ok(LoadTarget::Variable(name.clone())),
         ast::LoadTarget::Column(name) => {
-            let named = || source.table().and_then(|table| table.named_idx(name));
-            let Some(column_idx) = source.column_idx(name).or_else(named) else {
+            let undeclared = || source.table().and_then(|table| table.named_idx(name));
+            let Some(column_idx) = source.column_idx(name).or_else(undeclared) else {
                 return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
             };
             if columns.contains(&column_idx) {
