@@ -86,7 +86,10 @@ pub(crate) fn run(options: &Options) -> Outcome<String> {
     let before_kib = watch.resident_kib();
     let sent = runtime.block_on(all(
         address,
-        (options.seed + WORKERS, options.duration - warm),
+        (
+            options.seed + WORKERS,
+            options.duration.saturating_sub(warm),
+        ),
     ));
     std::thread::sleep(SETTLES_WITHIN);
     let left_kib = watch.resident_kib();
@@ -121,7 +124,7 @@ async fn all(address: SocketAddr, (seed, duration): (u64, Duration)) -> Sent {
             let mut sent = Sent::default();
             while Instant::now() < until {
                 // Whatever breaks a connection, the next one comes.
-                let _ = connection(address, &mut rng, &mut sent).await;
+                let _ = Box::pin(connection(address, &mut rng, &mut sent)).await;
             }
             sent
         })
@@ -159,11 +162,11 @@ async fn connection(address: SocketAddr, rng: &mut StdRng, sent: &mut Sent) -> s
     }
     socket.write_all(&hello).await?;
     if is_spoilt {
-        sent.answered_bytes += read_some(&mut socket).await?;
+        sent.answered_bytes += Box::pin(read_some(&mut socket)).await?;
         if rng.random() {
             // What comes after a hello that was none.
             socket.write_all(&noise(rng)).await?;
-            sent.answered_bytes += read_some(&mut socket).await?;
+            sent.answered_bytes += Box::pin(read_some(&mut socket)).await?;
         }
         return Ok(());
     }
@@ -179,7 +182,7 @@ async fn connection(address: SocketAddr, rng: &mut StdRng, sent: &mut Sent) -> s
             written?;
         }
         if rng.random_ratio(9, 10) {
-            sent.answered_bytes += read_some(&mut socket).await?;
+            sent.answered_bytes += Box::pin(read_some(&mut socket)).await?;
         }
     }
     Ok(())
@@ -259,7 +262,7 @@ fn spoil(bytes: &mut Vec<u8>, rng: &mut StdRng) {
             2 => bytes.extend_from_slice(&noise(rng)),
             3 if at < bytes.len() => bytes[at] ^= 1 << rng.random_range(0..8),
             4 if at < bytes.len() => {
-                bytes[at] = [0, 0xFF, 0xFE, 0xFB, 0xFD][rng.random_range(0..5)]
+                bytes[at] = [0, 0xFF, 0xFE, 0xFB, 0xFD][rng.random_range(0..5)];
             }
             _ => {
                 let twice: Vec<u8> = bytes[at..].to_vec();

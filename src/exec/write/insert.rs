@@ -19,7 +19,6 @@
 
 use bytes::Bytes;
 
-use super::blind::is_blind;
 use super::changer::Changer;
 use super::expiry::Renewal;
 use super::row::{self, Stored};

@@ -209,10 +209,7 @@ impl Session {
 }
 
 /// As [`Session::listed`], in a scene.
-pub(super) fn listed_in(
-    scene: &Scene,
-    (form, only): (&Form, &[(&str, &str)]),
-) -> Result<Listing> {
+pub(super) fn listed_in(scene: &Scene, (form, only): (&Form, &[(&str, &str)])) -> Result<Listing> {
     let names: Vec<&str> = form.columns.iter().map(|(_, column)| *column).collect();
     let columns = form.columns.iter();
     let columns = columns.map(|(name, column)| (*name, Scene::type_of(form.table, column)));
