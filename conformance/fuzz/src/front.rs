@@ -164,6 +164,7 @@ impl Front {
             numbering: &Numbering::new(),
             depth: 0,
             trace: None,
+            widening: None,
         };
         match statement {
             Statement::Explain(explain) => return self.statement(&explain.statement, depth),
@@ -309,6 +310,7 @@ impl Front {
             found_rows: false,
             autocommit: true,
             given_rows: Arc::default(),
+            given_before: 0,
         }
     }
 

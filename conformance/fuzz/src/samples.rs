@@ -71,7 +71,7 @@ pub fn value(sample: Sample, ty: &ColumnType) -> Value<'static> {
         return Value::Null;
     }
     match ty {
-        ColumnType::Null => Value::Null,
+        ColumnType::Null | ColumnType::Dynamic => Value::Null,
         ColumnType::Boolean | ColumnType::Int { .. } => integer(ty, pick(0, 1, 2)),
         ColumnType::Float => Value::Float([1.5, f32::MIN, f32::MAX][pick(0, 1, 2)]),
         ColumnType::Double => Value::Double([-0.25, f64::MIN, f64::MAX][pick(0, 1, 2)]),

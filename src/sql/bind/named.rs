@@ -4,7 +4,7 @@
 //! declaration must be part of the definition before the statement is bound. Which names those are only
 //! binding tells. So a statement is bound, the names that it meets are noted ([`Widening`]), and if
 //! there are new ones it is bound once more, with definitions that have them
-//! ([`wide::widened`](crate::catalog::wide::widened)).
+//! ([`crate::catalog::wide::widened`]).
 //!
 //! A declared name comes first wherever it is found: in the table, among the aliases of the select
 //! list where the clause allows those, in an enclosing query. Only what is none of these is a name
