@@ -21,7 +21,7 @@ HOST = os.environ.get("MESETA_HOST", "127.0.0.1")
 PORT = int(os.environ.get("MESETA_PORT", "3306"))
 DATABASE = os.environ.get("MESETA_DATABASE", "dbapi_check")
 PASSWORD = os.environ.get("MESETA_PASSWORD", "")
-CERTIFICATE = os.environ.get("MESETA_TLS_CERT")
+CERTIFICATE = os.environ.get("MESETA_SERVER_CERT")
 CHECKLIST = os.environ.get("MESETA_CHECKLIST", os.path.join(os.path.dirname(__file__), "checklist"))
 
 LARGE_BYTES = 20_000_000

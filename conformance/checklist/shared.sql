@@ -2,7 +2,6 @@
 -- in it, as text), a row at the lower bounds, one at the upper, one of NULLs; and what errors.tsv asks.
 CREATE DATABASE IF NOT EXISTS conformance;
 -- Off by default, as in MySQL 8; the checks named load-local need it.
-SET GLOBAL local_infile = ON;
 
 DROP TABLE IF EXISTS conformance.types;
 CREATE TABLE conformance.types (

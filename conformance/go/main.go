@@ -124,7 +124,7 @@ func run(db *sql.DB, statements ...string) error {
 }
 
 func withTLS(config *mysql.Config) {
-	file := os.Getenv("MESETA_TLS_CERT")
+	file := os.Getenv("MESETA_SERVER_CERT")
 	if file == "" {
 		config.TLS = &tls.Config{InsecureSkipVerify: true}
 		return

@@ -67,7 +67,7 @@ final class Driver {
 
     /** With TLS, checking the server's certificate and its name when its file is known. */
     Connection connectTls(String... more) throws Exception {
-        String file = System.getenv("MESETA_TLS_CERT");
+        String file = System.getenv("MESETA_SERVER_CERT");
         String[] tls;
         if (file == null) {
             tls = new String[] {"sslMode", isMariadb ? "trust" : "REQUIRED"};

@@ -5,7 +5,7 @@ in_own() { sql -D "$MESETA_DATABASE" "$@"; }
 piped() { tr '\t' '|' | paste -sd' '; }
 
 TLS=(--ssl)
-[ -n "${MESETA_TLS_CERT:-}" ] && TLS=(--ssl-ca="$MESETA_TLS_CERT" --ssl-verify-server-cert)
+[ -n "${MESETA_SERVER_CERT:-}" ] && TLS=(--ssl-ca="$MESETA_SERVER_CERT" --ssl-verify-server-cert)
 matches connect-tls "$(sql "${TLS[@]}" -N -e "SHOW STATUS LIKE 'Ssl_cipher'" 2>&1 | piped)" '^Ssl_cipher\|.+'
 
 login() { # check, user

@@ -25,7 +25,7 @@ async function using(options, body) {
 const one = async (connection, sql, parameters) => Object.values((await connection.query(sql, parameters))[0][0])[0];
 const count = async (connection, sql) => (await connection.query(sql))[0].affectedRows;
 
-const tls = () => (env.MESETA_TLS_CERT ? { ssl: { ca: fs.readFileSync(env.MESETA_TLS_CERT) } } : { ssl: { rejectUnauthorized: false } });
+const tls = () => (env.MESETA_SERVER_CERT ? { ssl: { ca: fs.readFileSync(env.MESETA_SERVER_CERT) } } : { ssl: { rejectUnauthorized: false } });
 
 async function login(user) {
   // With TLS, with the RSA key, by the fast path.

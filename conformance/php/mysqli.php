@@ -14,7 +14,7 @@ function connect(string $user = 'root', string $password = '', bool $tls = false
         $db->options($option, $value);
     }
     if ($tls) {
-        $file = env('MESETA_TLS_CERT');
+        $file = env('MESETA_SERVER_CERT');
         $db->ssl_set(null, null, $file ?: null, null, null);
         $flags |= MYSQLI_CLIENT_SSL | ($file ? 0 : MYSQLI_CLIENT_SSL_DONT_VERIFY_SERVER_CERT);
     }

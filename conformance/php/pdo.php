@@ -10,7 +10,7 @@ function connect(string $user = 'root', string $password = '', bool $tls = false
     $dsn = sprintf('mysql:host=%s;port=%s;dbname=%s;charset=utf8mb4', env('MESETA_HOST'), env('MESETA_PORT'), env('MESETA_DATABASE'));
     $options += [PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION];
     if ($tls) {
-        $file = env('MESETA_TLS_CERT');
+        $file = env('MESETA_SERVER_CERT');
         $options += $file ? [PDO::MYSQL_ATTR_SSL_CA => $file] : [PDO::MYSQL_ATTR_SSL_CA => '', PDO::MYSQL_ATTR_SSL_VERIFY_SERVER_CERT => false];
     }
     return new PDO($dsn, $user, $password, $options);

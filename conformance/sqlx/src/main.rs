@@ -34,7 +34,7 @@ impl Place {
             password: named("MESETA_PASSWORD"),
             native_user: named("MESETA_NATIVE_USER"),
             sha2_user: named("MESETA_SHA2_USER"),
-            certificate: env::var("MESETA_TLS_CERT").ok(),
+            certificate: env::var("MESETA_SERVER_CERT").ok(),
         }
     }
 }
