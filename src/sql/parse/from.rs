@@ -1,5 +1,6 @@
 //! The tables of a statement: joins, derived tables, index hints.
 
+use super::NESTING_MAX;
 use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
@@ -103,17 +104,18 @@ impl Parser<'_> {
         if !self.is(Kind::OpenParen) || !self.parenthesised_query() {
             return false;
         }
-        let mut ahead = 0;
         // All that is behind the innermost query must go on with it, up to the outermost parenthesis.
-        loop {
+        // What nests deeper than it may is refused later, whatever it is taken for.
+        let deepest = usize::try_from(NESTING_MAX).unwrap_or(usize::MAX);
+        for ahead in 0..=deepest {
             if !self.goes_on_as_query(self.behind_parens(ahead)) {
                 return false;
             }
             if self.kind_ahead(ahead + 1) != Kind::OpenParen {
-                return true;
+                break;
             }
-            ahead += 1;
         }
+        true
     }
 
     /// How far ahead the token is that stands behind the parenthesis which opens there.
@@ -124,7 +126,7 @@ impl Parser<'_> {
                 Kind::OpenParen => depth += 1,
                 Kind::CloseParen if depth <= 1 => return ahead + 1,
                 Kind::CloseParen => depth -= 1,
-                Kind::End => return ahead,
+                Kind::End | Kind::Bad => return ahead,
                 _ => {}
             }
             ahead += 1;

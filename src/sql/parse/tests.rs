@@ -219,6 +219,25 @@ fn long_lists_and_many_parameters_meet_their_limits() {
     assert_eq!(code(&words), Code::ParserCapacity);
 }
 
+/// Found by the fuzzer: looking for the end of the parentheses never came to one.
+#[test]
+fn queries_in_parentheses_end_where_the_text_does() {
+    for text in [
+        "SELECT a.x FROM ((SELECT 1 AS\0\n)) AS a",
+        "SELECT a.x FROM ((SELECT 1\0AS x LIMIT 1) UNION (SELECT 2 LIMIT 1)) AS a ORDER BY a.x",
+        "SELECT 1 FROM ((SELECT 1",
+    ] {
+        assert_eq!(code(text), Code::Parse, "{text:?}");
+    }
+    let deep = 100_000;
+    let nested = format!(
+        "SELECT 1 FROM {}SELECT 1{}",
+        "(".repeat(deep),
+        ")".repeat(deep)
+    );
+    assert_eq!(code(&nested), Code::TooDeep);
+}
+
 #[test]
 fn bytes_that_are_not_utf8_are_kept_in_texts_only() {
     let parsed = parse_first(b"SELECT '\xff', _binary'\xfe'", DEFAULT_MODE).unwrap();
