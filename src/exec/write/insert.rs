@@ -91,7 +91,12 @@ impl<'a> Inserter<'a> {
         Outcome {
             affected_rows: counts.affected,
             last_insert_id: counts.first_id,
-            given_id: counts.given_id,
+            // Of rows that INSERT IGNORE passed over there is no id to tell.
+            given_id: if counts.affected == 0 {
+                0
+            } else {
+                counts.given_id
+            },
             info,
             duplicates: counts.duplicates,
         }

@@ -44,6 +44,23 @@ pub(super) fn hints(all: &[Hint], beside: &[IndexHint], source: Option<&Source>)
     Ok(hints)
 }
 
+/// As [`hints`], of a statement that writes no rows: there `_l_ttl_` would have no effect, and is told
+/// of as a hint that nobody knows.
+///
+/// # Errors
+/// As [`hints`].
+pub(super) fn without_rows(
+    all: &[Hint],
+    beside: &[IndexHint],
+    source: Option<&Source>,
+) -> Result<Hints> {
+    let mut hints = hints(all, beside, source)?;
+    if hints.ttl_ms.take().is_some() {
+        hints.unknown.push("_l_ttl_".to_owned());
+    }
+    Ok(hints)
+}
+
 /// # Errors
 /// 1235 where rows do not end, 1210 for what is no number of milliseconds.
 fn ttl(number: Option<u64>, source: Option<&Source>) -> Result<u64> {

@@ -176,7 +176,7 @@ pub(super) fn hints_of(written: &[ast::Hint], from: &From, scope: &mut Scope<'_>
         From::Table(_) => scope.source(),
         From::Nothing | From::Joined(_) => None,
     };
-    let mut hints = hints::hints(written, &[], source)?;
+    let mut hints = hints::without_rows(written, &[], source)?;
     if let Some(beside) = scope.from.only_hints.take() {
         hints.indexes_ignored.extend(beside.indexes_ignored);
         if let Some(named) = beside.indexes_named {

@@ -383,7 +383,7 @@ fn table_of(source: &Source) -> Result<Arc<Table>> {
 
 pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> {
     let source = Source::new(from::find(&delete.table, names)?, delete.alias.as_deref());
-    let hints = hints::hints(&delete.hints, &[], Some(&source))?;
+    let hints = hints::without_rows(&delete.hints, &[], Some(&source))?;
     let (table, alias) = (table_of(&source)?, source.alias.clone());
     let mut scope = Scope::new(*names, Some(source), Clause::Where);
     let filter = delete

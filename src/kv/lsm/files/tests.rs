@@ -180,3 +180,26 @@ fn keys_alone_come_without_values() {
     let keys = |rows: &Rows| rows.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
     assert_eq!(keys(&found), keys(&expected));
 }
+
+#[test]
+fn a_flipped_bit_is_damage_and_no_row() {
+    let mut tree = Tree::new(2);
+    for _ in 0..60 {
+        tree.write();
+    }
+    tree.data.rotate_memtable_and_wait().unwrap();
+    let state = tree.state().unwrap();
+    let table = state.1.tables().pop().unwrap();
+    let whole = std::fs::read(&*table.path).unwrap();
+    let scan = Scan::new(SPACE, KeyRange::all());
+    // Some bit of the first block of rows.
+    for at in [8, 60, 300] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        std::fs::write(&*table.path, &damaged).unwrap();
+        let start = vec![0];
+        let mut merge = Merge::new(&state.1, (start, vec![9]), u64::MAX);
+        let filled = merge.fill(&scan, &mut Page::default());
+        assert!(filled.is_err(), "the bit at byte {at} was not noticed");
+    }
+}
