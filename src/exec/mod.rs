@@ -18,6 +18,7 @@ pub mod elsewhere;
 mod ends;
 pub mod exact;
 pub mod explain;
+mod fan;
 pub mod group;
 mod growth;
 pub mod ids;

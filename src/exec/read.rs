@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::ahead::{self, Ahead, Read};
 use super::ends::EndReader;
+use super::fan::Fan;
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
@@ -69,6 +70,7 @@ enum Work {
         reverse: bool,
     },
     Ends(EndReader),
+    Fan(Box<Fan>),
     Merge(Box<Merger>),
     Finished,
 }
@@ -107,7 +109,13 @@ impl Reader {
         if let Access::Index(access) = &plan.access {
             reader.read_index(table, access)?;
         }
-        reader.work = Work::of(table, plan, means);
+        reader.work = match plan.fan_out.take() {
+            Some(fan_out) => {
+                let wanted = (!may_read_ahead).then_some(wanted);
+                Work::Fan(Box::new(Fan::new((reader.space, plan.reverse), fan_out, wanted)))
+            }
+            None => Work::of(table, plan, means),
+        };
         Ok(reader)
     }
 
@@ -130,6 +138,9 @@ impl Reader {
     /// Only counts rows: their values are not looked at.
     pub fn leave_values_out(&mut self) {
         self.keys_only = true;
+        if let Work::Fan(fan) = &mut self.work {
+            fan.leave_values_out();
+        }
     }
 
     /// Fetches the next batch, which may be empty. `false` when there is none.
@@ -150,6 +161,11 @@ impl Reader {
                 Work::MultiGet(keys) => self.multi_get(keys).await?,
                 Work::Merge(merger) => self.merge(merger).await?,
                 Work::Ends(ends) => self.end(ends).await?,
+                Work::Fan(fan) => {
+                    if !self.fan(fan).await? {
+                        return Ok(false);
+                    }
+                }
                 Work::Scan {
                     current,
                     ranges,
@@ -199,6 +215,16 @@ impl Reader {
         self.next_page_rows = self.page_rows;
         self.batch = lookup::all(&self.view, self.space, keys).await?;
         Ok(())
+    }
+
+    async fn fan(&mut self, mut fan: Box<Fan>) -> Result<bool> {
+        let spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
+        let Some(batch) = fan.next(&self.view, spare).await? else {
+            return Ok(false);
+        };
+        self.batch = batch;
+        self.work = Work::Fan(fan);
+        Ok(true)
     }
 
     async fn end(&mut self, mut ends: EndReader) -> Result<()> {

@@ -10,6 +10,8 @@ use super::candidates::{self, Candidates};
 use super::cut::KeyParts;
 use super::derive::shape;
 use super::doubt::{Choice, Doubt};
+use super::fan_out::{self, FanOut};
+use super::order::Order;
 use super::refusal::Refusal;
 pub use super::request::{
     FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
@@ -59,7 +61,7 @@ pub struct PointGet {
 /// Rows by their full keys.
 #[derive(Debug, Clone)]
 pub struct MultiGet {
-    /// The encoded keys, ascending, each once.
+    /// The encoded keys, ascending, each once; of a spread key in the order of its declared columns.
     pub keys: Vec<Key>,
     /// The same as spans, for people; only [`explain_table`] always makes them.
     pub spans: Vec<Span>,
@@ -157,6 +159,9 @@ pub struct TablePlan {
     /// Whether the order of keys (and ranges, and rows within them) is turned round. `MultiGet`
     /// and `PrefixScan` list ascending whatever this says.
     pub reverse: bool,
+    /// In which order to read the ranges of a spread key, if not one after the other. Of a full scan,
+    /// too.
+    pub fan_out: Option<FanOut>,
     /// What must still hold for each row; constants folded, parameters put in.
     pub residual: Option<Expr>,
     /// Whether the rows come in the order of `ORDER BY`. With grouping: whether the groups do,
@@ -295,7 +300,20 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     } else {
         Vec::new()
     };
+    let fan_out = match &access {
+        Access::PrefixScan(_) | Access::FullScan => {
+            fan_out::of(request, best, is_order_needed(request, &best.order))?
+        }
+        Access::Nothing
+        | Access::PointGet(_)
+        | Access::MultiGet(_)
+        | Access::Index(_)
+        | Access::Ends(_)
+        | Access::Merge(_)
+        | Access::Count(_) => None,
+    };
     Ok(TablePlan {
+        fan_out,
         refusal: is_refused.then(|| Refusal::new(request, &all.primary.derived, &verdicts)),
         verdicts,
         reverse: best.order.reverse && !is_one_row,
@@ -307,6 +325,16 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         doubt: choice.doubt(request, (is_full.then_some(&all), union.as_ref()))?,
         access,
     })
+}
+
+/// Whether groups or ORDER BY count on the order of the key.
+fn is_order_needed(request: &Request<'_>, order: &Order) -> bool {
+    let is_sorted_by = !request.order_by.is_empty() && order.ordered;
+    match request.grouping {
+        Some([]) => false,
+        Some(_) => order.grouped || is_sorted_by,
+        None => is_sorted_by,
+    }
 }
 
 /// Rows after the residual filter that suffice.
@@ -405,6 +433,7 @@ impl TablePlan {
         TablePlan {
             access: Access::Nothing,
             reverse: false,
+            fan_out: None,
             residual: None,
             ordered: true,
             grouped_in_order: true,
@@ -440,6 +469,7 @@ impl TablePlan {
         TablePlan {
             access,
             reverse: false,
+            fan_out: None,
             residual: None,
             ordered: true,
             grouped_in_order: true,
@@ -463,6 +493,7 @@ impl TablePlan {
         TablePlan {
             access: Access::Merge(merged.merge),
             reverse: merged.order.reverse,
+            fan_out: None,
             residual: residual::filter(&merged.residual),
             ordered: merged.order.ordered,
             grouped_in_order: merged.order.grouped,
@@ -479,6 +510,7 @@ impl TablePlan {
         TablePlan {
             access: Access::PointGet(point),
             reverse: false,
+            fan_out: None,
             residual: None,
             ordered: true,
             grouped_in_order: true,
