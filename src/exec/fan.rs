@@ -26,8 +26,6 @@ const LANE_ROWS_MIN: usize = 16;
 const FIRST_ROWS: usize = 8;
 /// How much longer each page of a lane is than the one before.
 const GROWTH: usize = 8;
-/// Rows that are handed on at once.
-const BATCH_ROWS: usize = 2 * PAGE_ROWS;
 /// Bytes after which no further row is handed on.
 const BATCH_BYTES: usize = PAGE_BYTES;
 /// Pages that one call reads.
@@ -46,6 +44,8 @@ pub(super) struct Fan {
     may_read_ahead: bool,
     page_rows: usize,
     page_bytes: usize,
+    /// Rows that are handed on at once.
+    batch_rows: usize,
 }
 
 struct LaneReader {
@@ -83,6 +83,7 @@ impl Fan {
             may_read_ahead: wanted.is_none(),
             page_rows,
             page_bytes: (FAN_BYTES_MAX / count).clamp(LANE_BYTES_MIN, PAGE_BYTES),
+            batch_rows: 0,
         }
     }
 
@@ -91,9 +92,22 @@ impl Fan {
         self.keys_only = true;
     }
 
-    /// The next rows, which may be none; `None` at the end. `spare` is a page whose memory may be used
-    /// again.
-    pub(super) async fn next(&mut self, view: &View, spare: Batch) -> Result<Option<Batch>> {
+    /// Rows that were read and are not handed on yet.
+    pub(super) fn rows_held(&self) -> usize {
+        let lanes = self.lanes.iter();
+        let held = lanes.map(|lane| lane.batch.len().saturating_sub(lane.row_idx));
+        held.sum()
+    }
+
+    /// The next rows, `rows_max` at most, which may be none; `None` at the end. `spare` is a page whose
+    /// memory may be used again.
+    pub(super) async fn next(
+        &mut self,
+        view: &View,
+        rows_max: usize,
+        spare: Batch,
+    ) -> Result<Option<Batch>> {
+        self.batch_rows = rows_max;
         let mut page = match spare {
             Batch::Page(page) => page,
             Batch::Rows(_) => Page::default(),
@@ -146,7 +160,7 @@ impl Fan {
     /// Moves rows to a page, until it is full (`false`) or a lane has none left.
     fn merge(&mut self, page: &mut Page) -> bool {
         while let Some(at) = self.heap.first().copied() {
-            if BATCH_ROWS <= page.len() || BATCH_BYTES <= page.bytes() {
+            if self.batch_rows <= page.len() || BATCH_BYTES <= page.bytes() {
                 return false;
             }
             let Some(lane) = self.lanes.get_mut(at) else {

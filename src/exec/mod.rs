@@ -55,3 +55,5 @@ pub mod write;
 mod access_tests;
 #[cfg(test)]
 mod advice_tests;
+#[cfg(test)]
+mod spread_tests;

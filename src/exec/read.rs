@@ -219,7 +219,9 @@ impl Reader {
 
     async fn fan(&mut self, mut fan: Box<Fan>) -> Result<bool> {
         let spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
-        let Some(batch) = fan.next(&self.view, spare).await? else {
+        let rows_max = self.next_page_rows;
+        self.next_page_rows = self.page_rows.min(rows_max * PAGE_GROWTH);
+        let Some(batch) = fan.next(&self.view, rows_max, spare).await? else {
             return Ok(false);
         };
         self.batch = batch;
@@ -315,7 +317,16 @@ impl Reader {
 
     /// Rows fetched so far, returned or not.
     pub fn rows_read(&self) -> u64 {
-        self.rows_read
+        let held = match &self.work {
+            Work::Fan(fan) => fan.rows_held(),
+            Work::Finished
+            | Work::Get(_)
+            | Work::MultiGet(_)
+            | Work::Scan { .. }
+            | Work::Ends(_)
+            | Work::Merge(_) => 0,
+        };
+        self.rows_read + u64::try_from(held).unwrap_or(u64::MAX)
     }
 }
 

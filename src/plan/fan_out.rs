@@ -103,17 +103,20 @@ pub(super) fn of(
         return Ok(None);
     };
     let key = KeyParts::primary(table);
-    let ranges: Result<Vec<LaneRange>> = match table.spread().and_then(|spread| spread.kind.buckets()) {
-        Some(count) if spans.iter().any(Span::is_all) => {
-            let buckets = (0..count).map(|bucket| Value::UInt(u64::from(bucket)));
-            let spans = buckets.map(|bucket| Span::of_prefix(vec![bucket]));
-            spans.map(|span| lane_range(&span, key)).collect()
-        }
-        Some(_) | None => spans.iter().map(|span| lane_range(span, key)).collect(),
-    };
+    let is_whole = spans.iter().any(Span::is_all);
+    let buckets = is_whole.then(|| buckets(table)).flatten();
+    let spans = buckets.as_ref().unwrap_or(spans).iter();
+    let ranges: Result<Vec<LaneRange>> = spans.map(|span| lane_range(span, key)).collect();
     Ok(Some(FanOut {
         lanes: lanes(ranges?),
     }))
+}
+
+/// The whole table as a span for each bucket of its key, if it has some.
+pub(super) fn buckets(table: &Table) -> Option<Vec<Span>> {
+    let count = table.spread()?.kind.buckets()?;
+    let buckets = (0..count).map(|bucket| Value::UInt(u64::from(bucket)));
+    Some(buckets.map(|bucket| Span::of_prefix(vec![bucket])).collect())
 }
 
 fn lane_range(span: &Span, key: KeyParts<'_>) -> Result<LaneRange> {
