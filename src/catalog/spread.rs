@@ -64,10 +64,9 @@ impl SpreadKind {
     pub fn buckets(self) -> Option<u16> {
         match self {
             SpreadKind::Bucket(count) => Some(count),
-            SpreadKind::Hash8
-            | SpreadKind::Hash32
-            | SpreadKind::Hash64
-            | SpreadKind::Reverse => None,
+            SpreadKind::Hash8 | SpreadKind::Hash32 | SpreadKind::Hash64 | SpreadKind::Reverse => {
+                None
+            }
         }
     }
 }
@@ -105,8 +104,7 @@ impl Spread {
         value_of: impl Fn(usize) -> Option<&'v Value<'v>>,
     ) -> Result<Value<'static>, EncodeError> {
         let inputs = self.inputs.iter();
-        let mut pairs =
-            inputs.filter_map(|idx| Some((value_of(*idx)?, &columns.get(*idx)?.ty)));
+        let mut pairs = inputs.filter_map(|idx| Some((value_of(*idx)?, &columns.get(*idx)?.ty)));
         if self.kind == SpreadKind::Reverse {
             let value = pairs.next().map_or(&Value::Null, |(value, _)| value);
             return Ok(spread::reversed(value));

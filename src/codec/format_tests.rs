@@ -61,7 +61,11 @@ fn spread_vectors_hold() {
             .collect();
         let hash = super::spread::hash(values.iter().zip(&types)).unwrap();
         let found = format!("{} | {hash:016x}", parts.join(" | "));
-        check(&mut differences, &format!("{} | {said}", parts.join(" | ")), &found);
+        check(
+            &mut differences,
+            &format!("{} | {said}", parts.join(" | ")),
+            &found,
+        );
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

@@ -64,7 +64,11 @@ struct LaneReader {
 
 impl Fan {
     /// Over the lanes of a plan. `wanted` is how many rows suffice, if that is known.
-    pub(super) fn new((space, reverse): (Space, bool), fan_out: FanOut, wanted: Option<usize>) -> Fan {
+    pub(super) fn new(
+        (space, reverse): (Space, bool),
+        fan_out: FanOut,
+        wanted: Option<usize>,
+    ) -> Fan {
         let count = fan_out.lanes.len().max(1);
         let page_rows = (FAN_ROWS / count).clamp(LANE_ROWS_MIN, PAGE_ROWS);
         // A few more than its share.
@@ -145,7 +149,10 @@ impl Fan {
         let Some(lane) = self.lanes.get_mut(at) else {
             return Ok(());
         };
-        if !lane.read((space, options), (view, ahead), page_rows).await? {
+        if !lane
+            .read((space, options), (view, ahead), page_rows)
+            .await?
+        {
             return Ok(());
         }
         if lane.batch.is_empty() {
@@ -189,7 +196,12 @@ impl Fan {
             return false;
         };
         let order = a.next_key().cmp(b.next_key());
-        order == if self.reverse { Ordering::Greater } else { Ordering::Less }
+        order
+            == if self.reverse {
+                Ordering::Greater
+            } else {
+                Ordering::Less
+            }
     }
 
     /// Whether the lane at one place of the heap must stand above that at another.
@@ -217,7 +229,11 @@ impl Fan {
         let mut place = 0;
         loop {
             let (left, right) = (2 * place + 1, 2 * place + 2);
-            let least = if self.is_above(right, left) { right } else { left };
+            let least = if self.is_above(right, left) {
+                right
+            } else {
+                left
+            };
             if !self.is_above(least, place) {
                 return;
             }

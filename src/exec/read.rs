@@ -112,7 +112,11 @@ impl Reader {
         reader.work = match plan.fan_out.take() {
             Some(fan_out) => {
                 let wanted = (!may_read_ahead).then_some(wanted);
-                Work::Fan(Box::new(Fan::new((reader.space, plan.reverse), fan_out, wanted)))
+                Work::Fan(Box::new(Fan::new(
+                    (reader.space, plan.reverse),
+                    fan_out,
+                    wanted,
+                )))
             }
             None => Work::of(table, plan, means),
         };

@@ -48,7 +48,12 @@ impl Case {
     async fn new(seed: u64, engine: Arc<dyn Engine>) -> Case {
         let mut rng = StdRng::seed_from_u64(seed);
         let (part, is_ordered) = *PARTS.choose(&mut rng).unwrap();
-        let orders = [["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"], ["a", "c", "b"]];
+        let orders = [
+            ["a", "b", "c"],
+            ["b", "a", "c"],
+            ["c", "b", "a"],
+            ["a", "c", "b"],
+        ];
         let key = orders.choose(&mut rng).unwrap().to_vec();
         let mut declared = String::new();
         for column in &key {
@@ -57,9 +62,18 @@ impl Case {
         }
         let server = Server::on(engine).await;
         let mut told = format!("seed {seed}");
-        let index = ["", ", KEY i (v)", ", KEY i (b)", ", UNIQUE KEY i (v, c, b, a)", ", KEY i (v) INCLUDE (w)"];
+        let index = [
+            "",
+            ", KEY i (v)",
+            ", KEY i (b)",
+            ", UNIQUE KEY i (v, c, b, a)",
+            ", KEY i (v) INCLUDE (w)",
+        ];
         let index = index.choose(&mut rng).unwrap();
-        for (table, key) in [("s", format!("{part}{declared}")), ("p", declared[2..].to_owned())] {
+        for (table, key) in [
+            ("s", format!("{part}{declared}")),
+            ("p", declared[2..].to_owned()),
+        ] {
             let sql = format!(
                 "CREATE TABLE {table} (a INT, b VARCHAR(5), c DATE, v INT, w INT, PRIMARY KEY ({key}){index})"
             );
@@ -81,9 +95,11 @@ impl Case {
         let mut answers = Vec::new();
         for table in ["s", "p"] {
             let answer = self.server.run(&sql.replace("$t", table)).await;
-            answers.push(answer.unwrap_or_else(|error| {
-                panic!("{} on {table}\n{}", error.message(), self.told)
-            }));
+            answers.push(
+                answer.unwrap_or_else(|error| {
+                    panic!("{} on {table}\n{}", error.message(), self.told)
+                }),
+            );
         }
         answers.try_into().unwrap()
     }
@@ -110,11 +126,17 @@ impl Case {
 
     fn condition(&mut self, depth: u32) -> String {
         if 0 < depth && self.rng.random_bool(0.5) {
-            let word = if self.rng.random_bool(0.7) { "AND" } else { "OR" };
+            let word = if self.rng.random_bool(0.7) {
+                "AND"
+            } else {
+                "OR"
+            };
             let (left, right) = (self.condition(depth - 1), self.condition(depth - 1));
             return format!("({left} {word} {right})");
         }
-        let column = *["a", "a", "b", "b", "c", "v"].choose(&mut self.rng).unwrap();
+        let column = *["a", "a", "b", "b", "c", "v"]
+            .choose(&mut self.rng)
+            .unwrap();
         let one = self.constant(column);
         let two = self.constant(column);
         match self.rng.random_range(0..9) {
@@ -125,7 +147,11 @@ impl Case {
             5 => format!("{column} <> {one}"),
             6 => {
                 let (a, b) = (self.number(), self.text());
-                format!("(a, b) IN (({a}, {b}), ({one_a}, {two_b}))", one_a = self.number(), two_b = self.text())
+                format!(
+                    "(a, b) IN (({a}, {b}), ({one_a}, {two_b}))",
+                    one_a = self.number(),
+                    two_b = self.text()
+                )
             }
             _ => {
                 let word = ["<", "<=", ">", ">="].choose(&mut self.rng).unwrap();
@@ -143,7 +169,11 @@ impl Case {
         let turned = self.rng.random_bool(0.5);
         let mixed = self.rng.random_bool(0.3);
         let keys = columns.iter().map(|column| {
-            let desc = if mixed { self.rng.random_bool(0.5) } else { turned };
+            let desc = if mixed {
+                self.rng.random_bool(0.5)
+            } else {
+                turned
+            };
             format!("{column}{}", if desc { " DESC" } else { "" })
         });
         keys.collect::<Vec<_>>().join(", ")
@@ -156,7 +186,9 @@ impl Case {
         let sql = match self.rng.random_range(0..6) {
             0 => format!("DELETE FROM $t WHERE {condition} ORDER BY {order} LIMIT {limit}"),
             1 => format!("UPDATE $t SET w = w + 1 WHERE {condition}"),
-            2 => format!("UPDATE $t SET v = v + 1 WHERE {condition} ORDER BY {order} LIMIT {limit}"),
+            2 => {
+                format!("UPDATE $t SET v = v + 1 WHERE {condition} ORDER BY {order} LIMIT {limit}")
+            }
             _ => {
                 let verb = ["REPLACE INTO", "UPSERT INTO", "INSERT IGNORE INTO"];
                 let verb = verb.choose(&mut self.rng).unwrap();
@@ -181,12 +213,17 @@ impl Case {
         let sql = match kind {
             0 => format!("SELECT COUNT(*), MIN(a), MAX(a), MIN(c), SUM(v) FROM $t{condition}"),
             1 => format!("SELECT a, COUNT(*) FROM $t{condition} GROUP BY a"),
-            2 => format!("SELECT a, b, MAX(v) FROM $t{condition} GROUP BY a, b ORDER BY a DESC, b DESC LIMIT 3"),
+            2 => format!(
+                "SELECT a, b, MAX(v) FROM $t{condition} GROUP BY a, b ORDER BY a DESC, b DESC LIMIT 3"
+            ),
             3 => format!("SELECT MAX(a), MIN(b) FROM $t{condition}"),
             4 => format!("SELECT * FROM $t{condition}"),
             _ => {
                 let (limit, offset) = (self.rng.random_range(1..9), self.rng.random_range(0..4));
-                format!("SELECT * FROM $t{condition} ORDER BY {} LIMIT {limit} OFFSET {offset}", self.order())
+                format!(
+                    "SELECT * FROM $t{condition} ORDER BY {} LIMIT {limit} OFFSET {offset}",
+                    self.order()
+                )
             }
         };
         let [mut spread, mut plain] = self.both(&sql).await;
@@ -201,7 +238,8 @@ impl Case {
     async fn run(mut self) {
         for _ in 0..ROWS / 3 {
             let rows = (0..3).map(|_| self.row()).collect::<Vec<_>>().join(", ");
-            self.both(&format!("INSERT IGNORE INTO $t VALUES {rows}")).await;
+            self.both(&format!("INSERT IGNORE INTO $t VALUES {rows}"))
+                .await;
         }
         for _ in 0..STATEMENTS {
             match self.rng.random_range(0..20) {
@@ -216,7 +254,12 @@ impl Case {
         let [spread, plain] = self.both("SELECT * FROM $t ORDER BY a, b, c").await;
         assert_eq!(spread, plain, "{}", self.told);
         for table in ["s", "p"] {
-            assert_eq!(self.server.check(table).await, ["status OK"], "{}", self.told);
+            assert_eq!(
+                self.server.check(table).await,
+                ["status OK"],
+                "{}",
+                self.told
+            );
         }
     }
 
@@ -229,7 +272,10 @@ impl Case {
 #[tokio::test]
 async fn a_spread_key_gives_the_rows_that_a_plain_one_gives() {
     for seed in 0..CASES {
-        Case::new(seed, Arc::new(Memory::default())).await.run().await;
+        Case::new(seed, Arc::new(Memory::default()))
+            .await
+            .run()
+            .await;
     }
 }
 
@@ -267,10 +313,20 @@ async fn many_rows_are_merged_page_by_page_and_a_limit_ends_the_reading() {
         for first in (0..MANY).step_by(2000) {
             let rows = (first..first + 2000).map(|ts| format!("({ts}, 'row {ts}')"));
             let rows = rows.collect::<Vec<_>>().join(", ");
-            server.run(&format!("INSERT INTO t VALUES {rows}")).await.unwrap();
+            server
+                .run(&format!("INSERT INTO t VALUES {rows}"))
+                .await
+                .unwrap();
         }
-        for (sql, reversed) in [("ORDER BY ts", false), ("ORDER BY ts DESC", true), ("", false)] {
-            let found = server.run(&format!("SELECT ts FROM t WHERE ts >= 5 {sql}")).await.unwrap();
+        for (sql, reversed) in [
+            ("ORDER BY ts", false),
+            ("ORDER BY ts DESC", true),
+            ("", false),
+        ] {
+            let found = server
+                .run(&format!("SELECT ts FROM t WHERE ts >= 5 {sql}"))
+                .await
+                .unwrap();
             let mut wanted: Vec<Vec<String>> = (5..MANY).map(|ts| vec![ts.to_string()]).collect();
             if reversed {
                 wanted.reverse();

@@ -11,7 +11,6 @@ use super::cut::KeyParts;
 use super::derive::shape;
 use super::doubt::{Choice, Doubt};
 use super::fan_out::{self, FanOut};
-use super::order::Order;
 use super::refusal::Refusal;
 pub use super::request::{
     FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
@@ -300,20 +299,8 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
     } else {
         Vec::new()
     };
-    let fan_out = match &access {
-        Access::PrefixScan(_) | Access::FullScan => {
-            fan_out::of(request, best, is_order_needed(request, &best.order))?
-        }
-        Access::Nothing
-        | Access::PointGet(_)
-        | Access::MultiGet(_)
-        | Access::Index(_)
-        | Access::Ends(_)
-        | Access::Merge(_)
-        | Access::Count(_) => None,
-    };
     Ok(TablePlan {
-        fan_out,
+        fan_out: fan_out::of(request, best, &access)?,
         refusal: is_refused.then(|| Refusal::new(request, &all.primary.derived, &verdicts)),
         verdicts,
         reverse: best.order.reverse && !is_one_row,
@@ -325,16 +312,6 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         doubt: choice.doubt(request, (is_full.then_some(&all), union.as_ref()))?,
         access,
     })
-}
-
-/// Whether groups or ORDER BY count on the order of the key.
-fn is_order_needed(request: &Request<'_>, order: &Order) -> bool {
-    let is_sorted_by = !request.order_by.is_empty() && order.ordered;
-    match request.grouping {
-        Some([]) => false,
-        Some(_) => order.grouped || is_sorted_by,
-        None => is_sorted_by,
-    }
 }
 
 /// Rows after the residual filter that suffice.
@@ -430,22 +407,14 @@ impl TablePlan {
     }
 
     fn nothing(request: &Request<'_>, reason: Reason) -> TablePlan {
+        let verdicts = vec![Verdict {
+            path: paths::primary(request.table),
+            is_taken: true,
+            reason,
+        }];
         TablePlan {
-            access: Access::Nothing,
-            reverse: false,
-            fan_out: None,
-            residual: None,
-            ordered: true,
-            grouped_in_order: true,
             rows_wanted: request.limit,
-            parts_used: 0,
-            verdicts: vec![Verdict {
-                path: paths::primary(request.table),
-                is_taken: true,
-                reason,
-            }],
-            refusal: None,
-            doubt: None,
+            ..TablePlan::at_once(Access::Nothing, verdicts)
         }
     }
 
@@ -508,17 +477,9 @@ impl TablePlan {
     /// The plan of the short way; its verdicts are made when EXPLAIN asks for them.
     fn point(request: &Request<'_>, point: PointGet) -> TablePlan {
         TablePlan {
-            access: Access::PointGet(point),
-            reverse: false,
-            fan_out: None,
-            residual: None,
-            ordered: true,
-            grouped_in_order: true,
             rows_wanted: request.limit.filter(|_| request.grouping.is_none()),
             parts_used: request.table.key.len(),
-            verdicts: Vec::new(),
-            refusal: None,
-            doubt: None,
+            ..TablePlan::at_once(Access::PointGet(point), Vec::new())
         }
     }
 }

@@ -12,10 +12,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::access::{MultiGet, Purpose, Request};
+use super::access::{Access, MultiGet, Purpose, Request};
 use super::candidates::Candidate;
 use super::cut::{self, KeyParts};
 use super::derive::Keys;
+use super::order::Order;
 use super::span::Span;
 use crate::catalog::Table;
 use crate::error::Result;
@@ -83,24 +84,24 @@ fn parts_count(spans: &[Span]) -> usize {
     firsts.len()
 }
 
-/// How the rows of a plan are to be merged, if anybody needs their order. `needed` is whether groups or
-/// ORDER BY count on it.
+/// In which order the ranges of a plan are read, where somebody needs another than that in which they are
+/// stored.
 ///
 /// # Errors
 /// A value that does not fit its key part: an internal error.
 pub(super) fn of(
     request: &Request<'_>,
-    candidate: &Candidate<'_, '_>,
-    needed: bool,
+    best: &Candidate<'_, '_>,
+    access: &Access,
 ) -> Result<Option<FanOut>> {
-    let table = request.table;
-    let keys = &candidate.derived.keys;
-    let rows_matter = request.purpose == Purpose::Select && request.grouping.is_none();
-    if candidate.key != KeyRef::Primary || !(needed || rows_matter) || !has_order(table, keys) {
+    let is_scan = matches!(access, Access::PrefixScan(_) | Access::FullScan);
+    if !is_scan || best.key != KeyRef::Primary || !is_order_needed(request, best.order) {
         return Ok(None);
     }
-    let Keys::Spans(spans) = keys else {
-        return Ok(None);
+    let (table, keys) = (request.table, &best.derived.keys);
+    let spans = match keys {
+        Keys::Spans(spans) if has_order(table, keys) => spans,
+        Keys::Spans(_) | Keys::Nothing | Keys::TooMany(_) => return Ok(None),
     };
     let key = KeyParts::primary(table);
     let is_whole = spans.iter().any(Span::is_all);
@@ -112,11 +113,25 @@ pub(super) fn of(
     }))
 }
 
+/// Whether groups or ORDER BY count on the order of the key, or a client sees it.
+fn is_order_needed(request: &Request<'_>, order: Order) -> bool {
+    let is_sorted_by = !request.order_by.is_empty() && order.ordered;
+    match request.grouping {
+        Some([]) => false,
+        Some(_) => order.grouped || is_sorted_by,
+        None => is_sorted_by || request.purpose == Purpose::Select,
+    }
+}
+
 /// The whole table as a span for each bucket of its key, if it has some.
 pub(super) fn buckets(table: &Table) -> Option<Vec<Span>> {
     let count = table.spread()?.kind.buckets()?;
     let buckets = (0..count).map(|bucket| Value::UInt(u64::from(bucket)));
-    Some(buckets.map(|bucket| Span::of_prefix(vec![bucket])).collect())
+    Some(
+        buckets
+            .map(|bucket| Span::of_prefix(vec![bucket]))
+            .collect(),
+    )
 }
 
 fn lane_range(span: &Span, key: KeyParts<'_>) -> Result<LaneRange> {
@@ -147,7 +162,7 @@ fn lanes(mut ranges: Vec<LaneRange>) -> Vec<Lane> {
     let mut ends: BinaryHeap<Reverse<(Vec<u8>, usize)>> = BinaryHeap::new();
     for range in ranges {
         let first = ends.peek().map(|Reverse((end, _))| end.as_slice());
-        let free = first.filter(|end| *end <= range.start()).is_some();
+        let free = first.is_some_and(|end| end <= range.start());
         let at = if let Some(Reverse((_, at))) = free.then(|| ends.pop()).flatten() {
             at
         } else {

@@ -25,7 +25,9 @@ pub(super) fn define_key(
         );
         return Err(Error::new(Code::TooManyKeyParts, text));
     }
-    let spread = parts.first().and_then(|part| Some((part, spread::call(part)?)));
+    let spread = parts
+        .first()
+        .and_then(|part| Some((part, spread::call(part)?)));
     for part in parts.iter().skip(usize::from(spread.is_some())) {
         let name = match &part.source {
             ast::KeyPartSource::Column(name) => name,

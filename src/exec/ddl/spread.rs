@@ -1,5 +1,9 @@
 //! The spread part of a PRIMARY KEY: `hash8(c, …)`, `hash32(c, …)`, `hash64(c, …)`, `reverse(c)` and
 //! `bucket(c, n)` as its first part.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use crate::catalog::describe::quoted;
 use crate::catalog::{BUCKETS_MAX, Column, KeyPart, Spread, SpreadKind, Table};
@@ -155,7 +159,10 @@ fn check_in_key(table: &Table, spread: &Spread) -> Result<()> {
 }
 
 fn check_type(table: &Table, spread: &Spread) -> Result<()> {
-    let input = spread.inputs.first().and_then(|idx| table.columns.get(*idx));
+    let input = spread
+        .inputs
+        .first()
+        .and_then(|idx| table.columns.get(*idx));
     let Some(column) = input.filter(|_| spread.kind == SpreadKind::Reverse) else {
         return Ok(());
     };

@@ -199,7 +199,9 @@ impl<'a> Inserter<'a> {
             complete.push(match value {
                 Some(value) => value,
                 // Both follow from the others.
-                None if column.place == ColumnPlace::Expiry || column.spread.is_some() => Value::Null,
+                None if column.place == ColumnPlace::Expiry || column.spread.is_some() => {
+                    Value::Null
+                }
                 // To be filled in when it is known how many there are.
                 None if column.counted_from.is_some() => Value::Null,
                 None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),

@@ -59,6 +59,16 @@ fn is_listed(domain: Option<&Domain>) -> bool {
     domain.is_some_and(|domain| domain.counts().1 == 0)
 }
 
+/// What a combination allows the key part at a position.
+fn domain(one: &Combination, position: usize) -> Option<&Domain> {
+    one.dimensions.get(position)?.as_deref()
+}
+
+/// Whether what follows the part is bounded.
+fn is_bounded(one: &Combination) -> bool {
+    domain(one, 1).is_some_and(|domain| !domain.is_everything())
+}
+
 struct Expander<'a> {
     spread: &'a Spread,
     key: KeyParts<'a>,
@@ -76,10 +86,6 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn domain<'c>(&self, one: &'c Combination, position: usize) -> Option<&'c Domain> {
-        one.dimensions.get(position)?.as_deref()
-    }
-
     /// Whether the values of all columns of the part are listed.
     fn has_values(&self, one: &Combination) -> bool {
         // Of a key without them, there is nothing to compute the part from.
@@ -87,26 +93,20 @@ impl<'a> Expander<'a> {
             && self
                 .inputs
                 .iter()
-                .all(|position| is_listed(self.domain(one, *position)))
-    }
-
-    /// Whether what follows the part is bounded.
-    fn is_bounded(&self, one: &Combination) -> bool {
-        let next = self.domain(one, 1);
-        next.is_some_and(|domain| !domain.is_everything())
+                .all(|position| is_listed(domain(one, *position)))
     }
 
     /// How many spans a combination becomes at least.
     fn count(&self, one: &Combination) -> u64 {
         if self.has_values(one) {
             let inputs = self.inputs.iter();
-            let counts = inputs.filter_map(|position| self.domain(one, *position));
+            let counts = inputs.filter_map(|position| domain(one, *position));
             return counts
                 .map(|domain| domain.counts().0)
                 .fold(1, u64::saturating_mul);
         }
         match self.spread.kind.buckets() {
-            Some(count) if self.is_bounded(one) => u64::from(count),
+            Some(count) if is_bounded(one) => u64::from(count),
             Some(_) | None => 1,
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Expander<'a> {
         let Some(count) = self.spread.kind.buckets() else {
             return vec![one];
         };
-        if !self.is_bounded(&one) {
+        if !is_bounded(&one) {
             return vec![one];
         }
         let buckets = (0..count).map(|bucket| Value::UInt(u64::from(bucket)));
@@ -130,7 +130,7 @@ impl<'a> Expander<'a> {
         let mut all = vec![one];
         for position in &self.inputs {
             let split = all.into_iter().flat_map(|one| {
-                let domain = self.domain(&one, *position);
+                let domain = domain(&one, *position);
                 let values = domain.map(points).unwrap_or_default();
                 let split = values.into_iter();
                 let split = split.map(|value| with(one.clone(), *position, Domain::point(value)));
@@ -149,7 +149,7 @@ impl<'a> Expander<'a> {
     fn part(&self, one: &Combination) -> Option<Value<'static>> {
         let value_of = |idx| {
             let position = self.key.position(idx)?;
-            self.domain(one, position)?.single()
+            domain(one, position)?.single()
         };
         // A domain has values of its column's type: there is no error.
         self.spread.value(self.key.columns, value_of).ok()

@@ -265,7 +265,10 @@ pub(super) fn access_lines(source: &Source<'_>, zone: &Zone, steps: &mut Vec<Vec
         }
         Access::PrefixScan(scan) => {
             let spans = counted(scan.spans.len(), "span");
-            lines.push(format!("PrefixScan of {name}: {spans}{reverse}{}", merged(source)));
+            lines.push(format!(
+                "PrefixScan of {name}: {spans}{reverse}{}",
+                merged(source)
+            ));
             span_lines(&scan.spans, (source, zone), &mut lines);
         }
         Access::Index(index) => {
@@ -295,7 +298,9 @@ pub(super) fn access_lines(source: &Source<'_>, zone: &Zone, steps: &mut Vec<Vec
 /// `, merged from 16 lanes`
 fn merged(source: &Source<'_>) -> String {
     let count = source.plan.fan_out.as_ref().and_then(FanOut::merged_count);
-    count.map_or(String::new(), |count| format!(", merged from {count} lanes"))
+    count.map_or(String::new(), |count| {
+        format!(", merged from {count} lanes")
+    })
 }
 
 type Lines = Vec<String>;

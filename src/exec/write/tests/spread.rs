@@ -39,5 +39,8 @@ async fn a_row_under_another_part_is_told() {
     writes.put(at, moved, value);
     server.engine().commit(writes).await.unwrap();
     let told = server.check("t").await;
-    assert!(told[0].contains("lies under another hash8(`a`)"), "{told:?}");
+    assert!(
+        told[0].contains("lies under another hash8(`a`)"),
+        "{told:?}"
+    );
 }
