@@ -48,7 +48,7 @@ macro_rules! lints {
 
 lints! {
     RisingKey LintRisingKey "rising-key"
-        "new rows all go to one end of the table: put a column with many values before it";
+        "new rows all go to one end of the table: put a column with many values before it, or bucket(c, 16) of it";
     FewValuesKey LintFewValuesKey "few-values-key"
         "the first key column has few values, so that a value alone finds a large part of the table: put one with many values first";
     WideKey LintWideKey "wide-key"

@@ -18,12 +18,16 @@ use crate::plan::fan_out::{FanOut, Lane, LaneRange};
 const FAN_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a page of one of many lanes.
 const LANE_BYTES_MIN: usize = 16 << 10;
-/// Rows of all lanes that are read for one page each.
-const FAN_ROWS: usize = 16 * PAGE_ROWS;
+/// Rows of a page of one of few lanes: so many that engines read them as those of a long scan.
+const LANE_ROWS_MAX: usize = 2 * PAGE_ROWS;
+/// Rows of the pages of all lanes.
+const FAN_ROWS: usize = 16 * LANE_ROWS_MAX;
 /// Rows of a page of one of many lanes.
 const LANE_ROWS_MIN: usize = 16;
 /// Rows of the first page of a lane; more when that many are wanted of it.
 const FIRST_ROWS: usize = 8;
+/// Rows of the first page of a lane, where all rows are wanted.
+const FIRST_ROWS_LONG: usize = 64;
 /// How much longer each page of a lane is than the one before.
 const GROWTH: usize = 8;
 /// Bytes after which no further row is handed on.
@@ -70,9 +74,9 @@ impl Fan {
         wanted: Option<usize>,
     ) -> Fan {
         let count = fan_out.lanes.len().max(1);
-        let page_rows = (FAN_ROWS / count).clamp(LANE_ROWS_MIN, PAGE_ROWS);
+        let page_rows = (FAN_ROWS / count).clamp(LANE_ROWS_MIN, LANE_ROWS_MAX);
         // A few more than its share.
-        let share = wanted.map_or(PAGE_ROWS, |wanted| 2 * (wanted / count));
+        let share = wanted.map_or(FIRST_ROWS_LONG, |wanted| 2 * (wanted / count));
         let first = share.clamp(FIRST_ROWS, page_rows.max(FIRST_ROWS));
         let first = wanted.map_or(first, |wanted| first.min(wanted.max(1)));
         let lane = |lane: Lane| LaneReader::new(lane, first);
