@@ -130,8 +130,23 @@ impl Session {
     }
 
     /// The value of an expression without columns and subqueries.
+    ///
+    /// # Errors
+    /// 1235 for a subquery that reads rows.
     pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
-        let bound = self.bind_constant(expr)?;
+        let numbering = Numbering::default();
+        let bound = self.with_names(&[], |names| {
+            let numbering = &numbering;
+            let names = Names {
+                numbering,
+                ..*names
+            };
+            bind::constant(expr, &names)
+        })?;
+        if numbering.has_slots() {
+            let what = "Usage of subqueries or stored function calls as part of this statement";
+            return Err(Error::unsupported(what));
+        }
         let ctx = self.context(Arc::default());
         let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
         Ok(value.into_owned())
@@ -172,17 +187,28 @@ impl Session {
         }
     }
 
-    /// Runs SET TRANSACTION.
+    /// Runs SET TRANSACTION. Without a scope it is about the next transaction and no variable.
     pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<()> {
         if set.scope.is_none() && self.transaction.is_some() {
             let text = "Transaction characteristics can't be changed while a transaction is in \
                         progress";
             return Err(Error::new(Code::TransactionCharacteristics, text));
         }
+        let Some(scope) = set.scope else {
+            if let Some(isolation) = set.isolation {
+                let name = Value::Text(Cow::Borrowed(isolation_name(isolation)));
+                variables::find("transaction_isolation")?.checked(Some(name))?;
+                self.next.isolation = Some(isolation);
+            }
+            self.next.access = set.access.or(self.next.access);
+            return Ok(());
+        };
         let mut assign = |name: &str, value: Value<'static>| {
-            let assignment = match set.scope {
-                Some(SetScope::Global) => Assignment::Global(name.to_owned(), Some(value)),
-                Some(_) | None => Assignment::Session(name.to_owned(), Some(value)),
+            let assignment = match scope {
+                SetScope::Global => Assignment::Global(name.to_owned(), Some(value)),
+                SetScope::Session | SetScope::Persist | SetScope::PersistOnly => {
+                    Assignment::Session(name.to_owned(), Some(value))
+                }
             };
             self.assign(assignment)
         };
@@ -210,7 +236,7 @@ pub(super) fn aliases(name: &str) -> Vec<&str> {
     }
 }
 
-fn isolation_name(isolation: IsolationLevel) -> &'static str {
+pub(super) fn isolation_name(isolation: IsolationLevel) -> &'static str {
     match isolation {
         IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
         IsolationLevel::ReadCommitted => "READ-COMMITTED",

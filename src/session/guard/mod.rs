@@ -12,6 +12,8 @@ mod names;
 mod needs;
 mod reads;
 #[cfg(test)]
+mod attacks;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
