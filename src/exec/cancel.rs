@@ -236,8 +236,7 @@ impl CancelToken {
 
     /// For a connection that is sending: waits until nothing is to be sent any more.
     pub async fn connection_broken(&self) -> Stop {
-        self.reached(|stop| Stop::Drain < stop)
-            .await
+        self.reached(|stop| Stop::Drain < stop).await
     }
 
     async fn reached(&self, wanted: impl Fn(Stop) -> bool) -> Stop {

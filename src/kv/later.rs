@@ -102,7 +102,10 @@ mod tests {
         assert_eq!(later.get(Space(2), b"k").await.unwrap(), None);
         assert!(later.get(Space(1), b"k").await.unwrap().is_some());
         let keys = [b"k".to_vec(), b"l".to_vec()];
-        assert_eq!(later.multi_get(Space(2), &keys).await.unwrap(), [None, None]);
+        assert_eq!(
+            later.multi_get(Space(2), &keys).await.unwrap(),
+            [None, None]
+        );
         let mut page = Page::default();
         let scan = Scan::new(Space(2), KeyRange::all());
         later.scan(&scan, &mut page).await.unwrap();

@@ -82,9 +82,9 @@ impl Gone {
             Gone::Closed
             | Gone::Failed(_)
             | Gone::Refused(_)
-            | Gone::Stopped(
-                Stop::ClientLost | Stop::Query | Stop::Released | Stop::Connection,
-            ) => None,
+            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Released | Stop::Connection) => {
+                None
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
+//! - `kill`: KILL;
 //! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
 //!   `track`: what it tells of that;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
@@ -26,6 +27,7 @@ mod fields;
 pub mod files;
 mod found;
 mod guard;
+mod kill;
 mod listing;
 pub mod load;
 mod maintain;

@@ -5,20 +5,18 @@ use std::time::Duration;
 
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
-use super::guard::KILLERS;
 use super::prepared::is_on_rows;
 use super::show::keeps_warnings;
 use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::exec::cancel::Stop;
 use crate::exec::query::{self, Opened};
 use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Show, Statement, TableName};
+use crate::sql::ast::{Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -192,7 +190,9 @@ impl Session {
         let is_on_tables = compiled.is_on_tables();
         let ran = self.run_until_current((statement, compiled), parameters);
         let reply = ran.await;
-        if is_on_tables {
+        // One that may not write has begun none, as in MySQL.
+        let has_begun = !matches!(&reply, Err(error) if error.code() == Code::ReadOnlyTransaction);
+        if is_on_tables && has_begun {
             self.spend_next();
         }
         reply
@@ -485,33 +485,5 @@ impl Session {
             self.cancel
                 .set_time_limit(Duration::from_millis(timeout_ms));
         }
-    }
-
-    fn kill(&mut self, kill: &Kill) -> Result<()> {
-        let id = self.constant(&kill.id)?.to_text().into_owned();
-        let unknown = || {
-            let text = format!("Unknown thread id: {id}");
-            Error::new(Code::NoSuchThread, text)
-        };
-        let number = id.parse().map_err(|_| unknown())?;
-        let what = if kill.query {
-            super::processes::Kill::Query
-        } else {
-            super::processes::Kill::Connection
-        };
-        let processes = self.shared.processes();
-        let owner = processes.user_of(number).ok_or_else(unknown)?;
-        if owner != self.client.user && !self.holds_any(KILLERS) {
-            let text = format!("You are not owner of thread {number}");
-            return Err(Error::new(Code::KillDenied, text));
-        }
-        if number == self.client.connection_id {
-            // Who ends itself is told so instead of an OK.
-            if !kill.query {
-                self.cancel.stop(Stop::Released);
-            }
-            return Err(Stop::Query.error());
-        }
-        processes.kill(number, what)
     }
 }

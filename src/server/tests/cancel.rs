@@ -495,3 +495,15 @@ async fn a_client_that_never_reads_is_cut() {
     // What was sent before is there, and then the end.
     while !stalled.receive().await.is_empty() {}
 }
+
+/// Past `wait_timeout` a client hears why, without having asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_is_idle_for_too_long_is_told() {
+    let server = Running::start("secret", 10).await;
+    let mut idle = Client::root(server.address, FLAGS).await;
+    let begun = Instant::now();
+    idle.done("SET wait_timeout = 1").await;
+    idle.sequence = 0;
+    assert_eq!(idle.packets(2).await, ["ERR 4031", "closed"]);
+    assert!(Duration::from_millis(900) < begun.elapsed());
+}

@@ -238,10 +238,9 @@ async fn who_ends_itself() {
     let mut client = Client::root(server.address, FLAGS).await;
     client.query("SELECT CONNECTION_ID()").await;
     let row = client.packets(5).await[3].clone();
-    let id: u32 = row[4..].parse().unwrap();
-    client
-        .command(&[b"\x0c".as_slice(), &id.to_le_bytes()].concat())
-        .await;
+    let mut kill = vec![0x0C];
+    put_u32(&mut kill, row[4..].parse().unwrap());
+    client.command(&kill).await;
     assert_eq!(client.packets(2).await, ["ERR 1317", "closed"]);
     server.stop().await;
 }

@@ -200,7 +200,10 @@ async fn characteristics_of_the_next_transaction() {
         ("BEGIN", "START TRANSACTION;"),
         ("ROLLBACK", ""),
         ("SET TRANSACTION READ ONLY", "SET TRANSACTION READ ONLY;"),
-        ("START TRANSACTION READ WRITE", "START TRANSACTION READ WRITE;"),
+        (
+            "START TRANSACTION READ WRITE",
+            "START TRANSACTION READ WRITE;",
+        ),
         ("COMMIT", ""),
         ("SET SESSION TRANSACTION READ ONLY", ""),
     ] {

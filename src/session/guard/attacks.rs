@@ -167,7 +167,9 @@ const WRITES: &[&str] = &[
 async fn answer(session: &mut Session, sql: &str) -> Option<String> {
     match session.query(sql.as_bytes()).await {
         Ok(_) => Some("OK".to_owned()),
-        Err(error) if is_refusal(&Err(crate::error::Error::new(error.code(), String::new()))) => None,
+        Err(error) if is_refusal(&Err(crate::error::Error::new(error.code(), String::new()))) => {
+            None
+        }
         Err(error) => Some(error.to_string()),
     }
 }
@@ -183,7 +185,9 @@ async fn world() -> World {
     ] {
         world.run(sql).await;
     }
-    world.run(&format!("INSERT INTO d.t VALUES (1, {SECRET})")).await;
+    world
+        .run(&format!("INSERT INTO d.t VALUES (1, {SECRET})"))
+        .await;
     world
 }
 
@@ -223,9 +227,7 @@ async fn nothing_is_read_or_changed_without_the_right() {
 #[tokio::test]
 async fn a_temporary_table_lends_its_rights_to_nothing_else() {
     let mut world = world().await;
-    world
-        .run("GRANT CREATE TEMPORARY TABLES ON d.* TO p")
-        .await;
+    world.run("GRANT CREATE TEMPORARY TABLES ON d.* TO p").await;
     let mut p = session(&world.shared, "p");
     let own = "CREATE TEMPORARY TABLE d.t (a INT PRIMARY KEY, b INT)";
     for sql in [
@@ -306,7 +308,8 @@ async fn tables_of_the_system_show_what_may_be_seen() {
             );
         }
         let has_mine = shown.iter().any(|cell| cell == "mine");
-        let may_have = !sql.contains("VIEWS") && !sql.contains("SCHEMA_PRIV") && sql != "SHOW TRASH";
+        let may_have =
+            !sql.contains("VIEWS") && !sql.contains("SCHEMA_PRIV") && sql != "SHOW TRASH";
         assert_eq!(has_mine, may_have, "{sql}: {shown:?}");
     }
     for sql in [
@@ -320,7 +323,10 @@ async fn tables_of_the_system_show_what_may_be_seen() {
             "{sql}: {shown:?}"
         );
     }
-    for sql in ["SELECT * FROM mysql.user", "SELECT * FROM mysql.tables_priv"] {
+    for sql in [
+        "SELECT * FROM mysql.user",
+        "SELECT * FROM mysql.tables_priv",
+    ] {
         assert_eq!(answer(&mut p, sql).await, None, "{sql}");
     }
     assert!(p.list_fields("t", "").is_err());

@@ -7,12 +7,12 @@
 //!
 //! Source of the errors: MySQL 8.0 Reference Manual, "Access Control, Stage 2".
 
+#[cfg(test)]
+mod attacks;
 mod kind;
 mod names;
 mod needs;
 mod reads;
-#[cfg(test)]
-mod attacks;
 #[cfg(test)]
 mod tests;
 

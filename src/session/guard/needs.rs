@@ -90,7 +90,6 @@ impl Session {
 
     fn add_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         match kind(statement).rule() {
-            Rule::Rows => {}
             Rule::Table(privilege) => {
                 for table in some_named_tables(statement)? {
                     if uses_temporary(statement) && self.named_temporary(table).is_some() {
@@ -132,7 +131,7 @@ impl Session {
             Rule::GlobalUnlessOwn(any_of) if !self.is_about_itself(statement) => {
                 out.push(Need::Global(any_of));
             }
-            Rule::GlobalUnlessOwn(_) | Rule::Free | Rule::AtRun => {}
+            Rule::GlobalUnlessOwn(_) | Rule::Rows | Rule::Free | Rule::AtRun => {}
         }
         // Whatever the statement, the queries in it read.
         self.row_needs(statement, out)

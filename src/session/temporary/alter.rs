@@ -44,7 +44,8 @@ impl Session {
     ) -> Result<()> {
         self.commit_open().await?;
         if table.takes_names() || table.expires() {
-            let text = "ALTER TABLE or CREATE INDEX of a temporary table with TTL or undeclared columns";
+            let text =
+                "ALTER TABLE or CREATE INDEX of a temporary table with TTL or undeclared columns";
             return Err(Error::unsupported(text));
         }
         let mut new = self.altered_temporary(table, actions).await?;
@@ -119,9 +120,8 @@ impl Session {
 
     /// Copies all rows, and commits them. Ids stay what they are, also 0.
     async fn copy_rows(&mut self, from: &(String, String), to: &(String, String)) -> Result<()> {
-        let name = |(database, name): &(String, String)| {
-            format!("{}.{}", quoted(database), quoted(name))
-        };
+        let name =
+            |(database, name): &(String, String)| format!("{}.{}", quoted(database), quoted(name));
         let sql = format!(
             "INSERT INTO {} SELECT /*+ _l_allow_filtering_ */ * FROM {}",
             name(to),
@@ -145,12 +145,12 @@ impl Session {
 
 /// A table with what its columns are to be.
 fn pledged(table: &Table, pledges: Vec<(String, Column)>) -> Table {
-    let mut pledged = Table::clone(table);
+    let mut looked_at = Table::clone(table);
     for (name, column) in pledges {
-        let idx = pledged.column_idx(&name);
-        if let Some(old) = idx.and_then(|idx| pledged.columns.get_mut(idx)) {
+        let idx = looked_at.column_idx(&name);
+        if let Some(old) = idx.and_then(|idx| looked_at.columns.get_mut(idx)) {
             old.pledge = Some(Box::new(column));
         }
     }
-    pledged
+    looked_at
 }

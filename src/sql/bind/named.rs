@@ -82,10 +82,10 @@ struct Known {
 ///
 /// # Errors
 /// 1221.
-pub(super) fn check_dump(block: &Block, table: &Table) -> Result<()> {
-    if !table.takes_names() {
+pub(super) fn check_dump(block: &Block, table: Option<&Arc<Table>>) -> Result<()> {
+    let Some(table) = table.filter(|table| block.no_cache && table.takes_names()) else {
         return Ok(());
-    }
+    };
     let is_declared = |name: &ColumnName| {
         let mut columns = table.columns.iter();
         columns.any(|column| {

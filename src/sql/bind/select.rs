@@ -35,11 +35,7 @@ pub(super) fn block(
     scope.outer = outer;
     scope.from.keeps_order |= block.straight;
     let tree = scope.bind_from(&block.from)?;
-    if block.no_cache
-        && let Some(table) = scope.source().and_then(Source::table)
-    {
-        named::check_dump(block, table)?;
-    }
+    named::check_dump(block, scope.source().and_then(Source::table))?;
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();
     let filter = filter.map(|filter| scope.value(filter)).transpose()?;
