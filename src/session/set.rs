@@ -206,7 +206,8 @@ impl Session {
         if self.transaction.is_none() {
             return Ok(());
         }
-        let text = "Transaction characteristics can't be changed while a transaction is in progress";
+        let text =
+            "Transaction characteristics can't be changed while a transaction is in progress";
         Err(Error::new(Code::TransactionCharacteristics, text))
     }
 
@@ -243,10 +244,7 @@ impl Session {
         let mut assign = |name: &str, value: Value<'static>| {
             let assignment = match scope {
                 SetScope::Global => Assignment::Global(name.to_owned(), Some(value)),
-                SetScope::Session
-                | SetScope::Next
-                | SetScope::Persist
-                | SetScope::PersistOnly => {
+                SetScope::Session | SetScope::Next | SetScope::Persist | SetScope::PersistOnly => {
                     Assignment::Session(name.to_owned(), Some(value))
                 }
             };
