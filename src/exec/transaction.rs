@@ -21,6 +21,8 @@ use super::locks::{Held, Locks, Wait};
 use super::view::{Overlay, View};
 use crate::catalog::{Catalog, Definitions, Table, wide};
 use crate::error::{Code, Error, Result};
+use crate::index;
+use crate::kv::later::Later;
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
 
 /// Savepoints one transaction may have.
@@ -184,6 +186,8 @@ pub struct Transaction {
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
+    /// The same snapshot, when tables of its own were made after it.
+    later: Option<Arc<Later>>,
     overlay: Arc<Overlay>,
     absent: BTreeSet<(Space, Key)>,
     unchanged: BTreeSet<(Space, Key)>,
@@ -209,6 +213,7 @@ impl Transaction {
             locks: locks.owner(),
             lock_timeout,
             snapshot: None,
+            later: None,
             overlay: Arc::default(),
             absent: BTreeSet::new(),
             unchanged: BTreeSet::new(),
@@ -258,6 +263,24 @@ impl Transaction {
     /// and READ COMMITTED.
     pub fn forget_snapshot(&mut self) {
         self.snapshot = None;
+        self.later = None;
+    }
+
+    /// A table was made that nobody else writes: the snapshot, if there is one, is older than its
+    /// storage, which was empty then.
+    pub fn meet_own(&mut self, table: &Table) {
+        let Some(snapshot) = &mut self.snapshot else {
+            return;
+        };
+        let later = self.later.get_or_insert_with(|| {
+            let later = Arc::new(Later::over(Arc::clone(snapshot)));
+            *snapshot = Arc::clone(&later) as Arc<dyn Snapshot>;
+            later
+        });
+        let indexes = table.indexes.iter().map(index::space);
+        std::iter::once(Space(table.id.0))
+            .chain(indexes)
+            .for_each(|space| later.add(space));
     }
 
     /// Whether nothing was written.

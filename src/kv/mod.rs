@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod error;
 pub mod expiry;
+pub mod later;
 pub mod lsm;
 pub mod memory;
 pub mod page;

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compile::Compiled;
 use super::guard::Needs;
+use super::run::BINDS_MAX;
 use super::{Prepared, Reply, Session};
 use crate::catalog::Definitions;
 use crate::error::{Code, Error, Result};
+use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
 use crate::sql::context::{SessionFacts, Warnings};
@@ -186,9 +188,9 @@ impl Session {
         self.warnings = Arc::new(Warnings::default());
         self.allow_prepared(prepared)?;
         if prepared.is_bound_late {
-            self.guard(&prepared.statement)?;
             let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
-            let compiled = self.compile(&prepared.statement, &types)?;
+            let statement = &prepared.statement;
+            let compiled = self.compile_allowed((statement, statement), &types)?;
             let bound = (&prepared.statement, compiled);
             return self.run_compiled(bound, parameters).await;
         }
@@ -198,9 +200,7 @@ impl Session {
             let bound = (&prepared.statement, compiled.clone());
             return self.run_compiled(bound, parameters).await;
         }
-        let needs = self.needs(&prepared.statement)?;
-        self.allow(&needs)?;
-        let compiled = self.compile(&prepared.statement, &[])?;
+        let (definitions, needs, compiled) = self.bound_again(&prepared.statement)?;
         if let Some(id) = id {
             let again = PreparedStatement {
                 statement: prepared.statement.clone(),
@@ -216,6 +216,23 @@ impl Session {
         }
         let bound = (&prepared.statement, compiled);
         self.run_compiled(bound, parameters).await
+    }
+
+    /// Binds a statement, with the definitions that its rights were looked at with.
+    fn bound_again(
+        &mut self,
+        statement: &Statement,
+    ) -> Result<(Arc<Definitions>, Needs, Compiled)> {
+        for _ in 0..BINDS_MAX {
+            let definitions = self.definitions();
+            let needs = self.needs(statement)?;
+            self.allow(&needs)?;
+            let compiled = self.compile(statement, &[])?;
+            if Arc::ptr_eq(&definitions, &self.definitions()) {
+                return Ok((definitions, needs, compiled));
+            }
+        }
+        Err(definition_changed())
     }
 
     /// Whether a statement may be run again: looked at anew only when the session's rights have been
@@ -284,7 +301,7 @@ impl Session {
 }
 
 /// Whether a statement is bound when it is prepared.
-fn is_on_rows(statement: &Statement) -> bool {
+pub(super) fn is_on_rows(statement: &Statement) -> bool {
     matches!(
         statement,
         Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
-use super::guard::KILLERS;
+use super::prepared::is_on_rows;
 use super::show::keeps_warnings;
 use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
@@ -16,7 +16,7 @@ use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Show, Statement, TableName};
+use crate::sql::ast::{Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -25,7 +25,7 @@ use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
 /// whole DDL statement of somebody else.
-const BINDS_MAX: usize = 32;
+pub(super) const BINDS_MAX: usize = 32;
 
 /// What running a statement came to.
 enum Ran {
@@ -49,16 +49,13 @@ impl Session {
         if !keeps_warnings(statement) {
             self.warnings = Arc::new(Warnings::default());
         }
+        if is_on_rows(statement) {
+            let compiled = self.compile_allowed((statement, statement), &[])?;
+            return self.run_compiled((statement, compiled), parameters).await;
+        }
         self.guard(statement)?;
         match statement {
-            Statement::Select(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_) => {
-                let compiled = self.compile(statement, &[])?;
-                self.run_compiled((statement, compiled), parameters).await
-            }
-            Statement::Explain(explain) => self.explain(explain, parameters).await,
+            Statement::Explain(explain) => self.explain((statement, explain), parameters).await,
             Statement::Describe(describe) => self.describe(describe),
             Statement::Show(Show::DynamicColumns { table, limit }) => {
                 self.show_dynamic_columns((table, *limit)).await
@@ -184,9 +181,26 @@ impl Session {
         }
     }
 
+    /// Runs a statement on rows.
+    pub(super) async fn run_compiled(
+        &mut self,
+        (statement, compiled): (&Statement, Compiled),
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        let is_on_tables = compiled.is_on_tables();
+        let ran = self.run_until_current((statement, compiled), parameters);
+        let reply = ran.await;
+        // One that may not write has begun none, as in MySQL.
+        let has_begun = !matches!(&reply, Err(error) if error.code() == Code::ReadOnlyTransaction);
+        if is_on_tables && has_begun {
+            self.spend_next();
+        }
+        reply
+    }
+
     /// Runs a statement on rows. One that was bound with a definition that changed before its commit,
     /// or before its snapshot, is bound again and run again.
-    pub(super) async fn run_compiled(
+    async fn run_until_current(
         &mut self,
         (statement, mut compiled): (&Statement, Compiled),
         parameters: Vec<Value<'static>>,
@@ -223,8 +237,7 @@ impl Session {
                 Vec::new()
             };
             // The names may lead elsewhere by now.
-            self.guard(statement)?;
-            compiled = self.compile(statement, &types)?;
+            compiled = self.compile_allowed((statement, statement), &types)?;
         }
         Err(definition_changed())
     }
@@ -439,7 +452,7 @@ impl Session {
             return write::run(program, &env, transaction).await.map(Some);
         }
         let mut transaction = self.new_transaction();
-        transaction.read_only = self.settings.read_only;
+        transaction.read_only = self.is_read_only();
         match write::run(program, &env, &mut transaction).await {
             Err(error) if self.is_outdated(program, &error) => Ok(None),
             outcome => outcome.map(Some),
@@ -472,28 +485,5 @@ impl Session {
             self.cancel
                 .set_time_limit(Duration::from_millis(timeout_ms));
         }
-    }
-
-    fn kill(&mut self, kill: &Kill) -> Result<()> {
-        let id = self.constant(&kill.id)?.to_text().into_owned();
-        let unknown = || {
-            let text = format!("Unknown thread id: {id}");
-            Error::new(Code::NoSuchThread, text)
-        };
-        let number = id.parse().map_err(|_| unknown())?;
-        let what = if kill.query {
-            super::processes::Kill::Query
-        } else {
-            super::processes::Kill::Connection
-        };
-        let processes = self.shared.processes();
-        let owner = processes.user_of(number).ok_or_else(unknown)?;
-        if owner != self.client.user && !self.holds_any(KILLERS) {
-            let text = format!("You are not owner of thread {number}");
-            return Err(Error::new(Code::KillDenied, text));
-        }
-        processes.kill(number, what)?;
-        // Who ends itself is told so instead of an OK.
-        self.cancel.check()
     }
 }

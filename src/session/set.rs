@@ -26,6 +26,8 @@ enum Assignment {
     /// What is kept for the next start; the global value is set apart from it.
     Kept(String, Option<Value<'static>>),
     User(String, Value<'static>),
+    /// Of the next transaction: whether it may not write, or its isolation.
+    Next(Value<'static>),
 }
 
 impl Session {
@@ -42,7 +44,8 @@ impl Session {
                 Assignment::Kept(name, value) => kept.push((name, value)),
                 assignment @ (Assignment::Session(..)
                 | Assignment::Global(..)
-                | Assignment::User(..)) => self.assign(assignment)?,
+                | Assignment::User(..)
+                | Assignment::Next(_)) => self.assign(assignment)?,
             }
         }
         self.persist(kept).await?;
@@ -71,6 +74,11 @@ impl Session {
                 let name = name.clone();
                 match scope {
                     SetScope::Session => out.push(Assignment::Session(name, value)),
+                    SetScope::Next => {
+                        let value = variables::find(&name)?.checked(value)?;
+                        self.may_say_next()?;
+                        out.push(Assignment::Next(value));
+                    }
                     SetScope::Global => out.push(Assignment::Global(name, value)),
                     SetScope::Persist => {
                         out.push(Assignment::Global(name.clone(), value.clone()));
@@ -130,8 +138,23 @@ impl Session {
     }
 
     /// The value of an expression without columns and subqueries.
+    ///
+    /// # Errors
+    /// 1235 for a subquery that reads rows.
     pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
-        let bound = self.bind_constant(expr)?;
+        let numbering = Numbering::default();
+        let bound = self.with_names(&[], |names| {
+            let numbering = &numbering;
+            let names = Names {
+                numbering,
+                ..*names
+            };
+            bind::constant(expr, &names)
+        })?;
+        if numbering.has_slots() {
+            let what = "Usage of subqueries or stored function calls as part of this statement";
+            return Err(Error::unsupported(what));
+        }
         let ctx = self.context(Arc::default());
         let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
         Ok(value.into_owned())
@@ -148,9 +171,14 @@ impl Session {
             Assignment::Global(_, None)
             | Assignment::Session(_, None)
             | Assignment::Kept(..)
+            | Assignment::Next(_)
             | Assignment::User(..) => {}
         }
         match assignment {
+            Assignment::Next(value) => {
+                self.say_next(&value);
+                Ok(())
+            }
             Assignment::User(name, value) => {
                 self.track_state();
                 self.state.set_user_variable(&name, value)
@@ -172,17 +200,53 @@ impl Session {
         }
     }
 
-    /// Runs SET TRANSACTION.
-    pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<()> {
-        if set.scope.is_none() && self.transaction.is_some() {
-            let text = "Transaction characteristics can't be changed while a transaction is in \
-                        progress";
-            return Err(Error::new(Code::TransactionCharacteristics, text));
+    /// # Errors
+    /// 1568 within a transaction.
+    fn may_say_next(&self) -> Result<()> {
+        if self.transaction.is_none() {
+            return Ok(());
         }
+        let text =
+            "Transaction characteristics can't be changed while a transaction is in progress";
+        Err(Error::new(Code::TransactionCharacteristics, text))
+    }
+
+    /// A characteristic of the next transaction, as the variable of it is kept.
+    fn say_next(&mut self, value: &Value<'_>) {
+        let isolations = [
+            IsolationLevel::ReadUncommitted,
+            IsolationLevel::ReadCommitted,
+            IsolationLevel::RepeatableRead,
+        ];
+        let text = value.to_text();
+        match isolations
+            .into_iter()
+            .find(|level| isolation_name(*level) == text)
+        {
+            Some(isolation) => self.next.isolation = Some(isolation),
+            None if text == "1" => self.next.access = Some(AccessMode::ReadOnly),
+            None => self.next.access = Some(AccessMode::ReadWrite),
+        }
+    }
+
+    /// Runs SET TRANSACTION. Without a scope it is about the next transaction and no variable.
+    pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<()> {
+        let Some(scope) = set.scope else {
+            self.may_say_next()?;
+            if let Some(isolation) = set.isolation {
+                let name = Value::Text(Cow::Borrowed(isolation_name(isolation)));
+                variables::find("transaction_isolation")?.checked(Some(name))?;
+                self.next.isolation = Some(isolation);
+            }
+            self.next.access = set.access.or(self.next.access);
+            return Ok(());
+        };
         let mut assign = |name: &str, value: Value<'static>| {
-            let assignment = match set.scope {
-                Some(SetScope::Global) => Assignment::Global(name.to_owned(), Some(value)),
-                Some(_) | None => Assignment::Session(name.to_owned(), Some(value)),
+            let assignment = match scope {
+                SetScope::Global => Assignment::Global(name.to_owned(), Some(value)),
+                SetScope::Session | SetScope::Next | SetScope::Persist | SetScope::PersistOnly => {
+                    Assignment::Session(name.to_owned(), Some(value))
+                }
             };
             self.assign(assignment)
         };
@@ -210,7 +274,7 @@ pub(super) fn aliases(name: &str) -> Vec<&str> {
     }
 }
 
-fn isolation_name(isolation: IsolationLevel) -> &'static str {
+pub(super) fn isolation_name(isolation: IsolationLevel) -> &'static str {
     match isolation {
         IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
         IsolationLevel::ReadCommitted => "READ-COMMITTED",

@@ -2,29 +2,23 @@
 //!
 //! A temporary table hides the table or view that has its name, but not inside of views. It is listed
 //! nowhere; DESCRIBE and SHOW CREATE TABLE tell of it by name. Making and dropping it commits nothing,
-//! its rows belong to transactions like others. A transaction that makes one reads from then on what
-//! is newest, for its snapshot is older than the table's storage. Source: MySQL manual, "CREATE
-//! TEMPORARY TABLE Statement".
+//! its rows belong to transactions like others; changing its definition (`alter`) commits. Source:
+//! MySQL manual, "CREATE TEMPORARY TABLE Statement".
+
+mod alter;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::Session;
-use crate::catalog::describe::quoted;
 use crate::catalog::{Catalog, Definitions, Table};
 use crate::error::{Code, Error, Result};
-use crate::exec::ddl::index::{check_name, define_index};
-use crate::sql::ast::{CreateTable, DropTable, IndexDef, TableName};
-use crate::sql::context::EvalContext;
-use crate::sql::parse;
+use crate::sql::ast::{CreateTable, DropTable, TableName};
 
 /// Temporary tables one session may have: each costs a storage space, and dynamic SQL that forgets
 /// to drop them should not fill the engine.
 const TEMPORARY_TABLES_MAX: usize = 1000;
-
-/// What a table goes by while its rows get an index.
-const BEFORE_INDEX: &str = "#before_index";
 
 /// The temporary tables of a session.
 pub(super) struct Temporary {
@@ -172,10 +166,10 @@ impl Session {
             }
         }
         let table = self.shared.catalog.create_temporary(table).await?;
-        self.temporary.add(table);
         if let Some(transaction) = &mut self.transaction {
-            transaction.forget_snapshot();
+            transaction.meet_own(&table);
         }
+        self.temporary.add(table);
         self.sweep_temporary().await?;
         Ok(true)
     }
@@ -223,50 +217,6 @@ impl Session {
         self.sweep_temporary().await
     }
 
-    /// Adds an index to a temporary table: another one takes its place, and its rows. Commits what
-    /// is open, as in MySQL.
-    ///
-    /// # Errors
-    /// Those of the index, and of writing its entries.
-    pub(super) async fn index_temporary(
-        &mut self,
-        table: &Arc<Table>,
-        declared: &IndexDef,
-    ) -> Result<()> {
-        self.commit_open().await?;
-        let mut new = Table::clone(table);
-        add_index(&mut new, declared, &self.context(Arc::default()))?;
-        let mut old = Table::clone(table);
-        BEFORE_INDEX.clone_into(&mut old.name);
-        let new = self.shared.catalog.create_temporary(new).await?;
-        self.temporary.replace(table, new);
-        self.temporary.add(Arc::new(old));
-        let name = |name: &str| format!("{}.{}", quoted(&table.database), quoted(name));
-        let copy = format!(
-            "INSERT INTO {} SELECT /*+ _l_allow_filtering_ */ * FROM {}",
-            name(&table.name),
-            name(BEFORE_INDEX)
-        );
-        let copied = self.run_text(&copy).await;
-        self.temporary.forget(&table.database, BEFORE_INDEX);
-        if copied.is_ok() {
-            self.temporary.dropped.push(Arc::clone(table));
-        } else if let Some(new) = self.temporary.find(&table.database, &table.name).cloned() {
-            self.temporary.replace(&new, Arc::clone(table));
-            self.temporary.dropped.push(new);
-        }
-        self.sweep_temporary().await?;
-        copied
-    }
-
-    /// Runs a statement on rows of the server's own, and commits it.
-    async fn run_text(&mut self, sql: &str) -> Result<()> {
-        let statement = parse::parse_first(sql.as_bytes(), self.settings.mode)?.statement;
-        let compiled = self.compile(&statement, &[])?;
-        Box::pin(self.run_compiled((&statement, compiled), Vec::new())).await?;
-        self.commit_open().await
-    }
-
     /// Gives back the storage of temporary tables that are used no more.
     pub(super) async fn sweep_temporary(&mut self) -> Result<()> {
         if self.transaction.is_none() {
@@ -289,17 +239,4 @@ impl Session {
             ))),
         }
     }
-}
-
-fn add_index(table: &mut Table, declared: &IndexDef, ctx: &EvalContext) -> Result<()> {
-    if let Some(name) = &declared.name {
-        check_name(name)?;
-        if table.index_position(name).is_some() {
-            let text = format!("Duplicate key name '{name}'");
-            return Err(Error::new(Code::DuplicateKeyName, text));
-        }
-    }
-    let index = define_index(table, declared, ctx)?;
-    table.indexes.push(index);
-    table.check_indexes_count()
 }

@@ -153,7 +153,7 @@ impl Session {
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.new_transaction();
-            own.read_only = self.settings.read_only;
+            own.read_only = self.is_read_only();
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
             env.ctx.strict_write = self.settings.mode.strict;
             if !in_transaction {
