@@ -149,6 +149,8 @@ impl StatementWrites {
             Some(snapshot) => WriteSet::from_snapshot(snapshot.ts()),
             None => WriteSet::blind(),
         };
+        let is_founded = writes.start_ts.is_some() || self.unchanged.is_empty();
+        debug_assert!(is_founded, "a row was read without a snapshot");
         for ((space, key), value) in self.rows {
             match value {
                 Some(value) => writes.put(space, key, value),
@@ -259,9 +261,10 @@ impl Transaction {
         View::At(snapshot, own)
     }
 
-    /// Forgets the snapshot, so that the next read sees the newest state; for autocommit retries
-    /// and READ COMMITTED.
+    /// Forgets the snapshot, so that the next read sees the newest state: for a statement in
+    /// autocommit that starts over. Not while something is staged, whose conflicts are found by it.
     pub fn forget_snapshot(&mut self) {
+        debug_assert!(self.is_clean(), "what is staged was read from the snapshot");
         self.snapshot = None;
         self.later = None;
     }

@@ -165,6 +165,10 @@ impl Committer {
         }
         let writes = &commit.writes;
         self.check_spaces(writes)?;
+        if let Some((space, key)) = writes.unfounded() {
+            let (space, key) = (*space, key.clone());
+            return Err(CommitError::Conflict { space, key });
+        }
         if let Some(start_ts) = writes.start_ts {
             self.check_unchanged(&writes.must_be_unchanged, start_ts)?;
         }
