@@ -251,16 +251,20 @@ impl Session {
         if program.select().is_some_and(|select| select.for_update) {
             self.lock_selected(program, &parameters).await?;
         }
-        let env = self.select_env(parameters, program.tables());
+        let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let is_autocommit = env.view.is_none();
+        let select_limit = self.select_limit(asked);
         let limits = match asked.counted.as_deref() {
-            Some((limit, offset)) => Some(select::row_limits(
-                limit.as_ref(),
-                offset.as_ref(),
-                &env.ctx,
-            )?),
-            None => None,
+            Some((limit, offset)) => {
+                let own = select::row_limits(limit.as_ref(), offset.as_ref(), &env.ctx)?;
+                let limit = own.limit.or(select_limit);
+                Some(select::RowLimits { limit, ..own })
+            }
+            None => {
+                env.select_limit = select_limit;
+                None
+            }
         };
         let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
@@ -295,7 +299,13 @@ impl Session {
         })))
     }
 
-    /// What a SELECT that begins now runs with.
+    /// `sql_select_limit`: only of what goes to the client, and by no LIMIT of its own.
+    pub(super) fn select_limit(&self, asked: &Asked) -> Option<u64> {
+        let limit = self.settings.select_limit;
+        limit.filter(|_| asked.into.is_none())
+    }
+
+    /// What a query that begins now runs with.
     pub(super) fn select_env(
         &mut self,
         parameters: Parameters,
@@ -320,7 +330,7 @@ impl Session {
             uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
             memory: self.shared.memory(self.settings.memory_bytes_max),
-            select_limit: self.settings.select_limit,
+            select_limit: None,
             rounds: Vec::new(),
             meter: None,
         }
