@@ -1,6 +1,6 @@
 //! Temporary tables: storage of the engine with a definition that only one session knows.
 //!
-//! They are in no [`Definitions`] and nothing of them is written down: after a crash their storage
+//! They are in no [`Definitions`](super::Definitions) and nothing of them is written down: after a crash their storage
 //! belongs to no table, and is given back when the catalog is opened. Which session finds them by
 //! which name is the session's matter (`session::temporary`).
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{Catalog, Definitions};
+use super::Catalog;
 use crate::catalog::schema::{Table, TableId};
 use crate::catalog::wide;
 use crate::error::Result;
@@ -80,20 +80,5 @@ impl Catalog {
             swept.push(table.id);
         }
         Ok(swept)
-    }
-}
-
-impl Definitions {
-    /// These definitions with tables that hide what has their names, in databases that need not be
-    /// there.
-    #[must_use]
-    pub fn with_temporary(&self, tables: &[Arc<Table>]) -> Definitions {
-        let mut merged = self.clone();
-        for table in tables {
-            let within = merged.databases.entry(table.database.clone()).or_default();
-            within.views.remove(&table.name);
-            within.tables.insert(table.name.clone(), Arc::clone(table));
-        }
-        merged
     }
 }
