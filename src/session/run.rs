@@ -49,6 +49,7 @@ impl Session {
         if !keeps_warnings(statement) {
             self.warnings = Arc::new(Warnings::default());
         }
+        self.begin_statement();
         if is_on_rows(statement) {
             let compiled = self.compile_allowed((statement, statement), &[])?;
             return self.run_compiled((statement, compiled), parameters).await;
@@ -207,6 +208,7 @@ impl Session {
     ) -> Result<Reply> {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
+            self.begin_statement();
             if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {
                 compiled = self.with_met(select, &stars, &parameters).await?;
             }
@@ -473,7 +475,8 @@ impl Session {
     /// tables had when they were bound, or has not.
     pub(super) fn are_current(&mut self, tables: &[Arc<Table>]) -> bool {
         let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
-        self.transaction.is_some()
+        let keeps_snapshot = self.transaction.as_ref().is_some_and(|open| !open.reads_anew);
+        keeps_snapshot
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)
     }
