@@ -255,24 +255,12 @@ impl Session {
         }
         let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
-        let is_autocommit = env.view.is_none();
-        let select_limit = self.select_limit(asked);
-        let limits = match asked.counted.as_deref() {
-            Some((limit, offset)) => {
-                let own = select::row_limits(limit.as_ref(), offset.as_ref(), &env.ctx)?;
-                let limit = own.limit.or(select_limit);
-                Some(select::RowLimits { limit, ..own })
-            }
-            None => {
-                env.select_limit = select_limit;
-                None
-            }
-        };
+        let limits = self.limit_rows(asked, &mut env)?;
         let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
             later @ Opened::Later(_) => later.stream().await?,
         };
-        if is_autocommit && !self.are_current(program.tables()) {
+        if !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
         if !program.tables().is_empty() {
@@ -299,12 +287,6 @@ impl Session {
             zone,
             rows,
         })))
-    }
-
-    /// `sql_select_limit`: only of what goes to the client, and by no LIMIT of its own.
-    pub(super) fn select_limit(&self, asked: &Asked) -> Option<u64> {
-        let limit = self.settings.select_limit;
-        limit.filter(|_| asked.into.is_none())
     }
 
     /// What a query that begins now runs with.
@@ -475,7 +457,10 @@ impl Session {
     /// tables had when they were bound, or has not.
     pub(super) fn are_current(&mut self, tables: &[Arc<Table>]) -> bool {
         let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
-        let keeps_snapshot = self.transaction.as_ref().is_some_and(|open| !open.reads_anew);
+        let keeps_snapshot = self
+            .transaction
+            .as_ref()
+            .is_some_and(|open| !open.reads_anew);
         keeps_snapshot
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)
