@@ -26,12 +26,12 @@ use super::cancel::CancelToken;
 use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
 use super::view::View;
-use undo::Staged;
 use crate::catalog::{Catalog, Definitions, Table, wide};
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::later::Later;
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
+use undo::Staged;
 
 /// Savepoints one transaction may have.
 pub const SAVEPOINTS_MAX: usize = 1000;

@@ -31,12 +31,7 @@ impl Overlay {
     }
 
     /// Records a write; what was written to the key before, as [`Overlay::get`] gives it.
-    pub fn write(
-        &mut self,
-        space: Space,
-        key: Key,
-        value: Option<Bytes>,
-    ) -> Option<Option<Bytes>> {
+    pub fn write(&mut self, space: Space, key: Key, value: Option<Bytes>) -> Option<Option<Bytes>> {
         self.bytes += key.len() + value.as_ref().map_or(0, Bytes::len);
         self.rows.insert((space, key), value)
     }

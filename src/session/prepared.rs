@@ -219,10 +219,7 @@ impl Session {
     }
 
     /// Binds a statement, with the definitions that its rights were looked at with.
-    fn bound_again(
-        &mut self,
-        statement: &Statement,
-    ) -> Result<(Seen, Needs, Compiled)> {
+    fn bound_again(&mut self, statement: &Statement) -> Result<(Seen, Needs, Compiled)> {
         for _ in 0..BINDS_MAX {
             let seen = self.seen();
             let needs = self.needs(statement)?;

@@ -79,13 +79,15 @@ impl Session {
             }
         }
         self.state.check_user_variables(users)?;
-        let kept = assignments.iter().filter_map(|assignment| match assignment {
-            Assignment::Kept(name, value) => Some((name.as_str(), value.as_ref())),
-            Assignment::Session(..)
-            | Assignment::Global(..)
-            | Assignment::User(..)
-            | Assignment::Next(_) => None,
-        });
+        let kept = assignments
+            .iter()
+            .filter_map(|assignment| match assignment {
+                Assignment::Kept(name, value) => Some((name.as_str(), value.as_ref())),
+                Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)
+                | Assignment::Next(_) => None,
+            });
         persist::records(kept, variables.globals())
     }
 
@@ -239,7 +241,8 @@ impl Session {
         if self.transaction.is_none() {
             return Ok(());
         }
-        let text = "Transaction characteristics can't be changed while a transaction is in progress";
+        let text =
+            "Transaction characteristics can't be changed while a transaction is in progress";
         Err(Error::new(Code::TransactionCharacteristics, text))
     }
 
@@ -276,10 +279,7 @@ impl Session {
         let mut assign = |name: &str, value: Value<'static>| {
             let assignment = match scope {
                 SetScope::Global => Assignment::Global(name.to_owned(), Some(value)),
-                SetScope::Session
-                | SetScope::Next
-                | SetScope::Persist
-                | SetScope::PersistOnly => {
+                SetScope::Session | SetScope::Next | SetScope::Persist | SetScope::PersistOnly => {
                     Assignment::Session(name.to_owned(), Some(value))
                 }
             };

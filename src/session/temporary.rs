@@ -216,6 +216,7 @@ impl Session {
             }
         }
         let table = self.shared.catalog.create_temporary(table).await?;
+        self.keep_ids(&table);
         if let Some(transaction) = &mut self.transaction {
             transaction.meet_own(&table);
         }
@@ -260,6 +261,7 @@ impl Session {
     pub(super) async fn truncate_temporary(&mut self, table: &Arc<Table>) -> Result<()> {
         let new = self.shared.catalog.create_temporary(Table::clone(table));
         let new = new.await?;
+        self.keep_ids(&new);
         self.temporary.remove(&table.database, &table.name);
         self.temporary.add(new);
         self.sweep_temporary().await
@@ -270,10 +272,8 @@ impl Session {
         if self.transaction.is_none() {
             self.temporary.leave_dropped();
         }
-        if !self.shared.catalog.sweep_temporary().await?.is_empty() {
-            let counters = &self.shared.ids.counters;
-            counters.sweep(self.shared.engine.as_ref());
-        }
+        let swept = self.shared.catalog.sweep_temporary().await?;
+        self.shared.ids.counters.forget(&swept);
         Ok(())
     }
 

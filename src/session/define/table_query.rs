@@ -7,8 +7,8 @@ use crate::catalog::Fate;
 use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
-    ColumnDef, CreateQuery, CreateTable, Insert, InsertRows, InsertVerb, OnDuplicate,
-    Statement, TableName, TableSource,
+    ColumnDef, CreateQuery, CreateTable, Insert, InsertRows, InsertVerb, OnDuplicate, Statement,
+    TableName, TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;

@@ -243,9 +243,7 @@ impl FindTable for Tables<'_> {
 
     fn find_listed(&self, database: &str, name: &str) -> Result<Option<Arc<Listed>>> {
         let is_stored = || self.definitions.table(database, name).is_ok();
-        if canonical(database).is_none()
-            || self.temporary(database, name).is_some()
-            || is_stored()
+        if canonical(database).is_none() || self.temporary(database, name).is_some() || is_stored()
         {
             return Ok(None);
         }
