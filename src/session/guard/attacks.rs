@@ -1,5 +1,8 @@
 //! Ways around the guard, as somebody would try them who may log in and nothing else, or little else.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::tests::{World, is_refusal, session};
 use crate::exec::rows::{PageEnd, RowSink};
 use crate::session::{Reply, Session};
@@ -279,6 +282,51 @@ async fn a_temporary_table_lends_its_rights_to_nothing_else() {
     world.run(&secret).await;
 }
 
+/// What a name leads to changes while it is looked at: the rights that were looked at are those to what
+/// is read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_name_that_changes_hands_is_read_by_nobody_else() {
+    let mut world = world().await;
+    let over = |table: &str| {
+        format!("CREATE OR REPLACE SQL SECURITY INVOKER VIEW d.y AS SELECT a, b FROM d.{table}")
+    };
+    world.run(&over("mine")).await;
+    world.run("GRANT SELECT ON d.y TO p").await;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..3)
+        .map(|reader| {
+            let (shared, is_over) = (Arc::clone(&world.shared), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                let mut p = session(&shared, "p");
+                let mut read_count = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let sql = ["SELECT b FROM d.y", "EXECUTE s"][reader % 2];
+                    if sql == "EXECUTE s" {
+                        let _ = p.query(b"PREPARE s FROM 'SELECT b FROM d.y'").await;
+                    }
+                    if let Ok(answered) = p.query(sql.as_bytes()).await {
+                        let cells = cells_of(answered.reply).await.unwrap_or_default();
+                        assert!(!cells.iter().any(|cell| cell == SECRET), "{sql}: {cells:?}");
+                        read_count += 1;
+                    }
+                    tokio::task::yield_now().await;
+                }
+                read_count
+            })
+        })
+        .collect();
+    for _ in 0..200 {
+        for table in ["t", "mine"] {
+            world.run(&over(table)).await;
+            tokio::task::yield_now().await;
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for reader in readers {
+        assert!(0 < reader.await.unwrap());
+    }
+}
+
 /// The rows that somebody is shown who sees `d.mine` alone, of all tables of the system.
 #[tokio::test]
 async fn tables_of_the_system_show_what_may_be_seen() {
@@ -351,14 +399,19 @@ impl RowSink for Cells {
 async fn all_text(session: &mut Session, sql: &str) -> Vec<String> {
     let answered = session.query(sql.as_bytes()).await;
     let answered = answered.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let Reply::Rows(mut set) = answered.reply else {
-        panic!("{sql} has no rows");
+    let cells = cells_of(answered.reply).await;
+    cells.unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+async fn cells_of(reply: Reply) -> crate::error::Result<Vec<String>> {
+    let Reply::Rows(mut set) = reply else {
+        panic!("an answer without rows");
     };
     let mut cells = Cells::default();
     loop {
-        match set.rows.next_page(&mut cells).await.unwrap() {
+        match set.rows.next_page(&mut cells).await? {
             PageEnd::More => {}
-            PageEnd::Last { .. } => return cells.0,
+            PageEnd::Last { .. } => return Ok(cells.0),
         }
     }
 }
