@@ -278,7 +278,7 @@ impl Session {
     }
 
     /// # Errors
-    /// 1235 when the name leads to a temporary table, which keeps its first form.
+    /// 1235 when the name leads to a temporary table.
     pub(super) fn refuse_temporary(&self, name: &TableName, statement: &str) -> Result<()> {
         match self.named_temporary(name) {
             None => Ok(()),

@@ -50,7 +50,9 @@ impl Catalog {
         let table = Arc::new(table);
         let live = || self.temporary.live.write();
         live().insert(table.id, Arc::clone(&table));
-        self.watch(&self.current());
+        if table.expires() {
+            self.watch(&self.current());
+        }
         Ok(table)
     }
 
@@ -75,12 +77,15 @@ impl Catalog {
     /// # Errors
     /// Those of the engine.
     pub async fn replace_temporary(&self, old: &Arc<Table>, new: Table) -> Result<Arc<Table>> {
+        let _one_at_a_time = self.ddl.lock().await;
         let new = Arc::new(new);
         {
             let mut live = self.temporary.live.write();
             live.insert(new.id, Arc::clone(&new));
         }
-        self.watch(&self.current());
+        if new.expires() || old.expires() {
+            self.watch(&self.current());
+        }
         self.drop_lost_indexes((old, &new)).await?;
         Ok(new)
     }
