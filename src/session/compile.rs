@@ -202,19 +202,17 @@ impl Session {
         bound: impl FnOnce(&Names<'_>) -> T,
     ) -> T {
         let stored = self.shared.catalog.current();
-        let definitions = self.definitions();
         let database = self.state.database();
         let scene = (&self.shared, &self.state);
         let stored = system::Tables {
             definitions: stored.as_ref(),
             scene,
-            stored: None,
+            own: None,
         };
         bound(&Names {
             definitions: &system::Tables {
-                definitions: definitions.as_ref(),
-                scene,
-                stored: Some(&stored),
+                own: Some((&self.temporary, &stored)),
+                ..stored
             },
             database: database.as_deref(),
             mode: self.settings.mode,
@@ -234,7 +232,11 @@ impl Session {
     /// 1046, 1049 or 1146.
     pub(super) fn table(&self, database: Option<&str>, name: &str) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
-        self.definitions().table(&database, name).map(Arc::clone)
+        if let Some(own) = self.temporary.find(&database, name) {
+            return Ok(Arc::clone(own));
+        }
+        let current = self.shared.catalog.current();
+        current.table(&database, name).map(Arc::clone)
     }
 
     /// The table a statement names.

@@ -43,8 +43,9 @@ impl Session {
             ExplainFormat::Json => Format::Json,
         };
         match self.compile_allowed((whole, &explain.statement), &[])? {
-            Compiled::Query(program, _) => {
-                let env = self.select_env(Arc::new(parameters), program.tables());
+            Compiled::Query(program, asked) => {
+                let mut env = self.select_env(Arc::new(parameters), program.tables());
+                env.select_limit = self.select_limit(&asked);
                 let meter = explain.analyze.then(Arc::<Meter>::default);
                 let measured = match &meter {
                     Some(meter) => Some(self.measure(&program, &env, meter).await?),
@@ -192,6 +193,7 @@ impl Session {
     ) -> Result<Measured> {
         let mut run = self.select_env(Arc::clone(&env.ctx.parameters), program.tables());
         run.view.clone_from(&env.view);
+        run.select_limit = env.select_limit;
         run.meter = Some(Arc::clone(meter));
         run.memory = run.memory.counted();
         let began = Instant::now();

@@ -49,6 +49,7 @@ impl Session {
         if !keeps_warnings(statement) {
             self.warnings = Arc::new(Warnings::default());
         }
+        self.begin_statement();
         if is_on_rows(statement) {
             let compiled = self.compile_allowed((statement, statement), &[])?;
             return self.run_compiled((statement, compiled), parameters).await;
@@ -207,6 +208,7 @@ impl Session {
     ) -> Result<Reply> {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
+            self.begin_statement();
             if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {
                 compiled = self.with_met(select, &stars, &parameters).await?;
             }
@@ -251,22 +253,14 @@ impl Session {
         if program.select().is_some_and(|select| select.for_update) {
             self.lock_selected(program, &parameters).await?;
         }
-        let env = self.select_env(parameters, program.tables());
+        let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
-        let is_autocommit = env.view.is_none();
-        let limits = match asked.counted.as_deref() {
-            Some((limit, offset)) => Some(select::row_limits(
-                limit.as_ref(),
-                offset.as_ref(),
-                &env.ctx,
-            )?),
-            None => None,
-        };
+        let limits = self.limit_rows(asked, &mut env)?;
         let stream = match query::open(program, env)? {
             Opened::Ready(stream) => stream,
             later @ Opened::Later(_) => later.stream().await?,
         };
-        if is_autocommit && !self.are_current(program.tables()) {
+        if !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
         if !program.tables().is_empty() {
@@ -295,7 +289,7 @@ impl Session {
         })))
     }
 
-    /// What a SELECT that begins now runs with.
+    /// What a query that begins now runs with.
     pub(super) fn select_env(
         &mut self,
         parameters: Parameters,
@@ -320,7 +314,7 @@ impl Session {
             uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
             memory: self.shared.memory(self.settings.memory_bytes_max),
-            select_limit: self.settings.select_limit,
+            select_limit: None,
             rounds: Vec::new(),
             meter: None,
         }
@@ -463,7 +457,11 @@ impl Session {
     /// tables had when they were bound, or has not.
     pub(super) fn are_current(&mut self, tables: &[Arc<Table>]) -> bool {
         let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
-        self.transaction.is_some()
+        let keeps_snapshot = self
+            .transaction
+            .as_ref()
+            .is_some_and(|open| !open.reads_anew);
+        keeps_snapshot
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)
     }

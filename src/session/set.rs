@@ -1,7 +1,7 @@
 //! SET: system variables, user variables, NAMES, TRANSACTION.
 //!
-//! All members of a list are evaluated before the first takes effect, so that a SET that fails
-//! changes nothing. A word that would change an answer and that nothing here acts on is refused by
+//! All members of a list are evaluated, and tried on a copy of the variables, before the first takes
+//! effect, so that a SET that fails changes nothing. A word that would change an answer and that nothing here acts on is refused by
 //! the registry ([`super::variables`]).
 
 use std::sync::Arc;
@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::borrow::Cow;
 
 use super::Session;
+use super::persist;
 use super::settings::{self, Settings};
 use super::variables;
 use crate::error::{Code, Error, Result};
+use crate::kv::WriteSet;
 use crate::sql::ast::{
     AccessMode, Expr, IsolationLevel, SetItem, SetScope, SetTransaction, SetValue,
 };
@@ -38,23 +40,55 @@ impl Session {
             self.evaluate(item, parameters, &mut assignments).await?;
         }
         let was_autocommit = self.settings.autocommit;
-        let mut kept = Vec::new();
-        for assignment in assignments {
-            match assignment {
-                Assignment::Kept(name, value) => kept.push((name, value)),
-                assignment @ (Assignment::Session(..)
-                | Assignment::Global(..)
-                | Assignment::User(..)
-                | Assignment::Next(_)) => self.assign(assignment)?,
-            }
+        if 1 < assignments.len() || matches!(assignments.first(), Some(Assignment::Kept(..))) {
+            let kept = self.try_out(&assignments)?;
+            self.keep(kept).await?;
         }
-        self.persist(kept).await?;
+        for assignment in assignments {
+            self.assign(assignment)?;
+        }
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         self.track_settings();
         if !was_autocommit && self.settings.autocommit {
             self.commit_open().await?;
         }
         Ok(())
+    }
+
+    /// Does all assignments on a copy of the variables; what is to be kept for the next start.
+    ///
+    /// # Errors
+    /// What one of them does not allow.
+    fn try_out(&self, assignments: &[Assignment]) -> Result<WriteSet> {
+        let mut variables = self.state.variables_apart();
+        let mut users = Vec::new();
+        for assignment in assignments {
+            match assignment {
+                Assignment::Session(name, value) => {
+                    for name in aliases(name) {
+                        variables.set(name, value.clone())?;
+                    }
+                }
+                Assignment::Global(name, value) => {
+                    for name in aliases(name) {
+                        variables.globals().set(name, value.clone())?;
+                    }
+                }
+                Assignment::User(name, _) => users.push(name.as_str()),
+                Assignment::Kept(..) | Assignment::Next(_) => {}
+            }
+        }
+        self.state.check_user_variables(users)?;
+        let kept = assignments
+            .iter()
+            .filter_map(|assignment| match assignment {
+                Assignment::Kept(name, value) => Some((name.as_str(), value.as_ref())),
+                Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)
+                | Assignment::Next(_) => None,
+            });
+        persist::records(kept, variables.globals())
     }
 
     async fn evaluate(
@@ -183,7 +217,8 @@ impl Session {
                 self.track_state();
                 self.state.set_user_variable(&name, value)
             }
-            Assignment::Kept(..) => Err(Error::internal("a kept value was to be assigned")),
+            // It is written already.
+            Assignment::Kept(..) => Ok(()),
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;

@@ -32,7 +32,19 @@ impl Session {
     fn long_transaction(&self) -> Transaction {
         let mut transaction = self.new_transaction();
         transaction.begun_with = Some(self.shared.catalog.current());
+        transaction.reads_anew = match self.next.isolation {
+            None => self.settings.reads_anew,
+            Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => true,
+            Some(IsolationLevel::RepeatableRead | IsolationLevel::Serializable) => false,
+        };
         transaction
+    }
+
+    /// A statement begins, or begins again.
+    pub(super) fn begin_statement(&mut self) {
+        if let Some(open) = &mut self.transaction {
+            open.begin_statement();
+        }
     }
 
     /// Whether a transaction that begins now may not write.

@@ -9,6 +9,7 @@
 
 mod brake;
 mod build;
+pub mod own;
 mod progress;
 mod record;
 pub(crate) mod rows;

@@ -415,3 +415,30 @@ async fn cells_of(reply: Reply) -> crate::error::Result<Vec<String>> {
         }
     }
 }
+
+/// Who may make temporary tables may do all on them.
+#[tokio::test]
+async fn ones_own_temporary_table_needs_no_other_right() {
+    let mut world = world().await;
+    world.run("GRANT CREATE TEMPORARY TABLES ON d.* TO p").await;
+    let mut p = session(&world.shared, "p");
+    p.use_database("d").unwrap();
+    for sql in [
+        "CREATE TEMPORARY TABLE d.t (a INT PRIMARY KEY, b INT)",
+        "CREATE INDEX j ON d.t (b)",
+        "INSERT INTO t VALUES (1, 2)",
+        "DROP INDEX j ON t",
+        "ALTER TABLE d.t ADD COLUMN c INT, ADD INDEX j (b, c)",
+        "CREATE TEMPORARY TABLE u AS SELECT b FROM t WHERE a = 1",
+        "ALTER TABLE u RENAME TO w",
+        "TRUNCATE d.t",
+        "DESCRIBE t",
+        "SHOW CREATE TABLE t",
+    ] {
+        let answered = p.query(sql.as_bytes()).await.map(drop);
+        assert!(answered.is_ok(), "{sql}: {answered:?}");
+    }
+    assert_eq!(p.list_fields("t", "").unwrap().len(), 3);
+    p.query(b"DROP TEMPORARY TABLE t").await.unwrap();
+    assert!(p.list_fields("t", "").is_err());
+}

@@ -1,23 +1,18 @@
-//! ALTER TABLE, CREATE INDEX and DROP INDEX of a temporary table: another one takes its place, with its
-//! rows. Nobody else writes it meanwhile, so that nothing of ALTER TABLE's online steps is needed.
-//!
-//! Not of a table with TTL or with columns that nobody declared: copying its rows by their columns
-//! would lose when they end, or what they have besides.
+//! ALTER TABLE, CREATE INDEX and DROP INDEX of a temporary table: another definition takes its place
+//! over the same rows, once new indexes have been built. Nobody else writes it meanwhile, so that
+//! nothing of ALTER TABLE's online steps is needed; what its rows are afterwards is as there.
 
 use std::sync::Arc;
 
-use crate::catalog::describe::quoted;
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
+use crate::exec::backfill::own;
+use crate::exec::counters::Sequence;
 use crate::exec::ddl::alter::{self, Part};
 use crate::exec::ddl::check_identifier;
 use crate::session::Session;
 use crate::session::define::{added_by, define_all, renamed_by};
 use crate::sql::ast::{AlterAction, IndexDef, TableName};
-use crate::sql::parse;
-
-/// What a table goes by while its rows are copied.
-const BEFORE: &str = "#before_alter";
 
 impl Session {
     /// `CREATE INDEX`.
@@ -36,41 +31,27 @@ impl Session {
     /// Commits what is open, as in MySQL. When it fails the table is as it was.
     ///
     /// # Errors
-    /// Those of the definition, and of the rows in it; 1235 for a table whose rows cannot be copied.
+    /// Those of the definition, and of the rows in it.
     pub(in crate::session) async fn alter_temporary(
         &mut self,
         table: &Arc<Table>,
         actions: &[AlterAction],
     ) -> Result<()> {
         self.commit_open().await?;
-        if table.takes_names() || table.expires() {
-            let text =
-                "ALTER TABLE or CREATE INDEX of a temporary table with TTL or undeclared columns";
-            return Err(Error::unsupported(text));
-        }
         let mut new = self.altered_temporary(table, actions).await?;
-        // What is stored, read as the columns are to be.
-        let mut old = Table::clone(&new);
-        old.id = table.id;
-        old.indexes.clear();
-        table.database.clone_into(&mut old.database);
-        BEFORE.clone_into(&mut old.name);
-        new.forget_past();
-        let name = (new.database.clone(), new.name.clone());
-        let new = self.shared.catalog.create_temporary(new).await?;
-        self.temporary.replace(table, Arc::clone(&new));
-        let before = (old.database.clone(), old.name.clone());
-        self.temporary.add(Arc::new(old));
-        let copied = self.copy_rows(&before, &name).await;
-        self.temporary.forget(&before.0, &before.1);
-        if copied.is_ok() {
-            self.temporary.dropped.push(Arc::clone(table));
-        } else {
-            self.temporary.replace(&new, Arc::clone(table));
-            self.temporary.dropped.push(new);
+        let catalog = Arc::clone(&self.shared.catalog);
+        catalog.give_index_storage(&mut new).await?;
+        let built = own::build(&self.shared.engine, &new, &self.cancel).await;
+        if let Err(error) = built {
+            catalog.drop_lost_indexes((&new, table)).await?;
+            return Err(error);
         }
-        self.sweep_temporary().await?;
-        copied
+        own::activate(&mut new);
+        self.keep_ids(&new);
+        let new = catalog.replace_temporary(table, new).await?;
+        self.temporary.take(&table.database, &table.name);
+        self.temporary.add(new);
+        Ok(())
     }
 
     /// The definition as it is to be, and whether the rows fit it.
@@ -87,7 +68,7 @@ impl Session {
         let added: Vec<&IndexDef> = actions.iter().filter_map(added_by).collect();
         define_all(&mut new, &added, &ctx)?;
         new.check_indexes_count()?;
-        alter::settle_ids(&mut new, table, (actions, &ctx))?;
+        let is_new = alter::settle_ids(&mut new, table, (actions, &ctx))?;
         if let Some(to) = actions.iter().rev().find_map(renamed_by) {
             (new.database, new.name) = self.new_temporary_name(to, table)?;
         }
@@ -97,9 +78,21 @@ impl Session {
         {
             return Err(error);
         }
-        let pledged = pledged(table, outcome.pledges);
-        alter::scan::check_rows(engine, &pledged, (&self.cancel, &|_| {})).await?;
+        let looked_at = pledged(table, outcome.pledges);
+        alter::scan::check_rows(engine, &looked_at, (&self.cancel, &|_| {})).await?;
+        if let Some((column_idx, first)) = new.counted().filter(|_| is_new) {
+            let greatest = alter::scan::greatest(engine, &new, (column_idx, &self.cancel));
+            let behind = greatest.await?.saturating_add(1);
+            new.count_from(first.max(behind));
+        }
         Ok(new)
+    }
+
+    /// The ids of a temporary table are counted, and its counter is for this run of the server.
+    pub(super) fn keep_ids(&self, table: &Table) {
+        if let Some(sequence) = Sequence::of(table) {
+            self.shared.ids.counters.keep_in_memory(&sequence);
+        }
     }
 
     /// A name that a temporary table is to have.
@@ -116,30 +109,6 @@ impl Session {
             return Err(Error::new(Code::TableExists, text));
         }
         Ok((database, to.name.clone()))
-    }
-
-    /// Copies all rows, and commits them. Ids stay what they are, also 0.
-    async fn copy_rows(&mut self, from: &(String, String), to: &(String, String)) -> Result<()> {
-        let name =
-            |(database, name): &(String, String)| format!("{}.{}", quoted(database), quoted(name));
-        let sql = format!(
-            "INSERT INTO {} SELECT /*+ _l_allow_filtering_ */ * FROM {}",
-            name(to),
-            name(from)
-        );
-        let zero_is_new = !self.settings.mode.no_auto_value_on_zero;
-        self.settings.mode.no_auto_value_on_zero = true;
-        let copied = self.run_text(&sql).await;
-        self.settings.mode.no_auto_value_on_zero = !zero_is_new;
-        copied
-    }
-
-    /// Runs a statement on rows of the server's own, and commits it.
-    async fn run_text(&mut self, sql: &str) -> Result<()> {
-        let statement = parse::parse_first(sql.as_bytes(), self.settings.mode)?.statement;
-        let compiled = self.compile(&statement, &[])?;
-        Box::pin(self.run_compiled((&statement, compiled), Vec::new())).await?;
-        self.commit_open().await
     }
 }
 
