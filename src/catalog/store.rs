@@ -9,6 +9,7 @@
 
 mod indexes;
 mod read;
+mod rekey;
 mod rename;
 mod temporary;
 mod trash;
@@ -303,6 +304,7 @@ impl Catalog {
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
         table.count_from(1);
+        table.shadow = None;
         self.give_storage(&mut table).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
@@ -326,6 +328,7 @@ impl Catalog {
     ) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut table = Table::clone(self.current().table(database, name)?);
+        table.check_settled()?;
         if table.index_position(&index.name).is_some() {
             let text = format!("Duplicate key name '{}'", index.name);
             return Err(Error::new(Code::DuplicateKeyName, text));
@@ -346,6 +349,7 @@ impl Catalog {
     pub async fn drop_index(&self, (database, name): (&str, &str), index: &str) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut table = Table::clone(self.current().table(database, name)?);
+        table.check_settled()?;
         let position = index_position(&table, index)?;
         let dropped = table.indexes.remove(position);
         self.replace(table, None).await?;
@@ -462,10 +466,12 @@ impl Catalog {
     }
 }
 
-/// The storage of a table: its own and that of its indexes.
+/// The storage of a table: its own and that of its indexes, and what its shadow has.
 fn spaces(table: &Table) -> impl Iterator<Item = Space> {
-    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
-    std::iter::once(Space(table.id.0)).chain(indexes)
+    let shadow = table.shadow.as_deref().into_iter();
+    std::iter::once(table)
+        .chain(shadow)
+        .flat_map(rekey::own_spaces)
 }
 
 /// Where the index of that name stands.

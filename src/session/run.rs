@@ -235,6 +235,7 @@ impl Session {
         asked: &Asked,
         parameters: Parameters,
     ) -> Result<Ran> {
+        self.check_seen(program.tables())?;
         if program.select().is_some_and(|select| select.for_update) {
             self.lock_selected(program, &parameters).await?;
         }
@@ -380,6 +381,7 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Parameters,
     ) -> Result<Ran> {
+        self.check_all_seen(program)?;
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),

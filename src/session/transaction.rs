@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::Session;
 use crate::catalog::Table;
 use crate::error::Result;
-use crate::exec::transaction::{Transaction, no_savepoint};
+use crate::exec::transaction::{Transaction, definition_changed, no_savepoint};
+use crate::exec::write;
 use crate::sql::ast::{AccessMode, Begin, EndTransaction};
 
 impl Session {
@@ -42,6 +43,24 @@ impl Session {
     pub(super) fn may_use_indexes(&mut self, table: Option<&Arc<Table>>) -> bool {
         let transaction = self.current_transaction();
         transaction.is_none_or(|open| table.is_none_or(|table| open.sees_indexes_of(table)))
+    }
+
+    /// Refuses tables whose rows the open transaction does not see: they were copied since its
+    /// snapshot.
+    ///
+    /// # Errors
+    /// 1412.
+    pub(super) fn check_seen(&self, tables: &[Arc<Table>]) -> Result<()> {
+        match &self.transaction {
+            Some(open) if !tables.iter().all(|table| open.sees(table)) => Err(definition_changed()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// [`Session::check_seen`] of a write, and of what it reads.
+    pub(super) fn check_all_seen(&self, program: &write::Program) -> Result<()> {
+        self.check_seen(std::slice::from_ref(program.write.table()))?;
+        self.check_seen(&program.tables_read())
     }
 
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
