@@ -25,6 +25,7 @@ mod explain;
 pub mod files;
 mod found;
 mod guard;
+mod kill;
 mod listing;
 pub mod load;
 mod maintain;

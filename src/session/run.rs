@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
-use super::guard::KILLERS;
 use super::show::keeps_warnings;
 use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
@@ -16,7 +15,7 @@ use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::{select, write};
 use crate::plan::{Policy, Purpose};
-use crate::sql::ast::{Kill, Show, Statement, TableName};
+use crate::sql::ast::{Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::Parameters;
@@ -250,9 +249,14 @@ impl Session {
             )?),
             None => None,
         };
-        let stream = match query::open(program, env)? {
-            Opened::Ready(stream) => stream,
-            later @ Opened::Later(_) => later.stream().await?,
+        let opened = match query::open(program, env) {
+            Ok(later @ Opened::Later(_)) => later.stream().await,
+            Ok(Opened::Ready(stream)) => Ok(stream),
+            Err(error) => Err(error),
+        };
+        let stream = match opened {
+            Err(error) if self.has_gone(program.tables(), &error) => return Ok(Ran::Outdated),
+            other => other?,
         };
         if is_autocommit && !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
@@ -438,7 +442,12 @@ impl Session {
         env: write::Env,
     ) -> Result<Option<write::Outcome>> {
         if let Some(transaction) = self.current_transaction() {
-            return write::run(program, &env, transaction).await.map(Some);
+            let written = write::run(program, &env, transaction).await;
+            let tables = std::slice::from_ref(program.write.table());
+            return match written {
+                Err(error) if self.has_gone(tables, &error) => Ok(None),
+                outcome => outcome.map(Some),
+            };
         }
         let mut transaction = self.new_transaction();
         transaction.read_only = self.settings.read_only;
@@ -459,9 +468,8 @@ impl Session {
 
     /// Whether a write failed because its table, or an index, is not what it was bound with.
     fn is_outdated(&self, program: &write::Program, error: &Error) -> bool {
-        error.code() == Code::TableDefinitionChanged
-            || error.code() == Code::TableMissing
-                && !self.shared.catalog.is_current(program.write.table())
+        let tables = std::slice::from_ref(program.write.table());
+        error.code() == Code::TableDefinitionChanged || self.has_gone(tables, error)
     }
 
     /// Warns of hints that nobody knows, and sets the time limit that one of them may give.
@@ -474,28 +482,5 @@ impl Session {
             self.cancel
                 .set_time_limit(Duration::from_millis(timeout_ms));
         }
-    }
-
-    fn kill(&mut self, kill: &Kill) -> Result<()> {
-        let id = self.constant(&kill.id)?.to_text().into_owned();
-        let unknown = || {
-            let text = format!("Unknown thread id: {id}");
-            Error::new(Code::NoSuchThread, text)
-        };
-        let number = id.parse().map_err(|_| unknown())?;
-        let what = if kill.query {
-            super::processes::Kill::Query
-        } else {
-            super::processes::Kill::Connection
-        };
-        let processes = self.shared.processes();
-        let owner = processes.user_of(number).ok_or_else(unknown)?;
-        if owner != self.client.user && !self.holds_any(KILLERS) {
-            let text = format!("You are not owner of thread {number}");
-            return Err(Error::new(Code::KillDenied, text));
-        }
-        processes.kill(number, what)?;
-        // Who ends itself is told so instead of an OK.
-        self.cancel.check()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::catalog::Table;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::exec::transaction::{Transaction, definition_changed, no_savepoint};
 use crate::exec::write;
 use crate::sql::ast::{AccessMode, Begin, EndTransaction};
@@ -55,6 +55,13 @@ impl Session {
             Some(open) if !tables.iter().all(|table| open.sees(table)) => Err(definition_changed()),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Whether a statement failed because a table has not the storage any more that it was bound with:
+    /// nothing was done, and another binding knows better.
+    pub(super) fn has_gone(&self, tables: &[Arc<Table>], error: &Error) -> bool {
+        let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
+        error.code() == Code::TableMissing && !tables.iter().all(is_current)
     }
 
     /// [`Session::check_seen`] of a write, and of what it reads.

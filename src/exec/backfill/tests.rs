@@ -1,6 +1,8 @@
 //! Builds through sessions on an engine in memory: what they enter, how they fail, and that they go
 //! on where they were.
 
+mod rekey;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
