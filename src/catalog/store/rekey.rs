@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::{Catalog, Definitions, SYSTEM_SPACE, table_key};
 use crate::catalog::persist;
 use crate::catalog::schema::{Column, ColumnDefault, IndexId, IndexState, KeyPart, Table, TableId};
+use crate::catalog::wide::ColumnPlace;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Space, WriteSet};
@@ -50,11 +51,12 @@ impl Table {
         Err(Error::new(Code::LockWaitTimeout, text))
     }
 
-    /// Takes out the hidden key that the table had when it was declared without one.
-    fn drop_row_id(&mut self) -> Result<()> {
+    /// Takes out what only the old key needed: the hidden column of a table declared without key.
+    fn drop_hidden_key(&mut self) -> Result<()> {
         let columns = self.columns.iter().enumerate();
         let kept = columns.filter(|(idx, column)| {
-            !column.is_row_id() || self.key.iter().any(|part| part.column_idx == *idx)
+            let is_of_key = column.hidden && column.place == ColumnPlace::Row;
+            !is_of_key || self.key.iter().any(|part| part.column_idx == *idx)
         });
         let placed = kept.map(|(idx, column)| (Some(idx), Column::clone(column)));
         self.reshape(placed.collect())
@@ -105,7 +107,7 @@ impl Catalog {
         let mut old = Table::clone(&old);
         let table = old.shadow.take().ok_or_else(gone)?;
         let mut table = Table::clone(&table);
-        table.drop_row_id()?;
+        table.drop_hidden_key()?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
         writes.delete(SYSTEM_SPACE, SystemKey::Build(table.id.0).encode());

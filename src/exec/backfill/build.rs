@@ -172,11 +172,15 @@ impl<'a> Build<'a> {
             }
         }
         let pulse = self.meter.now(&self.record.position);
+        let built = match self.job.target.goal {
+            Goal::Index => "index is built",
+            Goal::Key => "table is filled under its new primary key",
+        };
         tracing::info!(
             index = %self.job.name,
             rows = pulse.rows,
             rows_per_s = pulse.rows_per_s.round(),
-            "index is built"
+            "{built}"
         );
         Ok(())
     }
@@ -267,7 +271,8 @@ impl<'a> Build<'a> {
                 rows = pulse.rows,
                 rows_per_s = pulse.rows_per_s.round(),
                 eta_s = pulse.eta_s.round(),
-                "building index"
+                "{}",
+                self.job.activity()
             );
         }
     }

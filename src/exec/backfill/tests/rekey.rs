@@ -480,3 +480,34 @@ impl crate::exec::rows::RowSink for Count {
         Ok(())
     }
 }
+
+const GUIDE: &str = include_str!("../../../../docs/altering.md");
+
+/// Statements of the guide end in `;`, and what they answer stands behind them as comments.
+#[tokio::test]
+async fn the_examples_of_the_guide_answer_what_it_says() {
+    let server = Server::refusing().await;
+    let parts = GUIDE.split("```");
+    let examples: Vec<&str> = parts
+        .filter_map(|part| part.strip_prefix("sql\n"))
+        .collect();
+    let lines: Vec<&str> = examples
+        .iter()
+        .flat_map(|example| example.lines())
+        .collect();
+    let mut asked = 0;
+    let mut lines = lines.into_iter().peekable();
+    while let Some(sql) = lines.next() {
+        let mut told = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.starts_with("-- ")) {
+            told.push(line[3..].to_owned());
+        }
+        let found: Vec<String> = match server.run(sql.trim_end_matches(';')).await {
+            Ok(rows) => rows.iter().map(|row| row.join(" | ")).collect(),
+            Err(error) => vec![format!("ERROR {}", error.code().errno())],
+        };
+        assert_eq!(found, told, "{sql}");
+        asked += 1;
+    }
+    assert!(10 < asked, "{asked} statements");
+}

@@ -79,13 +79,19 @@ fn two_keys() -> Error {
 /// The table with the key that is asked for; `None` when it has that key.
 ///
 /// # Errors
-/// 1068, 1091, 1072, 1060, 1070, and what a column cannot be in a key for; 1075 when `AUTO_INCREMENT`
+/// 1068, 1091, 1072, 1060, 1070, 1235 for a table that keeps versions, and what a column cannot be in a key for; 1075 when `AUTO_INCREMENT`
 /// would lead no key any more.
 pub fn define(table: &Table, asked: Asked<'_>, ctx: &EvalContext) -> Result<Option<Table>> {
     match asked.replaces {
         Some(false) if !table.has_hidden_key() => return Err(two_keys()),
         Some(true) if table.has_hidden_key() => return Err(super::cannot_drop("PRIMARY")),
         Some(_) | None => {}
+    }
+    let mut options = table.options.iter();
+    if options.any(|(name, value)| name == "VERSIONS" && value != "1") {
+        let text = "ALTER TABLE … PRIMARY KEY of a table WITH (VERSIONS=…): versions belong to cells \
+                    under one key";
+        return Err(Error::unsupported(text));
     }
     let key = parts_of(table, asked.parts)?;
     if key == table.key {
