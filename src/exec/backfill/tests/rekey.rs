@@ -116,8 +116,8 @@ fn statement(
         _ => {
             after.insert(a, (u, None));
             after.insert(a + 1, (u + 1, Some(g)));
-            let (b, w) = (a + 1, u + 1);
-            format!("INSERT INTO t (a, u, g) VALUES ({a}, {u}, NULL), ({b}, {w}, {g})")
+            let next = format!("{}, {}", a + 1, u + 1);
+            format!("INSERT INTO t (a, u, g) VALUES ({a}, {u}, NULL), ({next}, {g})")
         }
     };
     (text, after)
@@ -202,43 +202,9 @@ async fn writers_lose_nothing_while_the_key_changes() {
         let stop = Arc::new(AtomicBool::new(false));
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
-                let server = server.another();
-                let stop = Arc::clone(&stop);
-                tokio::spawn(async move {
-                    let rng = &mut StdRng::seed_from_u64(seed * 100 + writer.unsigned_abs());
-                    let (low, high) = (writer * 50, writer * 50 + 40);
-                    let mut model = Rows::new();
-                    while !stop.load(Ordering::Relaxed) {
-                        let (text, after) = statement(rng, &model, ((low, high), false));
-                        let in_transaction = rng.random_bool(0.3);
-                        if in_transaction {
-                            server.run("BEGIN").await.unwrap();
-                        }
-                        let mut outcome = server.run(&text).await;
-                        if in_transaction {
-                            let ended = match &outcome {
-                                Ok(_) => server.run("COMMIT").await,
-                                Err(_) => server.run("ROLLBACK").await,
-                            };
-                            outcome = outcome.and(ended);
-                        }
-                        match outcome {
-                            Ok(_) => model = after,
-                            Err(error) => {
-                                let known = [
-                                    Code::DuplicateEntry,
-                                    Code::TableDefinitionChanged,
-                                    Code::Deadlock,
-                                    Code::NotSupportedYet,
-                                    Code::LockWaitTimeout,
-                                ];
-                                let is_known = known.contains(&error.code());
-                                assert!(is_known, "seed {seed}: {text}: {error:?}");
-                            }
-                        }
-                    }
-                    model
-                })
+                let rng = StdRng::seed_from_u64(seed * 100 + writer.unsigned_abs());
+                let rows = (writer * 50, writer * 50 + 40);
+                tokio::spawn(write((server.another(), Arc::clone(&stop)), rng, rows))
             })
             .collect();
         for key in KEYS {
@@ -253,6 +219,44 @@ async fn writers_lose_nothing_while_the_key_changes() {
         }
         check(&server, &expected, &format!("seed {seed}")).await;
     }
+}
+
+/// Writes rows with these numbers until it is told to stop; what they are then.
+async fn write(
+    (server, stop): (Server, Arc<AtomicBool>),
+    mut rng: StdRng,
+    (low, high): (i64, i64),
+) -> Rows {
+    let mut model = Rows::new();
+    while !stop.load(Ordering::Relaxed) {
+        let (text, after) = statement(&mut rng, &model, ((low, high), false));
+        let in_transaction = rng.random_bool(0.3);
+        if in_transaction {
+            server.run("BEGIN").await.unwrap();
+        }
+        let mut outcome = server.run(&text).await;
+        if in_transaction {
+            let ended = match &outcome {
+                Ok(_) => server.run("COMMIT").await,
+                Err(_) => server.run("ROLLBACK").await,
+            };
+            outcome = outcome.and(ended);
+        }
+        match outcome {
+            Ok(_) => model = after,
+            Err(error) => {
+                let known = [
+                    Code::DuplicateEntry,
+                    Code::TableDefinitionChanged,
+                    Code::Deadlock,
+                    Code::NotSupportedYet,
+                    Code::LockWaitTimeout,
+                ];
+                assert!(known.contains(&error.code()), "{text}: {error:?}");
+            }
+        }
+    }
+    model
 }
 
 async fn small() -> (Server, Rows) {
