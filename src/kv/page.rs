@@ -4,7 +4,7 @@
 //! page that is used again allocates nothing at all. This file is hot: no allocation per row, no
 //! lock, no log.
 
-use super::{Key, Space};
+use super::{Key, Result, Snapshot, Space};
 
 /// Rows in a page unless told otherwise. A range start costs as much as some forty rows, so that
 /// a thousand rows hide it.
@@ -175,6 +175,24 @@ impl Scan {
                 true
             }
             None => false,
+        }
+    }
+
+    /// Reads on until there is a row, over pages that are empty although the scan goes on: where
+    /// values end, they may be. False when there is none left.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn first_page(&mut self, snapshot: &dyn Snapshot, page: &mut Page) -> Result<bool> {
+        loop {
+            snapshot.scan(self, page).await?;
+            if !page.is_empty() {
+                return Ok(true);
+            }
+            if !self.advance(page) {
+                return Ok(false);
+            }
+            self.options.max_rows = self.options.max_rows.max(PAGE_ROWS);
         }
     }
 }

@@ -163,6 +163,23 @@ impl Accumulator {
         Ok(())
     }
 
+    /// As [`Accumulator::update`], by the value of the only argument. Hot: whole numbers are added up
+    /// here.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn update_by(&mut self, value: &Value<'_>, ctx: &EvalContext) -> Result<()> {
+        if let (State::Sum(Sum::Whole(sum)), Value::Int(number), None) =
+            (&mut self.state, value, &self.seen)
+            && let Some(more) = sum.checked_add(i128::from(*number))
+        {
+            *sum = more;
+            return Ok(());
+        }
+        self.update(std::slice::from_ref(value), ctx)
+    }
+
     /// Takes in so many rows, of a `COUNT(*)`; nothing else is changed by it.
     pub fn count_rows(&mut self, rows_count: u64) {
         if let State::Count(count) = &mut self.state {

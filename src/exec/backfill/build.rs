@@ -197,7 +197,9 @@ impl<'a> Build<'a> {
         scan.options.max_rows = self.page_rows;
         scan.options.max_bytes = PAGE_BYTES;
         let mut page = Page::default();
-        snapshot.scan(&scan, &mut page).await?;
+        if !scan.first_page(snapshot.as_ref(), &mut page).await? {
+            return Ok(None);
+        }
         let Some((last, _)) = page.get(page.len().wrapping_sub(1)) else {
             return Ok(None);
         };
@@ -352,7 +354,7 @@ async fn end_of(snapshot: &dyn Snapshot, space: Space, reverse: bool) -> Result<
     scan.options.reverse = reverse;
     scan.options.keys_only = true;
     let mut page = Page::default();
-    snapshot.scan(&scan, &mut page).await?;
+    scan.first_page(snapshot, &mut page).await?;
     Ok(page.get(0).map(|(key, _)| key.to_vec()).unwrap_or_default())
 }
 

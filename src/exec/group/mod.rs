@@ -17,6 +17,7 @@
 
 mod in_order;
 mod rows;
+mod run;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use crate::sql::context::EvalContext;
 use crate::sql::expr::Row;
 pub use in_order::InOrder;
 pub use rows::{GroupRows, Step};
+pub use run::StoredRows;
 use state::States;
 
 /// What the errors call it.

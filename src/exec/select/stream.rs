@@ -8,11 +8,12 @@
 //! ([`Phase::Late`]). The streaming phase is hot: no allocation per row but for values that are
 //! computed.
 
+mod row_work;
+
 use std::sync::Arc;
 
 use super::collector::{self, Collector, Grouping};
 use super::joined::Feed;
-use super::output::{encode_outputs, with_outputs};
 use super::tally::Tally;
 use super::window::Window;
 use super::{Env, Program, RowLimits};
@@ -20,22 +21,21 @@ use crate::error::{Error, Result};
 use crate::exec::ask::Asker;
 use crate::exec::budget::{Budget, Memory};
 use crate::exec::cancel::CancelToken;
-use crate::exec::distinct::{LateRows, Met, Seen};
+use crate::exec::distinct::{LateRows, Seen};
 use crate::exec::elsewhere;
-use crate::exec::group::{GroupRows, InOrder};
+use crate::exec::group::{GroupRows, InOrder, StoredRows};
 use crate::exec::merge::Means;
 use crate::exec::named;
 use crate::exec::pace::Pace;
 use crate::exec::read::{Reader, newest};
-use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::window::Windowed;
 use crate::plan::{Access, TablePlan};
-use crate::sql::bound::{Aggregation, Output, Select};
+use crate::sql::bound::Select;
 use crate::sql::context::EvalContext;
-use crate::sql::eval::eval_condition;
-use crate::sql::expr::{Expr, NoRow, Row};
+use crate::sql::expr::{Expr, NoRow};
+pub(super) use row_work::RowWork;
 
 /// A running SELECT.
 pub struct SelectStream {
@@ -234,18 +234,22 @@ impl SelectStream {
         if work.counts_batch(batch.len()) {
             work.rows_done = batch.len();
         }
-        for row_idx in work.rows_done..batch.len() {
+        let rows = StoredRows {
+            table,
+            layout,
+            batch,
+        };
+        let mut row_idx = work.rows_done;
+        while let Some(row) = rows.get(row_idx)? {
             work.cancel.check_row(row_idx)?;
-            let Some((key, value)) = batch.get(row_idx) else {
-                break;
-            };
-            let row = StoredRow::parse(table, layout, key, value)?;
-            if work.stream(&row, sink)? == Flow::Enough {
+            let run = work.stream_run(&rows, row_idx)?;
+            row_idx += run.max(1);
+            if run == 0 && work.stream(&row, sink)? == Flow::Enough {
                 flow = Flow::Enough;
                 break;
             }
             if work.pace.is_over() || sink.is_full() {
-                rows_done = row_idx + 1;
+                rows_done = row_idx;
                 break;
             }
         }
@@ -368,121 +372,5 @@ impl Phase {
                 (Phase::Collecting(Box::new(collector)), None)
             }
         }
-    }
-}
-
-/// What the streaming phase needs of a [`SelectStream`] for one row after the other.
-pub(super) struct RowWork<'s> {
-    outputs: &'s [Output],
-    having: Option<&'s Expr>,
-    residual: Option<&'s Expr>,
-    /// The groups that rows are taken into.
-    in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
-    pub(super) ctx: &'s EvalContext,
-    cancel: &'s CancelToken,
-    window: &'s mut Window,
-    seen: Option<&'s mut Seen>,
-    bytes: &'s mut Vec<u8>,
-    pub(super) pace: &'s mut Pace,
-    rows_done: usize,
-    pub(super) tally: Option<&'s mut Tally>,
-}
-
-impl<'s> RowWork<'s> {
-    pub(super) fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
-        RowWork {
-            outputs: &stream.program.select.outputs,
-            having: stream.program.select.having.as_ref(),
-            residual: stream.residual.as_ref(),
-            in_order: stream
-                .in_order
-                .as_deref_mut()
-                .zip(stream.program.select.aggregation.as_ref()),
-            ctx: &stream.ctx,
-            cancel: &stream.cancel,
-            window: &mut stream.window,
-            seen: stream.seen.as_mut(),
-            bytes: &mut stream.bytes,
-            pace: &mut stream.pace,
-            rows_done: stream.batch_rows_done,
-            tally: stream.tally.as_deref_mut(),
-        }
-    }
-
-    /// Counts a batch at once where the statement does nothing else with it.
-    fn counts_batch(&mut self, rows_count: usize) -> bool {
-        match &mut self.in_order {
-            Some((groups, aggregation))
-                if self.residual.is_none() && InOrder::only_counts(aggregation) =>
-            {
-                groups.add_counted(u64::try_from(rows_count).unwrap_or(u64::MAX));
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
-    /// Filters one row and returns it, or takes it into its group; [`Flow::Enough`] when LIMIT is
-    /// reached.
-    fn stream(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        if let Some(residual) = self.residual
-            && eval_condition(residual, row, self.ctx)? != Some(true)
-        {
-            return Ok(Flow::More);
-        }
-        self.stream_filtered(row, sink)
-    }
-
-    /// As [`RowWork::stream`], of a row that has passed the filter.
-    #[inline]
-    pub(super) fn stream_filtered(
-        &mut self,
-        row: &dyn Row,
-        sink: &mut (dyn RowSink + Send),
-    ) -> Result<Flow> {
-        let Some((groups, aggregation)) = &mut self.in_order else {
-            return self.emit(row, sink);
-        };
-        let ended = groups.add(aggregation, row, self.ctx)?;
-        if let Some(tally) = &mut self.tally {
-            tally.groups.rows_in += 1;
-            tally.groups.rows_out += u64::from(ended.is_some());
-        }
-        match ended {
-            Some(ended) => self.emit(&ValuesRow(&ended), sink),
-            None => Ok(Flow::More),
-        }
-    }
-
-    /// Projects and returns one row, grouped or not.
-    pub(super) fn emit(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
-        if let Some(having) = self.having
-            && eval_condition(having, row, self.ctx)? != Some(true)
-        {
-            return Ok(Flow::More);
-        }
-        if self.seen.is_none() && !self.window.admits() {
-            return Ok(Flow::More);
-        }
-        with_outputs(self.outputs, row, self.ctx, |values| {
-            if let Some(seen) = &mut self.seen {
-                self.bytes.clear();
-                encode_outputs(self.bytes, self.outputs, values)?;
-                match seen.meet(self.bytes)? {
-                    Met::New => {}
-                    Met::Before => return Ok(()),
-                    Met::Unknown => return seen.put_off_in_order(self.bytes),
-                }
-                if !self.window.admits() {
-                    return Ok(());
-                }
-            }
-            sink.row(values)
-        })?;
-        Ok(if self.window.left_rows == Some(0) {
-            Flow::Enough
-        } else {
-            Flow::More
-        })
     }
 }

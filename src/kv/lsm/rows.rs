@@ -34,6 +34,10 @@
 //! first, and removing again when the fence turns out to be raised, would not do: between the two a
 //! reader of the new base could meet the old value. A get takes no lock but the cache's own.
 //!
+//! That nothing is at a key may become true without a commit: compaction removes values that have
+//! ended ([`crate::kv::expiry`]). So absence counts from the base on at which it was read, and not
+//! from the fence.
+//!
 //! When writing a batch fails, nobody knows what of it the tree will show: the cache is emptied and
 //! takes nothing any more ([`RowCache::stop`]). A dropped space needs nothing: reads ask for the
 //! space first, and its id is never used again, so its entries age out.
@@ -165,8 +169,9 @@ impl RowCache {
         if row.since < *fence {
             return;
         }
+        let since = if row.exists { *fence } else { row.since };
         let row = Row {
-            since: *fence,
+            since,
             ..row.clone()
         };
         // Under the fence's lock, see the head of this file.

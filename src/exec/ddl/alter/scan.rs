@@ -87,6 +87,6 @@ pub async fn has_rows(engine: &Arc<dyn Engine>, table: &Table) -> Result<bool> {
     scan.options.max_rows = 1;
     scan.options.keys_only = true;
     let mut page = Page::default();
-    engine.snapshot().scan(&scan, &mut page).await?;
-    Ok(page.get(0).is_some())
+    let snapshot = engine.snapshot();
+    Ok(scan.first_page(snapshot.as_ref(), &mut page).await?)
 }

@@ -308,6 +308,47 @@ async fn a_wide_table_is_a_map_of_typed_cells_that_end() {
     }
 }
 
+/// More rows than a page, all past, before those that are alive.
+#[tokio::test]
+async fn rows_behind_many_that_have_ended_are_found() {
+    let clock = Arc::new(AtomicU64::new(BEGIN * 1000));
+    let told = Arc::clone(&clock);
+    let expiry = Expiry::with_clock(expiry_of, move || told.load(Ordering::Relaxed));
+    let engine = Living::new(Arc::new(Memory::default()), Arc::new(expiry));
+    let server = Server::on(Arc::new(engine)).await;
+    let set = format!("SET timestamp = {BEGIN}");
+    server.run(&set).await.unwrap();
+    let create = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (TTL='0')";
+    server.run(create).await.unwrap();
+    for start in (0..20_000).step_by(1000) {
+        let rows: Vec<String> = (start..start + 1000)
+            .map(|id| format!("({id}, 7)"))
+            .collect();
+        let sql = format!(
+            "UPSERT /*+ _l_ttl_(1000) */ INTO t VALUES {}",
+            rows.join(", ")
+        );
+        server.run(&sql).await.unwrap();
+    }
+    let alive = "INSERT INTO t VALUES (20000, 7), (20001, 8)";
+    server.run(alive).await.unwrap();
+    clock.store((BEGIN + 10) * 1000, Ordering::Relaxed);
+    server.run("CREATE INDEX iv ON t (v)").await.unwrap();
+    assert_eq!(server.check("t").await, ["status OK"]);
+    let found = server.run("SELECT id FROM t WHERE v = 7").await.unwrap();
+    assert_eq!(found, [["20000"]]);
+    let unique = server.run("CREATE UNIQUE INDEX u ON t ((v DIV 2))").await;
+    unique.unwrap();
+    let twice = server.run("UPDATE t SET v = 9 WHERE id = 20000").await;
+    assert_eq!(
+        twice.err().map(|error| error.code()),
+        Some(Code::DuplicateEntry)
+    );
+    let dated = "ALTER TABLE t ADD COLUMN d DATE NOT NULL";
+    let refused = server.run(dated).await.unwrap_err();
+    assert_eq!(refused.code().errno(), 1292, "{refused}");
+}
+
 /// The guide, whose examples are run.
 const GUIDE: &str = include_str!("../../../../docs/wide.md");
 

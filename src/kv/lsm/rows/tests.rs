@@ -181,9 +181,22 @@ fn an_old_reader_may_fill_and_use_what_has_not_changed() {
     );
     offer(&cache, &changed, (Some(&value("old")), Ts(19)));
     assert!(cache.get(&changed, Ts(25)).is_none());
-    offer(&cache, &changed, (None, Ts(23)));
+    offer(&cache, &changed, (Some(&value("new")), Ts(23)));
     assert!(cache.get(&changed, Ts(19)).is_none());
-    assert_eq!(cache.get(&changed, Ts(20)).unwrap().into_value(), None);
+    assert_eq!(
+        cache.get(&changed, Ts(20)).unwrap().into_value(),
+        Some(value("new"))
+    );
+}
+
+/// What has ended goes without a commit.
+#[test]
+fn what_is_not_there_may_have_been_there_before() {
+    let cache = RowCache::new(BIG);
+    let key = cache.place(b"k");
+    offer(&cache, &key, (None, Ts(23)));
+    assert!(cache.get(&key, Ts(22)).is_none());
+    assert_eq!(cache.get(&key, Ts(23)).unwrap().into_value(), None);
 }
 
 #[test]
