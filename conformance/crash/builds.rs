@@ -26,9 +26,9 @@ const FILLER: u64 = 1_000;
 /// The least and the most time from the start of a build to the kill.
 const ROUND_MS: std::ops::Range<u64> = 5..300;
 /// How long a build may go on after a restart.
-const BUILD_TIMEOUT: Duration = Duration::from_mins(2);
+pub(crate) const BUILD_TIMEOUT: Duration = Duration::from_mins(2);
 /// How often it is looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Where SHOW INDEX has the name of the index, and its state.
 const NAME_COLUMN: usize = 2;
 const STATE_COLUMN: usize = 15;
@@ -65,7 +65,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
     let mut ring = Ring::default();
     let mut counts = Counts::default();
     let mut server = rounds.start()?;
-    fill(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
+    fill(&mut connect_bare(&server.address)?, TABLE, "").map_err(|e| e.to_string())?;
     let mut open = None;
     for round in 1..=rounds.count {
         let told = |e| format!("round {round}, seed {}: {e}", rounds.seed);
@@ -109,10 +109,14 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
-fn fill(client: &mut Client) -> Result<(), Failure> {
+/// Makes a table with rows, and with options.
+pub(crate) fn fill(client: &mut Client, table: &str, options: &str) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
-    client.execute(&format!("CREATE TABLE {TABLE} ({})", ring::COLUMNS))?;
+    client.execute(&format!(
+        "CREATE TABLE {table} ({}) {options}",
+        ring::COLUMNS
+    ))?;
     for start in (0..ROWS).step_by(usize::try_from(ROWS_PER_INSERT).unwrap_or(1)) {
         let rows: Vec<String> = (start..start + ROWS_PER_INSERT)
             .map(|k| {
@@ -121,7 +125,7 @@ fn fill(client: &mut Client) -> Result<(), Failure> {
                 format!("({FILLER}, {k}, 0, {u}, {g}, 'filler {k}')")
             })
             .collect();
-        client.execute(&format!("INSERT INTO {TABLE} VALUES {}", rows.join(", ")))?;
+        client.execute(&format!("INSERT INTO {table} VALUES {}", rows.join(", ")))?;
     }
     Ok(())
 }
@@ -177,7 +181,7 @@ fn has_resumed(directory: &Path) -> bool {
 
 /// Waits for the end of the build, and looks at what came of it.
 fn settle(client: &mut Client, asked: Asked, counts: &mut Counts) -> Result<(), String> {
-    let state = wait_until_built(client)?;
+    let state = wait_until_built(client, TABLE)?;
     check(client, TABLE)?;
     match state {
         Some(_) if asked.plan.is_hopeless => {
@@ -196,10 +200,10 @@ fn settle(client: &mut Client, asked: Asked, counts: &mut Counts) -> Result<(), 
 }
 
 /// The state of the index once it is not being built; `None` when there is none.
-fn wait_until_built(client: &mut Client) -> Result<Option<String>, String> {
+pub(crate) fn wait_until_built(client: &mut Client, table: &str) -> Result<Option<String>, String> {
     let deadline = Instant::now() + BUILD_TIMEOUT;
     loop {
-        let rows = client.rows(&format!("SHOW INDEX FROM {TABLE}"));
+        let rows = client.rows(&format!("SHOW INDEX FROM {table}"));
         let rows = rows.map_err(|e| e.to_string())?;
         let row = rows
             .iter()

@@ -3,8 +3,8 @@
 //!
 //! The oracle lives in this process, outside of the server ([`oracle`]); the writers log every
 //! acknowledgement ([`writers`]). Two more loops hold tables to their indexes, under writers
-//! ([`indexes`]) and while an index is being built ([`builds`]), one more the server to the ids that it
-//! counts ([`counted`]). A killed process loses nothing the system already has, so this
+//! ([`indexes`]) and while an index is being built ([`builds`]), one holds tables to their definitions
+//! while they are altered ([`alters`]), one more the server to the ids that it counts ([`counted`]). A killed process loses nothing the system already has, so this
 //! does not stand for a power cut: that suite is the storage engine's.
 //!
 //! | environment | meaning |
@@ -20,6 +20,7 @@
     reason = "a test program: it may stop at a surprise"
 )]
 
+mod alters;
 mod builds;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
@@ -67,6 +68,11 @@ fn main() -> ExitCode {
             "kill_9_does_not_end_index_builds",
             QUICK_INDEX_ROUNDS,
             builds::run,
+        ),
+        trial(
+            "kill_9_leaves_the_old_or_the_new_definition",
+            QUICK_INDEX_ROUNDS,
+            alters::run,
         ),
         trial(
             "kill_9_repeats_no_counted_id",

@@ -11,6 +11,7 @@
 )]
 
 mod past;
+mod shadow;
 mod spread;
 mod trash;
 mod view;
@@ -63,6 +64,9 @@ pub fn encode(table: &Table) -> Vec<u8> {
     wide::encode(&table.wide, &mut definition);
     if table.columns_made != greatest_id(&table.columns) {
         put(&mut definition, "columns_made", json!(table.columns_made));
+    }
+    if let Some(shadow) = &table.shadow {
+        put(&mut definition, "shadow", shadow::encode(shadow));
     }
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
@@ -162,7 +166,8 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
         Some(made) => made.max(greatest_id(&columns)),
         None => greatest_id(&columns),
     };
-    let table = Table {
+    let shadow = fields.take_if_any("shadow");
+    let mut table = Table {
         id: TableId(fields.number("id")?),
         database: fields.text("database")?,
         name: fields.text("name")?,
@@ -181,8 +186,12 @@ pub fn decode(bytes: &[u8]) -> Result<Table> {
             .collect::<Result<_>>()?,
         comment: fields.text("comment")?,
         wide,
+        shadow: None,
     };
     fields.finish()?;
+    if let Some(shadow) = shadow {
+        table.shadow = Some(shadow::decode(shadow, &table)?);
+    }
     check(table)
 }
 

@@ -56,6 +56,7 @@ impl Table {
 
     /// Forgets what rows had before: the table has none.
     pub fn forget_past(&mut self) {
+        self.shadow = None;
         for column in &mut self.columns {
             column.past = super::Past::default();
             column.pledge = None;

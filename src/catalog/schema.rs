@@ -1,5 +1,7 @@
 //! What a table is: its columns, its key and its options. Immutable once published.
 
+use std::sync::Arc;
+
 use super::computed::Computed;
 use super::past::Past;
 use super::spread::Spread;
@@ -35,6 +37,9 @@ pub struct Table {
     pub comment: String,
     /// The columns that nobody declared.
     pub wide: Wide,
+    /// The table as it is to be when its primary key has changed: with the same columns, and a key,
+    /// storage and indexes of its own. While it is there, every write is done to both.
+    pub shadow: Option<Arc<Table>>,
 }
 
 /// One column of a [`Table`].

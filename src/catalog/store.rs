@@ -9,6 +9,7 @@
 
 mod indexes;
 mod read;
+mod rekey;
 mod rename;
 mod storage;
 mod temporary;
@@ -305,6 +306,7 @@ impl Catalog {
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
         table.count_from(1);
+        table.shadow = None;
         self.give_storage(&mut table, Lasts::Always).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
@@ -328,6 +330,7 @@ impl Catalog {
     ) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut table = Table::clone(self.current().table(database, name)?);
+        table.check_settled()?;
         if table.index_position(&index.name).is_some() {
             let text = format!("Duplicate key name '{}'", index.name);
             return Err(Error::new(Code::DuplicateKeyName, text));
@@ -348,6 +351,7 @@ impl Catalog {
     pub async fn drop_index(&self, (database, name): (&str, &str), index: &str) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut table = Table::clone(self.current().table(database, name)?);
+        table.check_settled()?;
         let position = index_position(&table, index)?;
         let dropped = table.indexes.remove(position);
         self.replace(table, None).await?;

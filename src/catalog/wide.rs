@@ -265,7 +265,11 @@ pub fn widened(table: &Arc<Table>, names: &[String]) -> Arc<Table> {
     };
     let new = names.iter().filter(|name| table.named_idx(name).is_none());
     let added = new.filter_map(|name| table.named_column(id, name));
-    wide.add_columns(std::iter::once(others).chain(added));
+    let added: Vec<Column> = std::iter::once(others).chain(added).collect();
+    if let Some(shadow) = &mut wide.shadow {
+        Arc::make_mut(shadow).add_columns(added.clone());
+    }
+    wide.add_columns(added);
     Arc::new(wide)
 }
 

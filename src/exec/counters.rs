@@ -101,6 +101,8 @@ struct Counter {
     growing: tokio::sync::Mutex<()>,
     /// Whether it is written down; that of a temporary table is not.
     is_kept: bool,
+    /// The table that counts on with it, when the primary key of its table has changed.
+    heir: Mutex<Option<TableId>>,
 }
 
 impl Counter {
@@ -109,6 +111,7 @@ impl Counter {
             position: Mutex::new(Position { next, until: next }),
             growing: tokio::sync::Mutex::default(),
             is_kept: true,
+            heir: Mutex::default(),
         })
     }
 }
@@ -194,6 +197,7 @@ impl Counters {
                 position: Mutex::new(position),
                 growing: tokio::sync::Mutex::default(),
                 is_kept: false,
+                heir: Mutex::default(),
             })
         });
     }
@@ -269,6 +273,27 @@ impl Counters {
         set_aside(&counter, engine, (sequence, 0)).await
     }
 
+    /// Lets another table count on where this one is. Until the one has taken the other's place both
+    /// may count, and no id is given twice.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn inherit(
+        &self,
+        engine: &dyn Engine,
+        (sequence, heir): (&Sequence, TableId),
+    ) -> Result<()> {
+        let counter = self.counter(sequence);
+        let _one_at_a_time = counter.growing.lock().await;
+        let Position { next, until } = *counter.position.lock();
+        let mut writes = WriteSet::blind();
+        writes.put(SYSTEM_SPACE, key(heir), encode(next.max(until)));
+        engine.commit(writes).await?;
+        *counter.heir.lock() = Some(heir);
+        self.all.write().insert(heir, Arc::clone(&counter));
+        Ok(())
+    }
+
     fn counter(&self, sequence: &Sequence) -> Arc<Counter> {
         if let Some(counter) = self.all.read().get(&sequence.table) {
             return Arc::clone(counter);
@@ -298,6 +323,10 @@ async fn set_aside(
     let until = needed.saturating_add(sequence.block()).min(most);
     let mut writes = WriteSet::blind();
     writes.put(SYSTEM_SPACE, key(sequence.table), encode(until));
+    let heir = *counter.heir.lock();
+    if let Some(heir) = heir.filter(|heir| *heir != sequence.table) {
+        writes.put(SYSTEM_SPACE, key(heir), encode(until));
+    }
     engine.commit(writes).await?;
     let mut position = counter.position.lock();
     position.until = position.until.max(until);

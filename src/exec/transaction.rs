@@ -259,6 +259,19 @@ impl Transaction {
         known.is_some_and(|known| wide::is_same(known, table))
     }
 
+    /// Whether the snapshot has the rows of a table: not if it got other storage since, where some of
+    /// them may be when its primary key has changed.
+    pub fn sees(&self, table: &Arc<Table>) -> bool {
+        if self.snapshot_version() == self.catalog.version()
+            || self.catalog.is_temporary(table)
+            || !self.catalog.is_current(table)
+        {
+            return true;
+        }
+        let known = self.begun_with.as_ref();
+        known.is_none_or(|known| known.all_tables().any(|known| known.id == table.id))
+    }
+
     /// What this transaction sees.
     pub fn view(&mut self) -> View {
         let snapshot = Arc::clone(self.snapshot());

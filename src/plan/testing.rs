@@ -104,6 +104,7 @@ pub(crate) fn table(create: &str) -> Table {
         name: create.table.name,
         columns,
         key,
+        shadow: None,
         columns_made: u32::try_from(columns_count - 1).unwrap(),
         indexes: Vec::new(),
         options: Vec::new(),

@@ -3,6 +3,7 @@
 mod advise;
 mod alter;
 mod index;
+mod key;
 mod table_query;
 mod trash;
 mod view;

@@ -136,6 +136,7 @@ impl Session {
         let bind = |names: &Names<'_>| bind::query(&select, names);
         let bound = self.with_names(&types, |names| named::rounds(names, &widening, bind))?;
         let program = Arc::new(query::Program::new(bound));
+        self.check_seen(program.tables())?;
         let env = self.select_env(Arc::clone(parameters), program.tables());
         let mut stream: QueryStream = query::open(&program, env)?.stream().await?;
         let mut met = Met {

@@ -139,6 +139,7 @@ impl Session {
         let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
         let bound = self.with_names(&types, |names| bind::query(&select, names))?;
         let program = Arc::new(query::Program::new(bound));
+        self.check_seen(program.tables())?;
         let env = self.select_env(Arc::clone(parameters), program.tables());
         let stream = match query::open(&program, env)? {
             Opened::Ready(stream) => stream,

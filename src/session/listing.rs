@@ -138,6 +138,7 @@ impl Listing {
                 column_idx: 0,
                 direction: Direction::Asc,
             }],
+            shadow: None,
             columns_made: 0,
             indexes: Vec::new(),
             options: Vec::new(),

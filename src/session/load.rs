@@ -175,6 +175,7 @@ impl Session {
             }
             let rows_count = rows.len();
             if 0 < rows_count || progress.pieces_count == 0 {
+                self.check_all_seen(&loading.program)?;
                 let mut env = self.write_env(Arc::default(), loading.program.write.table());
                 env.given_rows = Arc::new(rows);
                 env.given_before = progress.rows_count;

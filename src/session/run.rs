@@ -250,15 +250,21 @@ impl Session {
         asked: &Asked,
         parameters: Parameters,
     ) -> Result<Ran> {
+        self.check_seen(program.tables())?;
         if program.select().is_some_and(|select| select.for_update) {
             self.lock_selected(program, &parameters).await?;
         }
         let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let limits = self.limit_rows(asked, &mut env)?;
-        let stream = match query::open(program, env)? {
-            Opened::Ready(stream) => stream,
-            later @ Opened::Later(_) => later.stream().await?,
+        let opened = match query::open(program, env) {
+            Ok(later @ Opened::Later(_)) => later.stream().await,
+            Ok(Opened::Ready(stream)) => Ok(stream),
+            Err(error) => Err(error),
+        };
+        let stream = match opened {
+            Err(error) if self.has_gone(program.tables(), &error) => return Ok(Ran::Outdated),
+            other => other?,
         };
         if !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
@@ -387,6 +393,7 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Parameters,
     ) -> Result<Ran> {
+        self.check_all_seen(program)?;
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),
@@ -443,7 +450,12 @@ impl Session {
         env: write::Env,
     ) -> Result<Option<write::Outcome>> {
         if let Some(transaction) = self.current_transaction() {
-            return write::run(program, &env, transaction).await.map(Some);
+            let written = write::run(program, &env, transaction).await;
+            let tables = std::slice::from_ref(program.write.table());
+            return match written {
+                Err(error) if self.has_gone(tables, &error) => Ok(None),
+                outcome => outcome.map(Some),
+            };
         }
         let mut transaction = self.new_transaction();
         transaction.read_only = self.is_read_only();
@@ -468,9 +480,8 @@ impl Session {
 
     /// Whether a write failed because its table, or an index, is not what it was bound with.
     fn is_outdated(&self, program: &write::Program, error: &Error) -> bool {
-        error.code() == Code::TableDefinitionChanged
-            || error.code() == Code::TableMissing
-                && !self.shared.catalog.is_current(program.write.table())
+        let tables = std::slice::from_ref(program.write.table());
+        error.code() == Code::TableDefinitionChanged || self.has_gone(tables, error)
     }
 
     /// Warns of hints that nobody knows, and sets the time limit that one of them may give.

@@ -132,7 +132,11 @@ impl Shared {
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());
-        let backfill = Backfill::new(Arc::clone(&engine), Arc::clone(&catalog), traffic);
+        let backfill = Backfill::new(
+            (Arc::clone(&engine), Arc::clone(&catalog)),
+            traffic,
+            Arc::clone(&ids),
+        );
         let backfill = Arc::new(backfill);
         backfill.resume().await?;
         Ok(Shared {

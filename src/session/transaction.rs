@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::catalog::Table;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::exec::cancel::Stop;
-use crate::exec::transaction::{Transaction, no_savepoint};
+use crate::exec::transaction::{Transaction, definition_changed, no_savepoint};
+use crate::exec::write;
 use crate::sql::ast::{AccessMode, Begin, EndTransaction, IsolationLevel};
 
 /// What `SET TRANSACTION` without a scope says: it holds for the next transaction, and until that has
@@ -79,6 +80,31 @@ impl Session {
     pub(super) fn may_use_indexes(&mut self, table: Option<&Arc<Table>>) -> bool {
         let transaction = self.current_transaction();
         transaction.is_none_or(|open| table.is_none_or(|table| open.sees_indexes_of(table)))
+    }
+
+    /// Refuses tables whose rows the open transaction does not see: they were copied since its
+    /// snapshot.
+    ///
+    /// # Errors
+    /// 1412.
+    pub(super) fn check_seen(&self, tables: &[Arc<Table>]) -> Result<()> {
+        match &self.transaction {
+            Some(open) if !tables.iter().all(|table| open.sees(table)) => Err(definition_changed()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether a statement failed because a table has not the storage any more that it was bound with:
+    /// nothing was done, and another binding knows better.
+    pub(super) fn has_gone(&self, tables: &[Arc<Table>], error: &Error) -> bool {
+        let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
+        error.code() == Code::TableMissing && !tables.iter().all(is_current)
+    }
+
+    /// [`Session::check_seen`] of a write, and of what it reads.
+    pub(super) fn check_all_seen(&self, program: &write::Program) -> Result<()> {
+        self.check_seen(std::slice::from_ref(program.write.table()))?;
+        self.check_seen(&program.tables_read())
     }
 
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {

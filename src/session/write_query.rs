@@ -155,6 +155,7 @@ impl Session {
         program: &Arc<several::Program>,
         parameters: Parameters,
     ) -> Result<Option<Outcome>> {
+        self.check_seen(program.query.tables())?;
         self.heed(&program.change.hints);
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let in_transaction = self.current_transaction().is_some();

@@ -27,6 +27,7 @@ impl Catalog {
     ) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
         let old = Arc::clone(self.current().table(database, name)?);
+        old.check_settled()?;
         let mut table = Table::clone(&old);
         change(&mut table)?;
         table.check_indexes_count()?;

@@ -66,6 +66,7 @@ impl Catalog {
         for ((database, name), to) in pairs {
             if let Some(table) = next.take(database, name) {
                 next.check_free(&to.0, &to.1)?;
+                table.check_settled()?;
                 let mut table = Table::clone(&table);
                 (table.database, table.name) = to.clone();
                 renamed.push(table.id);
@@ -105,6 +106,7 @@ impl Catalog {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let mut table = Table::clone(next.table(database, name)?);
+        table.check_settled()?;
         change(&mut table)?;
         let table = Arc::new(table);
         next.put(&table);

@@ -69,6 +69,9 @@ impl Catalog {
                 Fate::Gone => gone.push(table),
                 Fate::Trash { now_ms } => {
                     let dropped_ms = now_ms;
+                    let mut table = table;
+                    // A change of the key ends here.
+                    gone.extend(Arc::make_mut(&mut table).shadow.take());
                     let trashed = Arc::new(Trashed { table, dropped_ms });
                     let id = trashed.table.id;
                     writes.put(

@@ -19,9 +19,9 @@ use super::brake::{self, BRAKED_ROWS, Brake};
 use super::progress::{Meter, Rows};
 use super::record::Record;
 use super::rows::{Made, Maker};
-use super::{Backfill, Job};
+use super::{Backfill, Goal, Job, copy};
 use crate::catalog::store::SYSTEM_SPACE;
-use crate::catalog::{Index, IndexState, Table};
+use crate::catalog::{Index, IndexState, Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::page::successor;
@@ -57,6 +57,23 @@ enum Wrote {
     Exists,
 }
 
+/// What a build works on.
+pub(super) struct Found {
+    /// The definition of the table.
+    pub(super) table: Arc<Table>,
+    /// What of it is built.
+    pub(super) piece: Piece,
+}
+
+/// What of a table is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// The index at a position.
+    Index(usize),
+    /// The shadow.
+    Shadow,
+}
+
 /// The entries of a page, ready to be committed.
 struct Prepared {
     writes: WriteSet,
@@ -84,7 +101,7 @@ impl<'a> Build<'a> {
             engine.commit(writes).await?;
             record
         };
-        let (table, _) = job.definition(backfill)?;
+        let table = job.definition(backfill)?.table;
         let snapshot = engine.snapshot();
         let space = Space(table.id.0);
         let first = end_of(snapshot.as_ref(), space, false).await?;
@@ -155,18 +172,22 @@ impl<'a> Build<'a> {
             }
         }
         let pulse = self.meter.now(&self.record.position);
+        let built = match self.job.target.goal {
+            Goal::Index => "index is built",
+            Goal::Key => "table is filled under its new primary key",
+        };
         tracing::info!(
             index = %self.job.name,
             rows = pulse.rows,
             rows_per_s = pulse.rows_per_s.round(),
-            "index is built"
+            "{built}"
         );
         Ok(())
     }
 
     /// Reads the page at a position and makes its entries; `None` when there is no row.
     async fn prepare(&self, position: &Key) -> Result<Option<Prepared>> {
-        let (table, index_position) = self.job.definition(self.backfill)?;
+        let Found { table, piece } = self.job.definition(self.backfill)?;
         let snapshot = self.backfill.engine.snapshot();
         let range = KeyRange {
             start: position.clone(),
@@ -186,8 +207,33 @@ impl<'a> Build<'a> {
             on_failure: self.record.on_failure,
             position: successor(last),
         };
+        let mut writes = WriteSet::from_snapshot(snapshot.ts());
+        let rows = match piece {
+            Piece::Index(position) => {
+                let with = (&table, position);
+                self.put_index(with, (snapshot.as_ref(), page), &mut writes)
+                    .await?
+            }
+            Piece::Shadow => {
+                let with = (snapshot.as_ref(), self.is_careful);
+                copy::put_rows(&table, page, (with, &mut writes)).await?
+            }
+        };
+        let record_key = Record::key(self.job.target.index);
+        writes.put(SYSTEM_SPACE, record_key, next.encode());
+        Ok(Some(Prepared { writes, rows, next }))
+    }
+
+    /// Puts the entries of a page; of how many rows.
+    async fn put_index(
+        &self,
+        (table, index_position): (&Arc<Table>, usize),
+        (snapshot, page): (&dyn Snapshot, Page),
+        writes: &mut WriteSet,
+    ) -> Result<usize> {
         // Some ten thousand rows are made into entries: not on a thread that serves clients.
         let gone = self.job.gone();
+        let table = Arc::clone(table);
         let work = tokio::task::spawn_blocking(move || {
             let index = table.indexes.get(index_position).ok_or(gone)?;
             let made = Maker::new(&table, index)?.of_page(&page)?;
@@ -198,19 +244,16 @@ impl<'a> Build<'a> {
         let index = table.indexes.get(index_position);
         let maker = Maker::new(&table, index.ok_or_else(|| self.job.gone())?)?;
         let rows = made.len();
-        let mut writes = WriteSet::from_snapshot(snapshot.ts());
         let row_keys = page
             .iter()
             .map(|(key, _)| (maker.rows_space(), key.to_vec()));
         writes.must_be_unchanged.extend(row_keys);
         if maker.index.unique && self.is_careful {
-            put_unique(&maker, made, (snapshot.as_ref(), &page), &mut writes).await?;
+            put_unique(&maker, made, (snapshot, &page), writes).await?;
         } else {
-            put_entries(&maker, made, &mut writes)?;
+            put_entries(&maker, made, writes)?;
         }
-        let record_key = Record::key(self.job.target.index);
-        writes.put(SYSTEM_SPACE, record_key, next.encode());
-        Ok(Some(Prepared { writes, rows, next }))
+        Ok(rows)
     }
 
     async fn commit(&self, writes: WriteSet) -> Result<Wrote> {
@@ -230,7 +273,8 @@ impl<'a> Build<'a> {
                 rows = pulse.rows,
                 rows_per_s = pulse.rows_per_s.round(),
                 eta_s = pulse.eta_s.round(),
-                "building index"
+                "{}",
+                self.job.activity()
             );
         }
     }
@@ -299,7 +343,8 @@ async fn put_unique(
                 }
                 writes.must_be_unchanged.push((space, entry.key.clone()));
             }
-            None => writes.must_be_absent.push((space, entry.key.clone())),
+            // Of a row that has ended there may be an entry that nobody sees.
+            None => writes.must_be_unchanged.push((space, entry.key.clone())),
         }
         writes.put(space, entry.key, entry.value);
     }
@@ -318,30 +363,47 @@ async fn end_of(snapshot: &dyn Snapshot, space: Space, reverse: bool) -> Result<
 }
 
 impl Job {
-    /// The definition of now, and where the index stands in it.
+    /// The definition of now, and what of it is built.
     ///
     /// # Errors
-    /// 1412 when the index is not being built any more.
-    pub(super) fn definition(&self, backfill: &Backfill) -> Result<(Arc<Table>, usize)> {
+    /// 1412 when it is not being built any more.
+    pub(super) fn definition(&self, backfill: &Backfill) -> Result<Found> {
         let target = &self.target;
         let definitions = backfill.catalog.current();
+        if target.goal == Goal::Key {
+            let table = definitions.rekeyed(TableId(target.index.0));
+            return Ok(Found {
+                table: Arc::clone(table.ok_or_else(|| self.gone())?),
+                piece: Piece::Shadow,
+            });
+        }
         let is_ours =
             |index: &Index| index.id == target.index && index.state == IndexState::Building;
         let position_in = |table: &Arc<Table>| table.indexes.iter().position(is_ours);
         if let Ok(table) = definitions.table(&target.database, &target.table)
             && let Some(position) = position_in(table)
         {
-            return Ok((Arc::clone(table), position));
+            return Ok(Found {
+                table: Arc::clone(table),
+                piece: Piece::Index(position),
+            });
         }
         // The table may have another name by now.
         let table = definitions.owner(target.index).ok_or_else(|| self.gone())?;
         let position = position_in(table).ok_or_else(|| self.gone())?;
-        Ok((Arc::clone(table), position))
+        Ok(Found {
+            table: Arc::clone(table),
+            piece: Piece::Index(position),
+        })
     }
 
     /// The error of a build whose index was dropped, or is new in a table that was emptied.
     pub(super) fn gone(&self) -> Error {
-        let text = format!("index {} was changed while it was being built", self.name);
+        let what = match self.target.goal {
+            Goal::Index => "index",
+            Goal::Key => "table",
+        };
+        let text = format!("{what} {} was changed while it was being built", self.name);
         Error::new(Code::TableDefinitionChanged, text)
     }
 }

@@ -1,4 +1,4 @@
-//! Builds of secondary indexes, while writers go on.
+//! Builds of secondary indexes, and of tables with another primary key, while writers go on.
 //!
 //! An index is published in the state `BUILDING`; from then on every commit maintains it. What was
 //! in the table before is entered here, page by page (`build`), with
@@ -6,9 +6,13 @@
 //! order they came. A build that cannot be ended because the server
 //! stops goes on at the next start ([`Backfill::resume`]), from the position that is stored with
 //! every page (`record`).
+//!
+//! A table whose primary key changes has a shadow, which every commit writes too. It is filled in the
+//! same way, rows and entries together (`copy`), and then takes the place of the table.
 
 mod brake;
 mod build;
+pub(crate) mod copy;
 pub mod own;
 mod progress;
 mod record;
@@ -32,8 +36,10 @@ use self::build::Build;
 use self::progress::Progress;
 use self::record::Record;
 use super::cancel::{CancelToken, Stop};
+use super::counters::Sequence;
+use super::ids::Ids;
 use crate::catalog::store::SYSTEM_SPACE;
-use crate::catalog::{Catalog, IndexId, IndexState, Table};
+use crate::catalog::{Catalog, IndexId, IndexState, Table, TableId};
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, WriteSet};
@@ -47,14 +53,25 @@ pub enum OnFailure {
     Disable,
 }
 
-/// An index that is to be built.
+/// What is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goal {
+    /// An index.
+    Index,
+    /// The shadow of a table.
+    Key,
+}
+
+/// An index that is to be built, or a shadow to be filled.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The database.
     pub database: String,
     /// The table.
     pub table: String,
-    /// The index, in the state `BUILDING`.
+    /// What is meant by the id.
+    pub goal: Goal,
+    /// The index, in the state `BUILDING`; or the number of the shadow's storage, which no index has.
     pub index: IndexId,
     /// What becomes of it otherwise.
     pub on_failure: OnFailure,
@@ -98,7 +115,10 @@ impl Job {
     /// What it is at, for people.
     pub fn activity(&self) -> String {
         let doing = if self.progress.has_begun.load(Ordering::Relaxed) {
-            "building index"
+            match self.target.goal {
+                Goal::Index => "building index",
+                Goal::Key => "changing the primary key of",
+            }
         } else {
             "waiting for another index build:"
         };
@@ -120,6 +140,7 @@ pub struct Backfill {
     engine: Arc<dyn Engine>,
     catalog: Arc<Catalog>,
     traffic: Traffic,
+    ids: Arc<Ids>,
     jobs: Mutex<BTreeMap<IndexId, Arc<Job>>>,
     /// Held by the one build that runs; given in the order it was asked for.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -128,11 +149,16 @@ pub struct Backfill {
 
 impl Backfill {
     /// None is running. They make room for the statements that `traffic` counts.
-    pub fn new(engine: Arc<dyn Engine>, catalog: Arc<Catalog>, traffic: Traffic) -> Backfill {
+    pub fn new(
+        (engine, catalog): (Arc<dyn Engine>, Arc<Catalog>),
+        traffic: Traffic,
+        ids: Arc<Ids>,
+    ) -> Backfill {
         Backfill {
             engine,
             catalog,
             traffic,
+            ids,
             jobs: Mutex::default(),
             turn: Arc::default(),
             tasks: Mutex::default(),
@@ -146,9 +172,12 @@ impl Backfill {
             return Arc::clone(job);
         }
         let index = table.indexes.iter().find(|index| index.id == target.index);
-        let index = index.map_or("", |index| &index.name);
+        let mut name = format!("{}.{}", target.database, target.table);
+        if let Some(index) = index {
+            name = format!("{name}.{}", index.name);
+        }
         let job = Arc::new(Job {
-            name: format!("{}.{}.{index}", target.database, target.table),
+            name,
             cancel: CancelToken::default(),
             progress: Progress::default(),
             outcome: watch::Sender::new(None),
@@ -173,6 +202,11 @@ impl Backfill {
         let definitions = self.catalog.current();
         for database in definitions.databases() {
             for table in definitions.tables(database)? {
+                if let Some(shadow) = &table.shadow {
+                    records.remove(&IndexId(shadow.id.0));
+                    tracing::info!(table = %table.name, "change of the primary key goes on");
+                    self.rekey(table, shadow.id);
+                }
                 for index in &table.indexes {
                     if index.state != IndexState::Building {
                         continue;
@@ -181,6 +215,7 @@ impl Backfill {
                     let target = Target {
                         database: database.to_owned(),
                         table: table.name.clone(),
+                        goal: Goal::Index,
                         index: index.id,
                         on_failure: record.map_or(OnFailure::Drop, |record| record.on_failure),
                     };
@@ -193,6 +228,18 @@ impl Backfill {
             self.forget(index).await?;
         }
         Ok(())
+    }
+
+    /// Begins to fill the shadow of a table; what fills it already, if there is one.
+    pub fn rekey(self: &Arc<Backfill>, table: &Table, shadow: TableId) -> Arc<Job> {
+        let target = Target {
+            database: table.database.clone(),
+            table: table.name.clone(),
+            goal: Goal::Key,
+            index: IndexId(shadow.0),
+            on_failure: OnFailure::Drop,
+        };
+        self.start(target, table)
     }
 
     async fn records(&self) -> Result<BTreeMap<IndexId, Record>> {
@@ -265,11 +312,26 @@ impl Backfill {
         job.progress.has_begun.store(true, Ordering::Relaxed);
         Build::begin(self, job).await?.run().await?;
         let target = &job.target;
+        if target.goal == Goal::Key {
+            return self.put_in_place(job).await;
+        }
         let active = (target.index, IndexState::Active);
-        let (table, _) = job.definition(self)?;
+        let table = job.definition(self)?.table;
         let table = (table.database.as_str(), table.name.as_str());
         self.catalog.set_index_state(table, active).await?;
         self.forget(target.index).await
+    }
+
+    /// Puts a filled shadow in the place of its table.
+    async fn put_in_place(&self, job: &Job) -> Result<()> {
+        let table = job.definition(self)?.table;
+        let shadow = TableId(job.target.index.0);
+        if let Some(sequence) = Sequence::of(&table) {
+            let counters = &self.ids.counters;
+            let heir = (&sequence, shadow);
+            counters.inherit(self.engine.as_ref(), heir).await?;
+        }
+        self.catalog.finish_rekey(shadow).await.map(drop)
     }
 
     /// After a failed build: takes the index away, unless the storage failed or the server stops.
@@ -292,6 +354,10 @@ impl Backfill {
 
     async fn take_away(&self, target: &Target) -> Result<()> {
         let id = target.index;
+        if target.goal == Goal::Key {
+            self.catalog.give_up_rekey(TableId(id.0)).await?;
+            return self.forget(id).await;
+        }
         let owner = self.catalog.current().owner(id).map(Arc::clone);
         let Some(owner) = owner else {
             return self.forget(id).await;

@@ -1,6 +1,8 @@
 //! Builds through sessions on an engine in memory: what they enter, how they fail, and that they go
 //! on where they were.
 
+mod rekey;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -259,10 +261,15 @@ async fn a_braked_build_enters_every_row_too() {
     // Clients that never rest.
     let statements = AtomicU64::new(0);
     let traffic: Traffic = Arc::new(move || statements.fetch_add(100, Ordering::Relaxed));
-    let backfill = Arc::new(Backfill::new(Arc::clone(server.engine()), catalog, traffic));
+    let backfill = Arc::new(Backfill::new(
+        (Arc::clone(server.engine()), catalog),
+        traffic,
+        Arc::default(),
+    ));
     let target = Target {
         database: "default".to_owned(),
         table: "t".to_owned(),
+        goal: Goal::Index,
         index,
         on_failure: OnFailure::Drop,
     };

@@ -90,6 +90,7 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         database: database.to_owned(),
         name: create.table.name.clone(),
         columns: Vec::with_capacity(columns.len() + 1),
+        shadow: None,
         columns_made: 0,
         key: Vec::new(),
         indexes: Vec::new(),

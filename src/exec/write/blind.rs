@@ -21,7 +21,7 @@ fn names_every_column(insert: &Insert) -> bool {
     (0..columns_count).all(|column_idx| insert.columns.contains(&column_idx))
 }
 
-/// Whether a row has entries, so that those of the row before it must be known.
+/// Whether a row has entries or a row in a shadow, so that those of the row before it must be known.
 fn has_written_index(table: &Table) -> bool {
-    table.indexes.iter().any(|index| index.state.is_written())
+    table.shadow.is_some() || table.indexes.iter().any(|index| index.state.is_written())
 }

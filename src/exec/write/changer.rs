@@ -72,6 +72,7 @@ impl<'a> Changer<'a> {
         for change in &mut changes {
             self.check(key, change).await?;
         }
+        let shadow = self.shadow_change(key, old, new).await?;
         if let Some((old, new)) = old.zip(new) {
             counted::pass_set((self.table, self.env), (old, new)).await?;
         }
@@ -93,6 +94,7 @@ impl<'a> Changer<'a> {
                 self.writes.put(space, entry.key, entry.value);
             }
         }
+        self.put_shadow(shadow);
         Ok(())
     }
 
@@ -117,10 +119,10 @@ impl<'a> Changer<'a> {
                 self.writes.put(space, entry.key, entry.value);
             }
         }
-        Ok(())
+        self.put_new_shadow(new)
     }
 
-    fn put_absent(&mut self, at: Space, key: Key, value: Vec<u8>) -> Result<()> {
+    pub(super) fn put_absent(&mut self, at: Space, key: Key, value: Vec<u8>) -> Result<()> {
         let put = self.writes.put_new(at, key, value);
         put.map_err(|key| duplicate_entry(self.table, at, &key, &self.env.ctx.zone))
     }
@@ -186,6 +188,15 @@ impl<'a> Changer<'a> {
             return Ok(known.clone());
         }
         self.transaction.lock(at, key, &self.env.cancel).await?;
+        self.unlocked_entry(at, key).await
+    }
+
+    /// As it is stored, and must be at the commit.
+    pub(super) async fn unlocked_entry(&mut self, at: Space, key: &Key) -> Result<Option<Bytes>> {
+        let place = (at, key.clone());
+        if let Some(known) = self.entries.get(&place) {
+            return Ok(known.clone());
+        }
         let entry = self.transaction.view().get(at, key).await;
         let entry = entry.map_err(unreadable_entry)?;
         self.writes.must_be_unchanged(at, key.clone());

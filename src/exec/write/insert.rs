@@ -337,11 +337,16 @@ impl<'a> Inserter<'a> {
             None => self.changer.collision(&row.key, &row.values).await?,
         };
         if old.is_none() && collision.is_none() {
-            self.changer
-                .change(&row.key, None, Some(&row.values))
-                .await?;
-            counts.affected += 1;
-            return Ok(());
+            let changed = self.changer.change(&row.key, None, Some(&row.values));
+            return match changed.await {
+                // In the way is a row of the table as it is to be.
+                Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
+                Err(error) => Err(error),
+                Ok(()) => {
+                    counts.affected += 1;
+                    Ok(())
+                }
+            };
         }
         if self.insert.on_duplicate.is_empty() {
             let (at, key) = match &collision {

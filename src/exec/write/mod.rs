@@ -13,6 +13,7 @@ pub mod expiry;
 pub mod insert;
 pub mod row;
 pub mod several;
+mod shadow;
 
 #[cfg(test)]
 mod tests;
@@ -280,6 +281,10 @@ pub fn space(table: &Table) -> Space {
 /// Error 1062 in MySQL's words: `Duplicate entry 'a-1' for key 't.PRIMARY'`. The key is one of the
 /// table or, in the space of a unique index, that of an entry.
 pub fn duplicate_entry(table: &Table, at: Space, key: &Key, zone: &Zone) -> Error {
+    let table = match &table.shadow {
+        Some(shadow) if space(shadow) == at => shadow,
+        Some(_) | None => table,
+    };
     let index = table.indexes.iter().find(|index| index::space(index) == at);
     let (name, parts) = match index {
         Some(index) => (index.name.as_str(), &index.parts),

@@ -35,6 +35,7 @@ fn table() -> Table {
             })
             .collect(),
         key: vec![part(0, false), part(1, true)],
+        shadow: None,
         columns_made: 0,
         indexes: Vec::new(),
         options: Vec::new(),

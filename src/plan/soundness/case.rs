@@ -46,6 +46,7 @@ impl Case {
             name: "t".to_owned(),
             columns,
             key,
+            shadow: None,
             columns_made: 0,
             indexes: Vec::new(),
             options: Vec::new(),

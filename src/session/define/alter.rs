@@ -53,6 +53,9 @@ impl Session {
         self.commit_open().await?;
         let name = self.altered(&alter.table)?;
         alter::refuse(&alter.actions)?;
+        if let Some(asked) = alter::key::asked(&alter.actions)? {
+            return self.alter_key(&name, asked).await;
+        }
         let plan = self.plan_of(name, &alter.actions).await?;
         self.look_at_rows(&plan).await?;
         if plan.is_changed || !plan.added.is_empty() {

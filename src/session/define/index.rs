@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::check_not_system;
 use crate::catalog::{Index, IndexId, IndexState, Table};
 use crate::error::{Code, Error, Result};
-use crate::exec::backfill::{Job, OnFailure, Target};
+use crate::exec::backfill::{Goal, Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
 use crate::exec::ddl::index::define_index;
 use crate::exec::ddl::wide;
@@ -170,6 +170,7 @@ impl Session {
         let target = |id: &IndexId| Target {
             database: name.0.clone(),
             table: name.1.clone(),
+            goal: Goal::Index,
             index: *id,
             on_failure,
         };

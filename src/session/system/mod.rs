@@ -335,6 +335,7 @@ fn bare(database: &str, name: &str, mut columns: Vec<Column>) -> Table {
         name: name.to_owned(),
         columns,
         key: Vec::new(),
+        shadow: None,
         columns_made: 0,
         indexes: Vec::new(),
         options: Vec::new(),

@@ -296,6 +296,12 @@ pub enum AlterAction {
         /// `IF EXISTS`.
         if_exists: bool,
     },
+    /// `DROP PRIMARY KEY`.
+    DropKey,
+    /// `ADD PRIMARY KEY (…)`.
+    AddKey(Vec<KeyPart>),
+    /// `PRIMARY KEY (…)`: this one instead of the one there is.
+    SetKey(Vec<KeyPart>),
     /// `RENAME [TO | AS] t`.
     Rename(TableName),
     /// Table options, `CONVERT TO CHARACTER SET`, `SET 'NAME' = 'value'`.

@@ -110,6 +110,7 @@ fn table(name: &str, key: &[usize], mut columns: Vec<Column>) -> Arc<Table> {
         name: name.into(),
         columns,
         key: key.iter().map(part).collect(),
+        shadow: None,
         columns_made: 0,
         indexes: Vec::new(),
         options: Vec::new(),

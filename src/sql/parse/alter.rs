@@ -110,6 +110,10 @@ impl Parser<'_> {
                 })?;
                 actions.push(AlterAction::OrderBy);
             }
+            Some(Word::PRIMARY) => {
+                let parts = self.primary_key()?;
+                actions.push(AlterAction::SetKey(parts));
+            }
             Some(Word::PARTITION) => self.unsupported_action(actions, "PARTITION BY"),
             _ if self.begins_table_option() || self.are_option_words() => {
                 let options = self.changed_options()?;
@@ -201,7 +205,7 @@ impl Parser<'_> {
             Some(Word::PRIMARY) => {
                 self.bump();
                 self.expect_word(Word::KEY)?;
-                "DROP PRIMARY KEY: rows lie in its order for life; create another table and copy"
+                return Ok(AlterAction::DropKey);
             }
             Some(Word::FOREIGN) => {
                 self.skip_action();
@@ -269,10 +273,10 @@ impl Parser<'_> {
                 index.name = index.name.or(symbol);
                 actions.push(AlterAction::AddIndex(Box::new(index)));
             }
-            Some(Word::PRIMARY) => self.unsupported_action(
-                actions,
-                "ADD PRIMARY KEY: rows lie in its order for life; create another table and copy",
-            ),
+            Some(Word::PRIMARY) => {
+                let parts = self.primary_key()?;
+                actions.push(AlterAction::AddKey(parts));
+            }
             Some(Word::FOREIGN) => self.unsupported_action(actions, "ADD FOREIGN KEY"),
             Some(Word::CHECK) => self.unsupported_action(actions, "ADD CHECK"),
             Some(Word::PARTITION) => self.unsupported_action(actions, "ADD PARTITION"),
@@ -460,8 +464,8 @@ fn add_rest(list: TableList, actions: &mut Vec<AlterAction>) {
         actions.push(AlterAction::AddIndex(Box::new(index)));
     }
     if list.primary_key.is_some() {
-        let what = "ALTER TABLE ADD PRIMARY KEY: rows lie in its order for life; create another \
-                    table and copy";
+        let what =
+            "ALTER TABLE … PRIMARY KEY beside other changes: give it in a statement of its own";
         actions.push(AlterAction::Unsupported(what.to_owned()));
     }
     for constraint in list.constraints {

@@ -230,11 +230,7 @@ impl Parser<'_> {
         };
         match self.word() {
             Some(Word::PRIMARY) => {
-                self.bump();
-                self.expect_word(Word::KEY)?;
-                self.index_using()?;
-                let parts = self.key_parts()?;
-                self.index_options()?;
+                let parts = self.primary_key()?;
                 list.set_primary_key(parts)
             }
             Some(Word::UNIQUE | Word::FULLTEXT | Word::SPATIAL | Word::INDEX | Word::KEY) => {

@@ -85,6 +85,16 @@ impl Parser<'_> {
         }
     }
 
+    /// At `PRIMARY`: `PRIMARY KEY USING BTREE (a, b DESC)`.
+    pub(super) fn primary_key(&mut self) -> Result<Vec<KeyPart>> {
+        self.bump();
+        self.expect_word(Word::KEY)?;
+        self.index_using()?;
+        let parts = self.key_parts()?;
+        self.index_options()?;
+        Ok(parts)
+    }
+
     /// `USING KV`, if it is there.
     pub(super) fn index_using(&mut self) -> Result<Option<String>> {
         if !self.eat_word(Word::USING) {

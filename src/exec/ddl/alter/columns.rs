@@ -109,6 +109,9 @@ impl Maker<'_> {
             | AlterAction::DropIndex { .. }
             | AlterAction::RenameIndex { .. }
             | AlterAction::Keys
+            | AlterAction::DropKey
+            | AlterAction::AddKey(_)
+            | AlterAction::SetKey(_)
             | AlterAction::Rename(_)
             | AlterAction::Options(_)
             | AlterAction::Force

@@ -15,6 +15,7 @@ mod columns;
 pub mod fit;
 mod form;
 mod indexes;
+pub mod key;
 pub mod scan;
 
 #[cfg(test)]
@@ -106,6 +107,9 @@ pub fn settle_ids(
         AlterAction::AddIndex(_)
         | AlterAction::DropIndex { .. }
         | AlterAction::Keys
+        | AlterAction::DropKey
+        | AlterAction::AddKey(_)
+        | AlterAction::SetKey(_)
         | AlterAction::AddColumns { .. }
         | AlterAction::DropColumn { .. }
         | AlterAction::ChangeColumn { .. }
@@ -159,6 +163,9 @@ pub fn refuse(actions: &[AlterAction]) -> Result<()> {
         | AlterAction::AddIndex(_)
         | AlterAction::DropIndex { .. }
         | AlterAction::Keys
+        | AlterAction::DropKey
+        | AlterAction::AddKey(_)
+        | AlterAction::SetKey(_)
         | AlterAction::AddColumns { .. }
         | AlterAction::DropColumn { .. }
         | AlterAction::ChangeColumn { .. }

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::rngs::StdRng;
-use rand::seq::IndexedRandom as _;
+use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand::{Rng as _, SeedableRng as _};
 
 use crate::catalog::describe;
 use crate::error::Code;
+use crate::exec::rows::{PageEnd, RowSink};
 use crate::exec::testing::Server;
 use crate::kv::Engine;
 use crate::kv::memory::Memory;
 use crate::kv::testing::{Fault, Faults, Faulty};
+use crate::types::Value;
 
 /// Random cases.
 const CASES: u64 = 60;
@@ -459,9 +461,9 @@ async fn check_whole(server: &Server, told: &str) {
     );
 }
 
-/// The text of a random table, of everything that CREATE TABLE has.
+/// The name and the text of a random table, of everything that CREATE TABLE has.
 #[expect(clippy::too_many_lines, reason = "a list of what there is")]
-fn random_table(rng: &mut StdRng) -> String {
+fn random_table(rng: &mut StdRng) -> (String, String) {
     const TYPES: &[(&str, &[&str])] = &[
         ("BOOLEAN", &["0", "1"]),
         ("TINYINT", &["-128"]),
@@ -494,10 +496,11 @@ fn random_table(rng: &mut StdRng) -> String {
     let mut keyed = Vec::new();
     for at in 0..count {
         let (ty, defaults) = TYPES.choose(rng).unwrap();
-        let name = if rng.random_bool(0.2) {
-            format!("`we ``ird {at}`")
-        } else {
-            format!("c{at}")
+        let name = match rng.random_range(0..12) {
+            0 => format!("`we ``ird {at}`"),
+            1 => format!("`größe-{at} 表`"),
+            2 => format!("`\"select\".{at}`"),
+            _ => format!("c{at}"),
         };
         let mut line = format!("{name} {ty}");
         let is_null = ty.ends_with("NULL");
@@ -527,13 +530,18 @@ fn random_table(rng: &mut StdRng) -> String {
         *is_whole && !text.contains("NULL")
     };
     let mut keys = Vec::new();
-    if let Some((first, ..)) = keyed
+    let mut parts: Vec<String> = keyed
         .iter()
-        .find(may_be_key)
-        .filter(|_| rng.random_bool(0.8))
-    {
-        let desc = ["", " DESC"].choose(rng).unwrap();
-        keys.push(format!("PRIMARY KEY ({first}{desc})"));
+        .filter(may_be_key)
+        .map(|(name, ..)| name.clone())
+        .collect();
+    parts.shuffle(rng);
+    parts.truncate(rng.random_range(0..4));
+    for part in &mut parts {
+        part.push_str([" ASC", "", " DESC"].choose(rng).unwrap());
+    }
+    if !parts.is_empty() {
+        keys.push(format!("PRIMARY KEY ({})", parts.join(", ")));
     }
     for number in 0..rng.random_range(0..4) {
         let Some((name, is_whole, has_prefix)) = keyed.choose(rng) else {
@@ -558,21 +566,53 @@ fn random_table(rng: &mut StdRng) -> String {
             "{unique}KEY k{number} ({part}){include}{filter} COMMENT 'k {number}'"
         ));
     }
+    if rng.random_bool(0.2) {
+        lines.push("`*_wild` DECIMAL(8,2)".to_owned());
+        lines.push("`w``?` VARCHAR(5)".to_owned());
+    }
+    if rng.random_bool(0.15) && !lines.iter().any(|line| line.starts_with("id ")) {
+        let ty = ["INT", "BIGINT", "SMALLINT UNSIGNED"].choose(rng).unwrap();
+        lines.push(format!("id {ty} NOT NULL AUTO_INCREMENT"));
+        keys.push("UNIQUE KEY `the id` (id)".to_owned());
+    }
     lines.extend(keys);
     let comment = ["", " COMMENT='t''s'"].choose(rng).unwrap();
-    let with = ["", " WITH (COMPRESSION='ZSTD', NUMREGIONS='4')"]
-        .choose(rng)
-        .unwrap();
-    format!("CREATE TABLE r ({}){comment}{with}", lines.join(", "))
+    let with = [
+        "",
+        " WITH (COMPRESSION='ZSTD', NUMREGIONS='4')",
+        " WITH (DYNAMIC_COLUMNS='true')",
+        " WITH (TTL='86400', DYNAMIC_COLUMNS='TRUE', CONSISTENCY='it''s')",
+    ];
+    let with = with.choose(rng).unwrap();
+    let name = ["r", "r", "`r``s \"t\" 表`"].choose(rng).unwrap();
+    let ttl = keyed.iter().find(|(name, ..)| {
+        let begin = format!("{name} DATE");
+        lines.iter().any(|line| line.starts_with(&begin))
+    });
+    let ttl = match ttl.filter(|_| rng.random_bool(0.5)) {
+        Some((column, ..)) => format!(" TTL={column} + INTERVAL 90 DAY"),
+        None => String::new(),
+    };
+    (
+        (*name).to_owned(),
+        format!(
+            "CREATE TABLE {name} ({}){comment}{ttl}{with}",
+            lines.join(", ")
+        ),
+    )
 }
 
 #[tokio::test]
 async fn what_show_create_table_says_makes_the_same_table() {
     let server = Server::start().await;
     let mut made = 0;
-    for seed in 0..400 {
+    for seed in 0..800 {
         let mut rng = StdRng::seed_from_u64(seed);
-        let text = random_table(&mut rng);
+        let (name, text) = random_table(&mut rng);
+        let (show, drop) = (
+            format!("SHOW CREATE TABLE {name}"),
+            format!("DROP TABLE {name}"),
+        );
         match server.run(&text).await {
             Ok(_) => made += 1,
             // Not every combination is a table.
@@ -582,13 +622,63 @@ async fn what_show_create_table_says_makes_the_same_table() {
                 continue;
             }
         }
-        let shown = server.run("SHOW CREATE TABLE r").await.unwrap()[0][1].clone();
-        server.run("DROP TABLE r").await.unwrap();
+        let shown = server.run(&show).await.unwrap()[0][1].clone();
+        server.run(&drop).await.unwrap();
         let again = server.run(&shown).await;
         assert!(again.is_ok(), "seed {seed}: {text}\n{shown}\n{again:?}");
-        let twice = server.run("SHOW CREATE TABLE r").await.unwrap()[0][1].clone();
+        let twice = server.run(&show).await.unwrap()[0][1].clone();
         assert_eq!(shown, twice, "seed {seed}: {text}");
-        server.run("DROP TABLE r").await.unwrap();
+        server.run(&drop).await.unwrap();
     }
-    assert!(200 < made, "{made} tables");
+    assert!(300 < made, "{made} tables");
+}
+
+/// DROP and ADD of one name in one statement: who reads already ends with the column as it was, and
+/// who comes after finds the new one.
+#[tokio::test]
+async fn a_statement_in_flight_ends_with_the_columns_it_began_with() {
+    const ROWS: usize = 3000;
+    let server = Server::start().await;
+    server
+        .run("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b))")
+        .await
+        .unwrap();
+    let rows: Vec<String> = (0..ROWS).map(|a| format!("({a}, {})", a * 2)).collect();
+    let insert = format!("INSERT INTO t VALUES {}", rows.join(", "));
+    server.run(&insert).await.unwrap();
+    let mut reader = crate::exec::testing::session(server.shared(), 7);
+    let answer = reader.query(b"SELECT b FROM t").await.unwrap();
+    let crate::session::Reply::Rows(mut set) = answer.reply else {
+        panic!("rows");
+    };
+    let mut prepared = crate::exec::testing::session(server.shared(), 8);
+    prepared
+        .query(b"PREPARE p FROM 'SELECT b FROM t WHERE a = 1'")
+        .await
+        .unwrap();
+    let alter = "ALTER TABLE t DROP COLUMN b, ADD COLUMN b VARCHAR(5) DEFAULT 'new'";
+    server.run(alter).await.unwrap();
+    let mut seen = Seen(Vec::new());
+    while let PageEnd::More = set.rows.next_page(&mut seen).await.unwrap() {}
+    let expected: Vec<String> = (0..ROWS).map(|a| (a * 2).to_string()).collect();
+    assert_eq!(seen.0, expected);
+    let now = server.run("SELECT b FROM t WHERE a = 1").await.unwrap();
+    assert_eq!(now, [["new"]]);
+    let answer = prepared.query(b"EXECUTE p").await.unwrap();
+    let crate::session::Reply::Rows(mut set) = answer.reply else {
+        panic!("rows");
+    };
+    let mut seen = Seen(Vec::new());
+    while let PageEnd::More = set.rows.next_page(&mut seen).await.unwrap() {}
+    assert_eq!(seen.0, ["new"]);
+}
+
+/// The first column of rows that are read.
+struct Seen(Vec<String>);
+
+impl RowSink for Seen {
+    fn row(&mut self, row: &[Value<'_>]) -> crate::error::Result<()> {
+        self.0.push(row[0].to_text().into_owned());
+        Ok(())
+    }
 }

@@ -1,0 +1,274 @@
+//! Kills the server while a table is altered and writers go on: the primary key, a column whose values
+//! are looked at, an index. After the restart the definition is the old one or the new one, what was
+//! acknowledged is there, and what goes on goes on to its end.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use crate::builds::{BUILD_TIMEOUT, POLL_INTERVAL, fill, wait_until_built};
+use crate::client::{Client, Failure};
+use crate::indexes::check;
+use crate::ring::Ring;
+use crate::server::Server;
+use crate::{Rounds, connect, connect_bare};
+
+/// The table.
+const TABLE: &str = "altered";
+/// Its options: to say them again changes nothing.
+const OPTIONS: &str = "COMMENT = 'altered'";
+/// The least and the most time from the start of a change to the kill.
+const ROUND_MS: std::ops::Range<u64> = 5..500;
+/// Another change is under way.
+const BUSY: u16 = 1205;
+
+/// Keys that the statements of the writers can use.
+const KEYS: [&str; 5] = [
+    "(`writer`,`k`,`part`)",
+    "(`k` DESC,`writer`,`part` DESC)",
+    "(`writer` DESC,`part`,`k`)",
+    "(`k`,`part`,`writer`)",
+    "(`writer`,`k`)",
+];
+/// The one of them that several rows have.
+const SHARED_KEY: &str = KEYS[4];
+
+/// The lines of SHOW CREATE TABLE, without commas.
+type Definition = BTreeSet<String>;
+
+/// One change.
+#[derive(Debug, Clone)]
+struct Plan {
+    actions: String,
+    /// The line that goes, by how it begins.
+    old: Option<&'static str>,
+    /// The line that comes.
+    new: Option<String>,
+    /// The rows that are there do not fit.
+    is_hopeless: bool,
+}
+
+/// A change that was asked for, and whether it was acknowledged.
+#[derive(Debug, Clone)]
+struct Asked {
+    plan: Plan,
+    is_acknowledged: bool,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    done: u32,
+    refused: u32,
+    gone: u32,
+    resumed: u32,
+}
+
+/// Runs all rounds.
+pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
+    let mut random = StdRng::seed_from_u64(rounds.seed);
+    let mut ring = Ring::default();
+    let mut counts = Counts::default();
+    let mut server = rounds.start()?;
+    let mut client = connect_bare(&server.address)?;
+    fill(&mut client, TABLE, OPTIONS).map_err(|e| e.to_string())?;
+    let index = format!("CREATE UNIQUE INDEX by_u ON {TABLE} (u) INCLUDE (v)");
+    client.execute(&index).map_err(|e| e.to_string())?;
+    let mut before = definition(&mut client)?;
+    let mut open = None;
+    for round in 1..=rounds.count {
+        let told = |e| format!("round {round}, seed {}: {e}", rounds.seed);
+        let writers = ring.start(&server.address, TABLE)?;
+        let asking = match open {
+            None => Some(ask(&server, plan(&mut random, &before))?),
+            Some(_) => None,
+        };
+        thread::sleep(Duration::from_millis(random.random_range(ROUND_MS)));
+        server.kill().map_err(|e| e.to_string())?;
+        let acknowledged = Ring::join(writers).map_err(told)?;
+        if let Some(asking) = asking {
+            let asked = asking.join();
+            let asked = asked.map_err(|_| "a changer panicked".to_owned())?;
+            open = Some(asked.map_err(told)?);
+        }
+        server = rounds.start()?;
+        counts.resumed += u32::from(has_resumed(rounds.directory()));
+        let mut client = connect(&server.address)?;
+        ring.verify(&mut client, TABLE, &acknowledged)
+            .map_err(told)?;
+        // At times the next round kills the same change again.
+        let is_last = round == rounds.count;
+        if let Some(asked) = &open
+            && (is_last || random.random_bool(0.7))
+        {
+            settle(&mut client, (asked, &mut before), &mut counts).map_err(told)?;
+            ring.verify(&mut client, TABLE, &acknowledged)
+                .map_err(told)?;
+            open = None;
+        }
+    }
+    Ok(format!(
+        "{} changes were made, {} did not fit the rows, {} were gone, {} went on after a kill; {}; \
+         CHECK TABLE OK every time",
+        counts.done,
+        counts.refused,
+        counts.gone,
+        counts.resumed,
+        ring.summary()
+    ))
+}
+
+fn plan(random: &mut StdRng, before: &Definition) -> Plan {
+    let has = |begin: &str| before.iter().any(|line| line.starts_with(begin));
+    let line = |old, new: &str, actions: &str, is_hopeless| Plan {
+        actions: actions.to_owned(),
+        old,
+        new: Some(new.to_owned()),
+        is_hopeless,
+    };
+    match random.random_range(0..8) {
+        0..=3 => {
+            let others: Vec<&&str> = KEYS.iter().filter(|key| !has(&primary(key))).collect();
+            let key = others.choose(random).copied().copied().unwrap_or(KEYS[0]);
+            let actions = match random.random_range(0..2) {
+                0 => format!("PRIMARY KEY {key}"),
+                _ => format!("DROP PRIMARY KEY, ADD PRIMARY KEY {key}"),
+            };
+            let is_hopeless = key == SHARED_KEY;
+            line(Some("PRIMARY KEY"), &primary(key), &actions, is_hopeless)
+        }
+        4 if has("`g` int NOT NULL") => {
+            line(Some("`g`"), "`g` int DEFAULT NULL", "MODIFY g INT", false)
+        }
+        4 => line(
+            Some("`g`"),
+            "`g` int NOT NULL",
+            "MODIFY g INT NOT NULL",
+            false,
+        ),
+        5 => line(
+            Some("`v`"),
+            "`v` varchar(8) DEFAULT NULL",
+            "MODIFY v VARCHAR(8)",
+            true,
+        ),
+        6 if has("`x`") => Plan {
+            actions: "DROP COLUMN x".to_owned(),
+            old: Some("`x`"),
+            new: None,
+            is_hopeless: false,
+        },
+        6 => line(
+            None,
+            "`x` int DEFAULT '7'",
+            "ADD COLUMN x INT DEFAULT 7",
+            false,
+        ),
+        _ if has("KEY `i`") => Plan {
+            actions: "DROP INDEX i".to_owned(),
+            old: Some("KEY `i`"),
+            new: None,
+            is_hopeless: false,
+        },
+        _ => line(
+            None,
+            "KEY `i` (`g`,`v` DESC)",
+            "ADD INDEX i (g, v DESC)",
+            false,
+        ),
+    }
+}
+
+fn primary(key: &str) -> String {
+    format!("PRIMARY KEY {key}")
+}
+
+/// Asks for a change, on a connection of its own.
+fn ask(server: &Server, plan: Plan) -> Result<JoinHandle<Result<Asked, String>>, String> {
+    let mut client = connect(&server.address)?;
+    Ok(thread::spawn(move || {
+        let sql = format!("ALTER TABLE {TABLE} {}", plan.actions);
+        let is_acknowledged = match client.execute(&sql) {
+            Ok(_) if plan.is_hopeless => return Err(format!("{sql}: was done")),
+            Ok(_) => true,
+            Err(Failure::Lost(_)) => false,
+            Err(Failure::Server {
+                errno: 1062 | 1406, ..
+            }) if plan.is_hopeless => false,
+            Err(failure) => return Err(format!("{sql}: {failure}")),
+        };
+        Ok(Asked {
+            plan,
+            is_acknowledged,
+        })
+    }))
+}
+
+/// Whether the server went on with a change when it was started.
+fn has_resumed(directory: &Path) -> bool {
+    let log = std::fs::read_to_string(directory.join("server.log")).unwrap_or_default();
+    log.contains("change of the primary key goes on") || log.contains("index build goes on")
+}
+
+/// Waits for the end of the change, and holds the definition to it.
+fn settle(
+    client: &mut Client,
+    (asked, before): (&Asked, &mut Definition),
+    counts: &mut Counts,
+) -> Result<(), String> {
+    wait_until_settled(client)?;
+    wait_until_built(client, TABLE)?;
+    check(client, TABLE)?;
+    let Plan {
+        old,
+        new,
+        is_hopeless,
+        ..
+    } = &asked.plan;
+    let mut after = before.clone();
+    after.retain(|line| !old.is_some_and(|begin| line.starts_with(begin)));
+    after.extend(new.clone());
+    let found = definition(client)?;
+    if found == after && !is_hopeless {
+        counts.done += 1;
+    } else if found == *before && !asked.is_acknowledged {
+        counts.gone += u32::from(!is_hopeless);
+        counts.refused += u32::from(*is_hopeless);
+    } else {
+        return Err(format!(
+            "{asked:?}: the definition was {before:?}, and is {found:?}"
+        ));
+    }
+    *before = found;
+    Ok(())
+}
+
+/// A change of nothing is refused while the primary key is being changed.
+fn wait_until_settled(client: &mut Client) -> Result<(), String> {
+    let deadline = Instant::now() + BUILD_TIMEOUT;
+    let sql = format!("ALTER TABLE {TABLE} {OPTIONS}");
+    loop {
+        match client.execute(&sql) {
+            Ok(_) => return Ok(()),
+            Err(Failure::Server { errno: BUSY, .. }) => {}
+            Err(failure) => return Err(format!("{sql}: {failure}")),
+        }
+        if deadline < Instant::now() {
+            return Err(format!("the change has not ended after {BUILD_TIMEOUT:?}"));
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+fn definition(client: &mut Client) -> Result<Definition, String> {
+    let rows = client.rows(&format!("SHOW CREATE TABLE {TABLE}"));
+    let rows = rows.map_err(|e| e.to_string())?;
+    let text = rows.first().and_then(|row| row.get(1).cloned().flatten());
+    let text = text.ok_or("SHOW CREATE TABLE says nothing")?;
+    let lines = text.lines().map(|line| line.trim().trim_end_matches(','));
+    Ok(lines.map(str::to_owned).collect())
+}
