@@ -20,8 +20,6 @@ use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure};
 use crate::exec::ddl::{self, alter};
 use crate::exec::transaction::definition_changed;
-use crate::exec::write;
-use crate::index;
 use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexMode};
 use crate::sql::context::{EvalContext, WarningLevel};
@@ -63,11 +61,7 @@ impl Session {
         if alter.actions.contains(&AlterAction::Compact) {
             let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
             let table = self.table(Some(database), name)?;
-            let indexes = table.indexes.iter().map(index::space);
-            for space in std::iter::once(write::space(&table)).chain(indexes) {
-                self.shared.engine.compact(space).await?;
-                self.cancel.check()?;
-            }
+            self.compact(&[table]).await?;
         }
         Ok(())
     }
