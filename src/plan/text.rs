@@ -440,7 +440,7 @@ fn cast_word(target: &CastType) -> String {
         CastType::Time(fsp) => format!("TIME({fsp})"),
         CastType::Datetime(0) => "DATETIME".to_owned(),
         CastType::Datetime(fsp) => format!("DATETIME({fsp})"),
-        CastType::Year => "YEAR".to_owned(),
+        CastType::Year | CastType::YearBeside => "YEAR".to_owned(),
         CastType::Json => "JSON".to_owned(),
     }
 }

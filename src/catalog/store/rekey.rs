@@ -6,7 +6,7 @@
 //!  finish_rekey   one commit puts the shadow in the place of the table; then the old storage goes
 //!  give_up_rekey  the shadow goes, with its storage
 //! ```
-//! Filling the shadow with the rows that are there is [`crate::exec::backfill`]'s.
+//! Filling the shadow with the rows that are there is the room of execution's (`exec/backfill`).
 
 use std::sync::Arc;
 

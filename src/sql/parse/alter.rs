@@ -464,8 +464,8 @@ fn add_rest(list: TableList, actions: &mut Vec<AlterAction>) {
         actions.push(AlterAction::AddIndex(Box::new(index)));
     }
     if list.primary_key.is_some() {
-        let what = "ALTER TABLE ADD PRIMARY KEY: rows lie in its order for life; create another \
-                    table and copy";
+        let what =
+            "ALTER TABLE … PRIMARY KEY beside other changes: give it in a statement of its own";
         actions.push(AlterAction::Unsupported(what.to_owned()));
     }
     for constraint in list.constraints {
