@@ -9,6 +9,7 @@ pub mod persist;
 mod pledge;
 mod reshape;
 pub mod schema;
+pub mod spread;
 pub mod store;
 mod trash;
 mod type_names;
@@ -22,6 +23,7 @@ pub use pledge::{Pledge, Pledger};
 pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
+pub use spread::{BUCKETS_MAX, Spread, SpreadKind};
 pub use store::{Catalog, Definitions};
 pub use trash::{Fate, TRASH_TABLES_MAX, Trashed};
 pub use view::{View, ViewAlgorithm};
