@@ -331,7 +331,6 @@ codes! {
     UnknownExplainFormat = 1791 "HY000" "EXPLAIN FORMAT with an unknown name.";
     MalformedPacket = 1835 "HY000" "A packet that ends early or holds what cannot be.";
     NoOpenCursor = 1421 "HY000" "FETCH of a statement without an open cursor.";
-    ConnectionKilled = 3169 "HY000" "Another connection killed this one.";
     IdleTooLong = 4031 "HY000" "The client was silent for longer than `wait_timeout`.";
     WindowMissing = 3579 "HY000" "No window of that name.";
     WindowCircle = 3580 "HY000" "A window that goes on from itself.";

@@ -11,16 +11,18 @@ mod indexes;
 mod read;
 mod rekey;
 mod rename;
+mod storage;
 mod temporary;
 mod trash;
 mod views;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
+use self::storage::{Lasts, spaces};
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
@@ -259,7 +261,7 @@ impl Catalog {
         if within.has(&table.name) {
             return Ok(false);
         }
-        self.give_storage(&mut table).await?;
+        self.give_storage(&mut table, Lasts::Always).await?;
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
         let table = Arc::new(table);
@@ -305,7 +307,7 @@ impl Catalog {
         let mut table = Table::clone(&old);
         table.count_from(1);
         table.shadow = None;
-        self.give_storage(&mut table).await?;
+        self.give_storage(&mut table, Lasts::Always).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
@@ -313,7 +315,7 @@ impl Catalog {
             within.tables.insert(name.to_owned(), Arc::new(table));
         }
         self.publish(writes, next).await?;
-        self.drop_storage(&old).await
+        self.drop_storage(&old, Lasts::Always).await
     }
 
     /// Adds an index, whose [`Index::id`] is chosen here; the definition that has it.
@@ -337,7 +339,7 @@ impl Catalog {
             let text = format!("Too many keys specified; max {INDEXES_MAX} keys allowed");
             return Err(Error::new(Code::TooManyKeys, text));
         }
-        index.id = IndexId(self.new_space().await?.0);
+        index.id = IndexId(self.new_space(Lasts::Always).await?.0);
         table.indexes.push(index);
         self.replace(table, None).await
     }
@@ -389,33 +391,6 @@ impl Catalog {
         Ok(table)
     }
 
-    async fn new_space(&self) -> Result<Space> {
-        let space = self.engine.spaces().next;
-        self.engine.create_space(space).await?;
-        Ok(space)
-    }
-
-    /// New storage for a table and its indexes.
-    async fn give_storage(&self, table: &mut Table) -> Result<()> {
-        table.id = TableId(self.new_space().await?.0);
-        for index in &mut table.indexes {
-            index.id = IndexId(self.new_space().await?.0);
-            // Of an empty table every index is whole.
-            if index.state == IndexState::Building {
-                index.state = IndexState::Active;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives back the storage of a table that is not published any more.
-    async fn drop_storage(&self, table: &Table) -> Result<()> {
-        for space in spaces(table) {
-            self.engine.drop_space(space).await?;
-        }
-        Ok(())
-    }
-
     /// Publishes changed definitions, when no commit is under way that was made with the old ones.
     async fn publish(&self, writes: WriteSet, next: Definitions) -> Result<()> {
         let _closed = self.gate.close().await;
@@ -451,7 +426,7 @@ impl Catalog {
     async fn drop_orphans(&self) -> Result<()> {
         let current = self.current();
         let trashed = current.trash.values().map(|trashed| &trashed.table);
-        let owned: Vec<Space> = current
+        let owned: HashSet<Space> = current
             .all_tables()
             .chain(trashed)
             .flat_map(|table| spaces(table))
@@ -464,14 +439,6 @@ impl Catalog {
         }
         Ok(())
     }
-}
-
-/// The storage of a table: its own and that of its indexes, and what its shadow has.
-fn spaces(table: &Table) -> impl Iterator<Item = Space> {
-    let shadow = table.shadow.as_deref().into_iter();
-    std::iter::once(table)
-        .chain(shadow)
-        .flat_map(rekey::own_spaces)
 }
 
 /// Where the index of that name stands.

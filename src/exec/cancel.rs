@@ -20,21 +20,24 @@ use crate::error::{Code, Error, Result};
 pub enum Stop {
     /// `KILL QUERY id`: this statement.
     Query = 1,
+    /// The session itself asked to end: `RELEASE`, `KILL` of itself. The statement runs on.
+    Released = 2,
     /// The server drains: the connection ends after this statement; the statement runs on.
-    Drain = 2,
+    Drain = 3,
     /// The connection was silent for longer than `wait_timeout`.
-    IdleTooLong = 3,
+    IdleTooLong = 4,
     /// `KILL id`: this statement and the connection.
-    Connection = 4,
+    Connection = 5,
     /// The server stops now.
-    ShuttingDown = 5,
+    ShuttingDown = 6,
     /// Nobody is left to read the answer.
-    ClientLost = 6,
+    ClientLost = 7,
 }
 
 impl Stop {
-    const ALL: [Stop; 6] = [
+    const ALL: [Stop; 7] = [
         Stop::Query,
+        Stop::Released,
         Stop::Drain,
         Stop::IdleTooLong,
         Stop::Connection,
@@ -49,7 +52,7 @@ impl Stop {
     /// Whether a statement that is running should stop.
     fn stops_statements(self) -> bool {
         match self {
-            Stop::Drain => false,
+            Stop::Released | Stop::Drain => false,
             Stop::Query
             | Stop::IdleTooLong
             | Stop::Connection
@@ -61,10 +64,10 @@ impl Stop {
     /// What the client is told.
     pub fn error(self) -> Error {
         match self {
-            Stop::Query | Stop::ClientLost => {
+            // MySQL's sessions hear the same, whichever of both KILLs it was (`THD::send_kill_message`).
+            Stop::Query | Stop::Released | Stop::Connection | Stop::ClientLost => {
                 Error::new(Code::QueryInterrupted, "Query execution was interrupted")
             }
-            Stop::Connection => Error::new(Code::ConnectionKilled, "The session was killed."),
             Stop::IdleTooLong => Error::new(
                 Code::IdleTooLong,
                 "The client was disconnected by the server because of inactivity. \
@@ -155,8 +158,7 @@ impl CancelToken {
     /// To be called once per page: an error when the statement should stop.
     ///
     /// # Errors
-    /// 1317 when killed, 3024 when the time limit is over, 1053 when the server stops, 3169 when
-    /// the connection was killed.
+    /// 1317 when killed, 3024 when the time limit is over, 1053 when the server stops.
     pub fn check(&self) -> Result<()> {
         match self.reason() {
             Some(stop) if stop.stops_statements() => return Err(stop.error()),
@@ -234,8 +236,7 @@ impl CancelToken {
 
     /// For a connection that is sending: waits until nothing is to be sent any more.
     pub async fn connection_broken(&self) -> Stop {
-        self.reached(|stop| stop != Stop::Query && stop != Stop::Drain)
-            .await
+        self.reached(|stop| Stop::Drain < stop).await
     }
 
     async fn reached(&self, wanted: impl Fn(Stop) -> bool) -> Stop {
@@ -269,7 +270,7 @@ mod tests {
         token.stop(Stop::Connection);
         token.stop(Stop::Query);
         token.begin_statement();
-        assert_eq!(token.check().unwrap_err().code(), Code::ConnectionKilled);
+        assert_eq!(token.check().unwrap_err().code(), Code::QueryInterrupted);
     }
 
     #[test]

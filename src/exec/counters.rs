@@ -13,7 +13,7 @@
     reason = "the record of a counter is written here; see codec/FORMAT.md, section 3"
 )]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -101,6 +101,8 @@ struct Counter {
     growing: tokio::sync::Mutex<()>,
     /// The table that counts on with it, when the primary key of its table has changed.
     heir: Mutex<Option<TableId>>,
+    /// Whether it is written down; that of a temporary table is not.
+    is_kept: bool,
 }
 
 impl Counter {
@@ -109,6 +111,7 @@ impl Counter {
             position: Mutex::new(Position { next, until: next }),
             growing: tokio::sync::Mutex::default(),
             heir: Mutex::default(),
+            is_kept: true,
         })
     }
 }
@@ -126,7 +129,7 @@ impl Counters {
     /// # Errors
     /// Those of the engine; 1712 for a record that cannot be read.
     pub async fn load(&self, engine: &dyn Engine) -> Result<()> {
-        let live = engine.spaces().live;
+        let live: HashSet<Space> = engine.spaces().live.into_iter().collect();
         let snapshot = engine.snapshot();
         let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
         let mut page = Page::default();
@@ -163,7 +166,7 @@ impl Counters {
         let mut writes = WriteSet::blind();
         for (table, counter) in self.all.read().iter() {
             let Position { next, until } = *counter.position.lock();
-            if next < until {
+            if counter.is_kept && next < until {
                 writes.put(SYSTEM_SPACE, key(*table), encode(next));
             }
         }
@@ -182,12 +185,37 @@ impl Counters {
         next.unwrap_or(sequence.first).max(sequence.first)
     }
 
+    /// Counts for a table of which nothing is found after a crash: nothing is written.
+    pub fn keep_in_memory(&self, sequence: &Sequence) {
+        let mut all = self.all.write();
+        all.entry(sequence.table).or_insert_with(|| {
+            let position = Position {
+                next: sequence.first,
+                until: u64::MAX,
+            };
+            Arc::new(Counter {
+                position: Mutex::new(position),
+                growing: tokio::sync::Mutex::default(),
+                heir: Mutex::default(),
+                is_kept: false,
+            })
+        });
+    }
+
+    /// Forgets the counters of tables that are no more, and of which nothing is written.
+    pub fn forget(&self, tables: &[TableId]) {
+        let mut all = self.all.write();
+        for table in tables {
+            all.remove(table);
+        }
+    }
+
     /// Forgets the counters of tables without storage, when there may be many.
     pub fn sweep(&self, engine: &dyn Engine) {
         if self.all.read().len() < SWEPT_COUNTERS_MIN {
             return;
         }
-        let live = engine.spaces().live;
+        let live: HashSet<Space> = engine.spaces().live.into_iter().collect();
         let mut all = self.all.write();
         if 2 * live.len() < all.len() {
             all.retain(|table, _| live.contains(&Space(table.0)));

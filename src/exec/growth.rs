@@ -16,10 +16,21 @@ impl Growth {
         *sum = sum.zip(by).and_then(|(sum, by)| sum.checked_add(by));
     }
 
-    /// Adds what another part of the writes does.
-    pub(super) fn add_all(&mut self, other: Growth) {
-        for (space, by) in other.0 {
-            self.add(space, by);
+    /// Each space, and by how much it grows.
+    pub(super) fn spaces(self) -> impl Iterator<Item = (Space, Option<i64>)> {
+        self.0.into_iter()
+    }
+
+    /// What is kept of one space, to be restored.
+    pub(super) fn get(&self, space: Space) -> Option<Option<i64>> {
+        self.0.get(&space).copied()
+    }
+
+    /// Keeps what [`Growth::get`] gave.
+    pub(super) fn restore(&mut self, space: Space, kept: Option<Option<i64>>) {
+        match kept {
+            Some(by) => drop(self.0.insert(space, by)),
+            None => drop(self.0.remove(&space)),
         }
     }
 

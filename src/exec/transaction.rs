@@ -1,12 +1,19 @@
 //! A transaction: what it has seen, what it has written, what it has locked.
 //!
 //! Reads see one snapshot, taken at the first statement, plus the transaction's own writes. Writes
-//! wait in the [`Overlay`] until the commit, which checks that every row that was read for writing
-//! is unchanged: snapshot isolation, the first committer wins (architecture §3). A statement's
-//! writes are gathered in [`StatementWrites`] first, so that a failed statement leaves no trace.
+//! wait in the [`Overlay`](super::view::Overlay) until the commit, which checks that every row that was
+//! read for writing is unchanged: snapshot isolation, the first committer wins (architecture §3). A
+//! statement's writes are gathered in [`StatementWrites`] first, so that a failed statement leaves no
+//! trace. Under `READ COMMITTED` each statement reads a snapshot of its own ([`Transaction::reads_anew`]);
+//! the commit compares with the oldest that something was written from. `undo` is how it goes back.
 //!
 //! A commit is done with the definitions that its statements were bound with, or not at all: it goes
 //! through the gate of the [`Catalog`] and looks there whether they still hold.
+
+mod undo;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +25,13 @@ use bytes::Bytes;
 use super::cancel::CancelToken;
 use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
-use super::view::{Overlay, View};
+use super::view::View;
 use crate::catalog::{Catalog, Definitions, Table, wide};
 use crate::error::{Code, Error, Result};
+use crate::index;
+use crate::kv::later::Later;
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
+use undo::Staged;
 
 /// Savepoints one transaction may have.
 pub const SAVEPOINTS_MAX: usize = 1000;
@@ -142,11 +152,14 @@ impl StatementWrites {
         self.bytes
     }
 
-    fn into_write_set(self, snapshot: Option<&Arc<dyn Snapshot>>) -> WriteSet {
-        let mut writes = match snapshot {
-            Some(snapshot) => WriteSet::from_snapshot(snapshot.ts()),
-            None => WriteSet::blind(),
+    /// Made from what was read at `start_ts`, if anything was.
+    fn into_write_set(self, start_ts: Option<Ts>) -> WriteSet {
+        let mut writes = WriteSet {
+            start_ts,
+            ..WriteSet::default()
         };
+        let is_founded = writes.start_ts.is_some() || self.unchanged.is_empty();
+        debug_assert!(is_founded, "a row was read without a snapshot");
         for ((space, key), value) in self.rows {
             match value {
                 Some(value) => writes.put(space, key, value),
@@ -166,13 +179,7 @@ struct Savepoint {
     mark: Mark,
 }
 
-/// What a transaction had written at some point.
-#[derive(Clone)]
-pub struct Mark {
-    overlay: Arc<Overlay>,
-    absent: BTreeSet<(Space, Key)>,
-    unchanged: BTreeSet<(Space, Key)>,
-}
+pub use undo::Mark;
 
 /// An open transaction, or the short one of an autocommit statement.
 pub struct Transaction {
@@ -184,10 +191,14 @@ pub struct Transaction {
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
-    overlay: Arc<Overlay>,
-    absent: BTreeSet<(Space, Key)>,
-    unchanged: BTreeSet<(Space, Key)>,
+    /// The same snapshot, when tables of its own were made after it.
+    later: Option<Arc<Later>>,
+    staged: Staged,
+    /// The oldest snapshot that something of it was made from.
+    start_ts: Option<Ts>,
     savepoints: Vec<Savepoint>,
+    /// Whether each statement reads the newest state: `READ COMMITTED`.
+    pub reads_anew: bool,
     /// Whether `START TRANSACTION READ ONLY` began it.
     pub read_only: bool,
     /// The definitions when it began; not of one that ends with its statement.
@@ -209,10 +220,11 @@ impl Transaction {
             locks: locks.owner(),
             lock_timeout,
             snapshot: None,
-            overlay: Arc::default(),
-            absent: BTreeSet::new(),
-            unchanged: BTreeSet::new(),
+            later: None,
+            staged: Staged::default(),
+            start_ts: None,
             savepoints: Vec::new(),
+            reads_anew: false,
             read_only: false,
             begun_with: None,
         }
@@ -263,19 +275,47 @@ impl Transaction {
     /// What this transaction sees.
     pub fn view(&mut self) -> View {
         let snapshot = Arc::clone(self.snapshot());
-        let own = (!self.overlay.is_empty()).then(|| Arc::clone(&self.overlay));
+        let overlay = &self.staged.overlay;
+        let own = (!overlay.is_empty()).then(|| Arc::clone(overlay));
         View::At(snapshot, own)
     }
 
-    /// Forgets the snapshot, so that the next read sees the newest state; for autocommit retries
-    /// and READ COMMITTED.
+    /// Forgets the snapshot, so that the next read sees the newest state: for a statement in
+    /// autocommit that starts over. Not while something is staged, whose conflicts are found by it.
     pub fn forget_snapshot(&mut self) {
+        debug_assert!(self.is_clean(), "what is staged was read from the snapshot");
         self.snapshot = None;
+        self.later = None;
+    }
+
+    /// A statement begins.
+    pub fn begin_statement(&mut self) {
+        if self.reads_anew {
+            self.snapshot = None;
+            self.later = None;
+        }
+    }
+
+    /// A table was made that nobody else writes: the snapshot, if there is one, is older than its
+    /// storage, which was empty then.
+    pub fn meet_own(&mut self, table: &Table) {
+        let Some(snapshot) = &mut self.snapshot else {
+            return;
+        };
+        let later = self.later.get_or_insert_with(|| {
+            let later = Arc::new(Later::over(Arc::clone(snapshot)));
+            *snapshot = Arc::clone(&later) as Arc<dyn Snapshot>;
+            later
+        });
+        let indexes = table.indexes.iter().map(index::space);
+        std::iter::once(Space(table.id.0))
+            .chain(indexes)
+            .for_each(|space| later.add(space));
     }
 
     /// Whether nothing was written.
     pub fn is_clean(&self) -> bool {
-        self.overlay.is_empty()
+        self.staged.overlay.is_empty()
     }
 
     /// Locks one row until the transaction ends.
@@ -299,25 +339,27 @@ impl Transaction {
     ///
     /// # Errors
     /// When the transaction becomes larger than the engine commits.
-    pub fn stage(&mut self, statement: StatementWrites) -> Result<()> {
+    pub fn stage(&mut self, mut statement: StatementWrites) -> Result<()> {
         let bytes_max = self.engine.limits().write_set_bytes_max;
-        let bytes = self.overlay.bytes().saturating_add(statement.bytes);
+        let bytes = self.staged.overlay.bytes();
+        let bytes = bytes.saturating_add(statement.bytes);
         if bytes_max < bytes {
             return Err(too_large(bytes, bytes_max));
         }
-        let overlay = Arc::make_mut(&mut self.overlay);
-        for ((space, key), value) in statement.rows {
-            overlay.write(space, key, value);
+        if !statement.unchanged.is_empty() {
+            let read_at = self.snapshot.as_ref().map(|snapshot| snapshot.ts());
+            self.start_ts = match (self.start_ts, read_at) {
+                (Some(first), Some(now)) => Some(first.min(now)),
+                (first, now) => first.or(now),
+            };
         }
-        overlay.growth.add_all(statement.growth);
-        self.absent.extend(statement.absent);
-        self.unchanged.extend(statement.unchanged);
-        if let Some(bound) = statement.table {
+        if let Some(bound) = statement.table.take() {
             let mut tables = self.tables.iter();
             if !tables.any(|known| wide::is_same(&known.table, &bound.table)) {
                 self.tables.push(bound);
             }
         }
+        self.staged.add(statement);
         Ok(())
     }
 
@@ -337,7 +379,8 @@ impl Transaction {
         if !tables.all(|bound| bound.is_current(&self.catalog)) {
             return Err(Failed::DefinitionChanged);
         }
-        let writes = statement.into_write_set(self.snapshot.as_ref());
+        let start_ts = self.snapshot.as_ref().map(|snapshot| snapshot.ts());
+        let writes = statement.into_write_set(start_ts);
         committed(self.engine.commit(writes).await)
     }
 
@@ -346,7 +389,7 @@ impl Transaction {
     /// # Errors
     /// Those of the engine, and a changed definition; the transaction is over either way.
     pub async fn commit(mut self) -> std::result::Result<(), Failed> {
-        if self.overlay.is_empty() {
+        if self.is_clean() {
             return Ok(());
         }
         let catalog = Arc::clone(&self.catalog);
@@ -355,30 +398,36 @@ impl Transaction {
             return Err(Failed::DefinitionChanged);
         }
         let mut all = StatementWrites::default();
-        for (space, key, value) in self.overlay.iter() {
+        let staged = std::mem::take(&mut self.staged);
+        for (space, key, value) in staged.overlay.iter() {
             all.rows.insert((space, key.clone()), value.cloned());
         }
-        all.absent = std::mem::take(&mut self.absent).into_iter().collect();
-        all.unchanged = std::mem::take(&mut self.unchanged);
-        all.growth = self.overlay.growth.clone();
-        let writes = all.into_write_set(self.snapshot.as_ref());
+        all.growth = staged.overlay.growth.clone();
+        all.absent = staged.absent.into_iter().collect();
+        all.unchanged = staged.unchanged;
+        let writes = all.into_write_set(self.start_ts);
         committed(self.engine.commit(writes).await)
     }
 
-    /// What it has written so far.
-    pub fn mark(&self) -> Mark {
-        Mark {
-            overlay: Arc::clone(&self.overlay),
-            absent: self.absent.clone(),
-            unchanged: self.unchanged.clone(),
-        }
+    /// A place that a statement goes back to if it fails: to be given to [`Transaction::end_mark`].
+    pub fn mark(&mut self) -> Mark {
+        self.trim();
+        self.staged.mark()
     }
 
-    /// Forgets what was written since. Locks are kept.
-    pub fn back_to(&mut self, mark: Mark) {
-        self.overlay = mark.overlay;
-        self.absent = mark.absent;
-        self.unchanged = mark.unchanged;
+    /// The statement has ended; when it failed, what was written since is forgotten. Locks are kept.
+    pub fn end_mark(&mut self, mark: Mark, succeeded: bool) {
+        if !succeeded {
+            self.staged.back_to(mark);
+        }
+        self.trim();
+    }
+
+    /// Without savepoints there is nothing to go back to between statements.
+    fn trim(&mut self) {
+        if self.savepoints.is_empty() {
+            self.staged.forget_marks();
+        }
     }
 
     /// `SAVEPOINT name`; one of the same name is replaced.
@@ -392,9 +441,10 @@ impl Transaction {
             let text = format!("transaction has {SAVEPOINTS_MAX} savepoints, the most allowed");
             return Err(Error::new(Code::OutOfResources, text));
         }
+        let mark = self.mark();
         self.savepoints.push(Savepoint {
             name: name.to_owned(),
-            mark: self.mark(),
+            mark,
         });
         Ok(())
     }
@@ -407,8 +457,7 @@ impl Transaction {
         let position = self.savepoint_position(name)?;
         self.savepoints.truncate(position + 1);
         if let Some(savepoint) = self.savepoints.last() {
-            let mark = savepoint.mark.clone();
-            self.back_to(mark);
+            self.staged.back_to(savepoint.mark);
         }
         Ok(())
     }
@@ -420,6 +469,7 @@ impl Transaction {
     pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
         let position = self.savepoint_position(name)?;
         self.savepoints.truncate(position);
+        self.trim();
         Ok(())
     }
 

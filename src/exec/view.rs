@@ -30,10 +30,23 @@ impl Overlay {
         self.bytes
     }
 
-    /// Records a write.
-    pub fn write(&mut self, space: Space, key: Key, value: Option<Bytes>) {
+    /// Records a write; what was written to the key before, as [`Overlay::get`] gives it.
+    pub fn write(&mut self, space: Space, key: Key, value: Option<Bytes>) -> Option<Option<Bytes>> {
         self.bytes += key.len() + value.as_ref().map_or(0, Bytes::len);
-        self.rows.insert((space, key), value);
+        self.rows.insert((space, key), value)
+    }
+
+    /// Takes a write back; `before` is what [`Overlay::write`] gave.
+    pub(super) fn restore(&mut self, place: (Space, Key), before: Option<Option<Bytes>>) {
+        match before {
+            Some(value) => drop(self.rows.insert(place, value)),
+            None => drop(self.rows.remove(&place)),
+        }
+    }
+
+    /// Says what [`Overlay::bytes`] was.
+    pub(super) fn set_bytes(&mut self, bytes: usize) {
+        self.bytes = bytes;
     }
 
     /// What was written to a key: `None` nothing, `Some(None)` a delete.

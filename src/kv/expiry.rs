@@ -149,6 +149,14 @@ impl Engine for Living {
         self.inner.drop_space(space)
     }
 
+    fn create_passing_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.inner.create_passing_space(space)
+    }
+
+    fn drop_passing_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.inner.drop_passing_space(space)
+    }
+
     fn spaces(&self) -> Spaces {
         self.inner.spaces()
     }

@@ -118,6 +118,10 @@ impl State {
         if let Some((space, _)) = writes.counted {
             self.check_counted(space, writes.start_ts)?;
         }
+        if let Some((space, key)) = writes.unfounded() {
+            let (space, key) = (*space, key.clone());
+            return Err(CommitError::Conflict { space, key });
+        }
         if let Some(start_ts) = writes.start_ts {
             for (space, key) in &writes.must_be_unchanged {
                 self.check_unchanged(*space, key, start_ts)?;

@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod error;
 pub mod expiry;
+pub mod later;
 pub mod lsm;
 pub mod memory;
 pub mod page;
@@ -139,6 +140,17 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// [`Error::SpaceUsed`] when the id exists or has existed.
     fn create_space(&self, space: Space) -> Answer<'_, Result<()>>;
+
+    /// As [`Engine::create_space`], of a space that nobody looks for after a crash: nothing waits for the
+    /// disk, and a crash may undo it with all that was written to the space.
+    fn create_passing_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.create_space(space)
+    }
+
+    /// As [`Engine::drop_space`], of such a space: after a crash it may be there again.
+    fn drop_passing_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        self.drop_space(space)
+    }
 
     /// Forgets a space and all its keys at once; the disk space comes back in the background.
     ///

@@ -22,8 +22,8 @@ pub struct Put {
 /// not see its own writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteSet {
-    /// The snapshot this set was made from. Without one, `must_be_unchanged` means nothing and is
-    /// not checked.
+    /// The snapshot this set was made from. Without one nothing is known to be unchanged: a set that
+    /// asks for it is a [`CommitError::Conflict`].
     pub start_ts: Option<Ts>,
     /// Keys that get a value.
     pub puts: Vec<Put>,
@@ -67,6 +67,13 @@ impl WriteSet {
     /// Adds a delete.
     pub fn delete(&mut self, space: Space, key: impl Into<Key>) {
         self.deletes.push((space, key.into()));
+    }
+
+    /// The first key that must be unchanged, where there is no snapshot since which it could be. For
+    /// engines.
+    pub(super) fn unfounded(&self) -> Option<&(Space, Key)> {
+        let keys = &self.must_be_unchanged;
+        keys.first().filter(|_| self.start_ts.is_none())
     }
 
     /// Whether nothing is written. The checks may still be there.

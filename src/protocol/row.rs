@@ -120,7 +120,8 @@ impl RowEncoder {
     }
 }
 
-fn put_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
+/// Appends a value as text, with its length.
+pub fn put_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
     match value {
         Value::Null => out.push(wire::NULL_LENGTH),
         Value::Int(number) => number::put_text_i64(out, *number),

@@ -17,6 +17,7 @@ use super::reports::Reports;
 use super::seats::Seat;
 use super::wire::{Gone, SocketPeer, Wire};
 use crate::error::{Code, Error};
+use crate::exec::cancel::Stop;
 use crate::protocol::auth::FirstAnswer;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::handshake::{HELLO_BYTES_MAX, Login};
@@ -239,7 +240,11 @@ impl Connection {
                 self.reader
                     .set_packet_bytes_max(self.talk.state.packet_bytes_max);
                 if let Some(stop) = self.talk.registration.cancel().ends_connection() {
-                    self.talk.wire.flush().await?;
+                    // Who is killed by another hears nothing: an error would be taken for one of
+                    // the statement alone, and the connection for a living one.
+                    if stop != Stop::Connection {
+                        self.talk.wire.flush().await?;
+                    }
                     return Err(Gone::Stopped(stop));
                 }
             }

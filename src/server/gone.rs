@@ -82,7 +82,9 @@ impl Gone {
             Gone::Closed
             | Gone::Failed(_)
             | Gone::Refused(_)
-            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Connection) => None,
+            | Gone::Stopped(Stop::ClientLost | Stop::Query | Stop::Released | Stop::Connection) => {
+                None
+            }
         }
     }
 }

@@ -134,7 +134,7 @@ impl Guest<'_> {
             FirstAnswer::Switch(plugin) => (plugin, self.switch(plugin).await?),
         };
         let name = account.as_ref().map(|account| &account.name);
-        let turn = self.turn().await?;
+        let turn = self.turn(&login.user).await?;
         let is_proven = self
             .is_proven((&password, name), (plugin, &response))
             .await?;
@@ -151,8 +151,8 @@ impl Guest<'_> {
     }
 
     /// Waits for what the client's source owes, unless the client leaves.
-    async fn turn(&mut self) -> Result<Turn, Gone> {
-        let turn = self.context.throttle.turn(self.address);
+    async fn turn(&mut self, user: &str) -> Result<Turn, Gone> {
+        let turn = self.context.throttle.turn((self.address, user));
         let turn = tokio::select! {
             biased;
             turn = turn => turn,

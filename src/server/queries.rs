@@ -8,8 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::protocol::Status;
 use crate::protocol::column;
 use crate::protocol::reply::Outcome;
-use crate::protocol::row::RowEncoder;
-use crate::protocol::wire::NULL_LENGTH;
+use crate::protocol::row::{self, RowEncoder};
 use crate::session::{Answer, Done, Reply, ResultSet};
 
 impl Talk {
@@ -121,12 +120,12 @@ impl Talk {
         self.refresh();
         match listed {
             Ok(columns) => {
+                let zone = self.session.zone();
                 for field in &columns {
                     let json_as = self.state.json_as;
                     self.wire.out.packet(|out| {
-                        column::put_column(out, field, json_as);
-                        // The default value, which nobody reads.
-                        out.push(NULL_LENGTH);
+                        column::put_column(out, &field.column, json_as);
+                        row::put_text(out, &field.default, &zone);
                     });
                 }
                 self.wire.end_of_rows(self.state.status, 0);

@@ -6,6 +6,10 @@
 //! many connections at once is no faster either. A pool that starts with the right password waits for
 //! nobody but itself.
 //!
+//! An account that has logged in from a source lately owes for itself alone: others who guess there do
+//! not keep it out, and it does not wait for what they owe. Who guesses its own password there does: the
+//! two cannot be told apart before the look. Of the accounts that have not, none takes all places.
+//!
 //! Not here: who may log in, and what is told of a failure ([`super::login`]).
 
 use std::collections::HashMap;
@@ -34,6 +38,9 @@ const DELAY_MAX: Duration = Duration::from_secs(5);
 /// A source that has not failed for so long starts anew.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
+/// How long an account is known where it has logged in.
+const KNOWN_FOR: Duration = Duration::from_hours(24);
+
 /// A success halves the failures, but not again within this time: who has one password does not
 /// guess another one faster.
 const HALVED_EVERY: Duration = Duration::from_secs(10);
@@ -41,10 +48,30 @@ const HALVED_EVERY: Duration = Duration::from_secs(10);
 /// Logins of one source that wait for what it owes; further ones are refused without a look.
 const WAITERS_MAX: u32 = 16;
 
+/// Those of them that one account may have: the others find a place.
+const WAITERS_OF_ACCOUNT_MAX: u32 = 4;
+
+/// Accounts of one source that owe for themselves; each may be guessed as fast as a source.
+const KNOWN_ACCOUNTS_MAX: usize = 16;
+
 /// What each source owes.
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
-    sources: Mutex<HashMap<IpAddr, Source>>,
+    all: Mutex<All>,
+}
+
+#[derive(Debug, Default)]
+struct All {
+    sources: HashMap<Debtor, Source>,
+    /// The accounts that have logged in from a place lately, and when.
+    known: HashMap<IpAddr, Vec<(String, Instant)>>,
+}
+
+/// Who owes: a place, or an account that is known there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Debtor {
+    place: IpAddr,
+    account: Option<String>,
 }
 
 #[derive(Debug)]
@@ -57,8 +84,8 @@ struct Source {
     halved: Option<Instant>,
     /// Proofs that are being looked at.
     looks: u32,
-    /// Logins that wait for `not_before`.
-    waiters: u32,
+    /// Logins that wait for `not_before`, by account.
+    waiters: HashMap<String, u32>,
     /// Told when a look ends.
     ended: Arc<Notify>,
 }
@@ -79,42 +106,54 @@ enum When {
 #[derive(Debug)]
 pub(super) struct Turn {
     throttle: Arc<Throttle>,
-    source: IpAddr,
+    debtor: Debtor,
+    account: String,
     succeeded: bool,
 }
 
 /// One of the logins that wait.
 struct Waiting<'a> {
     throttle: &'a Throttle,
-    source: IpAddr,
+    debtor: Debtor,
+    account: &'a str,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(source) = self.throttle.sources.lock().get_mut(&self.source) {
-            source.waiters = source.waiters.saturating_sub(1);
+        let mut all = self.throttle.all.lock();
+        let Some(source) = all.sources.get_mut(&self.debtor) else {
+            return;
+        };
+        let own = source.waiters.remove(self.account).unwrap_or(0);
+        if 1 < own {
+            source.waiters.insert(self.account.to_owned(), own - 1);
         }
     }
 }
 
 impl Throttle {
-    /// Waits until a proof from this address may be looked at.
+    /// Waits until a proof of this account from this address may be looked at.
     ///
     /// # Errors
     /// 1129 when too many logins of its source wait already.
-    pub(super) async fn turn(self: &Arc<Throttle>, address: IpAddr) -> Result<Turn> {
-        let source = source_of(address);
+    pub(super) async fn turn(
+        self: &Arc<Throttle>,
+        (address, account): (IpAddr, &str),
+    ) -> Result<Turn> {
+        let debtor = self.debtor((source_of(address), account), Instant::now());
         let mut waiting = None;
         loop {
-            let end = self.end_of_looks(source);
+            let end = self.end_of_looks(&debtor);
             // Made before the question, so that no end in between is missed.
             let ended = end.notified();
-            match self.begin(source, Instant::now(), waiting.is_some()) {
+            let now = Instant::now();
+            match self.begin((&debtor, account), now, waiting.is_some()) {
                 When::Now => break,
                 When::At(at) => {
                     waiting.get_or_insert_with(|| Waiting {
                         throttle: self,
-                        source,
+                        debtor: debtor.clone(),
+                        account,
                     });
                     sleep_until(at.into()).await;
                 }
@@ -128,25 +167,45 @@ impl Throttle {
         drop(waiting);
         Ok(Turn {
             throttle: Arc::clone(self),
-            source,
+            debtor,
+            account: account.to_owned(),
             succeeded: false,
         })
     }
 
-    fn end_of_looks(&self, source: IpAddr) -> Arc<Notify> {
-        let mut sources = self.sources.lock();
-        Arc::clone(&found(&mut sources, source, Instant::now()).ended)
+    /// Who owes for the logins of an account from a place.
+    fn debtor(&self, (place, account): (IpAddr, &str), now: Instant) -> Debtor {
+        let all = self.all.lock();
+        let mut known = all.known.get(&place).into_iter().flatten();
+        let is_known = known
+            .any(|(name, at)| name == account && now.saturating_duration_since(*at) <= KNOWN_FOR);
+        Debtor {
+            place,
+            account: is_known.then(|| account.to_owned()),
+        }
+    }
+
+    fn end_of_looks(&self, debtor: &Debtor) -> Arc<Notify> {
+        let mut all = self.all.lock();
+        Arc::clone(&found(&mut all.sources, debtor, Instant::now()).ended)
     }
 
     /// Begins a look, or says when. One that waits is counted as such already if it `waits`.
-    fn begin(&self, source: IpAddr, now: Instant, waits: bool) -> When {
-        let mut sources = self.sources.lock();
-        let source = found(&mut sources, source, now);
+    fn begin(&self, (debtor, account): (&Debtor, &str), now: Instant, waits: bool) -> When {
+        let mut all = self.all.lock();
+        let source = found(&mut all.sources, debtor, now);
         if now < source.not_before {
-            if !waits && WAITERS_MAX <= source.waiters {
-                return When::Never;
+            if !waits {
+                let own_max = match &debtor.account {
+                    Some(_) => WAITERS_MAX,
+                    None => WAITERS_OF_ACCOUNT_MAX,
+                };
+                let own = source.waiters.get(account).copied().unwrap_or(0);
+                if WAITERS_MAX <= source.waiters.values().sum() || own_max <= own {
+                    return When::Never;
+                }
+                source.waiters.insert(account.to_owned(), own + 1);
             }
-            source.waiters += u32::from(!waits);
             return When::At(source.not_before);
         }
         let free = FREE_FAILURES.saturating_sub(source.failures);
@@ -157,9 +216,13 @@ impl Throttle {
         When::Now
     }
 
-    fn end(&self, address: IpAddr, now: Instant, succeeded: bool) {
-        let mut sources = self.sources.lock();
-        let source = found(&mut sources, address, now);
+    fn end(&self, (debtor, account): (&Debtor, &str), now: Instant, succeeded: bool) {
+        let mut all = self.all.lock();
+        let All { sources, known } = &mut *all;
+        if succeeded {
+            remember(known, (debtor.place, account), now);
+        }
+        let source = found(sources, debtor, now);
         source.looks = source.looks.saturating_sub(1);
         source.ended.notify_waiters();
         if !succeeded {
@@ -176,9 +239,33 @@ impl Throttle {
             source.halved = Some(now);
         }
         if source.is_idle() && source.failures == 0 {
-            sources.remove(&address);
+            sources.remove(debtor);
         }
     }
+}
+
+/// An account has logged in from a place.
+fn remember(
+    known: &mut HashMap<IpAddr, Vec<(String, Instant)>>,
+    (place, account): (IpAddr, &str),
+    now: Instant,
+) {
+    if SOURCES_MAX <= known.len() && !known.contains_key(&place) {
+        known.retain(|_, accounts| {
+            accounts.retain(|(_, at)| now.saturating_duration_since(*at) <= KNOWN_FOR);
+            !accounts.is_empty()
+        });
+        if SOURCES_MAX <= known.len() {
+            return;
+        }
+    }
+    let accounts = known.entry(place).or_default();
+    accounts.retain(|(name, _)| name != account);
+    if KNOWN_ACCOUNTS_MAX <= accounts.len() {
+        // They are in the order of their last logins.
+        accounts.remove(0);
+    }
+    accounts.push((account.to_owned(), now));
 }
 
 impl Turn {
@@ -190,8 +277,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.throttle
-            .end(self.source, Instant::now(), self.succeeded);
+        let who = (&self.debtor, self.account.as_str());
+        self.throttle.end(who, Instant::now(), self.succeeded);
     }
 }
 
@@ -203,23 +290,28 @@ impl Source {
             not_before: now,
             halved: None,
             looks: 0,
-            waiters: 0,
+            waiters: HashMap::new(),
             ended: Arc::default(),
         }
     }
 
     /// Whether nobody holds a part of it.
     fn is_idle(&self) -> bool {
-        self.looks == 0 && self.waiters == 0 && Arc::strong_count(&self.ended) == 1
+        self.looks == 0 && self.waiters.is_empty() && Arc::strong_count(&self.ended) == 1
     }
 }
 
 /// The source, a new one if need be.
-fn found(sources: &mut HashMap<IpAddr, Source>, source: IpAddr, now: Instant) -> &mut Source {
-    if SOURCES_MAX <= sources.len() && !sources.contains_key(&source) {
+fn found<'s>(
+    sources: &'s mut HashMap<Debtor, Source>,
+    debtor: &Debtor,
+    now: Instant,
+) -> &'s mut Source {
+    if SOURCES_MAX <= sources.len() && !sources.contains_key(debtor) {
         make_room(sources, now);
     }
-    let source = sources.entry(source).or_insert_with(|| Source::new(now));
+    let source = sources.entry(debtor.clone());
+    let source = source.or_insert_with(|| Source::new(now));
     if FORGOTTEN_AFTER < now.saturating_duration_since(source.last) {
         source.failures = 0;
         source.last = now;
@@ -239,7 +331,7 @@ fn delay(failures: u32) -> Duration {
 
 /// Forgets sources, but none of which a login waits or is looked at: there are no more of those than
 /// connections.
-fn make_room(sources: &mut HashMap<IpAddr, Source>, now: Instant) {
+fn make_room(sources: &mut HashMap<Debtor, Source>, now: Instant) {
     let is_old = |source: &Source| FORGOTTEN_AFTER < now.saturating_duration_since(source.last);
     sources.retain(|_, source| !source.is_idle() || !is_old(source));
     if SOURCES_MAX <= sources.len() {
@@ -273,20 +365,76 @@ mod tests {
 
     /// Looks at one proof; what is waited for first, in milliseconds.
     fn look(throttle: &Throttle, at: Instant, succeeds: bool) -> u128 {
-        look_from(HERE, (throttle, at), succeeds)
+        look_from((HERE, "a"), (throttle, at), succeeds)
     }
 
-    fn look_from(address: IpAddr, (throttle, at): (&Throttle, Instant), succeeds: bool) -> u128 {
-        let begun = match throttle.begin(address, at, true) {
+    fn look_from(
+        (place, account): (IpAddr, &str),
+        (throttle, at): (&Throttle, Instant),
+        succeeds: bool,
+    ) -> u128 {
+        let debtor = throttle.debtor((place, account), at);
+        let who = (&debtor, account);
+        let begun = match throttle.begin(who, at, true) {
             When::Now => at,
             When::At(later) => {
-                assert!(matches!(throttle.begin(address, later, true), When::Now));
+                assert!(matches!(throttle.begin(who, later, true), When::Now));
                 later
             }
             When::Later | When::Never => panic!("nobody else is there"),
         };
-        throttle.end(address, begun, succeeds);
+        throttle.end(who, begun, succeeds);
         (begun - at).as_millis()
+    }
+
+    fn waiters(throttle: &Throttle) -> u32 {
+        let all = throttle.all.lock();
+        all.sources
+            .values()
+            .map(|source| source.waiters.values().sum::<u32>())
+            .sum()
+    }
+
+    /// Twenty who guess, and the application beside them on the same machine.
+    #[tokio::test]
+    async fn who_guesses_keeps_no_other_account_out() {
+        let throttle = Arc::new(Throttle::default());
+        let now = Instant::now();
+        look_from((HERE, "app"), (&throttle, now), true);
+        for _ in 0..12 {
+            let debtor = throttle.debtor((HERE, "root"), now);
+            throttle.end((&debtor, "root"), now, false);
+        }
+        let guesses = (0..20).map(|_| {
+            let throttle = Arc::clone(&throttle);
+            tokio::spawn(async move { throttle.turn((HERE, "root")).await.map(drop) })
+        });
+        let guesses: Vec<_> = guesses.collect();
+        while waiters(&throttle) < WAITERS_OF_ACCOUNT_MAX {
+            tokio::task::yield_now().await;
+        }
+        let began = Instant::now();
+        for _ in 0..50 {
+            throttle.turn((HERE, "app")).await.unwrap().succeeded();
+        }
+        assert!(began.elapsed() < Duration::from_secs(1));
+        // One that is not known here finds a place to wait.
+        let throttled = Arc::clone(&throttle);
+        let other = tokio::spawn(async move { throttled.turn((HERE, "other")).await.map(drop) });
+        while waiters(&throttle) <= WAITERS_OF_ACCOUNT_MAX && !other.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!other.is_finished());
+        // Its own password is guessed no faster than others.
+        for _ in 0..FREE_FAILURES {
+            assert_eq!(look_from((HERE, "app"), (&throttle, now), false), 0);
+        }
+        assert!(matches!(
+            throttle.begin((&throttle.debtor((HERE, "app"), now), "app"), now, false),
+            When::At(_)
+        ));
+        other.abort();
+        guesses.iter().for_each(tokio::task::JoinHandle::abort);
     }
 
     #[test]
@@ -302,7 +450,7 @@ mod tests {
         let delays: Vec<u128> = (0..13).map(|_| fail()).collect();
         let wanted = [0, 0, 0, 0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000];
         assert_eq!(delays, wanted);
-        assert_eq!(look_from(THERE, (&throttle, start), false), 0);
+        assert_eq!(look_from((THERE, "a"), (&throttle, start), false), 0);
         let later = at + FORGOTTEN_AFTER + Duration::from_secs(6);
         assert_eq!(look(&throttle, later, false), 0);
         assert_eq!(look(&throttle, later, false), 0);
@@ -339,7 +487,7 @@ mod tests {
             let (throttle, looks) = (Arc::clone(&throttle), Arc::clone(&looks));
             let refused = Arc::clone(&refused);
             tokio::spawn(async move {
-                match throttle.turn(HERE).await {
+                match throttle.turn((HERE, "a")).await {
                     Ok(turn) => {
                         looks.fetch_add(1, Ordering::Relaxed);
                         if number % 2 == 0 {
@@ -366,15 +514,16 @@ mod tests {
         assert!((FREE_FAILURES..=most).contains(&count), "{count} looks");
         assert!(start.elapsed() < DELAY_MAX, "this machine is too slow");
         assert!(0 < refused.load(Ordering::Relaxed));
-        assert!(throttle.sources.lock()[&HERE].waiters <= WAITERS_MAX);
+        assert!(waiters(&throttle) <= WAITERS_MAX);
         for guess in &guesses {
             guess.abort();
         }
         for guess in guesses {
             let _ = guess.await;
         }
-        let sources = throttle.sources.lock();
-        assert_eq!((sources[&HERE].waiters, sources[&HERE].looks), (0, 0));
+        assert_eq!(waiters(&throttle), 0);
+        let all = throttle.all.lock();
+        assert!(all.sources.values().all(|source| source.looks == 0));
     }
 
     /// 200 connections of a pool with the right password, none of which waits for a delay.
@@ -384,7 +533,7 @@ mod tests {
         let logins = (0..200).map(|_| {
             let throttle = Arc::clone(&throttle);
             tokio::spawn(async move {
-                let turn = throttle.turn(HERE).await.unwrap();
+                let turn = throttle.turn((HERE, "a")).await.unwrap();
                 for _ in 0..10 {
                     tokio::task::yield_now().await;
                 }
@@ -394,7 +543,7 @@ mod tests {
         for login in logins.collect::<Vec<_>>() {
             login.await.unwrap();
         }
-        assert!(throttle.sources.lock().is_empty());
+        assert!(throttle.all.lock().sources.is_empty());
     }
 
     #[test]
@@ -403,8 +552,11 @@ mod tests {
         let start = Instant::now();
         for number in 0..3 * u32::try_from(SOURCES_MAX).unwrap() {
             let now = start + Duration::from_micros(u64::from(number));
-            look_from(IpAddr::V4(number.into()), (&throttle, now), false);
-            assert!(throttle.sources.lock().len() <= SOURCES_MAX);
+            let place = IpAddr::V4(number.into());
+            look_from((place, "a"), (&throttle, now), false);
+            look_from((place, "b"), (&throttle, now), true);
+            let all = throttle.all.lock();
+            assert!(all.sources.len() <= SOURCES_MAX && all.known.len() <= SOURCES_MAX);
         }
         let same_network = ["2001:db8::1", "2001:db8::2"].map(|text| text.parse().unwrap());
         assert_eq!(source_of(same_network[0]), source_of(same_network[1]));

@@ -7,7 +7,7 @@
 //! more. So for compression, a [`Squeeze`] between the buffers and the channel.
 
 use std::io;
-use std::net::TcpStream as StdTcpStream;
+use std::net::{Shutdown, TcpStream as StdTcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::task;
@@ -465,6 +465,13 @@ impl Peer for SocketPeer {
         match StdTcpStream::from(descriptor).peek(&mut [0]) {
             Ok(count) => count == 0,
             Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
+    fn cut(&self) {
+        if let Ok(descriptor) = self.0.as_fd().try_clone_to_owned() {
+            // Best effort: the connection's own task ends it, too.
+            let _ = StdTcpStream::from(descriptor).shutdown(Shutdown::Both);
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::run::BINDS_MAX;
 use super::{Session, system};
 use crate::catalog::{Column, Table, TableId};
 use crate::error::{Code, Error, Result};
+use crate::exec::transaction::definition_changed;
 use crate::exec::{query, write};
-use crate::sql::ast::{self, Expr as AstExpr, IntoFile, IntoTarget, Statement, TableName};
+use crate::sql::ast::{self, IntoFile, IntoTarget, Statement, TableName};
 use crate::sql::bind::named::{self, Star};
 use crate::sql::bind::{self, Names, Numbering, Widening};
 use crate::sql::bound::{Change, Delete, Query, Subquery, Update};
@@ -75,6 +77,14 @@ impl Compiled {
         }
     }
 
+    /// Whether it reads or writes tables.
+    pub(super) fn is_on_tables(&self) -> bool {
+        match self {
+            Compiled::Query(program, _) => !program.tables().is_empty(),
+            Compiled::Write(_) | Compiled::Change(_) => true,
+        }
+    }
+
     /// The columns of its result.
     pub(super) fn columns(&self) -> Arc<[ResultColumn]> {
         match self {
@@ -96,6 +106,25 @@ impl Session {
             Some(compiled) => Ok(compiled),
             None => Err(Error::internal("a statement without rows was to be bound")),
         }
+    }
+
+    /// Binds a statement on rows, or the one that another is about (`EXPLAIN`), when the session may run
+    /// that. Both look at the same definitions: a name that led to one table when the rights were looked
+    /// at leads to no other one.
+    pub(super) fn compile_allowed(
+        &mut self,
+        (whole, statement): (&Statement, &Statement),
+        parameters: &[ColumnType],
+    ) -> Result<Compiled> {
+        for _ in 0..BINDS_MAX {
+            let catalog_version = self.shared.catalog.version();
+            self.guard(whole)?;
+            let compiled = self.compile(statement, parameters)?;
+            if self.shared.catalog.version() == catalog_version {
+                return Ok(compiled);
+            }
+        }
+        Err(definition_changed())
     }
 
     /// Binds a statement if it is one on rows.
@@ -166,11 +195,6 @@ impl Session {
         compiled_query(select, bound, stars)
     }
 
-    /// Binds an expression without columns.
-    pub(super) fn bind_constant(&mut self, expr: &AstExpr) -> Result<Expr> {
-        self.with_names(&[], |names| bind::constant(expr, names))
-    }
-
     /// Binds something by the names of now, with parameters of these types.
     pub(super) fn with_names<T>(
         &self,
@@ -178,19 +202,17 @@ impl Session {
         bound: impl FnOnce(&Names<'_>) -> T,
     ) -> T {
         let stored = self.shared.catalog.current();
-        let definitions = self.definitions();
         let database = self.state.database();
         let scene = (&self.shared, &self.state);
         let stored = system::Tables {
             definitions: stored.as_ref(),
             scene,
-            stored: None,
+            own: None,
         };
         bound(&Names {
             definitions: &system::Tables {
-                definitions: definitions.as_ref(),
-                scene,
-                stored: Some(&stored),
+                own: Some((&self.temporary, &stored)),
+                ..stored
             },
             database: database.as_deref(),
             mode: self.settings.mode,
@@ -210,7 +232,11 @@ impl Session {
     /// 1046, 1049 or 1146.
     pub(super) fn table(&self, database: Option<&str>, name: &str) -> Result<Arc<Table>> {
         let database = self.database_or_current(database)?;
-        self.definitions().table(&database, name).map(Arc::clone)
+        if let Some(own) = self.temporary.find(&database, name) {
+            return Ok(Arc::clone(own));
+        }
+        let current = self.shared.catalog.current();
+        current.table(&database, name).map(Arc::clone)
     }
 
     /// The table a statement names.

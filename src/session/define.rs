@@ -17,6 +17,8 @@ use crate::exec::ddl;
 use crate::sql::ast;
 use crate::sql::context::{SessionFacts, WarningLevel};
 
+pub(super) use alter::{added_by, renamed_by};
+pub(super) use index::define_all;
 pub(super) use table_query::stored;
 pub(super) use view::not_view;
 

@@ -24,7 +24,7 @@ use crate::plan::explain::{
     Explained, Explanation, Format, Measured, Source, Statement as Kind, Step, Write as Written,
     whole,
 };
-use crate::sql::ast::{Explain, ExplainFormat};
+use crate::sql::ast::{Explain, ExplainFormat, Statement};
 use crate::sql::bound::{Change, From, Insert, InsertKind, InsertSource, Query};
 use crate::sql::expr::ExprKind;
 use crate::types::temporal::zone::Zone;
@@ -33,7 +33,7 @@ use crate::types::{ColumnType, Decimal, Value};
 impl Session {
     pub(super) async fn explain(
         &mut self,
-        explain: &Explain,
+        (whole, explain): (&Statement, &Explain),
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let format = match explain.format {
@@ -42,9 +42,10 @@ impl Session {
             ExplainFormat::Tree => Format::Tree,
             ExplainFormat::Json => Format::Json,
         };
-        match self.compile(&explain.statement, &[])? {
-            Compiled::Query(program, _) => {
-                let env = self.select_env(Arc::new(parameters), program.tables());
+        match self.compile_allowed((whole, &explain.statement), &[])? {
+            Compiled::Query(program, asked) => {
+                let mut env = self.select_env(Arc::new(parameters), program.tables());
+                env.select_limit = self.select_limit(&asked);
                 let meter = explain.analyze.then(Arc::<Meter>::default);
                 let measured = match &meter {
                     Some(meter) => Some(self.measure(&program, &env, meter).await?),
@@ -193,6 +194,7 @@ impl Session {
         self.check_seen(program.tables())?;
         let mut run = self.select_env(Arc::clone(&env.ctx.parameters), program.tables());
         run.view.clone_from(&env.view);
+        run.select_limit = env.select_limit;
         run.meter = Some(Arc::clone(meter));
         run.memory = run.memory.counted();
         let began = Instant::now();

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use super::compile::Asked;
 use super::state::State;
 use super::{Done, Reply, Session};
 use crate::error::{Code, Error, Result};
 use crate::exec::query::{self, Opened};
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
-use crate::exec::select::RowLimits;
+use crate::exec::select::{self, RowLimits};
 use crate::sql::ast::{Expr, Select};
 use crate::sql::bind;
 use crate::sql::context::{Parameters, WarningLevel};
@@ -100,6 +101,31 @@ impl RowSink for First {
 }
 
 impl Session {
+    /// `sql_select_limit`: only of what goes to the client.
+    pub(super) fn select_limit(&self, asked: &Asked) -> Option<u64> {
+        let limit = self.settings.select_limit;
+        limit.filter(|_| asked.into.is_none())
+    }
+
+    /// How many rows of a query are wanted: said to it, or to be cut of the rows that are counted.
+    ///
+    /// # Errors
+    /// As [`select::row_limits`].
+    pub(super) fn limit_rows(
+        &self,
+        asked: &Asked,
+        env: &mut select::Env,
+    ) -> Result<Option<RowLimits>> {
+        let select_limit = self.select_limit(asked);
+        let Some((limit, offset)) = asked.counted.as_deref() else {
+            env.select_limit = select_limit;
+            return Ok(None);
+        };
+        let own = select::row_limits(limit.as_ref(), offset.as_ref(), &env.ctx)?;
+        let limit = own.limit.or(select_limit);
+        Ok(Some(RowLimits { limit, ..own }))
+    }
+
     /// The value of `SELECT expr`.
     ///
     /// # Errors

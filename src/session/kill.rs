@@ -1,9 +1,9 @@
-//! `KILL [QUERY] id`.
+//! KILL: ends a statement or a connection, one's own too.
 
-use super::Session;
 use super::guard::KILLERS;
-use super::processes;
+use super::{Session, processes};
 use crate::error::{Code, Error, Result};
+use crate::exec::cancel::Stop;
 use crate::sql::ast::Kill;
 
 impl Session {
@@ -25,8 +25,13 @@ impl Session {
             let text = format!("You are not owner of thread {number}");
             return Err(Error::new(Code::KillDenied, text));
         }
-        processes.kill(number, what)?;
-        // Who ends itself is told so instead of an OK.
-        self.cancel.check()
+        if number == self.client.connection_id {
+            // Who ends itself is told so instead of an OK.
+            if !kill.query {
+                self.cancel.stop(Stop::Released);
+            }
+            return Err(Stop::Query.error());
+        }
+        processes.kill(number, what)
     }
 }

@@ -7,11 +7,11 @@ use super::{Reply, ResultSet, Session};
 use crate::catalog::{Column, KeyPart, Table, TableId, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::ready::ReadyRows;
 use crate::exec::row::ValuesRow;
 use crate::sql::ast::{ColumnName, Expr, Literal, ShowFilter};
-use crate::sql::bind;
+use crate::sql::bind::{self, Names, Numbering};
 use crate::sql::eval::eval_condition;
 use crate::sql::expr as bound;
 use crate::types::temporal::zone::Zone;
@@ -149,7 +149,7 @@ impl Listing {
 }
 
 /// Binds a condition over the columns of a listing.
-type Bind = fn(&Expr, &Arc<Table>, &bind::Names<'_>) -> Result<bound::Expr>;
+type Bind = fn(&Expr, &Arc<Table>, &Names<'_>) -> Result<bound::Expr>;
 
 impl Session {
     /// As [`Session::filtered`], but texts are compared without case, as MySQL does for names of
@@ -184,7 +184,18 @@ impl Session {
             ShowFilter::Like(pattern) => like(first_column(&listing), pattern),
         };
         let table = Arc::new(listing.as_table());
-        let bound = self.with_names(&[], |names| bound_by(&condition, &table, names))?;
+        let numbering = Numbering::default();
+        let bound = self.with_names(&[], |names| {
+            let numbering = &numbering;
+            let names = Names {
+                numbering,
+                ..*names
+            };
+            bound_by(&condition, &table, &names)
+        })?;
+        if numbering.has_slots() {
+            return Err(Error::unsupported("SHOW … WHERE with a subquery"));
+        }
         let ctx = self.context(Arc::default());
         let mut kept = Vec::new();
         for row in std::mem::take(&mut listing.rows) {

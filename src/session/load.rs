@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::{Done, Reply, Session};
 use crate::catalog::{Column, ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
+use crate::exec::budget::Budget;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::BoxFuture;
 use crate::exec::textfile::read::{Line, Reader, Step};
@@ -137,12 +138,15 @@ impl Session {
         progress: &mut Progress,
     ) -> Result<()> {
         let targets_count = loading.load.targets.len();
+        let memory = self.shared.memory(self.settings.memory_bytes_max);
         let mut lines = Lines {
             reader: Reader::new(&loading.format, targets_count, loading.skipped_lines),
             source,
             line: Line::default(),
             bytes_count: 0,
+            budget: memory.budget("LOAD DATA, for a line"),
         };
+        let mut rows_budget = memory.budget("LOAD DATA, for rows");
         let mut ctx = self.context(Arc::default());
         ctx.strict_write = self.settings.mode.strict;
         let bytes_max = self.piece_bytes_max();
@@ -155,9 +159,16 @@ impl Session {
             {
                 let row_number = progress.rows_count + rows.len() + 1;
                 let row = self.row_of(&lines.line, loading, (&ctx, row_number))?;
-                bytes += row.iter().map(Value::memory_bytes).sum::<usize>();
+                let row_bytes = row.iter().map(Value::memory_bytes).sum::<usize>();
+                let row_bytes = row_bytes + size_of::<Vec<Value<'static>>>();
+                bytes += row_bytes;
                 rows.push(row);
-                if bytes_max <= bytes {
+                // Less memory makes smaller pieces.
+                let fits = rows_budget.try_take(row_bytes);
+                if !fits && rows.len() == 1 {
+                    return Err(rows_budget.refusal("LOAD DATA, for a row", row_bytes));
+                }
+                if !fits || bytes_max <= bytes {
                     is_over = false;
                     break;
                 }
@@ -174,6 +185,7 @@ impl Session {
                 progress.pieces_count += 1;
                 progress.rows_count += rows_count;
             }
+            rows_budget.reset();
             if is_over {
                 return Ok(());
             }
@@ -197,6 +209,7 @@ impl Session {
                         has_more = more => has_more?,
                     };
                     lines.bytes_count += buffer.len().saturating_sub(before);
+                    lines.count_memory()?;
                     if !has_more {
                         lines.reader.end();
                     }
@@ -261,6 +274,20 @@ struct Lines<'a> {
     source: &'a mut dyn FileSource,
     line: Line,
     bytes_count: usize,
+    budget: Budget,
+}
+
+impl Lines<'_> {
+    /// # Errors
+    /// 1038 when what is read of a line is more than the statement may hold.
+    fn count_memory(&mut self) -> Result<()> {
+        let held_bytes = self.reader.held_bytes() + self.line.held_bytes();
+        let counted_bytes = self.budget.used_bytes();
+        if held_bytes < counted_bytes {
+            self.budget.give_back(counted_bytes - held_bytes);
+        }
+        self.budget.take(held_bytes.saturating_sub(counted_bytes))
+    }
 }
 
 fn column_at(load: &Load, place: usize) -> Result<&Column> {

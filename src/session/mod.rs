@@ -11,10 +11,11 @@
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE;
 //! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
+//! - `kill`: KILL;
 //! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
 //!   `track`: what it tells of that;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
-//! - `show`, `explain`: what it tells about the server and about plans;
+//! - `show`, `fields`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
 mod account;
@@ -22,6 +23,7 @@ mod compile;
 mod define;
 mod dynamic;
 mod explain;
+mod fields;
 pub mod files;
 mod found;
 mod guard;
@@ -54,12 +56,11 @@ use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
-use crate::sql::ast::TableName;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
-use crate::sql::eval::like::is_like;
 use crate::sql::parse;
-use crate::types::{ResultColumn, Timestamp, Value};
+use crate::types::temporal::Zone;
+use crate::types::{Timestamp, Value};
 use guard::{Identity, Needs};
 use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState};
@@ -68,6 +69,7 @@ pub use shared::{OpenOptions, Shared, Storage};
 use state::State;
 use temporary::Temporary;
 use track::Track;
+use transaction::Next;
 
 /// What `VERSION()` gives. Drivers switch their behaviour on the first digits.
 pub const VERSION: &str = concat!("8.0.40-Meseta-", env!("CARGO_PKG_VERSION"));
@@ -84,6 +86,8 @@ pub struct Session {
     /// Who this is, and what it may do.
     identity: Identity,
     transaction: Option<Transaction>,
+    /// What was said of the next transaction, or of the open one.
+    next: Next,
     statements: HashMap<u32, Arc<PreparedStatement>>,
     next_statement: u32,
     /// Statements of PREPARE, by name.
@@ -128,6 +132,7 @@ impl Session {
             warnings: Arc::default(),
             identity,
             transaction: None,
+            next: Next::default(),
             statements: HashMap::new(),
             next_statement: 1,
             named: HashMap::new(),
@@ -175,7 +180,7 @@ impl Session {
             .add(WarningLevel::Error, error.code(), || text);
         self.state.failed(self.warnings.count());
         if matches!(error.code(), Code::Deadlock | Code::TableDefinitionChanged) {
-            self.transaction = None;
+            self.drop_transaction();
         }
         error
     }
@@ -210,42 +215,9 @@ impl Session {
         self.state.database()
     }
 
-    /// The columns of a table whose names are like `wildcard` (empty: all), in any case:
-    /// `COM_FIELD_LIST`.
-    ///
-    /// # Errors
-    /// 1146 when there is no such table.
-    pub fn list_fields(&mut self, table: &str, wildcard: &str) -> Result<Vec<ResultColumn>> {
-        self.renew_rights();
-        self.allow(&self.needs_to_list(table)?)?;
-        let wildcard = wildcard.to_lowercase();
-        let is_asked = |name: &str| {
-            let matches = || is_like(&name.to_lowercase(), &wildcard, Some('\\'), || Ok(()));
-            wildcard.is_empty() || matches().unwrap_or(false)
-        };
-        let name = TableName {
-            database: None,
-            name: table.to_owned(),
-        };
-        if let Some(view) = self.named_view(&name) {
-            let columns = self.view_columns(&view)?.into_iter();
-            let columns = columns.map(|column| ResultColumn {
-                database: view.database.clone(),
-                table: view.name.clone(),
-                org_table: view.name.clone(),
-                org_name: column.name.clone(),
-                ..column
-            });
-            return Ok(columns.filter(|column| is_asked(&column.name)).collect());
-        }
-        let table = self.shown_table(None, table)?;
-        let columns = table.columns.iter().filter(|column| !column.hidden);
-        let columns = columns
-            .enumerate()
-            .filter(|(_, column)| is_asked(&column.name));
-        Ok(columns
-            .map(|(idx, column)| compile::result_column(&table, idx, column))
-            .collect())
+    /// The time zone that points in time are shown in.
+    pub fn zone(&self) -> Zone {
+        self.settings.zone.clone()
     }
 
     /// What the connection must know.
@@ -311,7 +283,7 @@ impl Session {
 
     /// Rolls back, and drops the temporary tables.
     async fn end_temporary(&mut self) {
-        self.transaction = None;
+        self.drop_transaction();
         self.temporary.leave_all();
         if let Err(error) = self.sweep_temporary().await {
             tracing::warn!("dropping temporary tables failed: {error}");

@@ -21,31 +21,40 @@ const NUMBER: u8 = b'i';
 const TEXT: u8 = b't';
 
 /// A variable and the value that it is to keep; `None` for its default.
-type Kept = (String, Option<Value<'static>>);
+type Kept<'a> = (&'a str, Option<&'a Value<'static>>);
+
+/// What is to be written so that variables have these values at the next start, when the server's are
+/// these.
+///
+/// # Errors
+/// 1193, 1228, 1231, 1232, 1238 as SET GLOBAL gives them.
+pub(super) fn records<'a>(
+    kept: impl Iterator<Item = Kept<'a>>,
+    globals: &Globals,
+) -> Result<WriteSet> {
+    let mut writes = WriteSet::blind();
+    for (name, value) in kept {
+        let variable = variables::find(name)?;
+        if variable.reach == Reach::SessionOnly {
+            let text = format!("Variable '{name}' is a SESSION variable");
+            return Err(Error::new(Code::LocalVariable, text));
+        }
+        let value = match value {
+            Some(value) => Some(variable.beside(value.clone(), || globals.get(name))?),
+            None => None,
+        };
+        let value = variable.checked(value)?;
+        writes.put(SYSTEM_SPACE, key(variable.name), encode(&value));
+    }
+    Ok(writes)
+}
 
 impl Session {
-    /// Keeps values for the next start.
+    /// Writes [`records`].
     ///
     /// # Errors
-    /// 1193, 1228, 1231, 1232, 1238 as SET GLOBAL gives them; those of the engine.
-    pub(super) async fn persist(&mut self, kept: Vec<Kept>) -> Result<()> {
-        let mut writes = WriteSet::blind();
-        for (name, value) in kept {
-            let variable = variables::find(&name)?;
-            if variable.reach == Reach::SessionOnly {
-                let text = format!("Variable '{name}' is a SESSION variable");
-                return Err(Error::new(Code::LocalVariable, text));
-            }
-            let value = match value {
-                Some(value) => {
-                    let current = || self.shared.globals.get(&name);
-                    Some(variable.beside(value, current)?)
-                }
-                None => None,
-            };
-            let value = variable.checked(value)?;
-            writes.put(SYSTEM_SPACE, key(variable.name), encode(&value));
-        }
+    /// Those of the engine.
+    pub(super) async fn keep(&mut self, writes: WriteSet) -> Result<()> {
         if !writes.is_empty() {
             self.shared.engine.commit(writes).await?;
         }

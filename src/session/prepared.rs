@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compile::Compiled;
 use super::guard::Needs;
+use super::run::BINDS_MAX;
+use super::temporary::Seen;
 use super::{Prepared, Reply, Session};
-use crate::catalog::Definitions;
 use crate::error::{Code, Error, Result};
+use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
 use crate::sql::context::{SessionFacts, Warnings};
@@ -30,7 +32,8 @@ pub(super) struct PreparedStatement {
     database: Option<String>,
     /// Whether it is bound again for each execution, with the types of the parameters.
     is_bound_late: bool,
-    definitions: Arc<Definitions>,
+    /// What its names led to.
+    seen: Seen,
     /// What it needs, with the names of when it was bound.
     needs: Needs,
     /// The session's rights that were found to be enough, by their stamp.
@@ -107,7 +110,7 @@ impl Session {
             let text = "This command is not supported in the prepared statement protocol yet";
             return Err(Error::new(Code::NotPreparable, text));
         }
-        let definitions = self.definitions();
+        let seen = self.seen();
         self.renew_rights();
         // The others are looked at when they are run.
         let mut needs = Needs::default();
@@ -125,7 +128,7 @@ impl Session {
             compiled,
             database: self.state.database(),
             is_bound_late,
-            definitions,
+            seen,
             needs,
             allowed_at: AtomicU64::new(self.identity.stamp),
         })
@@ -186,21 +189,18 @@ impl Session {
         self.warnings = Arc::new(Warnings::default());
         self.allow_prepared(prepared)?;
         if prepared.is_bound_late {
-            self.guard(&prepared.statement)?;
             let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
-            let compiled = self.compile(&prepared.statement, &types)?;
+            let statement = &prepared.statement;
+            let compiled = self.compile_allowed((statement, statement), &types)?;
             let bound = (&prepared.statement, compiled);
             return self.run_compiled(bound, parameters).await;
         }
         self.bound_at = self.shared.catalog.version();
-        let definitions = self.definitions();
-        if Arc::ptr_eq(&definitions, &prepared.definitions) {
+        if self.seen() == prepared.seen {
             let bound = (&prepared.statement, compiled.clone());
             return self.run_compiled(bound, parameters).await;
         }
-        let needs = self.needs(&prepared.statement)?;
-        self.allow(&needs)?;
-        let compiled = self.compile(&prepared.statement, &[])?;
+        let (seen, needs, compiled) = self.bound_again(&prepared.statement)?;
         if let Some(id) = id {
             let again = PreparedStatement {
                 statement: prepared.statement.clone(),
@@ -208,7 +208,7 @@ impl Session {
                 compiled: Some(compiled.clone()),
                 database: prepared.database.clone(),
                 is_bound_late: false,
-                definitions,
+                seen,
                 needs,
                 allowed_at: AtomicU64::new(self.identity.stamp),
             };
@@ -216,6 +216,20 @@ impl Session {
         }
         let bound = (&prepared.statement, compiled);
         self.run_compiled(bound, parameters).await
+    }
+
+    /// Binds a statement, with the definitions that its rights were looked at with.
+    fn bound_again(&mut self, statement: &Statement) -> Result<(Seen, Needs, Compiled)> {
+        for _ in 0..BINDS_MAX {
+            let seen = self.seen();
+            let needs = self.needs(statement)?;
+            self.allow(&needs)?;
+            let compiled = self.compile(statement, &[])?;
+            if self.seen() == seen {
+                return Ok((seen, needs, compiled));
+            }
+        }
+        Err(definition_changed())
     }
 
     /// Whether a statement may be run again: looked at anew only when the session's rights have been
@@ -284,7 +298,7 @@ impl Session {
 }
 
 /// Whether a statement is bound when it is prepared.
-fn is_on_rows(statement: &Statement) -> bool {
+pub(super) fn is_on_rows(statement: &Statement) -> bool {
     matches!(
         statement,
         Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)

@@ -41,6 +41,10 @@ pub enum Kill {
 pub trait Peer: Send + Sync {
     /// Whether the client has closed its end. Must not block.
     fn is_gone(&self) -> bool;
+
+    /// Ends the connection to the client: nothing more is received from it or sent to it. Must not
+    /// block.
+    fn cut(&self) {}
 }
 
 /// All connections.
@@ -202,10 +206,15 @@ impl Processes {
         let process = running
             .get(&id)
             .ok_or_else(|| Error::new(Code::NoSuchThread, format!("Unknown thread id: {id}")))?;
-        process.cancel.stop(match what {
-            Kill::Query => Stop::Query,
-            Kill::Connection => Stop::Connection,
-        });
+        match what {
+            Kill::Query => process.cancel.stop(Stop::Query),
+            Kill::Connection => {
+                process.cancel.stop(Stop::Connection);
+                // Before KILL is answered, as in MySQL: who asks the client afterwards whether its
+                // connection lives gets the right answer.
+                process.peer.cut();
+            }
+        }
         Ok(())
     }
 

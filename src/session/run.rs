@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::compile::{Asked, Compiled, Destination};
 use super::found::Counted;
+use super::prepared::is_on_rows;
 use super::show::keeps_warnings;
 use super::track::Access;
 use super::{Done, Reply, ResultSet, Session};
@@ -24,7 +25,7 @@ use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
 /// whole DDL statement of somebody else.
-const BINDS_MAX: usize = 32;
+pub(super) const BINDS_MAX: usize = 32;
 
 /// What running a statement came to.
 enum Ran {
@@ -48,16 +49,14 @@ impl Session {
         if !keeps_warnings(statement) {
             self.warnings = Arc::new(Warnings::default());
         }
+        self.begin_statement();
+        if is_on_rows(statement) {
+            let compiled = self.compile_allowed((statement, statement), &[])?;
+            return self.run_compiled((statement, compiled), parameters).await;
+        }
         self.guard(statement)?;
         match statement {
-            Statement::Select(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_) => {
-                let compiled = self.compile(statement, &[])?;
-                self.run_compiled((statement, compiled), parameters).await
-            }
-            Statement::Explain(explain) => self.explain(explain, parameters).await,
+            Statement::Explain(explain) => self.explain((statement, explain), parameters).await,
             Statement::Describe(describe) => self.describe(describe),
             Statement::Show(Show::DynamicColumns { table, limit }) => {
                 self.show_dynamic_columns((table, *limit)).await
@@ -183,15 +182,33 @@ impl Session {
         }
     }
 
+    /// Runs a statement on rows.
+    pub(super) async fn run_compiled(
+        &mut self,
+        (statement, compiled): (&Statement, Compiled),
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
+        let is_on_tables = compiled.is_on_tables();
+        let ran = self.run_until_current((statement, compiled), parameters);
+        let reply = ran.await;
+        // One that may not write has begun none, as in MySQL.
+        let has_begun = !matches!(&reply, Err(error) if error.code() == Code::ReadOnlyTransaction);
+        if is_on_tables && has_begun {
+            self.spend_next();
+        }
+        reply
+    }
+
     /// Runs a statement on rows. One that was bound with a definition that changed before its commit,
     /// or before its snapshot, is bound again and run again.
-    pub(super) async fn run_compiled(
+    async fn run_until_current(
         &mut self,
         (statement, mut compiled): (&Statement, Compiled),
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let parameters = Arc::new(parameters);
         for _ in 0..BINDS_MAX {
+            self.begin_statement();
             if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {
                 compiled = self.with_met(select, &stars, &parameters).await?;
             }
@@ -222,8 +239,7 @@ impl Session {
                 Vec::new()
             };
             // The names may lead elsewhere by now.
-            self.guard(statement)?;
-            compiled = self.compile(statement, &types)?;
+            compiled = self.compile_allowed((statement, statement), &types)?;
         }
         Err(definition_changed())
     }
@@ -238,17 +254,9 @@ impl Session {
         if program.select().is_some_and(|select| select.for_update) {
             self.lock_selected(program, &parameters).await?;
         }
-        let env = self.select_env(parameters, program.tables());
+        let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
-        let is_autocommit = env.view.is_none();
-        let limits = match asked.counted.as_deref() {
-            Some((limit, offset)) => Some(select::row_limits(
-                limit.as_ref(),
-                offset.as_ref(),
-                &env.ctx,
-            )?),
-            None => None,
-        };
+        let limits = self.limit_rows(asked, &mut env)?;
         let opened = match query::open(program, env) {
             Ok(later @ Opened::Later(_)) => later.stream().await,
             Ok(Opened::Ready(stream)) => Ok(stream),
@@ -258,7 +266,7 @@ impl Session {
             Err(error) if self.has_gone(program.tables(), &error) => return Ok(Ran::Outdated),
             other => other?,
         };
-        if is_autocommit && !self.are_current(program.tables()) {
+        if !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
         }
         if !program.tables().is_empty() {
@@ -287,7 +295,7 @@ impl Session {
         })))
     }
 
-    /// What a SELECT that begins now runs with.
+    /// What a query that begins now runs with.
     pub(super) fn select_env(
         &mut self,
         parameters: Parameters,
@@ -312,7 +320,7 @@ impl Session {
             uses: Arc::clone(&self.shared.uses),
             cancel: Arc::clone(&self.cancel),
             memory: self.shared.memory(self.settings.memory_bytes_max),
-            select_limit: self.settings.select_limit,
+            select_limit: None,
             rounds: Vec::new(),
             meter: None,
         }
@@ -450,7 +458,7 @@ impl Session {
             };
         }
         let mut transaction = self.new_transaction();
-        transaction.read_only = self.settings.read_only;
+        transaction.read_only = self.is_read_only();
         match write::run(program, &env, &mut transaction).await {
             Err(error) if self.is_outdated(program, &error) => Ok(None),
             outcome => outcome.map(Some),
@@ -461,7 +469,11 @@ impl Session {
     /// tables had when they were bound, or has not.
     pub(super) fn are_current(&mut self, tables: &[Arc<Table>]) -> bool {
         let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
-        self.transaction.is_some()
+        let keeps_snapshot = self
+            .transaction
+            .as_ref()
+            .is_some_and(|open| !open.reads_anew);
+        keeps_snapshot
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)
     }

@@ -1,7 +1,7 @@
 //! SET: system variables, user variables, NAMES, TRANSACTION.
 //!
-//! All members of a list are evaluated before the first takes effect, so that a SET that fails
-//! changes nothing. A word that would change an answer and that nothing here acts on is refused by
+//! All members of a list are evaluated, and tried on a copy of the variables, before the first takes
+//! effect, so that a SET that fails changes nothing. A word that would change an answer and that nothing here acts on is refused by
 //! the registry ([`super::variables`]).
 
 use std::sync::Arc;
@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::borrow::Cow;
 
 use super::Session;
+use super::persist;
 use super::settings::{self, Settings};
 use super::variables;
 use crate::error::{Code, Error, Result};
+use crate::kv::WriteSet;
 use crate::sql::ast::{
     AccessMode, Expr, IsolationLevel, SetItem, SetScope, SetTransaction, SetValue,
 };
@@ -26,6 +28,8 @@ enum Assignment {
     /// What is kept for the next start; the global value is set apart from it.
     Kept(String, Option<Value<'static>>),
     User(String, Value<'static>),
+    /// Of the next transaction: whether it may not write, or its isolation.
+    Next(Value<'static>),
 }
 
 impl Session {
@@ -36,22 +40,55 @@ impl Session {
             self.evaluate(item, parameters, &mut assignments).await?;
         }
         let was_autocommit = self.settings.autocommit;
-        let mut kept = Vec::new();
-        for assignment in assignments {
-            match assignment {
-                Assignment::Kept(name, value) => kept.push((name, value)),
-                assignment @ (Assignment::Session(..)
-                | Assignment::Global(..)
-                | Assignment::User(..)) => self.assign(assignment)?,
-            }
+        if 1 < assignments.len() || matches!(assignments.first(), Some(Assignment::Kept(..))) {
+            let kept = self.try_out(&assignments)?;
+            self.keep(kept).await?;
         }
-        self.persist(kept).await?;
+        for assignment in assignments {
+            self.assign(assignment)?;
+        }
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         self.track_settings();
         if !was_autocommit && self.settings.autocommit {
             self.commit_open().await?;
         }
         Ok(())
+    }
+
+    /// Does all assignments on a copy of the variables; what is to be kept for the next start.
+    ///
+    /// # Errors
+    /// What one of them does not allow.
+    fn try_out(&self, assignments: &[Assignment]) -> Result<WriteSet> {
+        let mut variables = self.state.variables_apart();
+        let mut users = Vec::new();
+        for assignment in assignments {
+            match assignment {
+                Assignment::Session(name, value) => {
+                    for name in aliases(name) {
+                        variables.set(name, value.clone())?;
+                    }
+                }
+                Assignment::Global(name, value) => {
+                    for name in aliases(name) {
+                        variables.globals().set(name, value.clone())?;
+                    }
+                }
+                Assignment::User(name, _) => users.push(name.as_str()),
+                Assignment::Kept(..) | Assignment::Next(_) => {}
+            }
+        }
+        self.state.check_user_variables(users)?;
+        let kept = assignments
+            .iter()
+            .filter_map(|assignment| match assignment {
+                Assignment::Kept(name, value) => Some((name.as_str(), value.as_ref())),
+                Assignment::Session(..)
+                | Assignment::Global(..)
+                | Assignment::User(..)
+                | Assignment::Next(_) => None,
+            });
+        persist::records(kept, variables.globals())
     }
 
     async fn evaluate(
@@ -71,6 +108,11 @@ impl Session {
                 let name = name.clone();
                 match scope {
                     SetScope::Session => out.push(Assignment::Session(name, value)),
+                    SetScope::Next => {
+                        let value = variables::find(&name)?.checked(value)?;
+                        self.may_say_next()?;
+                        out.push(Assignment::Next(value));
+                    }
                     SetScope::Global => out.push(Assignment::Global(name, value)),
                     SetScope::Persist => {
                         out.push(Assignment::Global(name.clone(), value.clone()));
@@ -130,8 +172,23 @@ impl Session {
     }
 
     /// The value of an expression without columns and subqueries.
+    ///
+    /// # Errors
+    /// 1235 for a subquery that reads rows.
     pub(super) fn constant(&mut self, expr: &Expr) -> Result<Value<'static>> {
-        let bound = self.bind_constant(expr)?;
+        let numbering = Numbering::default();
+        let bound = self.with_names(&[], |names| {
+            let numbering = &numbering;
+            let names = Names {
+                numbering,
+                ..*names
+            };
+            bind::constant(expr, &names)
+        })?;
+        if numbering.has_slots() {
+            let what = "Usage of subqueries or stored function calls as part of this statement";
+            return Err(Error::unsupported(what));
+        }
         let ctx = self.context(Arc::default());
         let value = crate::sql::eval::eval(&bound, &crate::sql::expr::NoRow, &ctx)?;
         Ok(value.into_owned())
@@ -148,14 +205,20 @@ impl Session {
             Assignment::Global(_, None)
             | Assignment::Session(_, None)
             | Assignment::Kept(..)
+            | Assignment::Next(_)
             | Assignment::User(..) => {}
         }
         match assignment {
+            Assignment::Next(value) => {
+                self.say_next(&value);
+                Ok(())
+            }
             Assignment::User(name, value) => {
                 self.track_state();
                 self.state.set_user_variable(&name, value)
             }
-            Assignment::Kept(..) => Err(Error::internal("a kept value was to be assigned")),
+            // It is written already.
+            Assignment::Kept(..) => Ok(()),
             Assignment::Global(name, value) => {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
@@ -172,17 +235,53 @@ impl Session {
         }
     }
 
-    /// Runs SET TRANSACTION.
-    pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<()> {
-        if set.scope.is_none() && self.transaction.is_some() {
-            let text = "Transaction characteristics can't be changed while a transaction is in \
-                        progress";
-            return Err(Error::new(Code::TransactionCharacteristics, text));
+    /// # Errors
+    /// 1568 within a transaction.
+    fn may_say_next(&self) -> Result<()> {
+        if self.transaction.is_none() {
+            return Ok(());
         }
+        let text =
+            "Transaction characteristics can't be changed while a transaction is in progress";
+        Err(Error::new(Code::TransactionCharacteristics, text))
+    }
+
+    /// A characteristic of the next transaction, as the variable of it is kept.
+    fn say_next(&mut self, value: &Value<'_>) {
+        let isolations = [
+            IsolationLevel::ReadUncommitted,
+            IsolationLevel::ReadCommitted,
+            IsolationLevel::RepeatableRead,
+        ];
+        let text = value.to_text();
+        match isolations
+            .into_iter()
+            .find(|level| isolation_name(*level) == text)
+        {
+            Some(isolation) => self.next.isolation = Some(isolation),
+            None if text == "1" => self.next.access = Some(AccessMode::ReadOnly),
+            None => self.next.access = Some(AccessMode::ReadWrite),
+        }
+    }
+
+    /// Runs SET TRANSACTION. Without a scope it is about the next transaction and no variable.
+    pub(super) fn set_transaction(&mut self, set: &SetTransaction) -> Result<()> {
+        let Some(scope) = set.scope else {
+            self.may_say_next()?;
+            if let Some(isolation) = set.isolation {
+                let name = Value::Text(Cow::Borrowed(isolation_name(isolation)));
+                variables::find("transaction_isolation")?.checked(Some(name))?;
+                self.next.isolation = Some(isolation);
+            }
+            self.next.access = set.access.or(self.next.access);
+            return Ok(());
+        };
         let mut assign = |name: &str, value: Value<'static>| {
-            let assignment = match set.scope {
-                Some(SetScope::Global) => Assignment::Global(name.to_owned(), Some(value)),
-                Some(_) | None => Assignment::Session(name.to_owned(), Some(value)),
+            let assignment = match scope {
+                SetScope::Global => Assignment::Global(name.to_owned(), Some(value)),
+                SetScope::Session | SetScope::Next | SetScope::Persist | SetScope::PersistOnly => {
+                    Assignment::Session(name.to_owned(), Some(value))
+                }
             };
             self.assign(assignment)
         };
@@ -210,7 +309,7 @@ pub(super) fn aliases(name: &str) -> Vec<&str> {
     }
 }
 
-fn isolation_name(isolation: IsolationLevel) -> &'static str {
+pub(super) fn isolation_name(isolation: IsolationLevel) -> &'static str {
     match isolation {
         IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
         IsolationLevel::ReadCommitted => "READ-COMMITTED",

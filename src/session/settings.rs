@@ -40,6 +40,8 @@ pub struct Settings {
     pub packet_bytes_max: usize,
     /// `transaction_read_only`.
     pub read_only: bool,
+    /// `transaction_isolation`: whether each statement of a transaction reads the newest state.
+    pub reads_anew: bool,
     /// `json_as_text`: how JSON columns are described.
     pub json_as: JsonAs,
 }
@@ -73,6 +75,7 @@ impl Settings {
             net_write_timeout: Duration::from_secs(read.number("net_write_timeout")?),
             packet_bytes_max: read.size("max_allowed_packet")?,
             read_only: read.switch("transaction_read_only")?,
+            reads_anew: read.text("transaction_isolation")? != "REPEATABLE-READ",
             json_as: if read.switch("json_as_text")? {
                 JsonAs::LongText
             } else {

@@ -150,6 +150,11 @@ impl State {
         self.kept.lock().locals.set(name, value)
     }
 
+    /// The system variables, to try a change of them.
+    pub fn variables_apart(&self) -> Locals {
+        self.kept.lock().locals.apart()
+    }
+
     /// Where `SET timestamp` holds the clock; `None` when it runs.
     pub fn held_clock(&self) -> Option<Timestamp> {
         let set = self
@@ -179,16 +184,20 @@ impl State {
     /// Sets `@name`.
     ///
     /// # Errors
-    /// When the session has too many.
+    /// As [`State::check_user_variables`].
     pub fn set_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
         let mut kept = self.kept.lock();
-        let known = kept.user_variables.contains_key(name);
-        if !known && USER_VARIABLES_MAX <= kept.user_variables.len() {
-            let text = format!("session has {USER_VARIABLES_MAX} user variables, the most allowed");
-            return Err(Error::new(Code::OutOfResources, text));
-        }
+        kept.check_user_variables([name])?;
         kept.user_variables.insert(name.to_owned(), value);
         Ok(())
+    }
+
+    /// Whether there is room for these `@name`.
+    ///
+    /// # Errors
+    /// 1041 when the session would have too many.
+    pub fn check_user_variables<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
+        self.kept.lock().check_user_variables(names)
     }
 
     /// What came by name with the next statement.
@@ -264,6 +273,18 @@ impl State {
         kept.warnings_count = 0;
         kept.errors_count = 0;
         changed
+    }
+}
+
+impl Kept {
+    fn check_user_variables<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
+        let is_new = |name: &&str| !self.user_variables.contains_key(*name);
+        let new: BTreeSet<&str> = names.into_iter().filter(is_new).collect();
+        if new.is_empty() || self.user_variables.len() + new.len() <= USER_VARIABLES_MAX {
+            return Ok(());
+        }
+        let text = format!("session has {USER_VARIABLES_MAX} user variables, the most allowed");
+        Err(Error::new(Code::OutOfResources, text))
     }
 }
 

@@ -2,44 +2,54 @@
 //!
 //! A temporary table hides the table or view that has its name, but not inside of views. It is listed
 //! nowhere; DESCRIBE and SHOW CREATE TABLE tell of it by name. Making and dropping it commits nothing,
-//! its rows belong to transactions like others. A transaction that makes one reads from then on what
-//! is newest, for its snapshot is older than the table's storage. Source: MySQL manual, "CREATE
-//! TEMPORARY TABLE Statement".
+//! its rows belong to transactions like others; changing its definition (`alter`) commits. Source:
+//! MySQL manual, "CREATE TEMPORARY TABLE Statement".
 
-use std::sync::Arc;
+mod alter;
 
-use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
 
 use super::Session;
-use crate::catalog::describe::quoted;
 use crate::catalog::{Catalog, Definitions, Table};
 use crate::error::{Code, Error, Result};
-use crate::exec::ddl::index::{check_name, define_index};
-use crate::sql::ast::{CreateTable, DropTable, IndexDef, TableName};
-use crate::sql::context::EvalContext;
-use crate::sql::parse;
+use crate::sql::ast::{CreateTable, DropTable, TableName};
 
 /// Temporary tables one session may have: each costs a storage space, and dynamic SQL that forgets
 /// to drop them should not fill the engine.
 const TEMPORARY_TABLES_MAX: usize = 1000;
 
-/// What a table goes by while its rows get an index.
-const BEFORE_INDEX: &str = "#before_index";
+/// What a table goes by that is being filled: no name of a table.
+const UNNAMED: &str = "";
 
-/// The temporary tables of a session.
+/// What names led to at one moment: all definitions, without holding them, and the session's own.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    stored: Weak<Definitions>,
+    changes: u64,
+}
+
+impl PartialEq for Seen {
+    fn eq(&self, other: &Seen) -> bool {
+        self.changes == other.changes && Weak::ptr_eq(&self.stored, &other.stored)
+    }
+}
+
+/// A temporary table under the name that leads to it.
+struct Named {
+    database: String,
+    name: String,
+    table: Arc<Table>,
+}
+
+/// The temporary tables of a session. Few: looked for one by one, before those that all sessions see.
 pub(super) struct Temporary {
     catalog: Arc<Catalog>,
     /// Those that have a name.
-    tables: Vec<Arc<Table>>,
+    named: Vec<Named>,
     /// Dropped while a transaction was open that may have written them: kept until it has ended.
     dropped: Vec<Arc<Table>>,
-    /// The definitions of all with those of this session, and what they were made from.
-    merged: Mutex<Option<Merged>>,
-}
-
-struct Merged {
-    stored: Arc<Definitions>,
-    own: Arc<Definitions>,
+    /// How often one got a name, or lost it.
+    changes: u64,
 }
 
 impl Temporary {
@@ -47,72 +57,54 @@ impl Temporary {
     pub(super) fn new(catalog: &Arc<Catalog>) -> Temporary {
         Temporary {
             catalog: Arc::clone(catalog),
-            tables: Vec::new(),
+            named: Vec::new(),
             dropped: Vec::new(),
-            merged: Mutex::default(),
+            changes: 0,
         }
     }
 
-    /// The temporary table of that name.
+    /// The temporary table that a name leads to.
     pub(super) fn find(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
-        let mut tables = self.tables.iter();
-        tables.find(|table| table.database == database && table.name == name)
-    }
-
-    /// The definitions that names lead to: the same while nothing changes.
-    fn over(&self, stored: Arc<Definitions>) -> Arc<Definitions> {
-        if self.tables.is_empty() {
-            return stored;
-        }
-        let mut merged = self.merged.lock();
-        if let Some(known) = merged.as_ref()
-            && Arc::ptr_eq(&known.stored, &stored)
-        {
-            return Arc::clone(&known.own);
-        }
-        let own = Arc::new(stored.with_temporary(&self.tables));
-        let made = Arc::clone(&own);
-        *merged = Some(Merged { stored, own });
-        made
+        let mut named = self.named.iter();
+        let found = named.find(|own| own.database == database && own.name == name);
+        found.map(|own| &own.table)
     }
 
     fn add(&mut self, table: Arc<Table>) {
-        self.tables.push(table);
-        *self.merged.get_mut() = None;
+        let (database, name) = (table.database.clone(), table.name.clone());
+        self.add_as((database, name), table);
     }
 
-    /// Puts another table into the place of one.
-    fn replace(&mut self, old: &Arc<Table>, new: Arc<Table>) {
-        self.tables.retain(|table| !Arc::ptr_eq(table, old));
-        self.add(new);
+    /// Adds a table under another name than its own.
+    fn add_as(&mut self, (database, name): (String, String), table: Arc<Table>) {
+        self.changes += 1;
+        self.named.push(Named {
+            database,
+            name,
+            table,
+        });
     }
 
-    /// Takes the name from a table whose storage stays.
-    fn forget(&mut self, database: &str, name: &str) {
-        self.tables
-            .retain(|table| table.database != database || table.name != name);
-        *self.merged.get_mut() = None;
+    /// Takes the name from a table, if it leads to one.
+    fn take(&mut self, database: &str, name: &str) -> Option<Arc<Table>> {
+        let mut named = self.named.iter();
+        let position = named.position(|own| own.database == database && own.name == name)?;
+        self.changes += 1;
+        Some(self.named.remove(position).table)
     }
 
-    /// Takes the name from a table; whether there was one.
-    fn remove(&mut self, database: &str, name: &str) -> bool {
-        let position = self
-            .tables
-            .iter()
-            .position(|table| table.database == database && table.name == name);
-        let Some(position) = position else {
-            return false;
-        };
-        self.dropped.push(self.tables.remove(position));
-        *self.merged.get_mut() = None;
-        true
+    /// Takes the name from a table that is needed no more.
+    fn remove(&mut self, database: &str, name: &str) {
+        let taken = self.take(database, name);
+        self.dropped.extend(taken);
     }
 
     /// Leaves all of them.
     pub(super) fn leave_all(&mut self) {
         self.leave_dropped();
-        self.catalog.leave_temporary(self.tables.drain(..));
-        *self.merged.get_mut() = None;
+        self.changes += 1;
+        let tables = self.named.drain(..).map(|own| own.table);
+        self.catalog.leave_temporary(tables);
     }
 
     fn leave_dropped(&mut self) {
@@ -128,9 +120,12 @@ impl Drop for Temporary {
 }
 
 impl Session {
-    /// The definitions that this session's names lead to.
-    pub(super) fn definitions(&self) -> Arc<Definitions> {
-        self.temporary.over(self.shared.catalog.current())
+    /// What the names of this session lead to now.
+    pub(super) fn seen(&self) -> Seen {
+        Seen {
+            stored: Arc::downgrade(&self.shared.catalog.current()),
+            changes: self.temporary.changes,
+        }
     }
 
     /// The temporary table that a name leads to.
@@ -142,8 +137,57 @@ impl Session {
     /// Whether the table was created: it was not if it is there, and `IF NOT EXISTS` is written.
     ///
     /// # Errors
-    /// 1049, 1050; 1041 past [`TEMPORARY_TABLES_MAX`]; those of the definition and of the engine.
+    /// As [`Session::made_temporary`].
     pub(super) async fn create_temporary(&mut self, create: &CreateTable) -> Result<bool> {
+        let Some(table) = self.made_temporary(create).await? else {
+            return Ok(false);
+        };
+        self.temporary.add(table);
+        self.sweep_temporary().await?;
+        Ok(true)
+    }
+
+    /// Makes a table that has the name [`UNNAMED`] until [`Session::name_temporary`]: what is read to
+    /// fill it may have its name until then. `None` as in [`Session::create_temporary`].
+    ///
+    /// # Errors
+    /// As [`Session::made_temporary`].
+    pub(super) async fn create_unnamed(
+        &mut self,
+        create: &CreateTable,
+    ) -> Result<Option<TableName>> {
+        let Some(table) = self.made_temporary(create).await? else {
+            return Ok(None);
+        };
+        let name = TableName {
+            database: Some(table.database.clone()),
+            name: UNNAMED.to_owned(),
+        };
+        let place = (table.database.clone(), UNNAMED.to_owned());
+        self.temporary.add_as(place, table);
+        self.sweep_temporary().await?;
+        Ok(Some(name))
+    }
+
+    /// Gives the table its own name, or takes it back.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) async fn name_temporary(&mut self, name: &TableName, is_filled: bool) -> Result<()> {
+        let database = self.database_or_current(name.database.as_deref())?;
+        let table = self.temporary.take(&database, &name.name);
+        match table {
+            Some(table) if is_filled => self.temporary.add(table),
+            other => self.temporary.dropped.extend(other),
+        }
+        self.sweep_temporary().await
+    }
+
+    /// Makes the storage of a table.
+    ///
+    /// # Errors
+    /// 1049, 1050; 1041 past [`TEMPORARY_TABLES_MAX`]; those of the definition and of the engine.
+    async fn made_temporary(&mut self, create: &CreateTable) -> Result<Option<Arc<Table>>> {
         let database = self.database_or_current(create.table.database.as_deref())?;
         if !self.knows_database(&database) {
             let text = format!("Unknown database '{database}'");
@@ -154,11 +198,11 @@ impl Session {
             let error = Error::new(Code::TableExists, text);
             if create.if_not_exists {
                 self.note(&error);
-                return Ok(false);
+                return Ok(None);
             }
             return Err(error);
         }
-        if TEMPORARY_TABLES_MAX <= self.temporary.tables.len() {
+        if TEMPORARY_TABLES_MAX <= self.temporary.named.len() {
             let text = format!(
                 "this session has {TEMPORARY_TABLES_MAX} temporary tables, the most it may have"
             );
@@ -172,12 +216,11 @@ impl Session {
             }
         }
         let table = self.shared.catalog.create_temporary(table).await?;
-        self.temporary.add(table);
+        self.keep_ids(&table);
         if let Some(transaction) = &mut self.transaction {
-            transaction.forget_snapshot();
+            transaction.meet_own(&table);
         }
-        self.sweep_temporary().await?;
-        Ok(true)
+        Ok(Some(table))
     }
 
     /// `DROP TEMPORARY TABLE`: all or none.
@@ -218,53 +261,10 @@ impl Session {
     pub(super) async fn truncate_temporary(&mut self, table: &Arc<Table>) -> Result<()> {
         let new = self.shared.catalog.create_temporary(Table::clone(table));
         let new = new.await?;
+        self.keep_ids(&new);
         self.temporary.remove(&table.database, &table.name);
         self.temporary.add(new);
         self.sweep_temporary().await
-    }
-
-    /// Adds an index to a temporary table: another one takes its place, and its rows. Commits what
-    /// is open, as in MySQL.
-    ///
-    /// # Errors
-    /// Those of the index, and of writing its entries.
-    pub(super) async fn index_temporary(
-        &mut self,
-        table: &Arc<Table>,
-        declared: &IndexDef,
-    ) -> Result<()> {
-        self.commit_open().await?;
-        let mut new = Table::clone(table);
-        add_index(&mut new, declared, &self.context(Arc::default()))?;
-        let mut old = Table::clone(table);
-        BEFORE_INDEX.clone_into(&mut old.name);
-        let new = self.shared.catalog.create_temporary(new).await?;
-        self.temporary.replace(table, new);
-        self.temporary.add(Arc::new(old));
-        let name = |name: &str| format!("{}.{}", quoted(&table.database), quoted(name));
-        let copy = format!(
-            "INSERT INTO {} SELECT /*+ _l_allow_filtering_ */ * FROM {}",
-            name(&table.name),
-            name(BEFORE_INDEX)
-        );
-        let copied = self.run_text(&copy).await;
-        self.temporary.forget(&table.database, BEFORE_INDEX);
-        if copied.is_ok() {
-            self.temporary.dropped.push(Arc::clone(table));
-        } else if let Some(new) = self.temporary.find(&table.database, &table.name).cloned() {
-            self.temporary.replace(&new, Arc::clone(table));
-            self.temporary.dropped.push(new);
-        }
-        self.sweep_temporary().await?;
-        copied
-    }
-
-    /// Runs a statement on rows of the server's own, and commits it.
-    async fn run_text(&mut self, sql: &str) -> Result<()> {
-        let statement = parse::parse_first(sql.as_bytes(), self.settings.mode)?.statement;
-        let compiled = self.compile(&statement, &[])?;
-        Box::pin(self.run_compiled((&statement, compiled), Vec::new())).await?;
-        self.commit_open().await
     }
 
     /// Gives back the storage of temporary tables that are used no more.
@@ -272,15 +272,13 @@ impl Session {
         if self.transaction.is_none() {
             self.temporary.leave_dropped();
         }
-        if !self.shared.catalog.sweep_temporary().await?.is_empty() {
-            let counters = &self.shared.ids.counters;
-            counters.sweep(self.shared.engine.as_ref());
-        }
+        let swept = self.shared.catalog.sweep_temporary().await?;
+        self.shared.ids.counters.forget(&swept);
         Ok(())
     }
 
     /// # Errors
-    /// 1235 when the name leads to a temporary table, which keeps its first form.
+    /// 1235 when the name leads to a temporary table.
     pub(super) fn refuse_temporary(&self, name: &TableName, statement: &str) -> Result<()> {
         match self.named_temporary(name) {
             None => Ok(()),
@@ -289,17 +287,4 @@ impl Session {
             ))),
         }
     }
-}
-
-fn add_index(table: &mut Table, declared: &IndexDef, ctx: &EvalContext) -> Result<()> {
-    if let Some(name) = &declared.name {
-        check_name(name)?;
-        if table.index_position(name).is_some() {
-            let text = format!("Duplicate key name '{name}'");
-            return Err(Error::new(Code::DuplicateKeyName, text));
-        }
-    }
-    let index = define_index(table, declared, ctx)?;
-    table.indexes.push(index);
-    table.check_indexes_count()
 }

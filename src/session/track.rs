@@ -7,6 +7,8 @@
 //!
 //! Source: MySQL 8.0 Reference Manual, "Server Tracking of Client Session State".
 
+use super::set::isolation_name;
+use super::transaction::Next;
 use super::{Reply, Session, show};
 use crate::protocol::tracking::Change;
 use crate::sql::ast::{AccessMode, Begin};
@@ -39,8 +41,8 @@ enum Info {
 /// The open transaction.
 #[derive(Debug, Default)]
 struct Open {
-    /// How it was begun, if by a statement.
-    begun: Option<String>,
+    /// Whether it was begun by a statement, and if so, whether its snapshot was to be taken at once.
+    begun: Option<bool>,
     reads: bool,
     writes: bool,
     rows: bool,
@@ -81,24 +83,34 @@ impl Open {
     }
 }
 
-/// `START TRANSACTION`, as it would have to be sent again.
-fn begun_with(begin: &Begin) -> String {
-    let mut words = Vec::new();
-    if begin.consistent_snapshot {
-        words.push("WITH CONSISTENT SNAPSHOT");
+/// What would have to be sent again to begin such a transaction: that was begun by a statement
+/// (`Some` with whether its snapshot was to be taken at once), or is to come.
+fn characteristics(next: Next, begun: Option<bool>) -> String {
+    let mut statements = Vec::new();
+    if let Some(isolation) = next.isolation {
+        let level = isolation_name(isolation).replace('-', " ");
+        statements.push(format!("SET TRANSACTION ISOLATION LEVEL {level};"));
     }
-    words.extend(begin.access.map(|access| match access {
+    let access = next.access.map(|access| match access {
         AccessMode::ReadOnly => "READ ONLY",
         AccessMode::ReadWrite => "READ WRITE",
-    }));
-    let space = if words.is_empty() { "" } else { " " };
-    format!("START TRANSACTION{space}{};", words.join(", "))
+    });
+    if let Some(has_snapshot) = begun {
+        let snapshot = has_snapshot.then_some("WITH CONSISTENT SNAPSHOT");
+        let words: Vec<&str> = snapshot.into_iter().chain(access).collect();
+        let space = if words.is_empty() { "" } else { " " };
+        statements.push(format!("START TRANSACTION{space}{};", words.join(", ")));
+    } else if let Some(access) = access {
+        statements.push(format!("SET TRANSACTION {access};"));
+    }
+    statements.join(" ")
 }
 
 impl Session {
     /// What has changed since this was last asked, as far as the client wants to know.
     pub fn take_changes(&mut self) -> Vec<Change> {
         let is_open = self.transaction.is_some();
+        let next = self.next;
         let Some(track) = &mut self.track else {
             return Vec::new();
         };
@@ -120,7 +132,7 @@ impl Session {
         if std::mem::take(&mut track.state) && is_on(&*self.state, "session_track_state_change") {
             changes.push(Change::State);
         }
-        track.tell_transaction(is_open, &mut changes);
+        track.tell_transaction((is_open, next), &mut changes);
         changes
     }
 
@@ -198,7 +210,7 @@ impl Session {
     pub(super) fn track_begin(&mut self, begin: &Begin) {
         if let Some(track) = &mut self.track {
             track.open = Open {
-                begun: Some(begun_with(begin)),
+                begun: Some(begin.consistent_snapshot),
                 ..Open::default()
             };
         }
@@ -235,11 +247,11 @@ impl Session {
 }
 
 impl Track {
-    fn tell_transaction(&mut self, is_open: bool, changes: &mut Vec<Change>) {
+    fn tell_transaction(&mut self, (is_open, next): (bool, Next), changes: &mut Vec<Change>) {
         if self.info == Info::Off {
             return;
         }
-        let begun = self.open.begun.clone().unwrap_or_default();
+        let begun = characteristics(next, self.open.begun);
         let state = self.open.state(is_open);
         let (told_begun, told_state) = match &self.told {
             Some((begun, state)) => (Some(begun), Some(state)),

@@ -5,9 +5,18 @@ use std::sync::Arc;
 use super::Session;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
+use crate::exec::cancel::Stop;
 use crate::exec::transaction::{Transaction, definition_changed, no_savepoint};
 use crate::exec::write;
-use crate::sql::ast::{AccessMode, Begin, EndTransaction};
+use crate::sql::ast::{AccessMode, Begin, EndTransaction, IsolationLevel};
+
+/// What `SET TRANSACTION` without a scope says: it holds for the next transaction, and until that has
+/// ended. A statement on tables in autocommit is a transaction of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Next {
+    pub(super) isolation: Option<IsolationLevel>,
+    pub(super) access: Option<AccessMode>,
+}
 
 impl Session {
     /// A transaction that has seen nothing.
@@ -24,7 +33,35 @@ impl Session {
     fn long_transaction(&self) -> Transaction {
         let mut transaction = self.new_transaction();
         transaction.begun_with = Some(self.shared.catalog.current());
+        transaction.reads_anew = match self.next.isolation {
+            None => self.settings.reads_anew,
+            Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => true,
+            Some(IsolationLevel::RepeatableRead | IsolationLevel::Serializable) => false,
+        };
         transaction
+    }
+
+    /// A statement begins, or begins again.
+    pub(super) fn begin_statement(&mut self) {
+        if let Some(open) = &mut self.transaction {
+            open.begin_statement();
+        }
+    }
+
+    /// Whether a transaction that begins now may not write.
+    pub(super) fn is_read_only(&self) -> bool {
+        match self.next.access {
+            Some(access) => access == AccessMode::ReadOnly,
+            None => self.settings.read_only,
+        }
+    }
+
+    /// A statement on tables has ended: in autocommit it was the transaction that `SET TRANSACTION`
+    /// was about.
+    pub(super) fn spend_next(&mut self) {
+        if self.transaction.is_none() {
+            self.next = Next::default();
+        }
     }
 
     /// The transaction a statement on rows belongs to: the open one, or with `autocommit=0` a new
@@ -32,7 +69,7 @@ impl Session {
     pub(super) fn current_transaction(&mut self) -> Option<&mut Transaction> {
         if self.transaction.is_none() && !self.settings.autocommit {
             let mut transaction = self.long_transaction();
-            transaction.read_only = self.settings.read_only;
+            transaction.read_only = self.is_read_only();
             self.transaction = Some(transaction);
         }
         self.transaction.as_mut()
@@ -71,12 +108,12 @@ impl Session {
     }
 
     pub(super) async fn begin(&mut self, begin: &Begin) -> Result<()> {
-        self.commit_open().await?;
+        if self.transaction.is_some() {
+            self.commit_open().await?;
+        }
+        self.next.access = begin.access.or(self.next.access);
         let mut transaction = self.long_transaction();
-        transaction.read_only = match begin.access {
-            Some(access) => access == AccessMode::ReadOnly,
-            None => self.settings.read_only,
-        };
+        transaction.read_only = self.is_read_only();
         if begin.consistent_snapshot {
             transaction.snapshot();
         }
@@ -87,6 +124,7 @@ impl Session {
 
     /// Commits the open transaction, if there is one: COMMIT, and before DDL and BEGIN.
     pub(super) async fn commit_open(&mut self) -> Result<()> {
+        self.next = Next::default();
         match self.transaction.take() {
             Some(transaction) => Ok(transaction.commit().await?),
             None => Ok(()),
@@ -94,31 +132,37 @@ impl Session {
     }
 
     pub(super) async fn commit(&mut self, end: &EndTransaction) -> Result<()> {
-        let read_only = self.transaction.as_ref().is_some_and(|open| open.read_only);
+        let ended = self.next;
         self.commit_open().await?;
         self.sweep_temporary().await?;
-        self.chain(end, read_only);
+        self.chain(end, ended);
         Ok(())
     }
 
     pub(super) fn rollback(&mut self, end: &EndTransaction) {
-        let ended = self.transaction.take();
-        self.chain(end, ended.is_some_and(|open| open.read_only));
+        let ended = self.next;
+        self.drop_transaction();
+        self.chain(end, ended);
     }
 
-    /// `AND CHAIN` begins the next transaction with the same access; `RELEASE` ends the connection.
-    fn chain(&mut self, end: &EndTransaction, read_only: bool) {
+    /// Rolls the open transaction back.
+    pub(super) fn drop_transaction(&mut self) {
+        self.transaction = None;
+        self.next = Next::default();
+    }
+
+    /// `AND CHAIN` begins the next transaction with the same characteristics; `RELEASE` ends the
+    /// connection.
+    fn chain(&mut self, end: &EndTransaction, ended: Next) {
         if end.chain {
+            self.next = ended;
             let mut transaction = self.long_transaction();
-            transaction.read_only = read_only;
+            transaction.read_only = self.is_read_only();
             self.transaction = Some(transaction);
-            self.track_begin(&Begin {
-                access: read_only.then_some(AccessMode::ReadOnly),
-                ..Begin::default()
-            });
+            self.track_begin(&Begin::default());
         }
         if end.release {
-            self.cancel.stop(crate::exec::cancel::Stop::Drain);
+            self.cancel.stop(Stop::Released);
         }
     }
 

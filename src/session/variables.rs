@@ -30,6 +30,13 @@ impl Default for Globals {
 }
 
 impl Globals {
+    /// The same values, where a change is seen by nobody.
+    fn apart(&self) -> Globals {
+        Globals {
+            values: RwLock::new(self.values.read().clone()),
+        }
+    }
+
     /// Sets what the server knows at start (`port`, `datadir`, …), also for read-only variables.
     ///
     /// # Errors
@@ -93,6 +100,19 @@ impl Locals {
             globals,
             changed: Vec::new(),
         }
+    }
+
+    /// The same values, where a change is seen by nobody; those of the server too.
+    pub fn apart(&self) -> Locals {
+        Locals {
+            globals: Arc::new(self.globals.apart()),
+            changed: self.changed.clone(),
+        }
+    }
+
+    /// The server's values.
+    pub fn globals(&self) -> &Globals {
+        &self.globals
     }
 
     /// The value of `@@name` in the given scope.

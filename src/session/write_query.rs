@@ -81,10 +81,11 @@ impl Session {
         self.undo_failed(begun, outcome)
     }
 
-    /// Takes back what a failed statement has written into the open transaction.
+    /// A statement that was written in pieces has ended: takes back what one that failed has written
+    /// into the open transaction.
     pub(super) fn undo_failed<T>(&mut self, begun: Option<Mark>, outcome: Result<T>) -> Result<T> {
-        if let (Err(_), Some(open), Some(mark)) = (&outcome, &mut self.transaction, begun) {
-            open.back_to(mark);
+        if let (Some(open), Some(mark)) = (&mut self.transaction, begun) {
+            open.end_mark(mark, outcome.is_ok());
         }
         outcome
     }
@@ -97,10 +98,11 @@ impl Session {
     async fn insert_pieces(
         &mut self,
         program: &Arc<write::Program>,
-        mut stream: QueryStream,
+        stream: QueryStream,
         parameters: Parameters,
     ) -> Result<Option<Outcome>> {
         let mut all = Outcome::default();
+        let mut stream = Some(stream);
         let (mut pieces_count, mut rows_count) = (0_u64, 0);
         loop {
             let bytes_max = self.piece_bytes_max();
@@ -109,9 +111,13 @@ impl Session {
                 bytes: 0,
                 bytes_max,
             };
-            let mut end = PageEnd::More;
-            while end == PageEnd::More && !piece.is_full() {
-                end = stream.next_page(&mut piece).await?;
+            while let Some(rows) = &mut stream
+                && !piece.is_full()
+            {
+                if rows.next_page(&mut piece).await? != PageEnd::More {
+                    // It holds what the transaction has written, which is copied while somebody does.
+                    stream = None;
+                }
             }
             if piece.rows.is_empty() && 0 < pieces_count {
                 break;
@@ -127,7 +133,7 @@ impl Session {
                 None => return Err(definition_changed()),
             }
             pieces_count += 1;
-            if end != PageEnd::More {
+            if stream.is_none() {
                 break;
             }
         }
@@ -154,7 +160,7 @@ impl Session {
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.new_transaction();
-            own.read_only = self.settings.read_only;
+            own.read_only = self.is_read_only();
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
             env.ctx.strict_write = self.settings.mode.strict;
             if !in_transaction {

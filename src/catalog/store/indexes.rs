@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Catalog;
+use super::storage::Lasts;
 use crate::catalog::schema::{INDEXES_MAX, IndexId, IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::kv::Space;
@@ -36,7 +37,7 @@ impl Catalog {
         }
         for index in &mut table.indexes {
             if index.id == IndexId::NEW {
-                index.id = IndexId(self.new_space().await?.0);
+                index.id = IndexId(self.new_space(Lasts::Always).await?.0);
             }
         }
         let table = self.replace(table, has_moved.then_some(&*old)).await?;

@@ -10,13 +10,14 @@
 
 use std::sync::Arc;
 
+use super::storage::Lasts;
 use super::{Catalog, Definitions, SYSTEM_SPACE, table_key};
 use crate::catalog::persist;
 use crate::catalog::schema::{Column, ColumnDefault, IndexId, IndexState, KeyPart, Table, TableId};
 use crate::catalog::wide::ColumnPlace;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
-use crate::kv::{Space, WriteSet};
+use crate::kv::WriteSet;
 
 impl Table {
     /// The same columns and indexes with another primary key, which have no storage yet.
@@ -87,9 +88,9 @@ impl Catalog {
         let mut table = Table::clone(self.current().table(database, name)?);
         check_idle(&table)?;
         let mut shadow = define(&table)?;
-        shadow.id = TableId(self.new_space().await?.0);
+        shadow.id = TableId(self.new_space(Lasts::Always).await?.0);
         for index in &mut shadow.indexes {
-            index.id = IndexId(self.new_space().await?.0);
+            index.id = IndexId(self.new_space(Lasts::Always).await?.0);
         }
         table.shadow = Some(Arc::new(shadow));
         self.replace(table, None).await
@@ -115,7 +116,7 @@ impl Catalog {
         let table = Arc::new(table);
         next.put(&table);
         self.publish(writes, next).await?;
-        self.drop_storage(&old).await?;
+        self.drop_storage(&old, Lasts::Always).await?;
         Ok(table)
     }
 
@@ -133,16 +134,10 @@ impl Catalog {
         let taken = table.shadow.take();
         self.replace(table, None).await?;
         match taken {
-            Some(taken) => self.drop_storage(&taken).await,
+            Some(taken) => self.drop_storage(&taken, Lasts::Always).await,
             None => Ok(()),
         }
     }
-}
-
-/// The storage of a table and its indexes, without a shadow.
-pub(super) fn own_spaces(table: &Table) -> impl Iterator<Item = Space> {
-    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
-    std::iter::once(Space(table.id.0)).chain(indexes)
 }
 
 /// Refuses to begin beside another change that goes on.

@@ -1,6 +1,6 @@
 //! Temporary tables: storage of the engine with a definition that only one session knows.
 //!
-//! They are in no [`Definitions`] and nothing of them is written down: after a crash their storage
+//! They are in no [`Definitions`](super::Definitions) and nothing of them is written down: after a crash their storage
 //! belongs to no table, and is given back when the catalog is opened. Which session finds them by
 //! which name is the session's matter (`session::temporary`).
 
@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{Catalog, Definitions};
-use crate::catalog::schema::{Table, TableId};
+use super::Catalog;
+use super::storage::Lasts;
+use crate::catalog::schema::{IndexId, Table, TableId};
 use crate::catalog::wide;
 use crate::error::Result;
+use crate::kv::Space;
 
 /// The temporary tables of all sessions.
 #[derive(Debug, Default)]
@@ -44,12 +46,61 @@ impl Catalog {
     /// Those of the engine.
     pub async fn create_temporary(&self, mut table: Table) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
-        self.give_storage(&mut table).await?;
+        self.give_storage(&mut table, Lasts::WhileOpen).await?;
         let table = Arc::new(table);
         let live = || self.temporary.live.write();
         live().insert(table.id, Arc::clone(&table));
-        self.watch(&self.current());
+        if table.expires() {
+            self.watch(&self.current());
+        }
         Ok(table)
+    }
+
+    /// Gives storage to the indexes of a definition that have [`IndexId::NEW`]: to be filled before
+    /// [`Catalog::replace_temporary`], or given back by [`Catalog::drop_lost_indexes`].
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn give_index_storage(&self, table: &mut Table) -> Result<()> {
+        let _one_at_a_time = self.ddl.lock().await;
+        for index in &mut table.indexes {
+            if index.id == IndexId::NEW {
+                index.id = IndexId(self.new_space(Lasts::WhileOpen).await?.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a temporary table another definition over the same rows, and gives back the storage of the
+    /// indexes that it has no more.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn replace_temporary(&self, old: &Arc<Table>, new: Table) -> Result<Arc<Table>> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let new = Arc::new(new);
+        {
+            let mut live = self.temporary.live.write();
+            live.insert(new.id, Arc::clone(&new));
+        }
+        if new.expires() || old.expires() {
+            self.watch(&self.current());
+        }
+        self.drop_lost_indexes((old, &new)).await?;
+        Ok(new)
+    }
+
+    /// Gives back the storage of the indexes that the first definition has and the second has not.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn drop_lost_indexes(&self, (from, to): (&Table, &Table)) -> Result<()> {
+        for index in &from.indexes {
+            if index.id != IndexId::NEW && to.indexes.iter().all(|kept| kept.id != index.id) {
+                self.drop_space(Space(index.id.0), Lasts::WhileOpen).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a definition is that of a temporary table.
@@ -76,24 +127,9 @@ impl Catalog {
         let mut swept = Vec::new();
         for table in left {
             self.temporary.live.write().remove(&table.id);
-            self.drop_storage(&table).await?;
+            self.drop_storage(&table, Lasts::WhileOpen).await?;
             swept.push(table.id);
         }
         Ok(swept)
-    }
-}
-
-impl Definitions {
-    /// These definitions with tables that hide what has their names, in databases that need not be
-    /// there.
-    #[must_use]
-    pub fn with_temporary(&self, tables: &[Arc<Table>]) -> Definitions {
-        let mut merged = self.clone();
-        for table in tables {
-            let within = merged.databases.entry(table.database.clone()).or_default();
-            within.views.remove(&table.name);
-            within.tables.insert(table.name.clone(), Arc::clone(table));
-        }
-        merged
     }
 }

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{Catalog, Definitions, SYSTEM_SPACE, spaces, table_key};
+use super::storage::{Lasts, spaces};
+use super::{Catalog, Definitions, SYSTEM_SPACE, table_key};
 use crate::catalog::persist;
 use crate::catalog::schema::{IndexState, Table, TableId};
 use crate::catalog::trash::{Fate, TRASH_TABLES_MAX, Trashed};
@@ -94,7 +95,7 @@ impl Catalog {
         }
         self.publish(writes, next).await?;
         for table in gone {
-            self.drop_storage(&table).await?;
+            self.drop_storage(&table, Lasts::Always).await?;
         }
         Ok(())
     }
@@ -121,7 +122,7 @@ impl Catalog {
             if index.state == IndexState::Building {
                 index.state = IndexState::Disabled;
                 lost.push(crate::kv::Space(index.id.0));
-                index.id = crate::catalog::IndexId(self.new_space().await?.0);
+                index.id = crate::catalog::IndexId(self.new_space(Lasts::Always).await?.0);
             }
         }
         let mut writes = WriteSet::blind();
@@ -164,7 +165,7 @@ impl Catalog {
         });
         self.publish_addition(writes, next).await?;
         for table in &gone {
-            self.drop_storage(table).await?;
+            self.drop_storage(table, Lasts::Always).await?;
         }
         Ok(gone.len())
     }

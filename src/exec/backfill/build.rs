@@ -32,7 +32,7 @@ use crate::kv::{CommitError, Key, KeyRange, Page, Scan, Snapshot, Space, WriteSe
 const PAGE_ROWS: usize = if cfg!(test) { 512 } else { 8192 };
 
 /// Bytes of the rows of a page.
-const PAGE_BYTES: usize = 4 << 20;
+pub(super) const PAGE_BYTES: usize = 4 << 20;
 
 /// A build that runs.
 pub(super) struct Build<'a> {
@@ -284,7 +284,11 @@ impl<'a> Build<'a> {
 ///
 /// # Errors
 /// 1062 for two rows with the same values in a unique index.
-fn put_entries(maker: &Maker<'_>, made: Vec<Option<Made>>, writes: &mut WriteSet) -> Result<()> {
+pub(super) fn put_entries(
+    maker: &Maker<'_>,
+    made: Vec<Option<Made>>,
+    writes: &mut WriteSet,
+) -> Result<()> {
     let space = maker.entries_space();
     let made: Vec<Made> = made.into_iter().flatten().collect();
     if maker.index.unique {

@@ -13,6 +13,7 @@
 mod brake;
 mod build;
 pub(crate) mod copy;
+pub mod own;
 mod progress;
 mod record;
 pub(crate) mod rows;

@@ -120,3 +120,21 @@ fn other_records_are_damage() {
         assert_eq!(decode(bytes).unwrap_err().code(), Code::StorageCorrupt);
     }
 }
+
+/// That of a temporary table costs no commit and leaves nothing behind.
+#[tokio::test]
+async fn a_counter_in_memory_is_not_written() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    let of = sequence(1_000_000);
+    counters.keep_in_memory(&of);
+    assert_eq!(take(&counters, &engine, 5000).await, 1..5001);
+    counters.pass(&engine, &of, 7000).await.unwrap();
+    counters.keep_in_memory(&of);
+    assert_eq!(take(&counters, &engine, 1).await, 7001..7002);
+    counters.settle(&engine).await.unwrap();
+    let record = engine.get_newest(SYSTEM_SPACE, &key(TableId(7))).await;
+    assert_eq!(record.unwrap(), None);
+    counters.forget(&[TableId(7)]);
+    assert_eq!(counters.next(&of), 1);
+}

@@ -15,9 +15,19 @@ use crate::types::ColumnType;
 /// Wildcard columns of one table: all of them are tried for a name.
 const PATTERNS_MAX: usize = 64;
 
-/// Whether a column of the list is a pattern of names.
+/// Whether a column of the list is a pattern of names. A pattern has a type and nothing else, so one with
+/// `?` in its name and more than a type is a column of that name, as in MySQL; `*` is always meant.
 pub(super) fn is_pattern(column: &ast::ColumnDef) -> bool {
-    Pattern::is_one(&column.name)
+    Pattern::is_one(&column.name) && (column.name.contains('*') || !has_attribute(column))
+}
+
+fn has_attribute(column: &ast::ColumnDef) -> bool {
+    column.nullable == Some(false)
+        || column.default.is_some()
+        || column.on_update_now
+        || column.auto_increment
+        || column.unsupported.is_some()
+        || !column.comment.is_empty()
 }
 
 /// Puts the patterns of a list of columns into a definition that has the declared ones.
@@ -86,13 +96,7 @@ pub(super) fn check_columns<'c>(
 }
 
 fn pattern_of(column: &ast::ColumnDef) -> Result<Pattern> {
-    let has_attribute = column.nullable == Some(false)
-        || column.default.is_some()
-        || column.on_update_now
-        || column.auto_increment
-        || column.unsupported.is_some()
-        || !column.comment.is_empty();
-    if has_attribute {
+    if has_attribute(column) {
         return Err(Error::unsupported(format!(
             "attributes of the wildcard column {}: it has a type and nothing else",
             column.name

@@ -139,7 +139,8 @@ pub struct Env {
     pub cancel: Arc<CancelToken>,
     /// What its operators may hold, and where they may spill.
     pub memory: Memory,
-    /// `sql_select_limit`, when the statement has no LIMIT.
+    /// How many rows are wanted at most of a query without LIMIT: `sql_select_limit` of one whose rows
+    /// go to the client, the one row that a subquery is asked for.
     pub select_limit: Option<u64>,
     /// Within a recursive query: the rows of the last round, by the query's number.
     pub rounds: Vec<(usize, RoundRows)>,

@@ -2,7 +2,8 @@
 //!
 //! The reader is fed with pieces of any size ([`Reader::feed`]) and gives a line when it has all of it. A
 //! line that is not there whole is read again from its start when twice as much of it is there, so
-//! that a long one costs a few passes and not one for each piece.
+//! that a long one costs a few passes and not one for each piece. What is before `LINES STARTING BY` is
+//! of no line, and is not kept.
 //!
 //! Hot: runs per byte. Ordinary bytes are copied in runs; nothing is allocated per field.
 
@@ -31,6 +32,11 @@ struct Field {
 }
 
 impl Line {
+    /// Bytes of memory that it holds.
+    pub fn held_bytes(&self) -> usize {
+        self.data.len() + self.fields.len() * size_of::<Field>()
+    }
+
     /// The fields; `None` is NULL.
     pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut start = 0;
@@ -134,6 +140,11 @@ impl Reader {
         &mut self.buffer
     }
 
+    /// Bytes of memory that it holds.
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// There are no more bytes than were fed.
     pub fn end(&mut self) {
         self.ended = true;
@@ -153,10 +164,11 @@ impl Reader {
             reader: self,
             rest,
             at: 0,
+            begin: 0,
         };
         line.clear();
         let found = cursor.line(line);
-        let (at, left) = (cursor.at, self.skipped_lines);
+        let (at, begin, left) = (cursor.at, cursor.begin, self.skipped_lines);
         match found {
             Ok(Some(skipped)) => {
                 self.start += at;
@@ -169,6 +181,8 @@ impl Reader {
             }
             Ok(None) => Ok(Step::End),
             Err(Unclear) => {
+                self.start += begin;
+                let unread_bytes = unread_bytes - begin;
                 if LINE_BYTES_MAX < unread_bytes {
                     let text = format!("a line is longer than {LINE_BYTES_MAX} bytes, the most");
                     return Err(Error::new(Code::RowTooBig, text));
@@ -195,6 +209,7 @@ impl Reader {
                 reader: self,
                 rest,
                 at: 0,
+                begin: 0,
             };
             match cursor.skip_line() {
                 Ok(true) => {
@@ -214,6 +229,8 @@ struct Cursor<'a> {
     reader: &'a Reader,
     rest: &'a [u8],
     at: usize,
+    /// What is before it belongs to no line.
+    begin: usize,
 }
 
 impl Cursor<'_> {
@@ -273,7 +290,8 @@ impl Cursor<'_> {
 
     /// Goes behind `LINES STARTING BY`; `false` when it does not come any more.
     fn find_start(&mut self) -> Found<bool> {
-        let start = &self.reader.format.lines_start;
+        let reader = self.reader;
+        let start = &reader.format.lines_start;
         if start.is_empty() {
             return Ok(true);
         }
@@ -282,6 +300,7 @@ impl Cursor<'_> {
                 return Ok(true);
             }
             self.at += 1;
+            self.begin = self.at;
         }
         Ok(false)
     }

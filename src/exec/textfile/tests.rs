@@ -184,3 +184,33 @@ proptest! {
         prop_assert_eq!(read(&format, &text, (2, skipped, piece)), whole);
     }
 }
+
+/// What is before `LINES STARTING BY` is of no line; all of it was kept until the file ended.
+#[test]
+fn what_no_line_has_is_not_held() {
+    let format = FileFormat {
+        lines_start: b"row:".to_vec(),
+        ..FileFormat::default()
+    };
+    let mut reader = Reader::new(&format, 1, 0);
+    let mut line = Line::default();
+    for _ in 0..50 {
+        reader.feed().extend_from_slice(&[b'r'; 10_000]);
+        assert_eq!(reader.next(&mut line).unwrap(), Step::More);
+        assert!(reader.held_bytes() <= 10_010, "{}", reader.held_bytes());
+    }
+    reader.feed().extend_from_slice(b"ro");
+    assert_eq!(reader.next(&mut line).unwrap(), Step::More);
+    reader.feed().extend_from_slice(b"w:a");
+    assert_eq!(reader.next(&mut line).unwrap(), Step::More);
+    reader.feed().extend_from_slice(b"b\nrow:c");
+    let mut fields = Vec::new();
+    loop {
+        match reader.next(&mut line).unwrap() {
+            Step::Line => fields.push(line.fields().next().unwrap().unwrap().to_vec()),
+            Step::More => reader.end(),
+            Step::End => break,
+        }
+    }
+    assert_eq!(fields, [b"ab", b"c".as_slice()]);
+}

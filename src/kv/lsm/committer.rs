@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::counts::{Counted, Counts};
 use super::journal::{MARKER_KEY, Marker};
 use super::options::Durability;
-use super::queue::{Commit, Outcome, Request};
+use super::queue::{Commit, Outcome, Request, Waits};
 use super::recent::{KeyHash, Recent};
 use super::reclaim::Job;
 use super::snapshot::Base;
@@ -108,11 +108,11 @@ impl Committer {
             while let Some(request) = waiting.pop_front() {
                 match request {
                     Request::Commit(first) => self.commit_group(first, &mut waiting),
-                    Request::CreateSpace(space, answer) => {
-                        let _ = answer.send(self.create_space(space));
+                    Request::CreateSpace(space, waits, answer) => {
+                        let _ = answer.send(self.create_space(space, waits));
                     }
-                    Request::DropSpace(space, answer) => {
-                        let _ = answer.send(self.drop_space(space));
+                    Request::DropSpace(space, waits, answer) => {
+                        let _ = answer.send(self.drop_space(space, waits));
                     }
                     Request::Sync(answer) => {
                         let _ = answer.send(self.sync());
@@ -165,6 +165,10 @@ impl Committer {
         }
         let writes = &commit.writes;
         self.check_spaces(writes)?;
+        if let Some((space, key)) = writes.unfounded() {
+            let (space, key) = (*space, key.clone());
+            return Err(CommitError::Conflict { space, key });
+        }
         if let Some(start_ts) = writes.start_ts {
             self.check_unchanged(&writes.must_be_unchanged, start_ts)?;
         }
@@ -372,21 +376,22 @@ impl Committer {
         oldest.map_or(self.base.ts, |base| base.ts)
     }
 
-    fn create_space(&mut self, space: Space) -> Result<()> {
-        let known = self.base.spaces.spaces();
-        let is_used = known.live.contains(&space) || self.shared.dead.contains(space);
-        if is_used {
+    fn create_space(&mut self, space: Space, waits: Waits) -> Result<()> {
+        let is_live = self.base.spaces.check(space).is_ok();
+        if is_live || self.shared.dead.contains(space) || self.shared.gone.contains(space) {
             return Err(Error::SpaceUsed(space));
         }
-        self.write_space((space, spaces::live_record(space)), Some(0))?;
+        let record = spaces::live_record(space);
+        self.write_space((space, record), Some(0), waits)?;
         let set = self.base.spaces.with(space);
         self.publish(Arc::new(set));
         Ok(())
     }
 
-    fn drop_space(&mut self, space: Space) -> Result<()> {
+    fn drop_space(&mut self, space: Space, waits: Waits) -> Result<()> {
         self.base.spaces.check(space)?;
-        self.write_space((space, spaces::dead_record(space)), None)?;
+        let record = spaces::dead_record(space);
+        self.write_space((space, record), None, waits)?;
         let set = self.base.spaces.without(space);
         self.publish(Arc::new(set));
         self.recent.forget_space(space);
@@ -396,17 +401,24 @@ impl Committer {
         Ok(())
     }
 
-    /// Writes a record of the registry, and how many keys the space has; synced in every mode.
+    /// Writes a record of the registry, and how many keys the space has. Synced in every mode, unless
+    /// nobody waits for the disk: then whatever is synced next takes it along, since it is behind it in
+    /// the journal.
     fn write_space(
         &mut self,
         (space, record): (Space, (Vec<u8>, &'static [u8])),
         keys_count: Option<u64>,
+        waits: Waits,
     ) -> Result<()> {
         if let Some(cause) = self.shared.read_only() {
             return Err(cause);
         }
         let (key, value) = record;
-        let mut batch = self.db.batch().durability(Some(PersistMode::SyncData));
+        let persist = match waits {
+            Waits::ForDisk => PersistMode::SyncData,
+            Waits::No => PersistMode::Buffer,
+        };
+        let mut batch = self.db.batch().durability(Some(persist));
         self.run.written += 1;
         if self.durability == Durability::Async {
             batch.insert(&self.data, MARKER_KEY, self.marker().encode());
@@ -416,7 +428,9 @@ impl Committer {
         self.counts.put(counted, (&mut batch, &self.data));
         let written = batch.commit();
         written.map_err(|cause| self.fail("writing a space record", &cause))?;
-        self.note_synced();
+        if waits == Waits::ForDisk {
+            self.note_synced();
+        }
         Ok(())
     }
 

@@ -19,6 +19,7 @@ mod directory;
 mod estimate;
 mod fault;
 mod files;
+mod gone;
 mod journal;
 mod options;
 mod queue;
@@ -44,11 +45,12 @@ pub use options::{Durability, Options, machine_memory_bytes};
 
 use self::committer::Committer;
 use self::directory::DirectoryLock;
-use self::queue::{Commit, Outcome, Queue, Request};
+use self::gone::Gone;
+use self::queue::{Commit, Outcome, Queue, Request, Waits};
 use self::reclaim::{Job, Reclaim};
 use self::rows::RowCache;
 use self::snapshot::{Base, LsmSnapshot};
-use self::spaces::{DeadSpaces, Registry};
+use self::spaces::{DeadSpaces, Registry, SpaceSet};
 use super::{
     Answer, Capabilities, CommitError, Engine, Error, Estimate, Key, KeyRange, Limits, Result,
     Snapshot, Space, Spaces, Ts, WriteSet,
@@ -93,6 +95,8 @@ struct Shared {
     queue: Queue,
     waiting: Arc<Semaphore>,
     dead: DeadSpaces,
+    /// Spaces that were dropped before the engine was opened, and of which nothing was left then.
+    gone: Gone,
     reclaim: Reclaim,
     /// Why nothing is written any more.
     read_only: RwLock<Option<String>>,
@@ -127,7 +131,8 @@ impl Lsm {
         }
         let dead = DeadSpaces::default();
         let (db, data) = open_tree(&engine_dir, options, &dead)?;
-        let registry = read_registry(&db, &data)?;
+        let mut registry = read_registry(&db, &data)?;
+        gone::forget_empty(&db, &data, &mut registry)?;
         dead.extend(registry.dead.iter().copied());
         lock.seal()?;
         let rows = Arc::new(RowCache::new(options.row_cache_bytes()));
@@ -138,6 +143,7 @@ impl Lsm {
             queue: Queue::default(),
             waiting: Arc::new(Semaphore::new(WAITING_KIB_MAX)),
             dead,
+            gone: registry.gone,
             reclaim: Reclaim::default(),
             read_only: RwLock::new(None),
             lock: Mutex::new(Some(lock)),
@@ -259,11 +265,16 @@ fn read_registry(db: &Database, data: &Keyspace) -> Result<Registry> {
     use fjall::Readable;
     let failed = |cause: fjall::Error| fault::error("reading the spaces", &cause);
     let (start, until) = spaces::registry_range();
-    let mut registry = Registry::default();
+    let mut registry = Registry {
+        gone: gone::read(db, data)?,
+        ..Registry::default()
+    };
+    let mut records = Vec::new();
     for record in db.snapshot().range(data, start..until) {
         let (key, value) = record.into_inner().map_err(failed)?;
-        registry.read(&key, &value)?;
+        registry.read((&key, &value), &mut records)?;
     }
+    registry.set = SpaceSet::of(records, &registry.dead);
     Ok(registry)
 }
 
@@ -341,11 +352,21 @@ impl Engine for Lsm {
     }
 
     fn create_space(&self, space: Space) -> Answer<'_, Result<()>> {
-        Answer::later(self.ask(move |answer| Request::CreateSpace(space, answer)))
+        let waits = Waits::ForDisk;
+        Answer::later(self.ask(move |answer| Request::CreateSpace(space, waits, answer)))
     }
 
     fn drop_space(&self, space: Space) -> Answer<'_, Result<()>> {
-        Answer::later(self.ask(move |answer| Request::DropSpace(space, answer)))
+        let waits = Waits::ForDisk;
+        Answer::later(self.ask(move |answer| Request::DropSpace(space, waits, answer)))
+    }
+
+    fn create_passing_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        Answer::later(self.ask(move |answer| Request::CreateSpace(space, Waits::No, answer)))
+    }
+
+    fn drop_passing_space(&self, space: Space) -> Answer<'_, Result<()>> {
+        Answer::later(self.ask(move |answer| Request::DropSpace(space, Waits::No, answer)))
     }
 
     fn spaces(&self) -> Spaces {

@@ -21,11 +21,18 @@ pub(super) struct Commit {
     pub(super) _permit: OwnedSemaphorePermit,
 }
 
+/// Whether an answer waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    ForDisk,
+    No,
+}
+
 /// Something for the committer to do.
 pub(super) enum Request {
     Commit(Commit),
-    CreateSpace(Space, oneshot::Sender<Result<()>>),
-    DropSpace(Space, oneshot::Sender<Result<()>>),
+    CreateSpace(Space, Waits, oneshot::Sender<Result<()>>),
+    DropSpace(Space, Waits, oneshot::Sender<Result<()>>),
     Sync(oneshot::Sender<Result<()>>),
     Close(oneshot::Sender<Result<()>>),
 }
@@ -36,8 +43,8 @@ impl Request {
         // A caller that is gone does not mind.
         match self {
             Request::Commit(commit) => drop(commit.answer.send(Err(cause.into()))),
-            Request::CreateSpace(_, answer)
-            | Request::DropSpace(_, answer)
+            Request::CreateSpace(_, _, answer)
+            | Request::DropSpace(_, _, answer)
             | Request::Sync(answer)
             | Request::Close(answer) => drop(answer.send(Err(cause))),
         }

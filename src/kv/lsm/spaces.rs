@@ -3,6 +3,7 @@
 //! ```text
 //! 00 's' id:u32       "live" or "dead": the registry of spaces; ids are big-endian
 //! 00 'j'              the marker of async batches, see `journal`
+//! 00 'g'              ids of dropped spaces that have no record any more, see `gone`
 //! 00 'n' id:u32       how many keys the space has, u64, big-endian; absent where that is not known
 //! 01 id:u32 key…      the value of a key
 //! ```
@@ -30,6 +31,7 @@ use fjall::compaction::filter::{
 };
 use parking_lot::RwLock;
 
+use super::gone::Gone;
 use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
@@ -39,6 +41,9 @@ const REGISTRY: u8 = b's';
 const COUNT: u8 = b'n';
 const LIVE: &[u8] = b"live";
 const DEAD: &[u8] = b"dead";
+
+/// Where the ids are that were used and have no record.
+pub(super) const GONE_KEY: [u8; 2] = [OWN, b'g'];
 
 /// Bytes in front of a key.
 pub(super) const PREFIX_BYTES: usize = 5;
@@ -110,6 +115,12 @@ pub(super) fn physical_range(space: Space, range: &KeyRange) -> (Vec<u8>, Vec<u8
     (start, until)
 }
 
+/// The space of a physical key, if it is the key of a value.
+pub(super) fn space_of(physical: &[u8]) -> Option<Space> {
+    let (&[first, a, b, c, d], _) = physical.split_first_chunk::<PREFIX_BYTES>()?;
+    (first == DATA).then(|| Space(u32::from_be_bytes([a, b, c, d])))
+}
+
 /// The registry's record for a space that was made.
 pub(super) fn live_record(space: Space) -> (Vec<u8>, &'static [u8]) {
     (registry_key(space), LIVE)
@@ -166,6 +177,18 @@ pub(super) struct SpaceSet {
 }
 
 impl SpaceSet {
+    /// All spaces that have a record, but those that are dead.
+    pub(super) fn of(mut records: Vec<Space>, dead: &HashSet<Space>) -> SpaceSet {
+        let last = records.iter().max();
+        let next = last.map_or(0, |last| last.0.saturating_add(1));
+        records.retain(|space| !dead.contains(space));
+        records.sort_unstable();
+        SpaceSet {
+            live: records,
+            next,
+        }
+    }
+
     /// Whether a space can be read and written.
     pub(super) fn check(&self, space: Space) -> Result<()> {
         match self.live.binary_search(&space) {
@@ -202,15 +225,21 @@ impl SpaceSet {
 pub(super) struct Registry {
     pub(super) set: SpaceSet,
     pub(super) dead: HashSet<Space>,
+    /// Those that were dropped and have no record any more.
+    pub(super) gone: Gone,
 }
 
 impl Registry {
-    /// Takes in one record.
+    /// Takes in one record, and adds its space to `all`.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`] when it is not one.
-    pub(super) fn read(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(super) fn read(
+        &mut self,
+        (key, value): (&[u8], &[u8]),
+        all: &mut Vec<Space>,
+    ) -> Result<()> {
         let id = key.get(2..).and_then(|id| <[u8; 4]>::try_from(id).ok());
         let state = match value {
             LIVE => Some(true),
@@ -223,9 +252,8 @@ impl Registry {
             });
         };
         let space = Space(u32::from_be_bytes(id));
-        self.set = self.set.with(space);
+        all.push(space);
         if !is_live {
-            self.set = self.set.without(space);
             self.dead.insert(space);
         }
         Ok(())
@@ -243,6 +271,12 @@ impl DeadSpaces {
 
     pub(super) fn contains(&self, space: Space) -> bool {
         self.0.read().contains(&space)
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.read().len()
     }
 }
 

@@ -492,3 +492,36 @@ async fn compaction_removes_values_that_have_ended() {
     }
     living.close().await.unwrap();
 }
+
+/// Each temporary table leaves a record that its space was there; the records are put together when the
+/// engine opens, and an id is never used again.
+#[tokio::test]
+async fn records_of_dropped_spaces_are_put_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    for id in 1..=50 {
+        engine.create_passing_space(Space(id)).await.unwrap();
+    }
+    let mut writes = WriteSet::blind();
+    writes.put(Space(7), "a", "1");
+    writes.put(Space(49), "a", "1");
+    engine.commit(writes).await.unwrap();
+    for id in (1..=50).filter(|id| *id != 49) {
+        engine.drop_passing_space(Space(id)).await.unwrap();
+    }
+    engine.close().await.unwrap();
+    for _ in 0..2 {
+        let engine = Lsm::open(&options(dir.path())).unwrap();
+        // That of the greatest id, and perhaps one that had a key.
+        assert!(engine.shared.dead.len() <= 2);
+        let known = engine.spaces();
+        assert_eq!((known.live, known.next), (vec![Space(49)], Space(51)));
+        for id in [1, 7, 30, 50] {
+            let made = engine.create_space(Space(id)).await;
+            assert_eq!(made, Err(Error::SpaceUsed(Space(id))), "{id}");
+        }
+        let key = engine.get_newest(Space(49), b"a").await.unwrap();
+        assert_eq!(key.as_deref(), Some(b"1".as_slice()));
+        engine.close().await.unwrap();
+    }
+}

@@ -202,7 +202,7 @@ impl Checker {
         }
         let is_stale = |(space, number): &(u32, u8)| {
             let changed = self.changed.get(&(*space, key(*number)));
-            since.is_some_and(|since| changed.is_some_and(|at| since < *at))
+            since.is_none_or(|since| changed.is_some_and(|at| since < *at))
         };
         let is_there = |(space, number): &(u32, u8)| self.model[space].contains_key(&key(*number));
         let expected = if let Some(place) = unchanged.iter().find(|place| is_stale(place)) {

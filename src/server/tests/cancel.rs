@@ -346,15 +346,14 @@ async fn sleep_waits_and_tells_when_it_was_interrupted() {
         })
         .await;
     }
-    // KILL of the connection is no answer of SLEEP's: the statement has failed.
+    // KILL of the connection is no answer of SLEEP's, nor of the statement: there is none.
     let mut victim = Client::root(server.address, FLAGS).await;
     let id = server.newest_id();
     victim.query("SELECT SLEEP(100)").await;
     server.reaches(id, Some("Query")).await;
     tokio::time::sleep(RUNS_FOR).await;
     killer.kill(&format!("KILL {id}")).await;
-    victim.packets(3).await;
-    assert_eq!(victim.failure().await, "ERR 3169");
+    assert_eq!(victim.packets(4).await[3], "closed");
     for sql in ["SELECT SLEEP(-1)", "SELECT SLEEP(NULL)", "DO SLEEP(-0.1)"] {
         client.query(sql).await;
         assert_eq!(client.failure().await, "ERR 1210", "{sql}");
@@ -457,4 +456,54 @@ async fn statements_that_take_turns_lose_no_row() {
         client.query("SELECT COUNT(*) FROM `default`.seq").await;
         assert_eq!(client.packets(5).await[3], "\\x010");
     }
+}
+
+/// A client that reads nothing is cut after `net_write_timeout`; one that is only slow is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_never_reads_is_cut() {
+    let _alone = ALONE.lock().await;
+    let server = Running::start("secret", 100).await;
+    let mut maker = Client::root(server.address, FLAGS).await;
+    maker.make_seq(300).await;
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let mut client = Client::root(server.address, FLAGS).await;
+        client.done("SET net_write_timeout = 1").await;
+        clients.push((client, server.newest_id()));
+    }
+    let [(mut slow, slow_id), (mut stalled, stalled_id)] = clients.try_into().ok().unwrap();
+    let begun = Instant::now();
+    stalled.query(&large_result()).await;
+    slow.query(&large_result()).await;
+    server.reaches(stalled_id, Some("Query")).await;
+    let reading = async {
+        // Less than there is, in pieces that let the server write again each time.
+        for _ in 0..8 {
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            for _ in 0..8 {
+                slow.receive().await;
+            }
+        }
+    };
+    let cut = async {
+        server.reaches(stalled_id, None).await;
+        begun.elapsed()
+    };
+    let ((), took) = tokio::join!(reading, cut);
+    assert!(Duration::from_millis(900) < took, "{took:?}");
+    server.reaches(slow_id, Some("Query")).await;
+    // What was sent before is there, and then the end.
+    while !stalled.receive().await.is_empty() {}
+}
+
+/// Past `wait_timeout` a client hears why, without having asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_is_idle_for_too_long_is_told() {
+    let server = Running::start("secret", 10).await;
+    let mut idle = Client::root(server.address, FLAGS).await;
+    let begun = Instant::now();
+    idle.done("SET wait_timeout = 1").await;
+    idle.sequence = 0;
+    assert_eq!(idle.packets(2).await, ["ERR 4031", "closed"]);
+    assert!(Duration::from_millis(900) < begun.elapsed());
 }

@@ -182,3 +182,65 @@ async fn every_answer_tells_status_warnings_and_text() {
     );
     server.stop().await;
 }
+
+/// Each definition ends with the default, as text with its length.
+#[tokio::test]
+async fn field_lists_tell_defaults() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_DEPRECATE_EOF).await;
+    client
+        .query(
+            "CREATE TABLE `default`.g (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(9) DEFAULT 'it', \
+             n INT, e INT NOT NULL, z VARCHAR(9) NOT NULL DEFAULT '', d DECIMAL(4,2) DEFAULT 1.5, \
+             t DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP, b VARBINARY(3) DEFAULT x'00ff')",
+        )
+        .await;
+    client.packets(1).await;
+    client.command(b"\x02default").await;
+    client.packets(1).await;
+    client.command(b"\x04g\0").await;
+    let wanted: [&[u8]; 8] = [
+        b"\x010",
+        b"\x02it",
+        b"\xfb",
+        b"\x010",
+        b"\0",
+        b"\x041.50",
+        b"\x130000-00-00 00:00:00",
+        b"\x02\0\xff",
+    ];
+    for default in wanted {
+        let packet = client.receive().await;
+        // Behind the decimals, and two bytes that mean nothing.
+        let ending = [b"\0\0", default].concat();
+        assert!(packet.ends_with(&ending), "{}", packet.escape_ascii());
+    }
+    assert_eq!(client.packets(1).await, ["END 02"]);
+    server.stop().await;
+}
+
+/// Who ends itself is told: 1317 of both KILLs, as MySQL; then the connection ends without a word.
+#[tokio::test]
+async fn who_ends_itself() {
+    let server = Running::start("secret", 10).await;
+    for (sql, wanted) in [
+        ("KILL CONNECTION_ID()", "ERR 1317"),
+        ("COMMIT RELEASE", "OK 02"),
+        ("ROLLBACK AND NO CHAIN RELEASE", "OK 02"),
+    ] {
+        let mut client = Client::root(server.address, FLAGS).await;
+        client.query("KILL QUERY CONNECTION_ID()").await;
+        assert_eq!(client.packets(1).await, ["ERR 1317"]);
+        client.query(sql).await;
+        assert_eq!(client.packets(2).await, [wanted, "closed"], "{sql}");
+    }
+    // By the command, too.
+    let mut client = Client::root(server.address, FLAGS).await;
+    client.query("SELECT CONNECTION_ID()").await;
+    let row = client.packets(5).await[3].clone();
+    let mut kill = vec![0x0C];
+    put_u32(&mut kill, row[4..].parse().unwrap());
+    client.command(&kill).await;
+    assert_eq!(client.packets(2).await, ["ERR 1317", "closed"]);
+    server.stop().await;
+}

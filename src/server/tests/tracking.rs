@@ -167,6 +167,51 @@ async fn transactions() {
     server.stop().await;
 }
 
+/// What was told of the transaction's characteristics; empty when nothing was.
+fn characteristics(told: &str) -> String {
+    let Some(at) = told.find("SET TRANSACTION").or_else(|| told.find("START ")) else {
+        return String::new();
+    };
+    let end = told.rfind(';').unwrap();
+    told[at..=end].to_owned()
+}
+
+/// `SET TRANSACTION` without a scope is about one transaction, and is told as what would begin such a
+/// one again.
+#[tokio::test]
+async fn characteristics_of_the_next_transaction() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_TRACK_AND_END).await;
+    client.make_seq(3).await;
+    client
+        .told("SET session_track_transaction_info = 'CHARACTERISTICS'")
+        .await;
+    let read_only = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET TRANSACTION READ ONLY;";
+    let begun = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION READ ONLY;";
+    for (sql, wanted) in [
+        (
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;",
+        ),
+        ("SET TRANSACTION READ ONLY", read_only),
+        ("START TRANSACTION", begun),
+        ("COMMIT AND CHAIN", ""),
+        ("COMMIT", ""),
+        ("BEGIN", "START TRANSACTION;"),
+        ("ROLLBACK", ""),
+        ("SET TRANSACTION READ ONLY", "SET TRANSACTION READ ONLY;"),
+        (
+            "START TRANSACTION READ WRITE",
+            "START TRANSACTION READ WRITE;",
+        ),
+        ("COMMIT", ""),
+        ("SET SESSION TRANSACTION READ ONLY", ""),
+    ] {
+        assert_eq!(characteristics(&client.told(sql).await), wanted, "{sql}");
+    }
+    server.stop().await;
+}
+
 const ASK: &str = "SELECT mysql_query_attribute_string('n'), \
     mysql_query_attribute_string('t'), mysql_query_attribute_string('none')";
 

@@ -47,6 +47,9 @@ impl Session {
     /// New indexes are built before anything is dropped, so that a build that fails leaves the table
     /// as it was; the other way round only when something new takes the name of something old.
     pub(in crate::session) async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
+        if let Some(table) = self.named_temporary(&alter.table).map(Arc::clone) {
+            return self.alter_temporary(&table, &alter.actions).await;
+        }
         self.commit_open().await?;
         let name = self.altered(&alter.table)?;
         alter::refuse(&alter.actions)?;
@@ -357,7 +360,7 @@ impl Session {
 
 /// The index that an action adds.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others add none")]
-fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
+pub(in crate::session) fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
     match action {
         AlterAction::AddIndex(index) => Some(index.as_ref()),
         _ => None,
@@ -366,7 +369,7 @@ fn added_by(action: &AlterAction) -> Option<&ast::IndexDef> {
 
 /// The name that an action gives.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others give none")]
-fn renamed_by(action: &AlterAction) -> Option<&ast::TableName> {
+pub(in crate::session) fn renamed_by(action: &AlterAction) -> Option<&ast::TableName> {
     match action {
         AlterAction::Rename(to) => Some(to),
         _ => None,

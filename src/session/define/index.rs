@@ -30,7 +30,14 @@ impl Session {
         create: &ast::CreateIndex,
     ) -> Result<()> {
         if let Some(table) = self.named_temporary(&create.table).map(Arc::clone) {
-            return self.index_temporary(&table, &create.index).await;
+            let indexed = self.index_temporary(&table, &create.index).await;
+            return match indexed {
+                Err(error) if error.code() == Code::DuplicateKeyName && create.if_not_exists => {
+                    self.note(&error);
+                    Ok(())
+                }
+                other => other,
+            };
         }
         self.commit_open().await?;
         let name = self.altered(&create.table)?;
@@ -48,6 +55,13 @@ impl Session {
     }
 
     pub(in crate::session) async fn drop_index(&mut self, drop: &ast::DropIndex) -> Result<()> {
+        if let Some(table) = self.named_temporary(&drop.table).map(Arc::clone) {
+            let action = ast::AlterAction::DropIndex {
+                name: drop.name.clone(),
+                if_exists: drop.if_exists,
+            };
+            return self.alter_temporary(&table, &[action]).await;
+        }
         self.commit_open().await?;
         let (database, table) = self.altered(&drop.table)?;
         let catalog = &self.shared.catalog;
@@ -84,7 +98,7 @@ impl Session {
 
     /// The database and the name of a table that DDL may change.
     pub(super) fn altered(&self, table: &ast::TableName) -> Result<(String, String)> {
-        self.refuse_temporary(table, "ALTER TABLE or CREATE INDEX")?;
+        self.refuse_temporary(table, "RENAME TABLE or ALTER INDEX")?;
         let database = self.database_or_current(table.database.as_deref())?;
         check_not_system(&database)?;
         Ok((database, table.name.clone()))
@@ -227,7 +241,7 @@ impl Session {
 }
 
 /// Adds the declared indexes to a definition, to be built; their names.
-pub(super) fn define_all(
+pub(in crate::session) fn define_all(
     table: &mut Table,
     declared: &[&ast::IndexDef],
     ctx: &EvalContext,

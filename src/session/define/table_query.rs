@@ -7,8 +7,8 @@ use crate::catalog::Fate;
 use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
-    ColumnDef, CreateQuery, CreateTable, DropTable, Insert, InsertRows, InsertVerb, OnDuplicate,
-    Statement, TableName, TableSource,
+    ColumnDef, CreateQuery, CreateTable, Insert, InsertRows, InsertVerb, OnDuplicate, Statement,
+    TableName, TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;
@@ -29,27 +29,42 @@ impl Session {
             let what = "CREATE TABLE … SELECT with the name of a temporary table";
             return Err(Error::unsupported(what));
         }
+        if create.temporary {
+            return self.create_temporary_of(whole, (query, &columns)).await;
+        }
         if !self.create_table(&whole).await? {
             return Ok(self.nothing());
         }
         let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
-        let filled = self.fill(&insert, create.temporary).await;
+        let filled = self.fill(&insert).await;
+        let filled = match filled {
+            Ok(reply) => self.commit_open().await.map(|()| reply),
+            Err(error) => Err(error),
+        };
         if filled.is_err() {
-            self.drop_unfilled(create.temporary, whole.table).await?;
+            self.drop_unfilled(whole.table).await?;
         }
         filled
     }
 
+    /// The table gets its name when its rows are there: the query may read one that it will hide.
+    async fn create_temporary_of(
+        &mut self,
+        mut whole: CreateTable,
+        (query, columns): (&CreateQuery, &[ResultColumn]),
+    ) -> Result<Reply> {
+        let Some(unnamed) = self.create_unnamed(&whole).await? else {
+            return Ok(self.nothing());
+        };
+        whole.table = unnamed;
+        let insert = Statement::Insert(Box::new(insert_of(&whole, query, columns)));
+        let filled = self.fill(&insert).await;
+        self.name_temporary(&whole.table, filled.is_ok()).await?;
+        filled
+    }
+
     /// Drops the table that could not be filled.
-    async fn drop_unfilled(&mut self, temporary: bool, table: TableName) -> Result<()> {
-        if temporary {
-            let drop = DropTable {
-                tables: vec![table],
-                if_exists: true,
-                temporary,
-            };
-            return self.drop_tables(&drop).await;
-        }
+    async fn drop_unfilled(&mut self, table: TableName) -> Result<()> {
         self.transaction = None;
         let database = self.database_or_current(table.database.as_deref())?;
         let made = [(database, table.name)];
@@ -59,13 +74,9 @@ impl Session {
         }
     }
 
-    async fn fill(&mut self, insert: &Statement, temporary: bool) -> Result<Reply> {
+    async fn fill(&mut self, insert: &Statement) -> Result<Reply> {
         let compiled = self.compile(insert, &[])?;
-        let reply = Box::pin(self.run_compiled((insert, compiled), Vec::new())).await?;
-        if !temporary {
-            self.commit_open().await?;
-        }
-        Ok(reply)
+        Box::pin(self.run_compiled((insert, compiled), Vec::new())).await
     }
 }
 

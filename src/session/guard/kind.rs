@@ -229,7 +229,7 @@ fn is_global(item: &SetItem) -> bool {
     match item {
         SetItem::Variable { scope, .. } => match scope {
             SetScope::Global | SetScope::Persist | SetScope::PersistOnly => true,
-            SetScope::Session => false,
+            SetScope::Session | SetScope::Next => false,
         },
         SetItem::UserVariable { .. } | SetItem::Names { .. } | SetItem::CharacterSet(_) => false,
     }

@@ -7,6 +7,8 @@
 //!
 //! Source of the errors: MySQL 8.0 Reference Manual, "Access Control, Stage 2".
 
+#[cfg(test)]
+mod attacks;
 mod kind;
 mod names;
 mod needs;

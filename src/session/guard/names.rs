@@ -7,13 +7,22 @@ use crate::session::Session;
 use crate::sql::ast::{AlterAction, Statement, TableName};
 
 impl Session {
-    /// Another name needs DROP on the old one, and CREATE and INSERT on the new one, as in MySQL.
+    /// Another name needs DROP on the old one, and CREATE and INSERT on the new one, as in MySQL; that of
+    /// a temporary table what making one there needs.
     pub(super) fn rename_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         if let Statement::Undrop { table, to } = statement {
             let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
             out.push(self.on_table(to.as_ref().unwrap_or(table), privileges)?);
         }
         for (from, to) in renames(statement) {
+            let renames_own = matches!(statement, Statement::AlterTable(_));
+            if renames_own && self.named_temporary(from).is_some() {
+                out.push(Need::OnDatabase {
+                    database: self.database_or_current(to.database.as_deref())?,
+                    privilege: Privilege::CreateTemporaryTables,
+                });
+                continue;
+            }
             out.push(self.on_table(from, Privileges::of(&[Privilege::Drop]))?);
             let privileges = Privileges::of(&[Privilege::Create, Privilege::Insert]);
             out.push(self.on_table(to, privileges)?);

@@ -11,8 +11,8 @@ use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, Statement,
-    TableName, TableSource, UserName,
+    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, ShowFilter,
+    Statement, TableName, TableSource, UserName,
 };
 use crate::sql::bind;
 
@@ -90,7 +90,6 @@ impl Session {
 
     fn add_needs(&self, statement: &Statement, out: &mut Vec<Need>) -> Result<()> {
         match kind(statement).rule() {
-            Rule::Rows => self.row_needs(statement, out)?,
             Rule::Table(privilege) => {
                 for table in some_named_tables(statement)? {
                     if uses_temporary(statement) && self.named_temporary(table).is_some() {
@@ -103,7 +102,6 @@ impl Session {
                     self.create_view_needs(create, out)?;
                 }
                 self.rename_needs(statement, out)?;
-                self.row_needs(statement, out)?;
             }
             Rule::AnyOnTable => {
                 for name in some_named_tables(statement)? {
@@ -127,16 +125,16 @@ impl Session {
                     database,
                     privilege,
                 });
-                self.row_needs(statement, out)?;
             }
             Rule::AnyInDatabase => out.push(Need::AnyInDatabase(self.named_database(statement)?)),
             Rule::Global(any_of) => out.push(Need::Global(any_of)),
             Rule::GlobalUnlessOwn(any_of) if !self.is_about_itself(statement) => {
                 out.push(Need::Global(any_of));
             }
-            Rule::GlobalUnlessOwn(_) | Rule::Free | Rule::AtRun => {}
+            Rule::GlobalUnlessOwn(_) | Rule::Rows | Rule::Free | Rule::AtRun => {}
         }
-        Ok(())
+        // Whatever the statement, the queries in it read.
+        self.row_needs(statement, out)
     }
 
     pub(super) fn on_table(&self, name: &TableName, privileges: Privileges) -> Result<Need> {
@@ -219,9 +217,13 @@ impl Session {
             }
             Statement::CreateTable(create) => walk_create(create, walk),
             Statement::CreateView(create) => walk.select(&create.select),
-            Statement::Show(
-                Show::CreateOther { name, .. } | Show::DynamicColumns { table: name, .. },
-            ) => walk.reads(name),
+            Statement::Show(Show::DynamicColumns { table, .. }) => walk.reads(table),
+            Statement::Show(Show::CreateOther { kind, name }) if kind == "VIEW" => walk.reads(name),
+            Statement::Show(show) => {
+                if let Some(ShowFilter::Where(condition)) = show.filter() {
+                    walk.expr(condition);
+                }
+            }
             Statement::LockTables(tables) | Statement::Maintain(Maintain { tables, .. }) => {
                 for name in tables {
                     walk.reads(name);
@@ -381,9 +383,12 @@ impl Session {
     }
 
     /// What is needed to learn the columns of a table.
-    pub(in crate::session) fn needs_to_list(&self, table: &str) -> Result<Needs> {
-        let database = self.database_or_current(None)?;
-        let table = table.to_owned();
+    pub(in crate::session) fn needs_to_list(&self, table: &TableName) -> Result<Needs> {
+        if self.named_temporary(table).is_some() {
+            return Ok(Needs::default());
+        }
+        let database = self.database_or_current(table.database.as_deref())?;
+        let table = table.name.clone();
         Ok(Needs {
             needs: vec![Need::AnyOnTable { database, table }],
             in_sandbox: false,
@@ -406,6 +411,9 @@ fn uses_temporary(statement: &Statement) -> bool {
         statement,
         Statement::DropTable(_)
             | Statement::Truncate(_)
+            | Statement::CreateIndex(_)
+            | Statement::DropIndex(_)
+            | Statement::AlterTable(_)
             | Statement::Maintain(_)
             | Statement::LockTables(_)
     )

@@ -163,6 +163,11 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         "LOAD DATA INFILE '/none' REPLACE INTO TABLE d.t",
         &["FILE ON *.*", "INSERT ON d.t", "DELETE ON d.t"],
     ),
+    (
+        Kind::SetGlobal,
+        "SET GLOBAL wait_timeout = (SELECT 28800 + COUNT(*) FROM d.t)",
+        &["SYSTEM_VARIABLES_ADMIN ON *.*", "SELECT ON d.t"],
+    ),
     (Kind::SetTransaction, "SET TRANSACTION READ WRITE", &[]),
     (Kind::Begin, "BEGIN", &[]),
     (Kind::Commit, "COMMIT", &[]),
@@ -426,14 +431,14 @@ impl Peer for Nobody {
     }
 }
 
-struct World {
-    shared: Arc<Shared>,
+pub(super) struct World {
+    pub(super) shared: Arc<Shared>,
     root: Session,
     _other: Registration,
 }
 
 impl World {
-    async fn new() -> World {
+    pub(super) async fn new() -> World {
         let mut options = testing::options();
         options.allow_full_scan = true;
         let shared = Shared::open(options).await.unwrap();
@@ -449,14 +454,14 @@ impl World {
         }
     }
 
-    async fn run(&mut self, sql: &str) {
+    pub(super) async fn run(&mut self, sql: &str) {
         if let Err(error) = self.root.query(sql.as_bytes()).await {
             panic!("{sql}: {error}");
         }
     }
 
     /// Everything as it was, and `p` with these grants.
-    async fn reset(&mut self, grants: &[&str]) {
+    pub(super) async fn reset(&mut self, grants: &[&str]) {
         for database in ["d", "d2"] {
             self.run(&format!("DROP DATABASE IF EXISTS {database}"))
                 .await;
@@ -498,7 +503,7 @@ impl World {
     }
 }
 
-fn session(shared: &Arc<Shared>, user: &str) -> Session {
+pub(super) fn session(shared: &Arc<Shared>, user: &str) -> Session {
     let client = Client {
         user: user.to_owned(),
         host: "localhost".to_owned(),
@@ -517,7 +522,7 @@ fn session(shared: &Arc<Shared>, user: &str) -> Session {
     Session::new(shared, client, &Arc::new(CancelToken::default())).unwrap()
 }
 
-fn is_refusal(tried: &Result<(), Error>) -> bool {
+pub(super) fn is_refusal(tried: &Result<(), Error>) -> bool {
     matches!(tried, Err(error) if REFUSALS.contains(&error.code().errno()))
 }
 

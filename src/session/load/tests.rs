@@ -255,6 +255,8 @@ async fn what_is_written_is_loaded_again() {
         .await;
     house.told("CREATE TABLE u LIKE t").await;
     let before = house.told("SELECT * FROM t").await;
+    // What goes into a file does not go to the client.
+    house.told("SET sql_select_limit = 1").await;
     let layouts = [
         "",
         "FIELDS TERMINATED BY ',' ENCLOSED BY '\"'",
@@ -271,7 +273,8 @@ async fn what_is_written_is_loaded_again() {
             said, "Records: 4  Deleted: 0  Skipped: 0  Warnings: 0",
             "{layout}"
         );
-        assert_eq!(house.told("SELECT * FROM u").await, before, "{layout}");
+        let read_back = house.told("SELECT * FROM u LIMIT 9").await;
+        assert_eq!(read_back, before, "{layout}");
     }
     let first = std::fs::read(house.path("0")).unwrap();
     let last = "3\t\t\t0\t\\N\tx\n4\t日本\tNULL\t-1e300\t\\N\tx\n";
@@ -330,4 +333,32 @@ async fn persisted_values_are_there_after_a_restart() {
     }
     let mode = shared.globals.get("sql_mode").unwrap();
     assert_eq!(mode.to_text(), "ANSI_QUOTES");
+}
+
+/// What is read and made of a file counts as the statement's memory: of a line there is no more than
+/// that, and rows are written in pieces that fit.
+#[tokio::test]
+async fn files_are_read_within_the_memory_of_a_statement() {
+    let mut house = House::start().await;
+    house
+        .told("CREATE TABLE t (id INT PRIMARY KEY, v LONGTEXT)")
+        .await;
+    house.told("SET query_memory_bytes = 1048576").await;
+    let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE t";
+    let junk = vec![b'j'; 4 << 20];
+    let said = house
+        .told_of(&format!("{load} LINES STARTING BY 'row:'"), &junk, 65_536)
+        .await;
+    assert_eq!(said, "Records: 0  Deleted: 0  Skipped: 0  Warnings: 0");
+    let said = house.told_of(load, &junk, 65_536).await;
+    assert!(said.starts_with("1038: LOAD DATA"), "{said}");
+    let row = |id| format!("{id}\t{}\n", "v".repeat(100_000));
+    let rows: String = (0..40).map(row).collect();
+    let said = house.told_of(load, rows.as_bytes(), 65_536).await;
+    assert!(said.starts_with("Records: 40 "), "{said}");
+    assert_eq!(
+        house.told("SELECT COUNT(*), SUM(LENGTH(v)) FROM t").await,
+        "40 4000000"
+    );
+    assert_eq!(house.session.shared.held_bytes().0, 0);
 }

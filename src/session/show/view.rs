@@ -21,7 +21,10 @@ impl Session {
     /// The view of that name, if it is one.
     pub(in crate::session) fn named_view(&self, name: &TableName) -> Option<Arc<View>> {
         let database = self.database_or_current(name.database.as_deref()).ok()?;
-        let current = self.definitions();
+        if self.temporary.find(&database, &name.name).is_some() {
+            return None;
+        }
+        let current = self.shared.catalog.current();
         current.view(&database, &name.name).map(Arc::clone)
     }
 

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use self::table::SystemTable;
 use super::shared::Shared;
 use super::state::State;
+use super::temporary::Temporary;
 use crate::catalog::{Column, Definitions, Table, TableId, View, Wide};
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
@@ -210,25 +211,40 @@ pub(super) struct Tables<'a> {
     pub(super) definitions: &'a Definitions,
     /// The scene that rows of the others are made in.
     pub(super) scene: (&'a Arc<Shared>, &'a Arc<State>),
-    /// Those without the temporary tables of the session, when these are with them.
-    pub(super) stored: Option<&'a Tables<'a>>,
+    /// The temporary tables of the session, and what is found without them.
+    pub(super) own: Option<(&'a Temporary, &'a Tables<'a>)>,
+}
+
+impl Tables<'_> {
+    fn temporary(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        let (own, _) = self.own?;
+        own.find(database, name)
+    }
 }
 
 impl FindTable for Tables<'_> {
     fn find_table(&self, database: &str, name: &str) -> Result<Arc<Table>> {
-        self.definitions.find_table(database, name)
+        match self.temporary(database, name) {
+            Some(own) => Ok(Arc::clone(own)),
+            None => self.definitions.find_table(database, name),
+        }
     }
 
     fn find_view(&self, database: &str, name: &str) -> Option<Arc<View>> {
+        if self.temporary(database, name).is_some() {
+            return None;
+        }
         self.definitions.find_view(database, name)
     }
 
     fn inside_views(&self) -> Option<&dyn FindTable> {
-        self.stored.map(|stored| stored as &dyn FindTable)
+        self.own.map(|(_, stored)| stored as &dyn FindTable)
     }
 
     fn find_listed(&self, database: &str, name: &str) -> Result<Option<Arc<Listed>>> {
-        if canonical(database).is_none() || self.definitions.table(database, name).is_ok() {
+        let is_stored = || self.definitions.table(database, name).is_ok();
+        if canonical(database).is_none() || self.temporary(database, name).is_some() || is_stored()
+        {
             return Ok(None);
         }
         let Some(table) = find(database, name) else {

@@ -104,7 +104,7 @@ impl Scene {
             definitions: &Tables {
                 definitions: current.as_ref(),
                 scene: (&self.shared, &self.state),
-                stored: None,
+                own: None,
             },
             database: None,
             mode: mode_of(&mode.to_text()),

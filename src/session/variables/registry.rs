@@ -302,7 +302,7 @@ variables! {
     "tmp_table_size" Both Int(1024, u64::MAX), "16777216", "No meaning: memory is bounded by query_memory_bytes.";
     "tmpdir" GlobalOnly ReadOnlyText, "", "What is spilled lies in the data directory.";
     "transaction_alloc_block_size" Both Int(1024, 131_072), "8192", "No meaning: memory is bounded by query_memory_bytes.";
-    "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "Every transaction reads one snapshot.";
+    "transaction_isolation" Both Word(ISOLATIONS), "REPEATABLE-READ", "REPEATABLE-READ: a transaction reads one snapshot. The others: each statement reads the newest.";
     "transaction_prealloc_size" Both Int(1024, 131_072), "4096", "No meaning: memory is bounded by query_memory_bytes.";
     "transaction_read_only" Both Bool, "OFF", "Whether transactions may write.";
     "trash_retention" GlobalOnly Int(0, 31_536_000), "86400", "Seconds for which a dropped table can come back; 0 drops at once.";

@@ -37,6 +37,8 @@ pub enum SetItem {
 pub enum SetScope {
     /// `SET x`, `SET SESSION x`, `SET LOCAL x`, `SET @@x`, `SET @@session.x`.
     Session,
+    /// `SET @@x` of a characteristic of transactions: of the next one alone, as MySQL has it.
+    Next,
     /// `SET GLOBAL x`, `SET @@global.x`.
     Global,
     /// `SET PERSIST x`: global and kept.

@@ -136,3 +136,42 @@ pub enum Show {
     /// `SHOW PROFILES` and `SHOW PROFILE`: always empty.
     Profiles,
 }
+
+impl Show {
+    /// `LIKE` or `WHERE`.
+    pub fn filter(&self) -> Option<&ShowFilter> {
+        match self {
+            Show::Databases(filter)
+            | Show::Tables { filter, .. }
+            | Show::Columns { filter, .. }
+            | Show::Index { filter, .. }
+            | Show::Trash(filter)
+            | Show::TableStatus { filter, .. }
+            | Show::Variables { filter, .. }
+            | Show::Status { filter, .. }
+            | Show::Charset(filter)
+            | Show::Collation(filter)
+            | Show::Triggers(filter)
+            | Show::Events(filter)
+            | Show::ProcedureStatus(filter)
+            | Show::Functions(filter)
+            | Show::FunctionStatus(filter)
+            | Show::OpenTables(filter) => filter.as_ref(),
+            Show::DynamicColumns { .. }
+            | Show::CreateTable(_)
+            | Show::CreateDatabase { .. }
+            | Show::CreateOther { .. }
+            | Show::Warnings(_)
+            | Show::Errors(_)
+            | Show::CountWarnings
+            | Show::CountErrors
+            | Show::Processlist { .. }
+            | Show::Engines
+            | Show::Grants { .. }
+            | Show::CreateUser(_)
+            | Show::Plugins
+            | Show::Privileges
+            | Show::Profiles => None,
+        }
+    }
+}

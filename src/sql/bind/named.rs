@@ -22,7 +22,7 @@ use super::{Names, Numbering};
 use crate::catalog::wide::{self, NAME_BYTES_MAX};
 use crate::catalog::{ColumnPlace, Table, TableId};
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{ColumnName, QueryBody, Select, SelectItem};
+use crate::sql::ast::{self, Block, ColumnName, QueryBody, Select, SelectItem};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::Value;
 
@@ -75,6 +75,41 @@ struct Known {
     /// Those that `*` stands for besides the declared columns.
     shown: Vec<String>,
     widened: Option<Arc<Table>>,
+}
+
+/// A dump says `SQL_NO_CACHE` and the columns that are declared, or `*`: of a table that takes others
+/// too it would lose them in silence.
+///
+/// # Errors
+/// 1221.
+pub(super) fn check_dump(block: &Block, table: Option<&Arc<Table>>) -> Result<()> {
+    let Some(table) = table.filter(|table| block.no_cache && table.takes_names()) else {
+        return Ok(());
+    };
+    let is_declared = |name: &ColumnName| {
+        let mut columns = table.columns.iter();
+        columns.any(|column| {
+            column.place != ColumnPlace::Named && column.name.eq_ignore_ascii_case(&name.column)
+        })
+    };
+    let loses = block.items.iter().all(|item| match item {
+        SelectItem::Star | SelectItem::TableStar(_) => true,
+        SelectItem::Expr {
+            expr: ast::Expr::Column(name),
+            ..
+        } => is_declared(name),
+        SelectItem::Expr { .. } => false,
+    });
+    if !loses {
+        return Ok(());
+    }
+    let text = format!(
+        "Incorrect usage of SQL_NO_CACHE and table '{}' with undeclared columns: a dump would lose \
+         them. Dump with --ignore-table={}.{}, and copy the table by SELECT … INTO OUTFILE and LOAD \
+         DATA with the columns that SHOW DYNAMIC COLUMNS tells; in a query leave SQL_NO_CACHE out",
+        table.name, table.database, table.name
+    );
+    Err(Error::new(Code::WrongUsage, text))
 }
 
 /// Where something stands in memory.

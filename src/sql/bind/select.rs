@@ -4,8 +4,9 @@
 use super::group::{Grouping, misused_grouping};
 use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
+use super::source::Source;
 use super::window::Draft;
-use super::{hints, late, order, push, windowing};
+use super::{hints, late, named, order, push, windowing};
 use crate::error::Result;
 use crate::sql::ast::{self, Block};
 use crate::sql::bound::{
@@ -34,6 +35,7 @@ pub(super) fn block(
     scope.outer = outer;
     scope.from.keeps_order |= block.straight;
     let tree = scope.bind_from(&block.from)?;
+    named::check_dump(block, scope.source().and_then(Source::table))?;
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();
     let filter = filter.map(|filter| scope.value(filter)).transpose()?;

@@ -61,8 +61,18 @@ pub(super) fn cast<'a>(
     }
 }
 
-/// See [`CastType::YearBeside`].
+/// See [`CastType::YearBeside`]. 2020.5 lies between two years and is none: MySQL rounds it (its bug
+/// 13580652), which would lose the rows of 2021 in `y > 2020.5`.
 fn year_beside(value: Value<'_>) -> Value<'_> {
+    let is_between = match &value {
+        Value::Decimal(number) => number.to_i128().abs() > 99 && !number.is_integer(),
+        Value::Float(number) => number.abs() > 99.0 && number.fract() != 0.0,
+        Value::Double(number) => number.abs() > 99.0 && number.fract() != 0.0,
+        _ => false,
+    };
+    if is_between {
+        return value;
+    }
     match coerce(value.borrow(), &ColumnType::Year, &StoreMode::STRICT) {
         Ok(Coerced {
             value: year,

@@ -17,6 +17,23 @@ const SCOPES: &[Word] = &[
     Word::PERSIST_ONLY,
 ];
 
+/// What `SET TRANSACTION` sets, as variables.
+const CHARACTERISTICS: &[&str] = &[
+    "transaction_isolation",
+    "transaction_read_only",
+    "tx_isolation",
+    "tx_read_only",
+];
+
+fn scope_of(word: Option<Word>) -> SetScope {
+    match word {
+        Some(Word::GLOBAL) => SetScope::Global,
+        Some(Word::PERSIST) => SetScope::Persist,
+        Some(Word::PERSIST_ONLY) => SetScope::PersistOnly,
+        _ => SetScope::Session,
+    }
+}
+
 impl Parser<'_> {
     /// At `SET`.
     pub(super) fn set(&mut self) -> Result<Statement> {
@@ -58,6 +75,10 @@ impl Parser<'_> {
             }
             Kind::AtAt => {
                 let (scope, name) = self.system_variable_name()?;
+                let scope = match scope {
+                    None if CHARACTERISTICS.contains(&name.as_str()) => SetScope::Next,
+                    scope => scope_of(scope),
+                };
                 return self.set_variable(scope, name);
             }
             Kind::Word(Word::NAMES) if !self.assigns_ahead(1) => return self.set_names(),
@@ -81,7 +102,7 @@ impl Parser<'_> {
         if self.eat(Kind::Dot) {
             name = format!("{name}.{}", self.any_name()?.to_ascii_lowercase());
         }
-        self.set_variable(scope, name)
+        self.set_variable(scope_of(scope), name)
     }
 
     fn set_sign(&mut self) -> Result<()> {
@@ -92,14 +113,8 @@ impl Parser<'_> {
     }
 
     /// Behind a variable's name.
-    fn set_variable(&mut self, scope: Option<Word>, name: String) -> Result<SetItem> {
+    fn set_variable(&mut self, scope: SetScope, name: String) -> Result<SetItem> {
         self.set_sign()?;
-        let scope = match scope {
-            Some(Word::GLOBAL) => SetScope::Global,
-            Some(Word::PERSIST) => SetScope::Persist,
-            Some(Word::PERSIST_ONLY) => SetScope::PersistOnly,
-            _ => SetScope::Session,
-        };
         let value = self.set_value()?;
         Ok(SetItem::Variable { scope, name, value })
     }

@@ -1,0 +1,66 @@
+//! The storage of tables and indexes: a space each, whose ids are theirs.
+
+use super::Catalog;
+use crate::catalog::schema::{IndexId, IndexState, Table, TableId};
+use crate::error::Result;
+use crate::kv::Space;
+
+/// How long storage is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lasts {
+    /// Its definition is written down.
+    Always,
+    /// Nobody looks for it after a crash.
+    WhileOpen,
+}
+
+impl Catalog {
+    pub(super) async fn new_space(&self, lasts: Lasts) -> Result<Space> {
+        let space = self.engine.spaces().next;
+        match lasts {
+            Lasts::Always => self.engine.create_space(space).await?,
+            Lasts::WhileOpen => self.engine.create_passing_space(space).await?,
+        }
+        Ok(space)
+    }
+
+    pub(super) async fn drop_space(&self, space: Space, lasts: Lasts) -> Result<()> {
+        match lasts {
+            Lasts::Always => self.engine.drop_space(space).await?,
+            Lasts::WhileOpen => self.engine.drop_passing_space(space).await?,
+        }
+        Ok(())
+    }
+
+    /// New storage for a table and its indexes.
+    pub(super) async fn give_storage(&self, table: &mut Table, lasts: Lasts) -> Result<()> {
+        table.id = TableId(self.new_space(lasts).await?.0);
+        for index in &mut table.indexes {
+            index.id = IndexId(self.new_space(lasts).await?.0);
+            // Of an empty table every index is whole.
+            if index.state == IndexState::Building {
+                index.state = IndexState::Active;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back the storage of a table that is not published any more.
+    pub(super) async fn drop_storage(&self, table: &Table, lasts: Lasts) -> Result<()> {
+        for space in spaces(table) {
+            self.drop_space(space, lasts).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The storage of a table: its own and that of its indexes, and what its shadow has.
+pub(super) fn spaces(table: &Table) -> impl Iterator<Item = Space> {
+    let shadow = table.shadow.as_deref().into_iter();
+    std::iter::once(table).chain(shadow).flat_map(own_spaces)
+}
+
+fn own_spaces(table: &Table) -> impl Iterator<Item = Space> {
+    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
+    std::iter::once(Space(table.id.0)).chain(indexes)
+}
