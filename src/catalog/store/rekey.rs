@@ -17,7 +17,7 @@ use crate::catalog::schema::{Column, ColumnDefault, IndexId, IndexState, KeyPart
 use crate::catalog::wide::ColumnPlace;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
-use crate::kv::{Space, WriteSet};
+use crate::kv::WriteSet;
 
 impl Table {
     /// The same columns and indexes with another primary key, which have no storage yet.
@@ -138,12 +138,6 @@ impl Catalog {
             None => Ok(()),
         }
     }
-}
-
-/// The storage of a table and its indexes, without a shadow.
-pub(super) fn own_spaces(table: &Table) -> impl Iterator<Item = Space> {
-    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
-    std::iter::once(Space(table.id.0)).chain(indexes)
 }
 
 /// Refuses to begin beside another change that goes on.

@@ -1,6 +1,6 @@
 //! The storage of tables and indexes: a space each, whose ids are theirs.
 
-use super::{Catalog, rekey};
+use super::Catalog;
 use crate::catalog::schema::{IndexId, IndexState, Table, TableId};
 use crate::error::Result;
 use crate::kv::Space;
@@ -57,7 +57,10 @@ impl Catalog {
 /// The storage of a table: its own and that of its indexes, and what its shadow has.
 pub(super) fn spaces(table: &Table) -> impl Iterator<Item = Space> {
     let shadow = table.shadow.as_deref().into_iter();
-    std::iter::once(table)
-        .chain(shadow)
-        .flat_map(rekey::own_spaces)
+    std::iter::once(table).chain(shadow).flat_map(own_spaces)
+}
+
+fn own_spaces(table: &Table) -> impl Iterator<Item = Space> {
+    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
+    std::iter::once(Space(table.id.0)).chain(indexes)
 }

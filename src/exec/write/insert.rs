@@ -338,7 +338,6 @@ impl<'a> Inserter<'a> {
         if old.is_none() && collision.is_none() {
             let changed = self.changer.change(&row.key, None, Some(&row.values));
             return match changed.await {
-                // In the way is a row of the table as it is to be.
                 Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
                 Err(error) => Err(error),
                 Ok(()) => {

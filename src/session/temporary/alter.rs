@@ -37,6 +37,10 @@ impl Session {
         table: &Arc<Table>,
         actions: &[AlterAction],
     ) -> Result<()> {
+        if alter::key::asked(actions)?.is_some() {
+            let text = "ALTER TABLE … PRIMARY KEY of a temporary table";
+            return Err(Error::unsupported(text));
+        }
         self.commit_open().await?;
         let mut new = self.altered_temporary(table, actions).await?;
         let catalog = Arc::clone(&self.shared.catalog);

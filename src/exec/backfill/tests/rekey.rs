@@ -215,6 +215,51 @@ async fn what_is_written_before_the_copy_is_there_after_it() {
     }
 }
 
+/// A row that is not copied yet has the key of one that is: whatever it does, the other stays whole.
+#[tokio::test]
+async fn a_row_with_a_taken_key_leaves_the_owner_alone() {
+    let ends = [
+        (&["DELETE FROM t WHERE a = 3"][..], None),
+        (
+            &[
+                "UPDATE t SET u = 31 WHERE a = 3",
+                "DELETE FROM t WHERE a = 3",
+            ],
+            None,
+        ),
+        (
+            &[
+                "UPDATE t SET u = 31 WHERE a = 3",
+                "UPDATE t SET g = 3 WHERE a = 3",
+            ],
+            Some((31, Some(3))),
+        ),
+        (
+            &["REPLACE INTO t (a, u, g) VALUES (3, 32, 4)"],
+            Some((32, Some(4))),
+        ),
+        (&["UPSERT INTO t (a, g) VALUES (3, 5)"], Some((30, Some(5)))),
+    ];
+    for (statements, left) in ends {
+        let server = Server::start().await;
+        server.run(TABLE).await.unwrap();
+        let text = "INSERT INTO t (a, u, g) VALUES (1, 10, 1), (2, 20, 2), (3, 30, 1)";
+        server.run(text).await.unwrap();
+        let mut model = rows(&server).await;
+        let turn = server.backfill().hold().await;
+        let change = begun(&server, "ALTER TABLE t PRIMARY KEY (g)").await;
+        pretend_copied(&server, (&model, 3), "g").await;
+        for text in statements {
+            server.run(text).await.unwrap();
+        }
+        model.remove(&3);
+        model.extend(left.map(|row| (3, row)));
+        drop(turn);
+        change.await.unwrap().unwrap();
+        check(&server, &model, &statements.join("; ")).await;
+    }
+}
+
 /// Writers at the same time, each with rows of its own, while the key changes again and again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writers_lose_nothing_while_the_key_changes() {
