@@ -3,7 +3,7 @@
 use super::Catalog;
 use crate::catalog::schema::{IndexId, IndexState, Table, TableId};
 use crate::error::Result;
-use crate::kv::{Engine, Space};
+use crate::kv::Space;
 
 /// How long storage is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
