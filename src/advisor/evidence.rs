@@ -135,8 +135,9 @@ fn of_key(table: &Table, rows: &Sample, found: &mut Vec<Advice>) -> Result<()> {
     if rows.keys.len() < ENTRIES_FEW {
         return Ok(());
     }
+    let is_bare = table.spread().is_none();
     let firsts = rows.firsts(*part, &column.ty)?;
-    if 1 < table.key.len() && firsts.distinct * ENTRIES_PER_VALUE <= firsts.entries {
+    if is_bare && 1 < table.key.len() && firsts.distinct * ENTRIES_PER_VALUE <= firsts.entries {
         let evidence = format!(
             "{} have {} values of {}",
             rows.told(),
@@ -150,6 +151,9 @@ fn of_key(table: &Table, rows: &Sample, found: &mut Vec<Advice>) -> Result<()> {
     if usize::try_from(KEY_CHARS_FEW).is_ok_and(|few| few < mean) {
         let evidence = format!("the keys of {} have {mean} bytes on average", rows.told());
         found.push(Advice::new(Lint::LongKey, PRIMARY_KEY, evidence));
+    }
+    if !is_bare {
+        return Ok(());
     }
     common_prefix((part, &column.ty), rows, found)
 }

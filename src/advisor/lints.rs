@@ -48,7 +48,7 @@ macro_rules! lints {
 
 lints! {
     RisingKey LintRisingKey "rising-key"
-        "new rows all go to one end of the table: put a column with many values before it";
+        "new rows all go to one end of the table: put a column with many values before it, or bucket(c, 16) of it";
     FewValuesKey LintFewValuesKey "few-values-key"
         "the first key column has few values, so that a value alone finds a large part of the table: put one with many values first";
     WideKey LintWideKey "wide-key"
@@ -131,14 +131,18 @@ pub fn of_definition(table: &Table) -> Vec<Advice> {
 }
 
 fn of_key(table: &Table, found: &mut Vec<Advice>) {
-    let columns = table.key.iter();
+    let key = table.declared_key();
+    let columns = key.iter();
     let columns = columns.filter_map(|part| table.columns.get(part.column_idx));
+    // A spread part is there for such columns.
+    let is_bare = table.spread().is_none();
     for (position, column) in columns.enumerate() {
-        if position == 0 && is_moment(&column.ty) {
+        let leads = is_bare && position == 0;
+        if leads && is_moment(&column.ty) {
             let evidence = format!("its first column {} is of type {}", column.name, column.ty);
             found.push(Advice::new(Lint::RisingKey, PRIMARY_KEY, evidence));
         }
-        if position == 0 && has_few_values(&column.ty) && 1 < table.key.len() {
+        if leads && has_few_values(&column.ty) && 1 < key.len() {
             let evidence = format!("its first column {} is of type {}", column.name, column.ty);
             found.push(Advice::new(Lint::FewValuesKey, PRIMARY_KEY, evidence));
         }
@@ -150,10 +154,10 @@ fn of_key(table: &Table, found: &mut Vec<Advice>) {
             found.push(Advice::new(Lint::LongKey, PRIMARY_KEY, evidence));
         }
     }
-    if KEY_COLUMNS_FEW < table.key.len() {
+    if KEY_COLUMNS_FEW < key.len() {
         let evidence = format!(
             "it has {} columns, more than {KEY_COLUMNS_FEW} are many",
-            table.key.len()
+            key.len()
         );
         found.push(Advice::new(Lint::WideKey, PRIMARY_KEY, evidence));
     }

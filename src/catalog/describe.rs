@@ -102,7 +102,11 @@ pub fn key_text(table: &Table) -> String {
 /// Columns of a key or an index as in DDL.
 pub fn parts_text(table: &Table, parts: &[KeyPart]) -> String {
     let parts = parts.iter().filter_map(|part| {
-        let name = quoted(&table.columns.get(part.column_idx)?.name);
+        let column = table.columns.get(part.column_idx)?;
+        let name = match &column.spread {
+            Some(spread) => table.spread_text(spread),
+            None => quoted(&column.name),
+        };
         Some(match part.direction {
             Direction::Asc => name,
             Direction::Desc => format!("{name} DESC"),

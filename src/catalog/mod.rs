@@ -8,6 +8,7 @@ mod past;
 pub mod persist;
 mod reshape;
 pub mod schema;
+pub mod spread;
 pub mod store;
 mod trash;
 mod type_names;
@@ -20,6 +21,7 @@ pub use past::{Former, Past};
 pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };
+pub use spread::{BUCKETS_MAX, Spread, SpreadKind};
 pub use store::{Catalog, Definitions};
 pub use trash::{Fate, TRASH_TABLES_MAX, Trashed};
 pub use view::{View, ViewAlgorithm};

@@ -11,6 +11,7 @@
 )]
 
 mod past;
+mod spread;
 mod trash;
 mod view;
 mod wide;
@@ -126,6 +127,7 @@ fn encode_column(column: &Column) -> Json {
         "on_update_now": column.on_update_now, "auto_increment": column.auto_increment,
         "hidden": column.hidden, "comment": column.comment,
     });
+    spread::encode(column, &mut definition);
     wide::encode_place(column.place, &mut definition);
     if let Some(first) = column.counted_from {
         put(&mut definition, "counted_from", json!(first));
@@ -215,7 +217,9 @@ fn check(table: Table) -> Result<Table> {
             return Err(Damage::new(text));
         }
     }
-    if !in_range(&table.key, columns_count) {
+    let mut spreads = table.columns.iter().filter_map(|one| one.spread.as_deref());
+    let is_spread_well = spreads.all(|one| one.inputs.iter().all(|idx| *idx < columns_count));
+    if !in_range(&table.key, columns_count) || !is_spread_well {
         return Err(Damage::new(format!(
             "key of table {} names no column",
             table.name
@@ -324,6 +328,7 @@ fn decode_column(json: Json) -> Result<Column> {
         auto_increment: fields.truth("auto_increment")?,
         counted_from: fields.large_number_if_any("counted_from")?,
         hidden: fields.truth("hidden")?,
+        spread: spread::decode(&mut fields)?,
         place: wide::decode_place(&mut fields)?,
         comment: fields.text("comment")?,
         past,

@@ -32,6 +32,12 @@ impl Table {
             part.column_idx = moved(part.column_idx).ok_or_else(lost)?;
         }
         self.columns = placed.into_iter().map(|(_, column)| column).collect();
+        let spreads = self.columns.iter_mut();
+        for spread in spreads.filter_map(|column| column.spread.as_deref_mut()) {
+            for input in &mut spread.inputs {
+                *input = moved(*input).ok_or_else(lost)?;
+            }
+        }
         for index in &mut self.indexes {
             move_index(index, &moved, &self.columns).ok_or_else(lost)?;
         }

@@ -2,6 +2,7 @@
 
 use super::computed::Computed;
 use super::past::Past;
+use super::spread::Spread;
 use super::wide::{ColumnPlace, Wide};
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
@@ -62,6 +63,8 @@ pub struct Column {
     pub counted_from: Option<u64>,
     /// Whether `SELECT *` leaves it out: true for `_rowid`, and for columns that are not declared.
     pub hidden: bool,
+    /// What it is computed from: the first part of a spread key; `None` for all others.
+    pub spread: Option<Box<Spread>>,
     /// Where its values are stored.
     pub place: ColumnPlace,
     /// `COMMENT`.
@@ -183,11 +186,11 @@ impl IndexState {
 
 impl Index {
     /// The parts that order the entries: the indexed columns, and behind them those of the primary
-    /// key that are not among them. In a unique index the latter are part of an entry's key only
+    /// key that are not among them; its spread part, which follows from them, is left out. In a unique index the latter are part of an entry's key only
     /// when an indexed value is `NULL`; else they are in its value.
     pub fn entry_parts(&self, table: &Table) -> Vec<KeyPart> {
         let missing = table
-            .key
+            .declared_key()
             .iter()
             .filter(|part| !self.has_part(part.column_idx));
         self.parts.iter().chain(missing).copied().collect()
@@ -220,7 +223,8 @@ impl Index {
     pub fn covers(&self, table: &Table, mut columns: impl Iterator<Item = usize>) -> bool {
         let included = self.included(table);
         columns.all(|idx| {
-            self.has_part(idx) || table.key_position(idx).is_some() || included.contains(&idx)
+            let of_key = table.key_position(idx).is_some() && !table.is_spread(idx);
+            self.has_part(idx) || of_key || included.contains(&idx)
         })
     }
 }
@@ -228,7 +232,7 @@ impl Index {
 impl Column {
     /// Whether it is the key of a table that was declared without one.
     pub fn is_row_id(&self) -> bool {
-        self.hidden && self.place == ColumnPlace::Row
+        self.hidden && self.place == ColumnPlace::Row && self.spread.is_none()
     }
 
     /// A nullable column without anything else.
@@ -243,6 +247,7 @@ impl Column {
             auto_increment: false,
             counted_from: None,
             hidden: false,
+            spread: None,
             place: ColumnPlace::Row,
             comment: String::new(),
             past: Past::default(),

@@ -48,6 +48,29 @@ fn shown(bytes: &[u8], ty: &ColumnType, direction: Direction) -> String {
 }
 
 #[test]
+fn spread_vectors_hold() {
+    let mut differences = Vec::new();
+    for line in blocks("spread").concat() {
+        let cells = cells(line);
+        let (said, parts) = cells.split_last().unwrap();
+        let types: Vec<_> = parts.chunks(2).map(|part| parse_type(part[0])).collect();
+        let bytes: Vec<_> = parts.chunks(2).map(|part| unhex(part[1])).collect();
+        let pairs = bytes.iter().zip(&types);
+        let values: Vec<_> = pairs
+            .map(|(bytes, ty)| key::decode_part(bytes, ty, Direction::Asc).unwrap().0)
+            .collect();
+        let hash = super::spread::hash(values.iter().zip(&types)).unwrap();
+        let found = format!("{} | {hash:016x}", parts.join(" | "));
+        check(
+            &mut differences,
+            &format!("{} | {said}", parts.join(" | ")),
+            &found,
+        );
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
 fn key_vectors_hold() {
     let mut differences = Vec::new();
     for line in blocks("key").concat() {

@@ -3,6 +3,7 @@
 //! - [`key`]: one part of a key, so encoded that bytes are ordered as values are;
 //! - [`row`]: the wide row, in which one column is found without decoding its neighbours;
 //! - [`keyspace`]: whole keys, the keys of the system space, and their readable text;
+//! - [`spread`]: what the first part of a spread key is;
 //! - `FORMAT.md`, beside this file, is the system of record: every tag, flag and layout with
 //!   vectors, which a test runs.
 //!
@@ -14,6 +15,7 @@ mod error;
 pub mod key;
 pub mod keyspace;
 pub mod row;
+pub mod spread;
 mod stored;
 
 #[cfg(test)]

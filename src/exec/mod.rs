@@ -18,6 +18,7 @@ pub mod elsewhere;
 mod ends;
 pub mod exact;
 pub mod explain;
+mod fan;
 pub mod group;
 mod growth;
 pub mod ids;
@@ -54,3 +55,5 @@ pub mod write;
 mod access_tests;
 #[cfg(test)]
 mod advice_tests;
+#[cfg(test)]
+mod spread_tests;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::ahead::{self, Ahead, Read};
 use super::ends::EndReader;
+use super::fan::Fan;
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
@@ -69,6 +70,7 @@ enum Work {
         reverse: bool,
     },
     Ends(EndReader),
+    Fan(Box<Fan>),
     Merge(Box<Merger>),
     Finished,
 }
@@ -107,7 +109,17 @@ impl Reader {
         if let Access::Index(access) = &plan.access {
             reader.read_index(table, access)?;
         }
-        reader.work = Work::of(table, plan, means);
+        reader.work = match plan.fan_out.take() {
+            Some(fan_out) => {
+                let wanted = (!may_read_ahead).then_some(wanted);
+                Work::Fan(Box::new(Fan::new(
+                    (reader.space, plan.reverse),
+                    fan_out,
+                    wanted,
+                )))
+            }
+            None => Work::of(table, plan, means),
+        };
         Ok(reader)
     }
 
@@ -130,6 +142,9 @@ impl Reader {
     /// Only counts rows: their values are not looked at.
     pub fn leave_values_out(&mut self) {
         self.keys_only = true;
+        if let Work::Fan(fan) = &mut self.work {
+            fan.leave_values_out();
+        }
     }
 
     /// Fetches the next batch, which may be empty. `false` when there is none.
@@ -150,6 +165,11 @@ impl Reader {
                 Work::MultiGet(keys) => self.multi_get(keys).await?,
                 Work::Merge(merger) => self.merge(merger).await?,
                 Work::Ends(ends) => self.end(ends).await?,
+                Work::Fan(fan) => {
+                    if !self.fan(fan).await? {
+                        return Ok(false);
+                    }
+                }
                 Work::Scan {
                     current,
                     ranges,
@@ -199,6 +219,18 @@ impl Reader {
         self.next_page_rows = self.page_rows;
         self.batch = lookup::all(&self.view, self.space, keys).await?;
         Ok(())
+    }
+
+    async fn fan(&mut self, mut fan: Box<Fan>) -> Result<bool> {
+        let spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
+        let rows_max = self.next_page_rows;
+        self.next_page_rows = self.page_rows.min(rows_max * PAGE_GROWTH);
+        let Some(batch) = fan.next(&self.view, rows_max, spare).await? else {
+            return Ok(false);
+        };
+        self.batch = batch;
+        self.work = Work::Fan(fan);
+        Ok(true)
     }
 
     async fn end(&mut self, mut ends: EndReader) -> Result<()> {
@@ -289,7 +321,16 @@ impl Reader {
 
     /// Rows fetched so far, returned or not.
     pub fn rows_read(&self) -> u64 {
-        self.rows_read
+        let held = match &self.work {
+            Work::Fan(fan) => fan.rows_held(),
+            Work::Finished
+            | Work::Get(_)
+            | Work::MultiGet(_)
+            | Work::Scan { .. }
+            | Work::Ends(_)
+            | Work::Merge(_) => 0,
+        };
+        self.rows_read + u64::try_from(held).unwrap_or(u64::MAX)
     }
 }
 

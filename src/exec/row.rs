@@ -72,6 +72,7 @@ impl Layout {
             match part {
                 Some(part) => Place::Key(part),
                 None if is_expiry(idx) => Place::Expiry,
+                None if table.is_spread(idx) => Place::Nowhere,
                 None if table.key_position(idx).is_some() || included.contains(&idx) => Place::Row,
                 None => Place::Nowhere,
             }

@@ -14,8 +14,8 @@
 //! The values of a row are given by column, and behind those of the table's columns come what the
 //! index computes ([`crate::catalog::Computed`]), in its order: the room of SQL makes them.
 
-use crate::catalog::{ColumnPlace, Index, KeyPart, Table};
-use crate::codec::key;
+use crate::catalog::{Column, ColumnPlace, Index, KeyPart, Table};
+use crate::codec::key::{self, Direction};
 use crate::codec::keyspace;
 use crate::codec::row::{Cell, RowBuilder, RowView};
 use crate::codec::{Corrupt, EncodeError};
@@ -95,9 +95,10 @@ pub fn has_null(index: &Index, values: &[Value<'_>]) -> bool {
     parts.any(|part| values.get(part.column_idx).is_none_or(Value::is_null))
 }
 
-/// The columns of the primary key that are not indexed, in key order.
+/// The columns of the primary key that are not indexed, in key order. Its spread part is computed from
+/// them.
 pub fn rest_of_primary_key(table: &Table, index: &Index) -> Vec<KeyPart> {
-    let parts = table.key.iter();
+    let parts = table.declared_key().iter();
     parts
         .filter(|part| !index.has_part(part.column_idx))
         .copied()
@@ -176,12 +177,26 @@ pub fn primary_key(
     (entry_key, entry_value): (&[u8], &[u8]),
 ) -> Result<Key, Corrupt> {
     let parts = slices(table, index, entry_key)?;
-    let mut key = Vec::with_capacity(entry_key.len());
     let mut row = None;
-    for part in &table.key {
-        let Some(column) = table.columns.get(part.column_idx) else {
-            return Err(Corrupt::missing(entry_key.len()));
+    let mut key = Vec::with_capacity(entry_key.len());
+    if let Some(spread) = table.spread() {
+        let mut inputs = Vec::with_capacity(spread.inputs.len());
+        for idx in &spread.inputs {
+            let place = (table, *idx, parts.as_slice());
+            inputs.push((*idx, key_value(place, (entry_value, &mut row))?));
+        }
+        let value_of = |idx| {
+            let mut inputs = inputs.iter();
+            let found = inputs.find(|(input, _)| *input == idx);
+            found.map(|(_, value)| value)
         };
+        let value = spread.value(&table.columns, value_of);
+        let value = value.map_err(|_| Corrupt::bad(0, "a value of the primary key"))?;
+        let ty = spread.ty(&table.columns);
+        keyspace::push_key_part(&mut key, &value, &ty, Direction::Asc)
+            .map_err(|_| Corrupt::bad(0, "a value of the primary key"))?;
+    }
+    for part in table.declared_key() {
         let found = parts
             .iter()
             .find(|(found, _)| found.column_idx == part.column_idx);
@@ -192,19 +207,47 @@ pub fn primary_key(
             // The bytes of the other direction are all the bits turned round.
             Some((_, bytes)) => key.extend(bytes.iter().map(|byte| !byte)),
             None => {
-                let row = match row {
-                    Some(row) => row,
-                    None => *row.insert(RowView::parse(entry_value)?),
-                };
-                let Cell::Value(value) = row.get(column.id, &column.ty)? else {
-                    return Err(Corrupt::missing(entry_value.len()));
-                };
+                let column = table.columns.get(part.column_idx);
+                let column = column.ok_or_else(|| Corrupt::missing(entry_key.len()))?;
+                let value = row_value(column, (entry_value, &mut row))?;
                 keyspace::push_key_part(&mut key, &value, &column.ty, part.direction)
                     .map_err(|_| Corrupt::bad(0, "a value of the primary key"))?;
             }
         }
     }
     Ok(key)
+}
+
+/// The value of an entry, and what it reads as once somebody has asked for that.
+type EntryRow<'r, 'k> = (&'k [u8], &'r mut Option<RowView<'k>>);
+
+/// The value that an entry has of a column of the primary key.
+fn key_value<'k>(
+    (table, column_idx, parts): (&'k Table, usize, &[(KeyPart, &'k [u8])]),
+    row: EntryRow<'_, 'k>,
+) -> Result<Value<'k>, Corrupt> {
+    let column = table.columns.get(column_idx);
+    let column = column.ok_or_else(|| Corrupt::missing(0))?;
+    let mut parts = parts.iter();
+    match parts.find(|(found, _)| found.column_idx == column_idx) {
+        Some((found, bytes)) => Ok(key::decode_part(bytes, &column.ty, found.direction)?.0),
+        None => row_value(column, row),
+    }
+}
+
+/// The value that the row in an entry has of a column of the primary key.
+fn row_value<'k>(
+    column: &'k Column,
+    (entry_value, row): EntryRow<'_, 'k>,
+) -> Result<Value<'k>, Corrupt> {
+    let row = match row {
+        Some(row) => *row,
+        None => *row.insert(RowView::parse(entry_value)?),
+    };
+    match row.get(column.id, &column.ty)? {
+        Cell::Value(value) => Ok(value),
+        Cell::Null | Cell::Absent => Err(Corrupt::missing(entry_value.len())),
+    }
 }
 
 /// The parts that are in an entry's key, with their bytes.

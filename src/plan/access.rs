@@ -10,6 +10,7 @@ use super::candidates::{self, Candidates};
 use super::cut::KeyParts;
 use super::derive::shape;
 use super::doubt::{Choice, Doubt};
+use super::fan_out::{self, FanOut};
 use super::refusal::Refusal;
 pub use super::request::{
     FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
@@ -59,7 +60,7 @@ pub struct PointGet {
 /// Rows by their full keys.
 #[derive(Debug, Clone)]
 pub struct MultiGet {
-    /// The encoded keys, ascending, each once.
+    /// The encoded keys, ascending, each once; of a spread key in the order of its declared columns.
     pub keys: Vec<Key>,
     /// The same as spans, for people; only [`explain_table`] always makes them.
     pub spans: Vec<Span>,
@@ -157,6 +158,9 @@ pub struct TablePlan {
     /// Whether the order of keys (and ranges, and rows within them) is turned round. `MultiGet`
     /// and `PrefixScan` list ascending whatever this says.
     pub reverse: bool,
+    /// In which order to read the ranges of a spread key, if not one after the other. Of a full scan,
+    /// too.
+    pub fan_out: Option<FanOut>,
     /// What must still hold for each row; constants folded, parameters put in.
     pub residual: Option<Expr>,
     /// Whether the rows come in the order of `ORDER BY`. With grouping: whether the groups do,
@@ -296,6 +300,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         Vec::new()
     };
     Ok(TablePlan {
+        fan_out: fan_out::of(request, best, &access)?,
         refusal: is_refused.then(|| Refusal::new(request, &all.primary.derived, &verdicts)),
         verdicts,
         reverse: best.order.reverse && !is_one_row,
@@ -402,21 +407,14 @@ impl TablePlan {
     }
 
     fn nothing(request: &Request<'_>, reason: Reason) -> TablePlan {
+        let verdicts = vec![Verdict {
+            path: paths::primary(request.table),
+            is_taken: true,
+            reason,
+        }];
         TablePlan {
-            access: Access::Nothing,
-            reverse: false,
-            residual: None,
-            ordered: true,
-            grouped_in_order: true,
             rows_wanted: request.limit,
-            parts_used: 0,
-            verdicts: vec![Verdict {
-                path: paths::primary(request.table),
-                is_taken: true,
-                reason,
-            }],
-            refusal: None,
-            doubt: None,
+            ..TablePlan::at_once(Access::Nothing, verdicts)
         }
     }
 
@@ -440,6 +438,7 @@ impl TablePlan {
         TablePlan {
             access,
             reverse: false,
+            fan_out: None,
             residual: None,
             ordered: true,
             grouped_in_order: true,
@@ -463,6 +462,7 @@ impl TablePlan {
         TablePlan {
             access: Access::Merge(merged.merge),
             reverse: merged.order.reverse,
+            fan_out: None,
             residual: residual::filter(&merged.residual),
             ordered: merged.order.ordered,
             grouped_in_order: merged.order.grouped,
@@ -477,16 +477,9 @@ impl TablePlan {
     /// The plan of the short way; its verdicts are made when EXPLAIN asks for them.
     fn point(request: &Request<'_>, point: PointGet) -> TablePlan {
         TablePlan {
-            access: Access::PointGet(point),
-            reverse: false,
-            residual: None,
-            ordered: true,
-            grouped_in_order: true,
             rows_wanted: request.limit.filter(|_| request.grouping.is_none()),
             parts_used: request.table.key.len(),
-            verdicts: Vec::new(),
-            refusal: None,
-            doubt: None,
+            ..TablePlan::at_once(Access::PointGet(point), Vec::new())
         }
     }
 }

@@ -16,6 +16,7 @@ use super::access::{
 use super::computed::View;
 use super::cut::{self, KeyParts};
 use super::derive::{self, Conditions, Derived, Keys};
+use super::fan_out;
 use super::merit::{Full, Merit, bounded_parts};
 use super::order::{self, Order};
 use super::refusal;
@@ -144,11 +145,18 @@ impl<'a, 'e> Candidate<'a, 'e> {
         };
         let keys_max = request.policy.multi_get_max_rows;
         let derived = derive::derive_from(span_key, known, keys_max);
+        let mut fixed = Cow::Borrowed(&derived.fixed);
+        if let Some(first) = key.parts.first()
+            && fan_out::has_order(request.table, &derived.keys)
+        {
+            fixed.to_mut().push(first.column_idx);
+        }
+        let order = order::of(request, key, &fixed);
         let candidate = Candidate {
             key: KeyRef::Primary,
             order_parts: Cow::Borrowed(&request.table.key),
             span_parts_count,
-            order: order::of(request, key, &derived.fixed),
+            order,
             derived,
             covering: true,
             view: None,
@@ -223,6 +231,9 @@ impl<'a, 'e> Candidate<'a, 'e> {
             Keys::TooMany(_) => (self.span_parts_count, false),
             Keys::Spans(spans) => bounded_parts(spans),
         };
+        // The computed part of a spread key says no more than the columns it is computed from.
+        let is_spread = self.key == KeyRef::Primary && request.table.spread().is_some();
+        let equal_parts = equal_parts.saturating_sub(usize::from(is_spread));
         self.merit = Merit {
             full: self.full(request.table),
             equal_parts: equal_parts + usize::from(self.partial),
@@ -399,7 +410,7 @@ pub(super) fn access(candidate: &Candidate<'_, '_>, request: &Request<'_>) -> Re
         Keys::Spans(spans) => spans,
     };
     match candidate.key {
-        KeyRef::Primary => primary_access(candidate, spans, key),
+        KeyRef::Primary => primary_access((candidate, request.table), spans, key),
         KeyRef::Index(position) => Ok(Access::Index(IndexAccess {
             position,
             entries: match candidate.merit.full {
@@ -416,7 +427,7 @@ pub(super) fn access(candidate: &Candidate<'_, '_>, request: &Request<'_>) -> Re
 
 /// The access path that reads normal spans of the primary key.
 fn primary_access(
-    candidate: &Candidate<'_, '_>,
+    (candidate, table): (&Candidate<'_, '_>, &Table),
     spans: &[Span],
     key: KeyParts<'_>,
 ) -> Result<Access> {
@@ -428,10 +439,14 @@ fn primary_access(
             key: cut::encode_prefix(span.start().values(), key)?,
             values: span.start().values().to_vec(),
         })),
-        (Full::PrimaryKey | Full::PrimaryKeys, _) => Ok(Access::MultiGet(MultiGet {
-            keys: keys(spans, key)?,
-            spans: spans.to_vec(),
-        })),
+        (Full::PrimaryKey | Full::PrimaryKeys, _) => {
+            let mut gets = MultiGet {
+                keys: keys(spans, key)?,
+                spans: spans.to_vec(),
+            };
+            fan_out::arrange(table, &mut gets)?;
+            Ok(Access::MultiGet(gets))
+        }
         (Full::No | Full::UniqueKey | Full::UniqueKeys, _) => Ok(Access::PrefixScan(PrefixScan {
             ranges: ranges(spans, key)?,
             spans: spans.to_vec(),

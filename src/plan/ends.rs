@@ -13,6 +13,7 @@ use super::access::{Ends, Request, Seek};
 use super::candidates::{Candidate, Candidates};
 use super::cut::KeyParts;
 use super::derive::{self, Conditions, Derived, Keys};
+use super::fan_out;
 use super::paths;
 use super::span::Span;
 use super::verdict::{Advantage, Reason, Verdict};
@@ -160,6 +161,10 @@ fn seeks_of(
         Keys::Nothing => Some(Vec::new()),
         Keys::TooMany(_) => None,
         Keys::Spans(ref spans) => {
+            let buckets = (candidate.key == KeyRef::Primary && spans.iter().any(Span::is_all))
+                .then(|| fan_out::buckets(request.table))
+                .flatten();
+            let spans = buckets.as_ref().unwrap_or(spans);
             let mut all = spans.iter();
             let are_sorted = all.all(|span| position <= span.common_prefix().len());
             let is_exact = derived.is_tight() && spans.len() <= SPANS_MAX;

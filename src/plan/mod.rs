@@ -5,7 +5,7 @@
 //! (`computed` for those with prefixes, expressions or a condition) by their `merit`,
 //! `stand_in` has values for what is not known yet,
 //! `doubt` says what to count where that does not tell, `skip` reads keys without their first column,
-//! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
+//! `merge` unites several, `ends` finds `MIN` and `MAX` at the ends of spans, `fan_out` puts the parts of a spread key in order, `paths` tells what became of each, `derive` turns a predicate into spans (`place` and `domain`
 //! know the values of one column, `cut` and `span` the keys), `residual` is what must still be
 //! checked per row, `order` what the key's order saves, `refusal` and `advice` what a client is
 //! told instead of a full scan, `verdict` why, and `explain` shows it all.
@@ -20,6 +20,7 @@ pub mod domain;
 pub mod doubt;
 mod ends;
 pub mod explain;
+pub mod fan_out;
 pub mod join;
 mod merge;
 mod merit;

@@ -29,7 +29,8 @@ pub(super) fn point_get(
         ExprKind::And(parts) => parts.as_slice(),
         _ => std::slice::from_ref(filter),
     };
-    if conjuncts.len() != key.count() {
+    let spread = key.column(0).and_then(|column| column.spread.as_deref());
+    if conjuncts.len() != key.count() - usize::from(spread.is_some()) {
         return Ok(None);
     }
     let mut values = Vec::with_capacity(key.count());
@@ -37,6 +38,10 @@ pub(super) fn point_get(
         let Some(column) = key.columns.get(part.column_idx) else {
             return Ok(None);
         };
+        if column.spread.is_some() {
+            values.push(Value::Null);
+            continue;
+        }
         let constant = conjuncts
             .iter()
             .find_map(|conjunct| equal_to(conjunct, part.column_idx, ctx));
@@ -44,6 +49,13 @@ pub(super) fn point_get(
         match value {
             Some(value) => values.push(value),
             None => return Ok(None),
+        }
+    }
+    if let Some(spread) = spread {
+        let value_of = |idx| values.get(key.position(idx)?);
+        let part = spread.value(key.columns, value_of)?;
+        if let Some(first) = values.first_mut() {
+            *first = part;
         }
     }
     // As many conjuncts as parts, and one for each part: no conjunct is left over.

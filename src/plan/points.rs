@@ -34,7 +34,8 @@ pub(super) fn multi_get(request: &Request<'_>, filter: &Expr) -> Result<Option<T
         ExprKind::And(parts) => parts.as_slice(),
         _ => std::slice::from_ref(filter),
     };
-    if conjuncts.len() != key.count() {
+    // The values of a spread key's parts go together.
+    if conjuncts.len() != key.count() || request.table.spread().is_some() {
         return Ok(None);
     }
     let mut dimensions = Vec::with_capacity(key.count());
@@ -80,6 +81,7 @@ fn plan(request: &Request<'_>, dimensions: Vec<Pieces>) -> TablePlan {
             spans: Vec::new(),
         }),
         reverse: order.reverse,
+        fan_out: None,
         residual: None,
         ordered: order.ordered,
         grouped_in_order: order.grouped,

@@ -7,10 +7,12 @@ use std::fmt;
 
 use super::access::{Purpose, Request, RowsKept};
 use super::advice;
-use super::derive::Derived;
+use super::derive::{Alternatives, Branch, Derived};
+use super::domain::Domain;
 use super::stand_in::StandIns;
 use super::verdict::{Obstacle, Path, Reason, Verdict};
 use super::{paths, text};
+use crate::catalog::Table;
 use crate::error::{Code, Error};
 use crate::sql::expr::Expr;
 
@@ -26,8 +28,13 @@ pub struct Refusal {
     purpose: Purpose,
     /// The alias of the table, where it is one of several.
     joined_as: Option<String>,
-    /// The columns of the primary key; empty when the table has a hidden one.
+    /// The parts of the primary key; empty when the table has a hidden one.
     key_columns: Vec<String>,
+    /// The columns of which the first part is computed, all of whose values it needs; empty when it is
+    /// a column, or a bucket.
+    hashed: Vec<String>,
+    /// The column that a condition would have to be on, where it is not the first part.
+    first: Option<String>,
     reason: Reason,
     /// The indexes of the table, and why none is used.
     indexes: Vec<(Path, Reason)>,
@@ -75,6 +82,11 @@ impl Refusal {
             } else {
                 paths::columns(table, &table.key)
             },
+            hashed: hashed(table)
+                .iter()
+                .map(|idx| text::column_name(table, *idx))
+                .collect(),
+            first: bucketed(table).map(|idx| text::column_name(table, idx)),
             reason,
             indexes: indexes.collect(),
             index: advice::index(request, derived),
@@ -107,6 +119,11 @@ impl Refusal {
             );
         }
         let key = self.key_columns.join(", ");
+        let part = if self.hashed.is_empty() {
+            format!("the first column of the primary key ({key})")
+        } else {
+            format!("of which the first part of the primary key ({key}) is computed")
+        };
         if let Reason::Blocked {
             column,
             condition,
@@ -116,15 +133,11 @@ impl Refusal {
             let column = self.named(column);
             write!(
                 f,
-                "the condition on \"{column}\", the first column of the primary key ({key}), \
-                 cannot use the key: {condition} {obstacle}"
+                "the condition on \"{column}\", {part}, cannot use the key: {condition} {obstacle}"
             )
         } else if let Reason::NoCondition { column } = &self.reason {
             let column = self.named(column);
-            write!(
-                f,
-                "no condition on \"{column}\", the first column of the primary key ({key})"
-            )
+            write!(f, "no condition on \"{column}\", {part}")
         } else {
             write!(f, "primary key ({key}): {}", self.reason)
         }
@@ -162,7 +175,7 @@ impl Refusal {
 
     fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
-        if let Some(first) = self.key_columns.first() {
+        if let Some(first) = self.first.as_ref().or_else(|| self.key_columns.first()) {
             advice.push(self.condition_advice(first));
         }
         if let Some(limit) = self.limit_max {
@@ -195,6 +208,11 @@ impl Refusal {
         } = &self.reason
         {
             return format!("compare {first} with a value of its own type, a text in quotes");
+        }
+        if !self.hashed.is_empty() {
+            let columns = self.hashed.iter().map(|column| self.named(column));
+            let columns: Vec<String> = columns.collect();
+            return format!("compare {} with = or IN", columns.join(" and "));
         }
         format!("add a condition on {first}")
     }
@@ -234,6 +252,79 @@ pub(super) fn first_column(
     let Some((column_idx, column)) = first else {
         return Reason::NotNeeded;
     };
+    let table = request.table;
+    if table.is_spread(column_idx) {
+        return spread_part(request, derived);
+    }
+    blocked_or_none(request, derived, (column_idx, column))
+}
+
+/// The columns of which the first part of the key is computed, if it needs the values of all.
+fn hashed(table: &Table) -> &[usize] {
+    match table.spread() {
+        Some(spread) if spread.kind.buckets().is_none() => &spread.inputs,
+        Some(_) | None => &[],
+    }
+}
+
+/// The column behind the first part of the key, if that is a bucket.
+fn bucketed(table: &Table) -> Option<usize> {
+    table.spread()?.kind.buckets()?;
+    table.declared_key().first().map(|part| part.column_idx)
+}
+
+/// Why nothing bounds a key whose first part is computed.
+fn spread_part(request: &Request<'_>, derived: &Derived<'_>) -> Reason {
+    let table = request.table;
+    let named = |idx: usize| (idx, text::column_name(table, idx));
+    if let Some(idx) = bucketed(table) {
+        return blocked_or_none(request, derived, named(idx));
+    }
+    let Some(spread) = table.spread() else {
+        return Reason::NotNeeded;
+    };
+    let mut inputs = spread.inputs.iter().copied();
+    let without_value = inputs.find(|idx| !has_values(*idx, derived));
+    let Some(idx) = without_value.or_else(|| spread.inputs.first().copied()) else {
+        return Reason::NotNeeded;
+    };
+    let bounding = derived.conjuncts.iter().zip(derived.conditions.iter());
+    let mut bounding = bounding.filter(|(_, condition)| bounds(condition, idx, |_| true));
+    match bounding.next() {
+        Some((conjunct, _)) if without_value.is_some() => Reason::Blocked {
+            column: named(idx).1,
+            condition: shortened(condition_text(conjunct, request)),
+            obstacle: Obstacle::NeedsValue(spread.kind.name()),
+        },
+        Some(_) | None => blocked_or_none(request, derived, named(idx)),
+    }
+}
+
+/// Whether some condition lists the values of a column.
+fn has_values(column_idx: usize, derived: &Derived<'_>) -> bool {
+    let is_list = |domain: &Domain| domain.counts().1 == 0;
+    let mut conditions = derived.conditions.iter();
+    conditions.any(|condition| bounds(condition, column_idx, is_list))
+}
+
+/// Whether every way to satisfy a condition bounds a column, and so.
+fn bounds(
+    condition: &Alternatives<'_>,
+    column_idx: usize,
+    is_so: impl Fn(&Domain) -> bool,
+) -> bool {
+    let bounds_it = |branch: &Branch| {
+        let mut constraints = branch.constraints.iter();
+        constraints.any(|one| one.column_idx == column_idx && is_so(&one.domain))
+    };
+    !condition.branches.is_empty() && condition.branches.iter().all(bounds_it)
+}
+
+fn blocked_or_none(
+    request: &Request<'_>,
+    derived: &Derived<'_>,
+    (column_idx, column): (usize, String),
+) -> Reason {
     match obstacle_on(column_idx, derived) {
         Some((condition, obstacle)) => Reason::Blocked {
             column,
@@ -252,7 +343,7 @@ fn obstacle_on<'e>(column_idx: usize, derived: &Derived<'e>) -> Option<(&'e Expr
     }
     let pairs = derived.conjuncts.iter().zip(derived.conditions.iter());
     for (conjunct, condition) in pairs {
-        let names_it = |branch: &super::derive::Branch| {
+        let names_it = |branch: &Branch| {
             let mut constraints = branch.constraints.iter();
             constraints.any(|constraint| constraint.column_idx == column_idx)
         };

@@ -32,7 +32,10 @@ pub struct Names<'a> {
 /// The name of a table's column, in backticks where it needs them.
 pub fn column_name(table: &Table, column_idx: usize) -> String {
     match table.columns.get(column_idx) {
-        Some(column) => quote_name(&column.name),
+        Some(column) => match &column.spread {
+            Some(spread) => spread.text(&|idx| column_name(table, idx)),
+            None => quote_name(&column.name),
+        },
         None => format!("column {column_idx}"),
     }
 }
@@ -440,7 +443,7 @@ fn cast_word(target: &CastType) -> String {
         CastType::Time(fsp) => format!("TIME({fsp})"),
         CastType::Datetime(0) => "DATETIME".to_owned(),
         CastType::Datetime(fsp) => format!("DATETIME({fsp})"),
-        CastType::Year => "YEAR".to_owned(),
+        CastType::Year | CastType::YearBeside => "YEAR".to_owned(),
         CastType::Json => "JSON".to_owned(),
     }
 }

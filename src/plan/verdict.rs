@@ -206,6 +206,8 @@ pub enum Obstacle {
     Unordered,
     /// An operator that bounds nothing (XOR, REGEXP, NOT LIKE, CASE…).
     Operator,
+    /// The part of the key that is computed from the column by this function needs its value.
+    NeedsValue(&'static str),
 }
 
 impl fmt::Display for Path {
@@ -379,7 +381,11 @@ impl fmt::Display for Permission {
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Obstacle::NeedsValue(function) = self {
+            return write!(f, "is neither = nor IN, which {function} needs");
+        }
         f.write_str(match self {
+            Obstacle::NeedsValue(_) => "is neither = nor IN",
             Obstacle::ComparesAsNumbers => "compares as numbers, which is not the order of the key",
             Obstacle::ComparesAsText => "compares as texts, which is not the order of the key",
             Obstacle::ComparesAsTimes => "compares as times, which is not the order of the key",

@@ -26,7 +26,8 @@ use std::collections::HashSet;
 use super::bound::{Aggregate, AggregateKind};
 use super::context::EvalContext;
 use super::eval::convert::{self, Number};
-use super::eval::{arithmetic, compare, fit};
+use super::eval::{arithmetic, compare, dynamic, fit};
+use super::expr::Expr;
 use crate::error::{Code, Error, Result};
 use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Decimal, Value};
@@ -63,6 +64,8 @@ enum State {
     Extreme {
         best: Option<Value<'static>>,
         wanted: Ordering,
+        /// Values of several types have the order of `ORDER BY`: compared two by two they have none.
+        of_any_type: bool,
     },
     First(Option<Value<'static>>),
     /// Boxed, as `seen` is: there may be a million states, and few are of this kind.
@@ -130,9 +133,14 @@ impl Accumulator {
                 sum.add(first(values), ctx)?;
                 *count += 1;
             }
-            State::Extreme { best, wanted } => {
+            State::Extreme {
+                best,
+                wanted,
+                of_any_type,
+            } => {
                 let value = first(values);
                 let order = match best {
+                    Some(best) if *of_any_type => Some(dynamic::order(value, best)?),
                     Some(best) => compare::order(value, best, ctx)?,
                     None => Some(*wanted),
                 };
@@ -241,7 +249,12 @@ impl State {
         let sum = Sum::Empty {
             exact: aggregate.ty != ColumnType::Double,
         };
-        let extreme = |wanted| State::Extreme { best: None, wanted };
+        let of_any_type = |arg: &Expr| arg.ty == ColumnType::Dynamic;
+        let extreme = |wanted| State::Extreme {
+            best: None,
+            wanted,
+            of_any_type: aggregate.args.iter().any(of_any_type),
+        };
         let bits = |bits, join| State::Bits { bits, join };
         let spread = |sample, root| State::Spread {
             spread: Spread::default(),

@@ -300,6 +300,9 @@ pub enum CastType {
     Datetime(u8),
     /// `YEAR`.
     Year,
+    /// The year that a constant beside a `YEAR` is, two digits being one of 1970 to 2069; what is no
+    /// year stays as it is. Written by no statement.
+    YearBeside,
     /// `JSON`.
     Json,
 }

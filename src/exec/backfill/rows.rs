@@ -147,15 +147,7 @@ impl<'t> Maker<'t> {
 
     /// The primary key of a row, for people.
     pub(crate) fn row_text(&self, key: &[u8]) -> String {
-        let parts = self.table.key.iter();
-        let parts = parts.filter_map(|part| {
-            let column = self.table.columns.get(part.column_idx)?;
-            Some((&column.ty, part.direction))
-        });
-        match keyspace::decode_row_key(key, parts) {
-            Ok(values) => format_key(&values),
-            Err(_) => key.escape_ascii().to_string(),
-        }
+        key_text(self.table, key)
     }
 
     /// The indexed values under an entry's key, for people.
@@ -191,5 +183,18 @@ impl<'t> Maker<'t> {
             self.index.name
         );
         Error::new(Code::DuplicateEntry, text)
+    }
+}
+
+/// The primary key of a row, for people.
+pub(crate) fn key_text(table: &Table, key: &[u8]) -> String {
+    let parts = table.key.iter();
+    let parts = parts.filter_map(|part| {
+        let column = table.columns.get(part.column_idx)?;
+        Some((&column.ty, part.direction))
+    });
+    match keyspace::decode_row_key(key, parts) {
+        Ok(values) => format_key(&values),
+        Err(_) => key.escape_ascii().to_string(),
     }
 }

@@ -4,6 +4,7 @@
 //! ```text
 //!  each row      has its entry in each index, with the value it must have
 //!  each entry    belongs to a row, and is the one that this row has
+//!  each row      of a spread key lies under the part that its columns give (`spread`)
 //!  the number    that is kept is the number of rows
 //! ```
 //! A check reads one snapshot, page by page, and keeps no more than a page; writers go on. A repair
@@ -12,6 +13,7 @@
 
 pub mod count;
 mod repair;
+mod spread;
 
 #[cfg(test)]
 mod tests;
@@ -107,6 +109,10 @@ impl Checker<'_> {
                 }
             }
             findings.push(finding);
+        }
+        if let Some(spread) = table.spread() {
+            let at = (table, spread);
+            findings.push(self.check_parts(at, snapshot.as_ref()).await?);
         }
         findings.push(self.check_count(table, snapshot.as_ref()).await?);
         Ok(findings)

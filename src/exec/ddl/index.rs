@@ -156,7 +156,8 @@ impl Definer<'_> {
                 }
                 ast::KeyPartSource::Function(_) => {
                     let text = "an expression in an index stands in parentheses of its own: \
-                                CREATE INDEX i ON t ((lower(c)))";
+                                CREATE INDEX i ON t ((lower(c))); hash8, bucket and the like are for \
+                                the primary key";
                     return Err(Error::new(Code::Parse, text));
                 }
                 ast::KeyPartSource::Expression(expr) => {

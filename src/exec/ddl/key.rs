@@ -1,5 +1,6 @@
 //! The primary key of CREATE TABLE: the declared one, or the hidden one, and the column that counts.
 
+use super::spread;
 use crate::catalog::{Column, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::error::{Code, Error, Result};
@@ -24,15 +25,16 @@ pub(super) fn define_key(
         );
         return Err(Error::new(Code::TooManyKeyParts, text));
     }
-    for part in parts {
+    let spread = parts
+        .first()
+        .and_then(|part| Some((part, spread::call(part)?)));
+    for part in parts.iter().skip(usize::from(spread.is_some())) {
         let name = match &part.source {
             ast::KeyPartSource::Column(name) => name,
             ast::KeyPartSource::Prefix(..) => {
                 return Err(Error::unsupported("a prefix part in a primary key"));
             }
-            ast::KeyPartSource::Function(_) => {
-                return Err(Error::unsupported("an expression part in a primary key"));
-            }
+            ast::KeyPartSource::Function(_) => return Err(spread::misplaced()),
             ast::KeyPartSource::Expression(_) => {
                 let text = "The primary key cannot be an expression index: use a column, and an \
                             index on the expression";
@@ -52,6 +54,9 @@ pub(super) fn define_key(
             column_idx,
             direction: Direction::of(part.descending),
         });
+    }
+    if let Some((part, call)) = spread {
+        spread::define(table, part, call)?;
     }
     for part in table.key.clone() {
         if let Some(column) = table.columns.get_mut(part.column_idx) {
@@ -158,8 +163,8 @@ pub(super) fn define_auto_increment(
 }
 
 fn leads_a_key(table: &Table, column_idx: usize) -> bool {
-    let keys = table.indexes.iter().map(|index| &index.parts);
-    let mut keys = keys.chain([&table.key]);
+    let keys = table.indexes.iter().map(|index| index.parts.as_slice());
+    let mut keys = keys.chain([table.declared_key()]);
     keys.any(|parts| {
         parts
             .first()

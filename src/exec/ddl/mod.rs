@@ -7,6 +7,7 @@ mod column;
 pub mod index;
 mod key;
 pub mod options;
+mod spread;
 mod ttl;
 pub mod wide;
 

@@ -141,12 +141,10 @@ fn taken(aggregate: &Aggregate) -> Option<Taken> {
     let [arg] = aggregate.args.as_slice() else {
         return None;
     };
-    match arg.kind {
-        ExprKind::Column(column_idx) if is_plain && adds_up && arg.ty.is_numeric() => {
-            Some(Taken::Column(column_idx))
-        }
-        _ => None,
-    }
+    let ExprKind::Column(column_idx) = arg.kind else {
+        return None;
+    };
+    (is_plain && adds_up && arg.ty.is_numeric()).then_some(Taken::Column(column_idx))
 }
 
 #[cfg(test)]

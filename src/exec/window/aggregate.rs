@@ -17,8 +17,9 @@ use crate::exec::row::ValuesRow;
 use crate::sql::aggregate::Accumulator;
 use crate::sql::bound::{Aggregate, AggregateKind, Frame, FrameBound};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{compare, eval_exact};
-use crate::types::Value;
+use crate::sql::eval::{compare, dynamic, eval_exact};
+use crate::sql::expr::Expr;
+use crate::types::{ColumnType, Value};
 
 /// The aggregate of the last frame.
 pub(super) struct Sliding {
@@ -142,9 +143,17 @@ impl Sliding {
             State::Extreme { wanted, candidates } => {
                 let values = arguments(&self.aggregate, &row, ctx)?;
                 if let Some(value) = values.into_iter().next().filter(|value| !value.is_null()) {
-                    while let Some((_, last)) = candidates.back()
-                        && compare::order(last, &value, ctx)? != Some(*wanted)
-                    {
+                    let of_any_type = |arg: &Expr| arg.ty == ColumnType::Dynamic;
+                    let of_any_type = self.aggregate.args.iter().any(of_any_type);
+                    while let Some((_, last)) = candidates.back() {
+                        let order = if of_any_type {
+                            Some(dynamic::order(last, &value)?)
+                        } else {
+                            compare::order(last, &value, ctx)?
+                        };
+                        if order == Some(*wanted) {
+                            break;
+                        }
                         candidates.pop_back();
                     }
                     candidates.push_back((self.until, value.into_owned()));

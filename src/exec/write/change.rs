@@ -335,7 +335,10 @@ impl<'a> Finder<'a> {
         match &plan.access {
             Access::PointGet(get) => self.transaction.lock(space, &get.key, cancel).await,
             Access::MultiGet(get) => {
-                for key in &get.keys {
+                // All lock in one order, so that none waits for another in a ring.
+                let mut keys: Vec<&Vec<u8>> = get.keys.iter().collect();
+                keys.sort_unstable();
+                for key in keys {
                     self.transaction.lock(space, key, cancel).await?;
                 }
                 Ok(())

@@ -129,7 +129,8 @@ impl<'a> Inserter<'a> {
         if counts.first_id == 0 {
             counts.first_id = first_id;
         }
-        let keyed = rows.into_iter().map(|values| {
+        let keyed = rows.into_iter().map(|mut values| {
+            self.table().fill_spread(&mut values)?;
             let key = row::key(self.table(), &values)?;
             Ok(Proposed { values, key })
         });
@@ -197,7 +198,10 @@ impl<'a> Inserter<'a> {
         for (column, value) in table.columns.iter().zip(values) {
             complete.push(match value {
                 Some(value) => value,
-                None if column.place == ColumnPlace::Expiry => Value::Null,
+                // Both follow from the others.
+                None if column.place == ColumnPlace::Expiry || column.spread.is_some() => {
+                    Value::Null
+                }
                 // To be filled in when it is known how many there are.
                 None if column.counted_from.is_some() => Value::Null,
                 None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),

@@ -300,6 +300,7 @@ pub fn duplicate_entry(table: &Table, at: Space, key: &Key, zone: &Zone) -> Erro
     let values: Vec<_> = values
         .iter()
         .zip(&parts)
+        .skip(usize::from(index.is_none() && table.spread().is_some()))
         .map(|(value, (ty, _))| duplicate_text(value, ty, zone))
         .collect();
     let text = format!(

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::catalog::{Column, ColumnDefault, ColumnPlace, Index, Table};
+use crate::codec::key::Direction;
 use crate::codec::keyspace;
 use crate::codec::row::{DynamicColumn, RowBuilder};
 use crate::error::{Code, Error, Result};
@@ -208,13 +209,18 @@ pub fn id_value(id: i64, ty: &ColumnType) -> Value<'static> {
     }
 }
 
-/// The encoded key of a row.
+/// The encoded key of a row. The first part of a spread key is computed, whatever its value is said to
+/// be.
 ///
 /// # Errors
 /// 1071 when a part or the whole is too long.
 pub fn key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
     let mut key = Vec::with_capacity(32);
-    for part in &table.key {
+    if let Some(spread) = table.spread() {
+        let part = spread.value(&table.columns, |idx| values.get(idx))?;
+        keyspace::push_key_part(&mut key, &part, &spread.ty(&table.columns), Direction::Asc)?;
+    }
+    for part in table.declared_key() {
         let (Some(column), Some(value)) = (
             table.columns.get(part.column_idx),
             values.get(part.column_idx),

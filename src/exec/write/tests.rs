@@ -15,6 +15,7 @@
 mod concurrent;
 mod indexes;
 mod random;
+mod spread;
 mod wide;
 
 use std::collections::HashMap;

@@ -9,6 +9,7 @@
 //!
 //! This file is hot: no allocation per row, no lock beyond the one for the base, no log.
 
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::fault;
-use super::files::{FileScan, Parked, View};
+use super::files::{FileScan, PARKED_MAX, Parked, View};
 use super::rows::{self, Row, RowCache};
 use super::spaces::{self, PREFIX_BYTES, PhysicalKey, SpaceSet};
 use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
@@ -244,23 +245,28 @@ fn without_prefix(physical: &[u8]) -> &[u8] {
 pub(super) struct LsmSnapshot {
     /// None when the engine was closed before.
     pub(super) base: Option<Arc<Base>>,
-    /// A long scan between two of its pages.
-    parked: Mutex<Option<Parked>>,
+    /// Long scans between two of their pages, the one that waits longest first.
+    parked: Mutex<VecDeque<Parked>>,
 }
 
 impl LsmSnapshot {
     pub(super) fn new(base: Option<Arc<Base>>) -> LsmSnapshot {
         LsmSnapshot {
             base,
-            parked: Mutex::new(None),
+            parked: Mutex::default(),
         }
     }
 
     /// The scan of files that a page is read with.
     fn file_scan(&self, base: &Base, scan: &Scan) -> Option<FileScan> {
-        let parked = self.parked.lock().take();
-        let parked = parked.and_then(|parked| parked.resume(scan));
-        parked.or_else(|| base.file_scan(scan))
+        let mut parked = self.parked.lock();
+        let at = parked.iter().position(|one| one.is_of(scan));
+        let resumed = at.and_then(|at| parked.remove(at));
+        drop(parked);
+        match resumed {
+            Some(parked) => Some(parked.resume()),
+            None => base.file_scan(scan),
+        }
     }
 
     /// Fills a page from files, on a thread that may wait for the disk where there is one.
@@ -281,7 +287,12 @@ impl LsmSnapshot {
         } else {
             files.fill(scan, page)?;
         }
-        *self.parked.lock() = files.park(page);
+        let mut parked = self.parked.lock();
+        parked.extend(files.park(page));
+        if PARKED_MAX < parked.len() {
+            parked.pop_front();
+        }
+        drop(parked);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   shape       constants folded, NOT pushed down, AND flattened: a list of conjuncts
 //!   condition   each conjunct: which values it allows which columns (alternatives, if OR)
+//!   spread      values of the computed part of a spread key, from those of its columns
 //!   product     values of k1, k2, … multiplied into spans, until a range or a gap ends the match
 //! ```
 //! A conjunct that the spans express exactly is *absorbed*; the others are the residual filter. The
@@ -16,6 +17,7 @@ mod like;
 mod product;
 mod rows;
 pub mod shape;
+mod spread;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -116,7 +118,10 @@ pub fn derive_from<'e>(
     if combinations.is_empty() {
         return nothing(conjuncts, conditions);
     }
-    let built = product::build(&combinations, keys_max, key);
+    let built = match spread::expanded(combinations, key) {
+        spread::Expanded::Combinations(all) => product::build(&all, keys_max, key),
+        spread::Expanded::TooMany(count) => product::too_many(count, Vec::new()),
+    };
     let reach = residual::Reach {
         followed: &choice.followed,
         picks: &built.picks,
@@ -193,6 +198,7 @@ struct Choice {
 }
 
 /// One way to satisfy the followed conjuncts.
+#[derive(Clone)]
 struct Combination {
     /// Which branch of each followed conjunct.
     picks: Vec<usize>,

@@ -75,7 +75,8 @@ pub(super) fn build(combinations: &[Combination], keys_max: u64, key: KeyParts<'
     }
 }
 
-fn too_many(count: u64, picks: Vec<Vec<usize>>) -> Built {
+/// So many full keys, counted and not built.
+pub(super) fn too_many(count: u64, picks: Vec<Vec<usize>>) -> Built {
     Built {
         keys: Keys::TooMany(count),
         consumed: vec![0; picks.len()],

@@ -5,6 +5,7 @@ use super::json_text::Json;
 use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, branch_text, merge_name, seek_text, traditional};
 use crate::plan::access::{Access, Entries};
+use crate::plan::fan_out::FanOut;
 use crate::plan::paths;
 use crate::types::temporal::Zone;
 
@@ -160,6 +161,10 @@ pub(super) fn access(source: &Source<'_>, zone: &Zone, members: &mut Members) {
     members.push(("access_path", Json::text(path_name(&source.plan.access))));
     if let Some((access, _)) = source.index() {
         members.push(("using_index", Json::Bool(access.covering)));
+    }
+    let lanes = source.plan.fan_out.as_ref().and_then(FanOut::merged_count);
+    if let Some(lanes) = lanes.and_then(|lanes| u64::try_from(lanes).ok()) {
+        members.push(("merged_lanes", Json::Number(lanes)));
     }
     if source.plan.reverse {
         members.push(("backward_index_scan", Json::Bool(true)));

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use super::{Explained, Source, Statement, Step, column, merge_name};
 use crate::catalog::Table;
 use crate::plan::access::Access;
+use crate::plan::fan_out::FanOut;
 use crate::plan::verdict::Reason;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, ResultColumn};
@@ -151,6 +152,10 @@ pub(super) fn table_extra(source: &Source<'_>) -> Vec<Cow<'static, str>> {
     }
     if source.is_skipping() {
         extra.push(Cow::Borrowed("Using index for skip scan"));
+    }
+    let lanes = source.plan.fan_out.as_ref().and_then(FanOut::merged_count);
+    if let Some(lanes) = lanes {
+        extra.push(Cow::Owned(format!("Using ordered merge({lanes})")));
     }
     if source.plan.reverse {
         extra.push(Cow::Borrowed("Backward index scan"));

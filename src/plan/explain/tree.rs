@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::steps::Scope;
 use super::{Explained, Source, Statement, Step, Write, branch_text, seek_text};
 use crate::plan::access::{Access, Ends, Entries, IndexAccess, Merge, MergeKind};
+use crate::plan::fan_out::FanOut;
 use crate::plan::span::Span;
 use crate::types::temporal::Zone;
 
@@ -203,7 +204,9 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
                 | Access::Merge(_)
                 | Access::Count(_)
                 | Access::FullScan => {
-                    if source.plan.reverse {
+                    if is_by_part(source) {
+                        "returns them in the order of what the key begins with"
+                    } else if source.plan.reverse {
                         "returns them in reverse key order"
                     } else {
                         "returns them in key order"
@@ -214,6 +217,15 @@ fn ending(explained: &Explained<'_>, source: &Source<'_>) -> String {
     };
     ending.push(last.to_owned());
     ending.join("; ")
+}
+
+/// Whether rows come as they are stored, and not in the order of the declared columns of a spread key.
+fn is_by_part(source: &Source<'_>) -> bool {
+    let is_scan = matches!(
+        source.plan.access,
+        Access::PrefixScan(_) | Access::Merge(_) | Access::FullScan
+    );
+    is_scan && source.plan.fan_out.is_none() && source.table.spread().is_some()
 }
 
 /// Whether at most one row is read.
@@ -253,7 +265,10 @@ pub(super) fn access_lines(source: &Source<'_>, zone: &Zone, steps: &mut Vec<Vec
         }
         Access::PrefixScan(scan) => {
             let spans = counted(scan.spans.len(), "span");
-            lines.push(format!("PrefixScan of {name}: {spans}{reverse}"));
+            lines.push(format!(
+                "PrefixScan of {name}: {spans}{reverse}{}",
+                merged(source)
+            ));
             span_lines(&scan.spans, (source, zone), &mut lines);
         }
         Access::Index(index) => {
@@ -271,13 +286,21 @@ pub(super) fn access_lines(source: &Source<'_>, zone: &Zone, steps: &mut Vec<Vec
         Access::Merge(merge) => merge_lines(merge, source, zone, &mut lines),
         Access::Ends(ends) => ends_lines(ends, source, zone, &mut lines),
         Access::Count(_) => lines.push(format!("Count of {name}")),
-        Access::FullScan => lines.push(format!("FullScan of {name}{reverse}")),
+        Access::FullScan => lines.push(format!("FullScan of {name}{reverse}{}", merged(source))),
     }
     steps.push(lines);
     let is_merged = matches!(source.plan.access, Access::Merge(_));
     if is_merged || source.index().is_some_and(|(access, _)| !access.covering) {
         steps.push(vec![format!("Lookup of the rows of {name}")]);
     }
+}
+
+/// `, merged from 16 lanes`
+fn merged(source: &Source<'_>) -> String {
+    let count = source.plan.fan_out.as_ref().and_then(FanOut::merged_count);
+    count.map_or(String::new(), |count| {
+        format!(", merged from {count} lanes")
+    })
 }
 
 type Lines = Vec<String>;

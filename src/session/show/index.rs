@@ -55,7 +55,7 @@ pub(super) fn index(table: &Table, shared: &Shared, zone: &Zone) -> Listing {
             index: None,
             told: Told::of(Space(table.id.0), shared),
         };
-        primary.push(&mut listing, table, &table.key);
+        primary.push(&mut listing, table, table.declared_key());
     }
     for index in &table.indexes {
         Shown::of(index, shared, zone).push(&mut listing, table, &index.parts);

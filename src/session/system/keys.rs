@@ -31,7 +31,10 @@ impl PartOf {
     }
 
     fn part(&self) -> Option<KeyPart> {
-        let parts = self.index().map_or(&self.table.key, |index| &index.parts);
+        let parts = match self.index() {
+            Some(index) => index.parts.as_slice(),
+            None => self.table.declared_key(),
+        };
         parts.get(self.position).copied()
     }
 
@@ -101,7 +104,7 @@ fn each_part(
     let indexes = definition.indexes.iter().enumerate();
     let indexes = indexes.filter(|(_, index)| is_shown(index));
     let indexes = indexes.map(|(idx, index)| (Some(idx), index.parts.len()));
-    let primary = (!definition.has_hidden_key()).then_some((None, definition.key.len()));
+    let primary = (!definition.has_hidden_key()).then_some((None, definition.declared_key().len()));
     for (index, parts_count) in primary.into_iter().chain(indexes) {
         for position in 0..parts_count {
             give(PartOf {

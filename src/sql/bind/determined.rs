@@ -105,7 +105,7 @@ impl Known {
             }
         }
         for (table, first) in tables {
-            let mut key = table.key.iter();
+            let mut key = table.declared_key().iter();
             if key.all(|part| self.single.contains(&(first + part.column_idx))) {
                 self.single.extend(*first..first + table.columns.len());
             }

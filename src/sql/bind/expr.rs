@@ -364,7 +364,8 @@ impl Scope<'_> {
             | CastType::Date
             | CastType::Time(_)
             | CastType::Datetime(_)
-            | CastType::Year => literal::as_number(a),
+            | CastType::Year
+            | CastType::YearBeside => literal::as_number(a),
         };
         Ok(cast(a, target.clone()))
     }
@@ -436,7 +437,11 @@ pub(super) fn equality(a: Expr, b: Expr) -> Expr {
 /// `CAST(a AS target)`.
 fn cast(a: Expr, target: CastType) -> Expr {
     let may_fail = match target {
-        CastType::Date | CastType::Time(_) | CastType::Datetime(_) | CastType::Year => true,
+        CastType::Date
+        | CastType::Time(_)
+        | CastType::Datetime(_)
+        | CastType::Year
+        | CastType::YearBeside => true,
         CastType::Signed
         | CastType::Unsigned
         | CastType::Char(_)

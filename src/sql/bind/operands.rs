@@ -2,8 +2,8 @@
 
 use super::literal;
 use crate::error::{Code, Error, Result};
-use crate::sql::eval::typing;
-use crate::sql::expr::{BinaryOp, Expr, ExprKind};
+use crate::sql::eval::{fold, typing};
+use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
 /// The type of a value that is only known while the statement runs.
@@ -55,7 +55,32 @@ pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
     } else if b.ty.is_numeric() {
         a = literal::as_number(a);
     }
+    if is_year_column(&a) {
+        b = beside_year(b);
+    } else if is_year_column(&b) {
+        a = beside_year(a);
+    }
     (a, b)
+}
+
+fn is_year_column(expr: &Expr) -> bool {
+    expr.ty == ColumnType::Year && matches!(expr.kind, ExprKind::Column(_))
+}
+
+/// A constant that a column of years is compared with is a year too, as if it were stored
+/// (`convert_constant_arg_to_field` in MySQL's item_cmpfunc.cc).
+fn beside_year(expr: Expr) -> Expr {
+    let is_parameter = matches!(expr.kind, ExprKind::Parameter(_));
+    let may_be_one = (expr.ty.is_numeric() || expr.ty.is_text()) && fold::is_constant(&expr);
+    if !is_parameter && !may_be_one {
+        return expr;
+    }
+    // The type stays that of what it may go on to be.
+    Expr {
+        nullable: expr.nullable,
+        ty: expr.ty.clone(),
+        kind: ExprKind::Cast(Box::new(expr), CastType::YearBeside),
+    }
 }
 
 /// Both sides of an arithmetic operator: hexadecimal literals become numbers, unless the bits of bytes

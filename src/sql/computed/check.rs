@@ -130,7 +130,11 @@ fn call(name: &str, stability: Stability, args: &[Expr]) -> Option<String> {
 fn cast(a: &Expr, target: &CastType) -> Option<String> {
     let is_temporal = matches!(
         target,
-        CastType::Date | CastType::Datetime(_) | CastType::Time(_) | CastType::Year
+        CastType::Date
+            | CastType::Datetime(_)
+            | CastType::Time(_)
+            | CastType::Year
+            | CastType::YearBeside
     );
     let takes = match a.ty {
         ColumnType::Date | ColumnType::Datetime { .. } | ColumnType::Year => true,

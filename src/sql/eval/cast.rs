@@ -14,8 +14,9 @@ use super::super::functions::{self, json};
 use super::convert::{self, Number};
 use super::{fit, moment};
 use crate::error::{Code, Result};
+use crate::types::coerce::{Coerced, StoreMode, coerce};
 use crate::types::value::number::{parse_decimal, parse_i128};
-use crate::types::{Decimal, Value};
+use crate::types::{ColumnType, Decimal, Value};
 
 /// Bytes of a bad string that a message shows.
 const BYTES_SHOWN_MAX: usize = 6;
@@ -55,7 +56,29 @@ pub(super) fn cast<'a>(
             Ok(at.map_or(Value::Null, Value::Datetime))
         }
         CastType::Year => Ok(moment::year(&value, ctx)?.map_or(Value::Null, Value::Year)),
+        CastType::YearBeside => Ok(year_beside(value)),
         CastType::Json => json::cast(value, ctx),
+    }
+}
+
+/// See [`CastType::YearBeside`]. 2020.5 lies between two years and is none: MySQL rounds it (its bug
+/// 13580652), which would lose the rows of 2021 in `y > 2020.5`.
+fn year_beside(value: Value<'_>) -> Value<'_> {
+    let is_between = match &value {
+        Value::Decimal(number) => number.to_i128().abs() > 99 && !number.is_integer(),
+        Value::Float(number) => number.abs() > 99.0 && number.fract() != 0.0,
+        Value::Double(number) => number.abs() > 99.0 && number.fract() != 0.0,
+        _ => false,
+    };
+    if is_between {
+        return value;
+    }
+    match coerce(value.borrow(), &ColumnType::Year, &StoreMode::STRICT) {
+        Ok(Coerced {
+            value: year,
+            adjustment: None,
+        }) => year.into_owned(),
+        Ok(_) | Err(_) => value,
     }
 }
 

@@ -5,13 +5,16 @@
 //! is a BIGINT where `d` is an integer, a DECIMAL where it is a DECIMAL and a DOUBLE where it is a
 //! text. Comparisons need none of this: they go by values anyway.
 
+use std::cmp::Ordering;
+
 use super::super::context::EvalContext;
 use super::super::expr::{BinaryOp, Expr, ExprKind, NoRow, UnaryOp};
 use super::super::functions::Call;
 use super::{Scope, arithmetic, typing};
+use crate::codec::key::{self, Direction};
 use crate::error::Result;
 use crate::sql::bind;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// A value as an expression of its own type.
 fn literal(value: Value<'_>) -> Expr {
@@ -20,6 +23,20 @@ fn literal(value: Value<'_>) -> Expr {
         nullable: value.is_null(),
         kind: ExprKind::Literal(value.into_owned()),
     }
+}
+
+/// The order of `ORDER BY` for values of any types: that of their keys. Compared two by two as
+/// operators do they have none.
+///
+/// # Errors
+/// That a value cannot be part of a key.
+pub(crate) fn order(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering> {
+    let key = |value| -> Result<Vec<u8>> {
+        let mut key = Vec::new();
+        key::encode_part(&mut key, value, &ColumnType::Dynamic, Direction::Asc)?;
+        Ok(key)
+    };
+    Ok(key(a)?.cmp(&key(b)?))
 }
 
 fn over(ctx: &EvalContext) -> Scope<'_> {

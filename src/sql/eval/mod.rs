@@ -32,7 +32,7 @@ mod common;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub mod digits;
-mod dynamic;
+pub(crate) mod dynamic;
 pub(crate) mod fit;
 pub mod fold;
 pub(crate) mod like;

@@ -323,7 +323,7 @@ pub(crate) fn cast_word(target: &CastType) -> String {
         CastType::Date => "date",
         CastType::Time(_) => "time",
         CastType::Datetime(_) => "datetime",
-        CastType::Year => "year",
+        CastType::Year | CastType::YearBeside => "year",
         CastType::Json => "json",
     }
     .to_owned();

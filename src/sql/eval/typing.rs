@@ -293,7 +293,7 @@ pub fn cast_type(target: &CastType) -> ColumnType {
         CastType::Date => ColumnType::Date,
         CastType::Time(fsp) => ColumnType::Time { fsp: *fsp },
         CastType::Datetime(fsp) => ColumnType::Datetime { fsp: *fsp },
-        CastType::Year => ColumnType::Year,
+        CastType::Year | CastType::YearBeside => ColumnType::Year,
         CastType::Json => ColumnType::Json,
     }
 }

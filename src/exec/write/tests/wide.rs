@@ -354,16 +354,17 @@ const GUIDE: &str = include_str!("../../../../docs/wide.md");
 
 /// What an example's statement must answer.
 #[derive(Debug, Default)]
-struct Example {
-    sql: String,
-    told: Vec<String>,
+pub(super) struct Example {
+    pub(super) sql: String,
+    pub(super) told: Vec<String>,
 }
 
-fn examples() -> Vec<Example> {
+/// The examples of a guide.
+pub(super) fn examples(guide: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut is_code = false;
     let mut is_open = false;
-    for line in GUIDE.lines() {
+    for line in guide.lines() {
         if line.starts_with("```") {
             is_code = line == "```sql";
         } else if is_code && line.starts_with("-- ") {
@@ -388,7 +389,7 @@ async fn the_examples_of_the_guide_answer_what_it_says() {
     let engine = Living::new(Arc::new(Memory::default()), Arc::new(expiry));
     let server = Server::on(Arc::new(engine)).await;
     server.run("SET timestamp = 1800000000").await.unwrap();
-    let examples = examples();
+    let examples = examples(GUIDE);
     assert!(20 < examples.len());
     for Example { sql, told } in examples {
         let found = match server.run(&sql).await {

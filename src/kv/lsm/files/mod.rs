@@ -13,7 +13,7 @@
 //! everything does not push out what point reads need; the system's file cache serves it.
 //!
 //! Nothing is kept open across calls but by [`Parked`]: the next page of the same statement goes on
-//! where the last one ended.
+//! where the last one ended, of several scans that take turns ([`PARKED_MAX`]).
 
 mod merge;
 mod source;
@@ -30,6 +30,10 @@ pub(super) use view::View;
 /// Pages below this many rows are read by the storage library: a scan that stays short would pay
 /// for opening files. More than an ordinary page has.
 const PAGE_ROWS_MIN: usize = 2 * PAGE_ROWS;
+
+/// Scans of one snapshot that wait for their next page; of more, those that waited longest begin anew.
+/// Each keeps a few blocks.
+pub(super) const PARKED_MAX: usize = 16;
 
 /// A scan of files in the middle of its work.
 pub(super) struct FileScan {
@@ -78,13 +82,17 @@ pub(super) struct Parked {
 }
 
 impl Parked {
-    /// The scan, if it is the one that is to go on.
-    pub(super) fn resume(self, scan: &Scan) -> Option<FileScan> {
+    /// Whether it is the scan that is to go on.
+    pub(super) fn is_of(&self, scan: &Scan) -> bool {
         let KeyRange { start, until } = &scan.range;
-        let is_same = self.scan.space == scan.space
+        self.scan.space == scan.space
             && self.resume == *start
             && self.scan.until == *until
-            && !scan.options.reverse;
-        is_same.then_some(self.scan)
+            && !scan.options.reverse
+    }
+
+    /// The scan.
+    pub(super) fn resume(self) -> FileScan {
+        self.scan
     }
 }
