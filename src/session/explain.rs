@@ -71,16 +71,16 @@ impl Session {
             Compiled::Write(program) => {
                 let env = self.write_env(Arc::new(parameters), program.write.table());
                 match &program.write {
-                    Write::Insert(insert) => {
-                        let Some(query) = &program.query else {
-                            return Ok(explain_insert(insert, &env, format));
-                        };
-                        let written = inserted(insert, &env);
-                        let parameters = Arc::clone(&env.ctx.parameters);
-                        let reading = self.select_env(parameters, query.tables());
-                        let whole = (reading, Some(written));
-                        explain_whole(query, whole, (format, None, None)).await
-                    }
+                    Write::Insert(insert) => match &program.query {
+                        None => Ok(explain_insert(insert, &env, format)),
+                        Some(query) => {
+                            let written = inserted(insert, &env);
+                            let parameters = Arc::clone(&env.ctx.parameters);
+                            let reading = self.select_env(parameters, query.tables());
+                            let whole = (reading, Some(written));
+                            explain_whole(query, whole, (format, None, None)).await
+                        }
+                    },
                     Write::Update(update) => {
                         let target = Target::of_update(update);
                         self.explain_change(target, Kind::Update, (&env, format))

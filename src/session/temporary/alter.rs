@@ -118,9 +118,9 @@ impl Session {
 }
 
 /// A table with what its columns are to be.
-fn pledged(table: &Table, pledges: Vec<(String, Column)>, pledger: &Pledger) -> Table {
+fn pledged(table: &Table, columns: Vec<(String, Column)>, pledger: &Pledger) -> Table {
     let mut looked_at = Table::clone(table);
-    for (name, column) in pledges {
+    for (name, column) in columns {
         let idx = looked_at.column_idx(&name);
         if let Some(old) = idx.and_then(|idx| looked_at.columns.get_mut(idx)) {
             old.pledge = Some(pledger.pledge(column));

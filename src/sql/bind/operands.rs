@@ -68,7 +68,7 @@ fn is_year_column(expr: &Expr) -> bool {
 }
 
 /// A constant that a column of years is compared with is a year too, as if it were stored
-/// (`convert_constant_arg_to_field` in MySQL's item_cmpfunc.cc).
+/// (`convert_constant_arg_to_field` in MySQL's `item_cmpfunc.cc`).
 fn beside_year(expr: Expr) -> Expr {
     let is_parameter = matches!(expr.kind, ExprKind::Parameter(_));
     let may_be_one = (expr.ty.is_numeric() || expr.ty.is_text()) && fold::is_constant(&expr);
