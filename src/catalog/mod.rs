@@ -6,6 +6,7 @@ pub mod describe;
 mod gate;
 mod past;
 pub mod persist;
+mod pledge;
 mod reshape;
 pub mod schema;
 pub mod spread;
@@ -18,6 +19,7 @@ pub mod wide;
 pub use computed::{Computed, ComputedPart, PartSource};
 pub use gate::Pass;
 pub use past::{Former, Past};
+pub use pledge::{Pledge, Pledger};
 pub use schema::{
     Column, ColumnDefault, Include, Index, IndexId, IndexState, KeyPart, Table, TableId,
 };

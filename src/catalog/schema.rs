@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::computed::Computed;
 use super::past::Past;
+use super::pledge::Pledge;
 use super::spread::Spread;
 use super::wide::{ColumnPlace, Wide};
 use crate::codec::key::Direction;
@@ -76,9 +77,9 @@ pub struct Column {
     pub comment: String,
     /// What rows have that were written before the column was as it is.
     pub past: Past,
-    /// The column as ALTER TABLE is about to make it, while it looks whether the values that are
-    /// there fit: new ones must fit too. Never stored.
-    pub pledge: Option<Box<Column>>,
+    /// What an ALTER TABLE that looks at the rows asks of new ones, if it is still at work
+    /// ([`Column::pledged`]). Never stored.
+    pub pledge: Option<Pledge>,
 }
 
 /// The default of a column.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use crate::catalog::store::SYSTEM_SPACE;
-use crate::catalog::{Table, TableId};
+use crate::catalog::{Column, Table, TableId};
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Engine, KeyRange, Page, Scan, Space, WriteSet};
@@ -55,9 +55,28 @@ impl Sequence {
     /// That of a table, if it has one.
     pub fn of(table: &Table) -> Option<Sequence> {
         let (column_idx, first) = table.counted()?;
-        let (least, most) = table.columns.get(column_idx)?.ty.int_range()?;
+        Sequence::new(
+            table.id,
+            (column_idx, table.columns.get(column_idx)?),
+            first,
+        )
+    }
+
+    /// That of a column that an ALTER TABLE is about to count: no ids are taken from it yet, and those
+    /// that are given must be passed.
+    pub fn pledged(table: &Table) -> Option<Sequence> {
+        let mut columns = table.columns.iter().enumerate();
+        let (column_idx, column, first) = columns.find_map(|(idx, column)| {
+            let pledged = column.pledged()?;
+            Some((idx, pledged, pledged.counted_from?))
+        })?;
+        Sequence::new(table.id, (column_idx, column), first)
+    }
+
+    fn new(table: TableId, (column_idx, column): (usize, &Column), first: u64) -> Option<Sequence> {
+        let (least, most) = column.ty.int_range()?;
         Some(Sequence {
-            table: table.id,
+            table,
             column_idx,
             first,
             // The number behind the last one is needed, too.
@@ -99,10 +118,10 @@ struct Counter {
     position: Mutex<Position>,
     /// Held by the one that sets ids aside.
     growing: tokio::sync::Mutex<()>,
-    /// The table that counts on with it, when the primary key of its table has changed.
-    heir: Mutex<Option<TableId>>,
     /// Whether it is written down; that of a temporary table is not.
     is_kept: bool,
+    /// The table that counts on with it, when the primary key of its table has changed.
+    heir: Mutex<Option<TableId>>,
 }
 
 impl Counter {
@@ -110,8 +129,8 @@ impl Counter {
         Arc::new(Counter {
             position: Mutex::new(Position { next, until: next }),
             growing: tokio::sync::Mutex::default(),
-            heir: Mutex::default(),
             is_kept: true,
+            heir: Mutex::default(),
         })
     }
 }
@@ -196,8 +215,8 @@ impl Counters {
             Arc::new(Counter {
                 position: Mutex::new(position),
                 growing: tokio::sync::Mutex::default(),
-                heir: Mutex::default(),
                 is_kept: false,
+                heir: Mutex::default(),
             })
         });
     }
@@ -212,11 +231,17 @@ impl Counters {
 
     /// Forgets the counters of tables without storage, when there may be many.
     pub fn sweep(&self, engine: &dyn Engine) {
+        self.sweep_all_but(|| engine.spaces().live);
+    }
+
+    /// `live` is asked while nobody can add a counter: one of a table that was made since would not be
+    /// among the living, and count from the beginning once more.
+    fn sweep_all_but(&self, live: impl FnOnce() -> Vec<Space>) {
         if self.all.read().len() < SWEPT_COUNTERS_MIN {
             return;
         }
-        let live: HashSet<Space> = engine.spaces().live.into_iter().collect();
         let mut all = self.all.write();
+        let live: HashSet<Space> = live().into_iter().collect();
         if 2 * live.len() < all.len() {
             all.retain(|table, _| live.contains(&Space(table.0)));
         }
@@ -234,23 +259,23 @@ impl Counters {
     ) -> Result<Range<u64>> {
         let counter = self.counter(sequence);
         loop {
-            {
+            let end = {
                 let mut position = counter.position.lock();
                 // ALTER TABLE … AUTO_INCREMENT = n raises the first.
                 let least = passed.saturating_add(1).max(sequence.first);
-                position.next = position.next.max(least);
-                let end = position.next.checked_add(wanted);
+                let start = position.next.max(least);
+                let end = start.checked_add(wanted);
                 let Some(end) = end.filter(|end| *end <= sequence.end()) else {
                     let text = "Failed to read auto-increment value from storage engine";
                     return Err(Error::new(Code::AutoIncrementEnd, text));
                 };
                 if end <= position.until {
-                    let taken = position.next..end;
                     position.next = end;
-                    return Ok(taken);
+                    return Ok(start..end);
                 }
-            }
-            set_aside(&counter, engine, (sequence, wanted)).await?;
+                end
+            };
+            set_aside(&counter, engine, (sequence, end)).await?;
         }
     }
 
@@ -263,14 +288,15 @@ impl Counters {
             return Ok(());
         }
         let counter = self.counter(sequence);
-        {
+        let end = {
             let mut position = counter.position.lock();
             position.next = position.next.max(given.saturating_add(1));
             if position.next <= position.until {
                 return Ok(());
             }
-        }
-        set_aside(&counter, engine, (sequence, 0)).await
+            position.next
+        };
+        set_aside(&counter, engine, (sequence, end)).await
     }
 
     /// Lets another table count on where this one is. Until the one has taken the other's place both
@@ -306,15 +332,15 @@ impl Counters {
     }
 }
 
-/// Sets `wanted` ids aside, and a block.
+/// Sets the ids below `end` aside, and a block.
 async fn set_aside(
     counter: &Counter,
     engine: &dyn Engine,
-    (sequence, wanted): (&Sequence, u64),
+    (sequence, end): (&Sequence, u64),
 ) -> Result<()> {
     let _one_at_a_time = counter.growing.lock().await;
     let Position { next, until } = *counter.position.lock();
-    let needed = next.saturating_add(wanted);
+    let needed = next.max(end);
     if needed <= until {
         return Ok(());
     }

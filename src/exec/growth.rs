@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::kv::Space;
 
+/// By how many rows a space grows; `None` when nobody knows.
+pub(super) type Known = Option<i64>;
+
 /// By how many rows each space grows; `None` where a row was written without looking whether there
 /// is one.
 #[derive(Debug, Clone, Default)]
@@ -22,12 +25,12 @@ impl Growth {
     }
 
     /// What is kept of one space, to be restored.
-    pub(super) fn get(&self, space: Space) -> Option<Option<i64>> {
+    pub(super) fn get(&self, space: Space) -> Option<Known> {
         self.0.get(&space).copied()
     }
 
     /// Keeps what [`Growth::get`] gave.
-    pub(super) fn restore(&mut self, space: Space, kept: Option<Option<i64>>) {
+    pub(super) fn restore(&mut self, space: Space, kept: Option<Known>) {
         match kept {
             Some(by) => drop(self.0.insert(space, by)),
             None => drop(self.0.remove(&space)),

@@ -11,6 +11,9 @@ use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
 
 type KvResult<T> = crate::kv::Result<T>;
 
+/// What is written to a key: `None` is a delete.
+pub(super) type Written = Option<Bytes>;
+
 /// What an open transaction has written and not committed: `None` is a deleted row.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
@@ -37,7 +40,7 @@ impl Overlay {
     }
 
     /// Takes a write back; `before` is what [`Overlay::write`] gave.
-    pub(super) fn restore(&mut self, place: (Space, Key), before: Option<Option<Bytes>>) {
+    pub(super) fn restore(&mut self, place: (Space, Key), before: Option<Written>) {
         match before {
             Some(value) => drop(self.rows.insert(place, value)),
             None => drop(self.rows.remove(&place)),

@@ -165,8 +165,8 @@ impl Engine for Living {
         self.inner.estimate(space, range)
     }
 
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
-        self.inner.compact(space)
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
+        self.inner.compact(spaces)
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {

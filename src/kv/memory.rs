@@ -390,10 +390,11 @@ impl Engine for Memory {
         Estimate { rows, bytes: 0 }
     }
 
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
         let mut state = self.state.write();
         state.forget_stale();
-        Answer::Now(state.space_at(space, state.now).map(|_| ()))
+        let mut spaces = spaces.iter();
+        Answer::Now(spaces.try_for_each(|space| state.space_at(*space, state.now).map(drop)))
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {

@@ -165,8 +165,10 @@ pub trait Engine: Send + Sync + 'static {
     /// A guess about the size of a range. Never blocks and never reads data.
     fn estimate(&self, space: Space, range: &KeyRange) -> Estimate;
 
-    /// Rewrites a space without its dead entries. May take long; answers when done.
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>>;
+    /// Removes deleted and overwritten entries of these spaces from the disk, as far as no snapshot can
+    /// see them. To be asked once for all that belongs together: an engine that cannot tell spaces
+    /// apart in its files (`lsm`) rewrites all of them, however few spaces are named.
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>>;
 
     /// Makes everything acknowledged so far survive a power cut, also in async mode.
     fn sync(&self) -> Answer<'_, Result<()>>;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::compile::Compiled;
+use super::compile::{Asked, Compiled};
 use super::{Reply, ResultSet, Session};
 use crate::error::{Error, Result};
 use crate::exec::explain::{self as shown, Order};
@@ -44,8 +44,7 @@ impl Session {
         };
         match self.compile_allowed((whole, &explain.statement), &[])? {
             Compiled::Query(program, asked) => {
-                let mut env = self.select_env(Arc::new(parameters), program.tables());
-                env.select_limit = self.select_limit(&asked);
+                let env = self.limited_env((&program, &asked), parameters);
                 let meter = explain.analyze.then(Arc::<Meter>::default);
                 let measured = match &meter {
                     Some(meter) => Some(self.measure(&program, &env, meter).await?),
@@ -182,6 +181,18 @@ impl Session {
             measured: None,
         };
         Ok(reply(plan::explain(&explained, format)))
+    }
+
+    /// What a SELECT would run with.
+    fn limited_env(
+        &mut self,
+        (program, asked): (&query::Program, &Asked),
+        parameters: Vec<Value<'static>>,
+    ) -> Env {
+        Env {
+            select_limit: self.select_limit(asked),
+            ..self.select_env(Arc::new(parameters), program.tables())
+        }
     }
 
     /// Runs a SELECT and throws its rows away.

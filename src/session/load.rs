@@ -14,7 +14,7 @@ use crate::exec::budget::Budget;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::BoxFuture;
 use crate::exec::textfile::read::{Line, Reader, Step};
-use crate::exec::transaction::definition_changed;
+use crate::exec::transaction::{Transaction, definition_changed};
 use crate::exec::write::row::{self, Stored};
 use crate::exec::write::{self, Outcome};
 use crate::sql::ast::{FileFormat, LoadData};
@@ -100,7 +100,7 @@ impl Session {
     }
 
     async fn load_rows(&mut self, loading: &Loading, source: &mut dyn FileSource) -> Result<Done> {
-        let begun = self.current_transaction().map(|open| open.mark());
+        let begun = self.current_transaction().map(Transaction::mark);
         let is_atomic = begun.is_some();
         let mut progress = Progress::default();
         let loaded = self.load_pieces(loading, source, &mut progress).await;

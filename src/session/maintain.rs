@@ -1,5 +1,7 @@
 //! CHECK, REPAIR, ANALYZE and OPTIMIZE TABLE, with MySQL's four columns.
 
+use std::sync::Arc;
+
 use super::compile::text;
 use super::listing::{LONG_TEXT, Listing, TEXT};
 use super::{Reply, Session};
@@ -9,7 +11,8 @@ use crate::exec::check::{Checker, Finding, count};
 use crate::exec::rows::BoxFuture;
 use crate::exec::write;
 use crate::index;
-use crate::sql::ast::{Maintain, Maintenance};
+use crate::kv::Space;
+use crate::sql::ast::{Maintain, Maintenance, TableName};
 use crate::types::Value;
 
 impl Session {
@@ -21,11 +24,19 @@ impl Session {
             ("Msg_type", TEXT),
             ("Msg_text", LONG_TEXT),
         ]);
+        let compacted = match maintain.kind {
+            Maintenance::Optimize => self.compact_named(&maintain.tables).await,
+            Maintenance::Check | Maintenance::Repair | Maintenance::Analyze => Ok(()),
+        };
+        self.cancel.check()?;
         for name in &maintain.tables {
             let database = self.database_or_current(name.database.as_deref())?;
             let full_name = format!("{database}.{}", name.name);
             let messages = match self.table(Some(&database), &name.name) {
-                Ok(table) => self.maintain_one(&table, maintain.kind).await?,
+                Ok(table) => {
+                    let with = (maintain.kind, &compacted);
+                    self.maintain_one(&table, with).await?
+                }
                 Err(error) => vec![told(&error), ("status", "Operation failed".into())],
             };
             for (kind, message) in messages {
@@ -41,12 +52,16 @@ impl Session {
     }
 
     /// The kinds and texts of the messages on one table.
-    async fn maintain_one(&mut self, table: &Table, kind: Maintenance) -> Result<Messages> {
+    async fn maintain_one(
+        &mut self,
+        table: &Table,
+        (kind, compacted): (Maintenance, &Result<()>),
+    ) -> Result<Messages> {
         let (state, done) = match kind {
             Maintenance::Check => ("Checking table", self.checked(table, false)),
             Maintenance::Repair => ("Repairing table", self.checked(table, true)),
             Maintenance::Analyze => ("Analyzing table", self.analyzed(table)),
-            Maintenance::Optimize => ("Optimizing table", self.optimized(table)),
+            Maintenance::Optimize => ("Optimizing table", self.optimized(table, compacted.clone())),
         };
         let processes = self.shared.processes();
         processes.set_state(self.client.connection_id, state.to_owned());
@@ -85,15 +100,46 @@ impl Session {
         })
     }
 
-    fn optimized<'s>(&'s self, table: &'s Table) -> BoxFuture<'s, Result<Messages>> {
+    fn optimized<'s>(
+        &'s self,
+        table: &'s Table,
+        compacted: Result<()>,
+    ) -> BoxFuture<'s, Result<Messages>> {
         Box::pin(async move {
-            let indexes = table.indexes.iter().map(index::space);
-            for space in std::iter::once(write::space(table)).chain(indexes) {
-                self.shared.engine.compact(space).await?;
-                self.cancel.check()?;
-            }
+            compacted?;
             self.analyzed(table).await
         })
+    }
+
+    async fn compact_named(&self, names: &[TableName]) -> Result<()> {
+        let mut tables = Vec::with_capacity(names.len());
+        for name in names {
+            let database = self.database_or_current(name.database.as_deref())?;
+            // One that is not there is told of in its turn.
+            tables.extend(self.table(Some(&database), &name.name).ok());
+        }
+        let processes = self.shared.processes();
+        processes.set_state(self.client.connection_id, "Compacting files".to_owned());
+        self.compact(&tables).await
+    }
+
+    /// Rewrites the files once, without what is dead of these tables. A KILL ends the waiting; the
+    /// engine ends what it has begun.
+    pub(super) async fn compact(&self, tables: &[Arc<Table>]) -> Result<()> {
+        let spaces_of = |table: &Arc<Table>| {
+            let indexes = table.indexes.iter().map(index::space);
+            std::iter::once(write::space(table))
+                .chain(indexes)
+                .collect::<Vec<_>>()
+        };
+        let spaces: Vec<Space> = tables.iter().flat_map(spaces_of).collect();
+        if spaces.is_empty() {
+            return Ok(());
+        }
+        tokio::select! {
+            done = self.shared.engine.compact(&spaces) => Ok(done?),
+            error = self.cancel.stopped() => Err(error),
+        }
     }
 }
 
@@ -127,4 +173,53 @@ fn messages(findings: &[Finding], repairs: bool) -> Messages {
         messages.push(("error", "Corrupt".into()));
     }
     messages
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::exec::testing::Server;
+    use crate::kv::memory::Memory;
+    use crate::kv::testing::Recorder;
+
+    /// A pass rewrites the files of all tables; one for each index, and each table, was so many times
+    /// the whole directory.
+    #[tokio::test]
+    async fn files_are_rewritten_once_for_all_that_a_statement_names() {
+        let recorder = Arc::new(Recorder::new(Arc::new(Memory::default())));
+        let server = Server::on(Arc::clone(&recorder) as _).await;
+        for name in ["t", "u"] {
+            let define =
+                format!("CREATE TABLE {name} (a INT PRIMARY KEY, b INT, KEY (b), KEY (b, a))");
+            server.run(&define).await.unwrap();
+        }
+        let spaces_of = |name: &str| {
+            let table = server.table(name);
+            let ids = table.indexes.iter().map(|index| index.id.0);
+            let ids: Vec<String> = std::iter::once(table.id.0)
+                .chain(ids)
+                .map(|id| format!("s{id}"))
+                .collect();
+            ids.join(" ")
+        };
+        for (sql, expected) in [
+            (
+                "OPTIMIZE TABLE t, missing, u",
+                format!("compact {} {}", spaces_of("t"), spaces_of("u")),
+            ),
+            (
+                "ALTER TABLE u COMPACT",
+                format!("compact {}", spaces_of("u")),
+            ),
+            ("CHECK TABLE t", String::new()),
+        ] {
+            recorder.take();
+            server.run(sql).await.unwrap();
+            let lines = recorder.take();
+            let passes = lines.iter().filter(|line| line.starts_with("compact"));
+            let passes: Vec<&str> = passes.map(String::as_str).collect();
+            assert_eq!(passes.join("\n"), expected, "{sql}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::exec::nest::Nest;
 use crate::exec::query::{self, QueryStream};
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::Env;
-use crate::exec::transaction::{Failed, Mark, definition_changed};
+use crate::exec::transaction::{Failed, Mark, Transaction, definition_changed};
 use crate::exec::write::{self, Outcome, several};
 use crate::kv::CommitError;
 use crate::sql::context::{Parameters, WarningLevel};
@@ -76,7 +76,7 @@ impl Session {
         if !self.are_current(query.tables()) {
             return Ok(None);
         }
-        let begun = self.current_transaction().map(|open| open.mark());
+        let begun = self.current_transaction().map(Transaction::mark);
         let outcome = self.insert_pieces(program, stream, parameters).await;
         self.undo_failed(begun, outcome)
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Catalog;
 use super::storage::Lasts;
-use crate::catalog::schema::{INDEXES_MAX, IndexId, IndexState, Table};
+use super::{Catalog, Definitions};
+use crate::catalog::schema::{INDEXES_MAX, IndexId, IndexState, Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::kv::Space;
 
@@ -27,8 +27,33 @@ impl Catalog {
     ) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
         let old = Arc::clone(self.current().table(database, name)?);
+        self.change(&old, change).await
+    }
+
+    /// The same for the table with this id, whatever its name is by now; `None` when it is gone.
+    ///
+    /// # Errors
+    /// As [`Catalog::change_table`].
+    pub async fn change_table_of(
+        &self,
+        id: TableId,
+        change: impl FnOnce(&mut Table) -> Result<()> + Send,
+    ) -> Result<Option<Arc<Table>>> {
+        let _one_at_a_time = self.ddl.lock().await;
+        let found = self.current().table_of(id).map(Arc::clone);
+        match found {
+            Some(old) => self.change(&old, change).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn change(
+        &self,
+        old: &Arc<Table>,
+        change: impl FnOnce(&mut Table) -> Result<()> + Send,
+    ) -> Result<Arc<Table>> {
         old.check_settled()?;
-        let mut table = Table::clone(&old);
+        let mut table = Table::clone(old);
         change(&mut table)?;
         table.check_indexes_count()?;
         let has_moved = table.name != old.name || table.database != old.database;
@@ -40,7 +65,7 @@ impl Catalog {
                 index.id = IndexId(self.new_space(Lasts::Always).await?.0);
             }
         }
-        let table = self.replace(table, has_moved.then_some(&*old)).await?;
+        let table = self.replace(table, has_moved.then_some(&**old)).await?;
         for index in &old.indexes {
             if table.indexes.iter().all(|kept| kept.id != index.id) {
                 self.engine.drop_space(Space(index.id.0)).await?;
@@ -61,6 +86,13 @@ impl Catalog {
     ) -> Result<Arc<Table>> {
         self.change_table(table, |table| table.rename_index(from, to))
             .await
+    }
+}
+
+impl Definitions {
+    /// The table with this id.
+    fn table_of(&self, id: TableId) -> Option<&Arc<Table>> {
+        self.all_tables().find(|table| table.id == id)
     }
 }
 

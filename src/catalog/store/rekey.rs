@@ -149,7 +149,7 @@ fn check_idle(table: &Table) -> Result<()> {
         .find(|index| index.state == IndexState::Building)
     {
         format!("index '{}' is being built", index.name)
-    } else if table.columns.iter().any(|column| column.pledge.is_some()) {
+    } else if table.is_pledged() {
         format!("another ALTER TABLE of '{}' looks at its rows", table.name)
     } else {
         return Ok(());

@@ -96,6 +96,42 @@ async fn a_greater_first_id_is_heeded_later_too() {
     assert_eq!(take(&counters, &engine, 1).await, 401..402);
 }
 
+/// A counter that is made while the others are swept must not be taken for one of a dropped table: its
+/// ids would come again.
+#[tokio::test]
+async fn no_counter_is_added_between_the_look_and_the_sweep() {
+    let counters = Counters::default();
+    let many = u32::try_from(SWEPT_COUNTERS_MIN).unwrap() + 10;
+    for table in 100..100 + many {
+        let of = Sequence {
+            table: TableId(table),
+            ..sequence(1_000)
+        };
+        counters.counter(&of);
+    }
+    counters.sweep_all_but(|| {
+        assert!(counters.all.is_locked_exclusive());
+        vec![Space(100)]
+    });
+    assert_eq!(counters.all.read().len(), 1);
+}
+
+/// What was asked for and could not be given uses nothing up.
+#[tokio::test]
+async fn a_refused_take_leaves_the_counter_where_it_was() {
+    let engine = engine().await;
+    let counters = started(&engine).await;
+    let of = sequence(127);
+    let error = counters.take(&engine, &of, (1, 127)).await.unwrap_err();
+    assert_eq!(error.code(), Code::AutoIncrementEnd);
+    assert_eq!(counters.take(&engine, &of, (1, 0)).await.unwrap(), 1..2);
+    // Far ahead: set aside first, and then taken.
+    assert_eq!(
+        counters.take(&engine, &of, (2, 99)).await.unwrap(),
+        100..102
+    );
+}
+
 #[tokio::test]
 async fn counters_of_dropped_tables_are_swept() {
     let engine = engine().await;

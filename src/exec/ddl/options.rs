@@ -68,6 +68,11 @@ pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> 
     Ok(Some(note))
 }
 
+/// Whether an option says when rows end.
+pub(super) fn is_ttl(name: &str) -> bool {
+    name.eq_ignore_ascii_case(TTL)
+}
+
 /// An option that is there stays where it stands.
 pub(super) fn put(table: &mut Table, name: &str, value: &str) {
     match table.options.iter_mut().find(|(known, _)| known == name) {

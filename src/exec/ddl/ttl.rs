@@ -1,7 +1,7 @@
 //! When rows end, in DDL: `TTL='seconds'` and `TTL = column + INTERVAL n unit`.
 //!
-//! Both may be given; the earlier end counts. `TTL='0'` says that rows do not end by themselves, and
-//! lets statements say when (`_l_ttl_`). A table that has had the option keeps it: rows with an end
+//! Both may be given; the earlier end counts. `TTL='0'` says that rows have no time, and lets statements
+//! say when they end (`_l_ttl_`); `TTL='none'` takes the column away, too. A table that has had the option keeps it: rows with an end
 //! may be there.
 
 use super::options;
@@ -16,6 +16,9 @@ use crate::types::ColumnType;
 
 /// The table option.
 pub(super) const TTL: &str = "TTL";
+
+/// The value that takes the time and the column away.
+const NONE: &str = "none";
 
 /// Seconds of the longest time: a thousand years, so that no sum of them overflows.
 const SECONDS_MAX: u64 = 1000 * 366 * 86_400;
@@ -41,7 +44,12 @@ pub(super) fn define(table: &mut Table, options: &[(String, String)]) -> Result<
 pub(super) fn set(table: &mut Table, value: &str) -> Result<()> {
     let mut ttl = table.wide.ttl.clone().unwrap_or_default();
     let value = value.trim();
-    if value.bytes().all(|byte| byte.is_ascii_digit()) {
+    if value.eq_ignore_ascii_case(NONE) {
+        // Not `None`: statements may say when rows end, and rows that end may be there.
+        ttl.seconds = Some(0);
+        ttl.column = None;
+        options::put(table, TTL, "0");
+    } else if value.bytes().all(|byte| byte.is_ascii_digit()) {
         let seconds = value.parse().ok().filter(|seconds| *seconds <= SECONDS_MAX);
         ttl.seconds = Some(seconds.ok_or_else(|| wrong(value))?);
         options::put(table, TTL, value);
@@ -53,8 +61,8 @@ pub(super) fn set(table: &mut Table, value: &str) -> Result<()> {
 
 fn wrong(value: &str) -> Error {
     let text = format!(
-        "Incorrect usage of TTL and '{value}': it is a number of seconds up to {SECONDS_MAX}, or \
-         column + INTERVAL n unit"
+        "Incorrect usage of TTL and '{value}': it is a number of seconds up to {SECONDS_MAX}, \
+         column + INTERVAL n unit, or none"
     );
     Error::new(Code::WrongUsage, text)
 }

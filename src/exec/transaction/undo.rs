@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use crate::exec::view::Overlay;
+use crate::exec::growth::Known;
+use crate::exec::view::{Overlay, Written};
 use crate::kv::{Key, Space};
 
 /// A place to go back to.
@@ -22,9 +21,9 @@ pub struct Mark {
 #[derive(Debug)]
 enum Step {
     /// What the transaction had written to a key before: `None` nothing, `Some(None)` a delete.
-    Row((Space, Key), Option<Option<Bytes>>),
+    Row((Space, Key), Option<Written>),
     /// By how much a space had grown.
-    Growth(Space, Option<Option<i64>>),
+    Growth(Space, Option<Known>),
     /// A key that must be absent, and needed not be before.
     Absent((Space, Key)),
     /// A key that must be unchanged, and needed not be before.

@@ -10,7 +10,8 @@ use super::Env;
 use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::counters::Sequence;
-use crate::types::Value;
+use crate::types::coerce::{self, StoreMode};
+use crate::types::{ColumnType, Value};
 
 /// Puts an id wherever the counted column is `NULL`; the first of them, or 0.
 ///
@@ -54,10 +55,103 @@ pub(super) async fn fill(
         run.start += 1;
         missing -= 1;
     }
-    counters
-        .pass(env.engine.as_ref(), &sequence, highest)
-        .await?;
     Ok(first)
+}
+
+/// The ids that rows are written with, as far as a counter must pass them. What is not written does not
+/// count: as in InnoDB, a row that is refused uses no ids up.
+pub(super) struct Given {
+    /// That of the table, and that which it is about to have.
+    counts: Vec<Count>,
+}
+
+struct Count {
+    sequence: Sequence,
+    /// What values become first.
+    becomes: Option<ColumnType>,
+    highest: u64,
+}
+
+impl Given {
+    /// None yet.
+    pub(super) fn to(table: &Table) -> Given {
+        let mut counts = Vec::new();
+        let mut add = |sequence, becomes| {
+            counts.push(Count {
+                sequence,
+                becomes,
+                highest: 0,
+            });
+        };
+        if let Some(sequence) = Sequence::of(table) {
+            add(sequence, None);
+        }
+        if let Some(sequence) = Sequence::pledged(table) {
+            let column = table.columns.get(sequence.column_idx);
+            let pledged = column.and_then(|column| column.pledged());
+            add(sequence, pledged.map(|pledged| pledged.ty.clone()));
+        }
+        Given { counts }
+    }
+
+    /// A row is written.
+    pub(super) fn note(&mut self, row: &[Value<'_>]) {
+        for count in &mut self.counts {
+            count.highest = count.id_in(row).max(count.highest);
+        }
+    }
+
+    /// Whether some counter is not behind these ids already.
+    pub(super) fn is_news(&self, env: &Env) -> bool {
+        let counters = &env.ids.counters;
+        let mut counts = self.counts.iter();
+        counts.any(|count| 0 < count.highest && counters.next(&count.sequence) <= count.highest)
+    }
+
+    /// Whether a row that meets another one in any of its keys has its id, too.
+    pub(super) fn is_in_all_keys(&self, table: &Table) -> bool {
+        let indexes = table.indexes.iter();
+        let unique = indexes.filter(|index| index.unique && index.state.is_written());
+        let mut keys = unique.map(|index| &index.parts).chain([&table.key]);
+        keys.all(|parts| {
+            let mut counts = self.counts.iter();
+            counts.all(|count| {
+                let mut parts = parts.iter();
+                parts.any(|part| part.column_idx == count.sequence.column_idx)
+            })
+        })
+    }
+
+    /// Counts on behind the ids; to be done before the rows are committed.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) async fn pass(&self, env: &Env) -> Result<()> {
+        for count in self.counts.iter().filter(|count| 0 < count.highest) {
+            let counters = &env.ids.counters;
+            let engine = env.engine.as_ref();
+            counters
+                .pass(engine, &count.sequence, count.highest)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+impl Count {
+    /// 0 for what does not count.
+    fn id_in(&self, row: &[Value<'_>]) -> u64 {
+        let Some(value) = row.get(self.sequence.column_idx) else {
+            return 0;
+        };
+        match &self.becomes {
+            None => explicit(value).unwrap_or(0),
+            Some(ty) => {
+                let coerced = coerce::coerce(value.borrow(), ty, &StoreMode::STRICT);
+                coerced.map_or(0, |coerced| explicit(&coerced.value).unwrap_or(0))
+            }
+        }
+    }
 }
 
 /// Counts behind an id that an UPDATE has set: it may be one of an index, those of the primary key stay.
@@ -68,17 +162,22 @@ pub(super) async fn pass_set(
     (table, env): (&Table, &Env),
     (old, new): (&[Value<'_>], &[Value<'_>]),
 ) -> Result<()> {
-    let Some(sequence) = Sequence::of(table) else {
-        return Ok(());
-    };
-    let (old, new) = (old.get(sequence.column_idx), new.get(sequence.column_idx));
-    let id_of = |value: Option<&Value<'_>>| value.and_then(explicit).unwrap_or(0);
-    let id = id_of(new);
-    if id == id_of(old) {
-        return Ok(());
+    let mut given = Given::to(table);
+    for count in &mut given.counts {
+        let id = count.id_in(new);
+        if id != count.id_in(old) {
+            count.highest = id;
+        }
     }
-    let counters = &env.ids.counters;
-    counters.pass(env.engine.as_ref(), &sequence, id).await
+    given.pass(env).await
+}
+
+/// The id that the last row has in the `AUTO_INCREMENT` column, before ids are made.
+pub(super) fn last_given(table: &Table, rows: &[Vec<Value<'_>>]) -> u64 {
+    let mut columns = table.columns.iter();
+    let position = columns.position(|column| column.auto_increment && !column.hidden);
+    let last = position.and_then(|idx| rows.last()?.get(idx));
+    last.and_then(explicit).unwrap_or(0)
 }
 
 /// The id that was given for a row, 0 when it does not count; `None` when one is to be made.

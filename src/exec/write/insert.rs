@@ -38,6 +38,7 @@ use crate::types::Value;
 pub(super) struct Inserter<'a> {
     pub(super) insert: &'a Insert,
     pub(super) changer: Changer<'a>,
+    pub(super) given: counted::Given,
 }
 
 /// A row as proposed: its values by column, its key, and which columns were named.
@@ -61,9 +62,11 @@ impl<'a> Inserter<'a> {
         let mut counts = Counts::default();
         let rows = self.proposed_rows(&mut counts).await?;
         let rows_count = rows.len();
-        if blind::is_blind(self.insert, self.env()) {
+        let values = rows.iter().map(|row| row.values.as_slice());
+        if blind::may_write((self.insert, values), self.env()) {
             self.lock_if_contended(&rows).await?;
             for row in rows {
+                self.given.note(&row.values);
                 self.put_blindly(row)?;
                 counts.affected += 1;
             }
@@ -76,6 +79,7 @@ impl<'a> Inserter<'a> {
                 self.insert_over(&row, old, &mut counts).await?;
             }
         }
+        self.given.pass(self.env()).await?;
         Ok(self.outcome(&counts, rows_count))
     }
 
@@ -124,7 +128,7 @@ impl<'a> Inserter<'a> {
             let given = self.given(row_idx)?;
             rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
         }
-        counts.given_id = self.last_given_id(&rows);
+        counts.given_id = counted::last_given(self.table(), &rows);
         let first_id = counted::fill(self.table(), &mut rows, env).await?;
         if counts.first_id == 0 {
             counts.first_id = first_id;
@@ -135,14 +139,6 @@ impl<'a> Inserter<'a> {
             Ok(Proposed { values, key })
         });
         keyed.collect()
-    }
-
-    /// The id that the last row has in the `AUTO_INCREMENT` column, before ids are made.
-    fn last_given_id(&self, rows: &[Vec<Value<'_>>]) -> u64 {
-        let mut columns = self.table().columns.iter();
-        let position = columns.position(|column| column.auto_increment && !column.hidden);
-        let last = position.and_then(|idx| rows.last()?.get(idx));
-        last.and_then(counted::explicit).unwrap_or(0)
     }
 
     /// What is given for the columns of a row: `None` for a default.
@@ -340,9 +336,11 @@ impl<'a> Inserter<'a> {
             let changed = self.changer.change(&row.key, None, Some(&row.values));
             return match changed.await {
                 Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
-                changed => {
-                    counts.affected += u64::from(changed.is_ok());
-                    changed
+                Err(error) => Err(error),
+                Ok(()) => {
+                    self.given.note(&row.values);
+                    counts.affected += 1;
+                    Ok(())
                 }
             };
         }
@@ -417,6 +415,7 @@ impl<'a> Inserter<'a> {
         }
         counts.duplicates += deleted;
         counts.affected += 1 + deleted;
+        self.given.note(&row.values);
         if is_same {
             return Ok(());
         }
@@ -432,6 +431,7 @@ impl<'a> Inserter<'a> {
         counts: &mut Counts,
     ) -> Result<()> {
         counts.affected += 1;
+        self.given.note(&row.values);
         let Some(old) = old else {
             return self.changer.change(&row.key, None, Some(&row.values)).await;
         };

@@ -251,7 +251,15 @@ async fn gather(
         writes,
     );
     match &program.write {
-        Write::Insert(insert) => insert::Inserter { insert, changer }.run().await,
+        Write::Insert(insert) => {
+            let given = counted::Given::to(&insert.table);
+            let inserter = insert::Inserter {
+                insert,
+                changer,
+                given,
+            };
+            inserter.run().await
+        }
         Write::Update(update) => change::update(update, changer).await,
         Write::Delete(delete) => change::delete(delete, changer).await,
     }

@@ -288,7 +288,7 @@ pub fn check_entry(
 pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
     let mut builder = RowBuilder::new();
     for (column_idx, (column, value)) in table.columns.iter().zip(values).enumerate() {
-        if let Some(pledge) = &column.pledge {
+        if let Some(pledge) = column.pledged() {
             check_pledge(column, pledge, value)?;
         }
         match column.place {

@@ -383,8 +383,11 @@ impl Engine for Lsm {
         }
     }
 
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
-        let is_there = self.base().and_then(|base| base.spaces.check(space));
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
+        let is_there = self.base().and_then(|base| {
+            let mut spaces = spaces.iter();
+            spaces.try_for_each(|space| base.spaces.check(*space))
+        });
         if let Err(missing) = is_there {
             return Answer::Now(Err(missing));
         }

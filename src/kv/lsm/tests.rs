@@ -192,14 +192,14 @@ async fn a_dropped_space_gives_its_room_back() {
         }
         engine.commit(writes).await.unwrap();
     }
-    engine.compact(Space(1)).await.unwrap();
+    engine.compact(&[Space(1)]).await.unwrap();
     let full = engine.estimate(Space(1), &KeyRange::all());
     assert!((150..=220).contains(&full.rows), "{full:?}");
     assert!((1_000_000..2_000_000).contains(&full.bytes), "{full:?}");
     let half = engine.estimate(Space(1), &KeyRange::between("00000", "00100"));
     assert!((60..=140).contains(&half.rows), "{half:?}");
     engine.drop_space(Space(1)).await.unwrap();
-    engine.compact(Space(2)).await.unwrap();
+    engine.compact(&[Space(2)]).await.unwrap();
     let base = engine.base().unwrap();
     let tables = base.tree().current_version();
     let bytes: u64 = tables
@@ -462,7 +462,7 @@ async fn compaction_removes_values_that_have_ended() {
             }
         }
         living.commit(writes).await.unwrap();
-        living.compact(ending).await.unwrap();
+        living.compact(&[ending]).await.unwrap();
     }
     // Readers see the files of the last commit.
     let count = async |space| {
@@ -482,7 +482,7 @@ async fn compaction_removes_values_that_have_ended() {
         100,
         "nothing is removed before a compaction"
     );
-    living.compact(ending).await.unwrap();
+    living.compact(&[ending]).await.unwrap();
     assert_eq!((count(ending).await, count(lasting).await), (50, 100));
     // A snapshot of before sees what it saw, whoever has looked in between.
     for key in [4, 6] {

@@ -79,7 +79,7 @@ impl Runner {
         match words[0] {
             "create" => show(self.engine.create_space(space(words[1])).await),
             "drop" => show(self.engine.drop_space(space(words[1])).await),
-            "compact" => show(self.engine.compact(space(words[1])).await),
+            "compact" => show(self.engine.compact(&[space(words[1])]).await),
             "sync" => show(self.engine.sync().await),
             "close" => show(self.engine.close().await),
             "reopen" => self.reopen().await,

@@ -182,8 +182,8 @@ impl Engine for Faulty {
         self.engine.estimate(space, range)
     }
 
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
-        self.engine.compact(space)
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
+        self.engine.compact(spaces)
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {

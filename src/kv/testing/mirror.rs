@@ -181,10 +181,10 @@ impl Engine for Mirror {
         self.left.estimate(space, range)
     }
 
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
         Answer::later(async move {
-            let left = self.left.compact(space).await;
-            same("compact", left, &self.right.compact(space).await)
+            let left = self.left.compact(spaces).await;
+            same("compact", left, &self.right.compact(spaces).await)
         })
     }
 

@@ -159,7 +159,7 @@ impl Checker {
                 self.scan(*at, *space, (*range, *options)).await;
             }
             Step::Replace(space) => self.replace(*space).await,
-            Step::Compact => self.engine.compact(self.ids[0]).await.unwrap(),
+            Step::Compact => self.engine.compact(&self.ids[..1]).await.unwrap(),
             Step::Reopen => {
                 if self.is_persistent {
                     self.taken.clear();

@@ -168,9 +168,10 @@ impl Engine for Recorder {
         self.engine.estimate(space, range)
     }
 
-    fn compact(&self, space: Space) -> Answer<'_, Result<()>> {
-        self.log.add(format!("compact {space}"));
-        self.engine.compact(space)
+    fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
+        let names: Vec<String> = spaces.iter().map(ToString::to_string).collect();
+        self.log.add(format!("compact {}", names.join(" ")));
+        self.engine.compact(spaces)
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {

@@ -15,13 +15,11 @@ use std::sync::Arc;
 
 use super::check_not_system;
 use super::index::{Added, define_all};
-use crate::catalog::{Column, Index, IndexId, IndexState, Table};
+use crate::catalog::{Column, Index, IndexId, IndexState, Pledger, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure};
 use crate::exec::ddl::{self, alter};
 use crate::exec::transaction::definition_changed;
-use crate::exec::write;
-use crate::index;
 use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexMode};
 use crate::sql::context::{EvalContext, WarningLevel};
@@ -39,8 +37,22 @@ struct Plan<'a> {
     /// Whether what drops waits for the new indexes.
     drops_last: bool,
     pledges: Vec<(String, Column)>,
-    /// From where a column that has `AUTO_INCREMENT` now, and had it not before, is counted at least.
+    /// They stand as long as the plan.
+    pledger: Pledger,
+    /// Whether values may not fit.
+    has_to_fit: bool,
+    /// The table as it is to be and the position of the column, when one is counted from now on.
+    counting: Option<(Table, usize)>,
+    /// From where that is counted at least.
     count_from: u64,
+}
+
+/// The first part of a statement, as it was published.
+struct Published {
+    before: Table,
+    table: Arc<Table>,
+    /// Of the new indexes.
+    names: Vec<String>,
 }
 
 impl Session {
@@ -56,8 +68,8 @@ impl Session {
         if let Some(asked) = alter::key::asked(&alter.actions)? {
             return self.alter_key(&name, asked).await;
         }
-        let plan = self.plan_of(name, &alter.actions).await?;
-        self.look_at_rows(&plan).await?;
+        let mut plan = self.plan_of(name, &alter.actions).await?;
+        self.look_at_rows(&mut plan).await?;
         if plan.is_changed || !plan.added.is_empty() {
             self.carry_out(&plan).await?;
             let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
@@ -66,11 +78,7 @@ impl Session {
         if alter.actions.contains(&AlterAction::Compact) {
             let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
             let table = self.table(Some(database), name)?;
-            let indexes = table.indexes.iter().map(index::space);
-            for space in std::iter::once(write::space(&table)).chain(indexes) {
-                self.shared.engine.compact(space).await?;
-                self.cancel.check()?;
-            }
+            self.compact(&[table]).await?;
         }
         Ok(())
     }
@@ -101,12 +109,16 @@ impl Session {
         let target = self.target_of(&name, actions)?;
         let mut changed = Table::clone(&old);
         let ctx = self.context(Arc::default());
-        let outcome = alter::apply(&mut changed, actions, (alter::Part::All, &ctx))?;
+        let mut outcome = alter::apply(&mut changed, actions, (alter::Part::All, &ctx))?;
         outcome.notes.iter().for_each(|note| self.note(note));
         let quiet = self.quiet();
         let names = define_all(&mut changed, &added, &quiet)?;
         changed.check_indexes_count()?;
-        let count_from = self.count_from((&old, &mut changed), actions).await?;
+        let has_to_fit = !outcome.pledges.is_empty();
+        let counting = self.counted_anew((&old, &mut changed), actions)?;
+        if let Some(column) = counting.and_then(|idx| changed.columns.get(idx)) {
+            alter::pledge_ids(&mut outcome.pledges, &old, column);
+        }
         if let Some(error) = outcome.needs_empty
             && alter::scan::has_rows(&self.shared.engine, &old).await?
         {
@@ -126,27 +138,22 @@ impl Session {
             target,
             drops_last: has_room,
             pledges: outcome.pledges,
-            count_from,
+            pledger: Pledger::default(),
+            has_to_fit,
+            counting: counting.map(|idx| (changed, idx)),
+            count_from: 0,
         })
     }
 
-    /// From where a column that has `AUTO_INCREMENT` now is counted at least.
-    async fn count_from(
+    /// The position of the column that is counted from now on, and was not before.
+    fn counted_anew(
         &self,
         (old, changed): (&Table, &mut Table),
         actions: &[AlterAction],
-    ) -> Result<u64> {
-        let quiet = self.quiet();
-        if !alter::settle_ids(changed, old, (actions, &quiet))? {
-            return Ok(0);
-        }
-        let Some((column_idx, _)) = changed.counted() else {
-            return Ok(0);
-        };
-        // Read with the new definition, which reads what is there.
-        let engine = &self.shared.engine;
-        let greatest = alter::scan::greatest(engine, changed, (column_idx, &self.cancel));
-        Ok(greatest.await?.saturating_add(1))
+    ) -> Result<Option<usize>> {
+        let is_new = alter::settle_ids(changed, old, (actions, &self.quiet()))?;
+        let counted = changed.counted().filter(|_| is_new);
+        Ok(counted.map(|(column_idx, _)| column_idx))
     }
 
     /// The name that `RENAME` gives.
@@ -189,8 +196,9 @@ impl Session {
         }
     }
 
-    /// Looks whether the values that are there fit the columns as they are to be.
-    async fn look_at_rows(&self, plan: &Plan<'_>) -> Result<()> {
+    /// Looks whether the values that are there fit the columns as they are to be, and which ids there
+    /// are. Both hold for what others write from the announcement on.
+    async fn look_at_rows(&self, plan: &mut Plan<'_>) -> Result<()> {
         if plan.pledges.is_empty() {
             return Ok(());
         }
@@ -198,7 +206,10 @@ impl Session {
         let name = (plan.name.0.as_str(), plan.name.1.as_str());
         let pledged = catalog
             .announce(name, |table| {
-                if table.columns.iter().any(|column| column.pledge.is_some()) {
+                if table.id != plan.old.id {
+                    return Err(definition_changed());
+                }
+                if table.is_pledged() {
                     let text = format!(
                         "Lock wait timeout exceeded; try restarting transaction: another ALTER \
                          TABLE of '{}' looks at its rows",
@@ -209,7 +220,8 @@ impl Session {
                 for (name, new) in &plan.pledges {
                     let idx = table.column_idx(name).ok_or_else(definition_changed)?;
                     let column = table.columns.get_mut(idx);
-                    column.ok_or_else(definition_changed)?.pledge = Some(Box::new(new.clone()));
+                    let pledge = plan.pledger.pledge(new.clone());
+                    column.ok_or_else(definition_changed)?.pledge = Some(pledge);
                 }
                 Ok(())
             })
@@ -219,14 +231,14 @@ impl Session {
             let state = format!("checking rows of {}: {rows} rows", plan.name.1);
             processes.set_state(self.client.connection_id, state);
         };
-        let looked = alter::scan::check_rows(&self.shared.engine, &pledged, (&self.cancel, &told));
-        if let Err(error) = looked.await {
-            let withdrawn = catalog.announce(name, |table| {
-                withdraw(table);
-                Ok(())
-            });
-            withdrawn.await?;
-            return Err(error);
+        let engine = &self.shared.engine;
+        if plan.has_to_fit {
+            alter::scan::check_rows(engine, &pledged, (&self.cancel, &told)).await?;
+        }
+        if let Some((changed, column_idx)) = &plan.counting {
+            // Read with the new definition, which reads what is there.
+            let greatest = alter::scan::greatest(engine, changed, (*column_idx, &self.cancel));
+            plan.count_from = greatest.await?.saturating_add(1);
         }
         Ok(())
     }
@@ -237,7 +249,8 @@ impl Session {
         } else {
             alter::Part::All
         };
-        let (table, names) = self.publish(plan, first).await?;
+        let published = self.publish(plan, first).await?;
+        let Published { table, names, .. } = &published;
         let was_there = |id: &IndexId| plan.old.indexes.iter().any(|old| old.id == *id);
         let to_build =
             |index: &&Index| index.state == IndexState::Building && !was_there(&index.id);
@@ -248,7 +261,7 @@ impl Session {
             builds.map(|index| index.id).collect::<Vec<IndexId>>()
         };
         let (added, again) = (ids(true), ids(false));
-        self.build_all(plan, (&table, &added, &again)).await?;
+        self.build_all(plan, (&published, &added, &again)).await?;
         if plan.drops_last {
             self.publish(plan, alter::Part::After).await?;
         }
@@ -256,22 +269,19 @@ impl Session {
     }
 
     /// Publishes a part of the statement; with it the new indexes, unless it is the second part. The
-    /// definition, and the names of the new indexes.
-    async fn publish(
-        &self,
-        plan: &Plan<'_>,
-        part: alter::Part,
-    ) -> Result<(Arc<Table>, Vec<String>)> {
+    /// table may have another name by now.
+    async fn publish(&self, plan: &Plan<'_>, part: alter::Part) -> Result<Published> {
         let ctx = self.context(Arc::default());
         let quiet = self.quiet();
         let is_last = part == alter::Part::After;
         let mut names = Vec::new();
-        let name = (plan.name.0.as_str(), plan.name.1.as_str());
-        let table = self.shared.catalog.change_table(name, |table| {
+        let mut before = Table::clone(&plan.old);
+        let changed = self.shared.catalog.change_table_of(plan.old.id, |table| {
             if !is_last {
-                check_pledges(table, &plan.pledges)?;
+                check_pledges(table, plan)?;
             }
-            let before = Table::clone(table);
+            plan.pledger.withdraw(table);
+            before.clone_from(table);
             alter::apply(table, plan.actions, (part, &quiet))?;
             if !is_last {
                 names = define_all(table, &plan.added, &ctx)?;
@@ -288,7 +298,12 @@ impl Session {
             }
             Ok(())
         });
-        Ok((table.await?, names))
+        let table = changed.await?.ok_or_else(definition_changed)?;
+        Ok(Published {
+            before,
+            table,
+            names,
+        })
     }
 
     /// Builds new indexes, and those to be built again, and waits for them unless the statement is
@@ -296,8 +311,9 @@ impl Session {
     async fn build_all(
         &mut self,
         plan: &Plan<'_>,
-        (table, added, again): (&Arc<Table>, &[IndexId], &[IndexId]),
+        (published, added, again): (&Published, &[IndexId], &[IndexId]),
     ) -> Result<()> {
+        let table = &published.table;
         if added.is_empty() && again.is_empty() {
             return Ok(());
         }
@@ -317,30 +333,28 @@ impl Session {
         }
         let built = self.await_builds(&jobs).await;
         if built.is_err() && !added.is_empty() {
-            self.undo(plan, (&name, added)).await?;
+            self.undo(plan, (published, added)).await?;
         }
         built
     }
 
-    /// Takes back what a failed statement has published.
+    /// Takes back what a failed statement has published, unless the table is gone.
     async fn undo(
         &self,
         plan: &Plan<'_>,
-        (name, added): (&(String, String), &[IndexId]),
+        (published, added): (&Published, &[IndexId]),
     ) -> Result<()> {
         if self.cancel.reason() == Some(crate::exec::cancel::Stop::ShuttingDown) {
             return Ok(());
         }
-        let undone = self
-            .shared
-            .catalog
-            .change_table((&name.0, &name.1), |table| {
-                table.indexes.retain(|index| !added.contains(&index.id));
-                if plan.drops_last {
-                    alter::restore(table, &plan.old)?;
-                }
-                Ok(())
-            });
+        let Published { before, table, .. } = published;
+        let undone = self.shared.catalog.change_table_of(table.id, |now| {
+            now.indexes.retain(|index| !added.contains(&index.id));
+            if plan.drops_last {
+                alter::take_back(now, (before, table))?;
+            }
+            Ok(())
+        });
         undone.await.map(drop)
     }
 
@@ -376,19 +390,13 @@ pub(in crate::session) fn renamed_by(action: &AlterAction) -> Option<&ast::Table
     }
 }
 
-fn withdraw(table: &mut Table) {
-    for column in &mut table.columns {
-        column.pledge = None;
-    }
-}
-
-/// The definition may have changed while the rows were looked at.
-fn check_pledges(table: &Table, pledges: &[(String, Column)]) -> Result<()> {
-    for (name, _) in pledges {
+/// Others may have changed the columns while the rows were looked at.
+fn check_pledges(table: &Table, plan: &Plan<'_>) -> Result<()> {
+    for (name, _) in &plan.pledges {
         let column = table
             .column_idx(name)
             .and_then(|idx| table.columns.get(idx));
-        if column.is_none_or(|column| column.pledge.is_none()) {
+        if column.is_none_or(|column| !plan.pledger.has_pledged(column)) {
             return Err(definition_changed());
         }
     }

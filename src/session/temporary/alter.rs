@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, Pledger, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::backfill::own;
 use crate::exec::counters::Sequence;
@@ -82,7 +82,8 @@ impl Session {
         {
             return Err(error);
         }
-        let looked_at = pledged(table, outcome.pledges);
+        let pledger = Pledger::default();
+        let looked_at = pledged(table, outcome.pledges, &pledger);
         alter::scan::check_rows(engine, &looked_at, (&self.cancel, &|_| {})).await?;
         if let Some((column_idx, first)) = new.counted().filter(|_| is_new) {
             let greatest = alter::scan::greatest(engine, &new, (column_idx, &self.cancel));
@@ -117,12 +118,12 @@ impl Session {
 }
 
 /// A table with what its columns are to be.
-fn pledged(table: &Table, pledges: Vec<(String, Column)>) -> Table {
+fn pledged(table: &Table, pledges: Vec<(String, Column)>, pledger: &Pledger) -> Table {
     let mut looked_at = Table::clone(table);
     for (name, column) in pledges {
         let idx = looked_at.column_idx(&name);
         if let Some(old) = idx.and_then(|idx| looked_at.columns.get_mut(idx)) {
-            old.pledge = Some(Box::new(column));
+            old.pledge = Some(pledger.pledge(column));
         }
     }
     looked_at

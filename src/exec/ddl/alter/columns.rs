@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use super::form::{Form, may_not_fit, reads_as};
 use super::{Outcome, Part, cannot_drop, check_part, indexes, unknown_column};
-use crate::catalog::{Column, ColumnDefault, ComputedPart, Former, PartSource, Past, Table};
+use crate::catalog::{
+    Column, ColumnDefault, ComputedPart, Former, Index, IndexState, PartSource, Past, Table,
+};
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl::column::{define_column, define_default};
 use crate::exec::ddl::{COLUMNS_MAX, check_identifier, ttl, wide};
@@ -280,13 +282,8 @@ impl Maker<'_> {
                     return Err(Error::unsupported(text));
                 }
             }
-            if form == Form::Other && index.unique {
-                let text = format!(
-                    "ALTER TABLE of column '{}' to {}: two values of unique index '{}' may become \
-                     one; DROP INDEX {} first",
-                    new.name, new.ty, index.name, index.name
-                );
-                return Err(Error::unsupported(text));
+            if index.unique {
+                check_unique(index, new, form)?;
             }
             if form != Form::Same {
                 rebuilt.push(position);
@@ -446,6 +443,28 @@ impl Maker<'_> {
         self.outcome.is_changed = true;
         Ok(())
     }
+}
+
+/// Refuses another type for a column of a unique index that would have to be built again: meanwhile
+/// nobody would see to it that its values are unique.
+///
+/// # Errors
+/// 1235.
+fn check_unique(index: &Index, new: &Column, form: Form) -> Result<()> {
+    let why = match form {
+        Form::Same => return Ok(()),
+        // It forbids nothing until it is built.
+        Form::Row if index.state == IndexState::Disabled => return Ok(()),
+        Form::Row => "the entries of unique index '{}' are written otherwise",
+        Form::Other => "two values of unique index '{}' may become one",
+    };
+    Err(Error::unsupported(format!(
+        "ALTER TABLE of column '{}' to {}: {}; DROP INDEX {} first, and ADD it behind",
+        new.name,
+        new.ty,
+        why.replace("{}", &index.name),
+        index.name
+    )))
 }
 
 /// Error 1060.

@@ -11,6 +11,7 @@
 //! ```
 //! Names mean the table as it was, as in MySQL: `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps.
 
+mod back;
 mod columns;
 pub mod fit;
 mod form;
@@ -19,8 +20,11 @@ pub mod key;
 pub mod scan;
 
 #[cfg(test)]
+mod beside_tests;
+#[cfg(test)]
 mod tests;
 
+pub use self::back::take_back;
 use super::{check_charset, index, options};
 use crate::catalog::{Column, Table};
 use crate::error::{Code, Error, Result};
@@ -34,7 +38,7 @@ pub enum Part {
     All,
     /// Those that new indexes may need, and that can be taken back.
     Before,
-    /// The others: what drops, and what renames indexes.
+    /// The others: what drops, what renames indexes, and when rows end.
     After,
 }
 
@@ -71,9 +75,6 @@ pub fn apply(
     (part, ctx): (Part, &EvalContext),
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    for column in &mut table.columns {
-        column.pledge = None;
-    }
     if part.has_last() {
         indexes::drop(table, actions, &mut outcome)?;
     }
@@ -81,12 +82,10 @@ pub fn apply(
     if part.has_last() {
         indexes::rename(table, actions, &mut outcome)?;
     }
-    if part.has_first() {
-        for action in actions {
-            if let AlterAction::Options(options) = action {
-                change_options(table, options, ctx)?;
-                outcome.is_changed = true;
-            }
+    for action in actions {
+        if let AlterAction::Options(options) = action {
+            change_options(table, options, (part, ctx))?;
+            outcome.is_changed = true;
         }
     }
     Ok(outcome)
@@ -139,9 +138,20 @@ pub fn settle_ids(
         (Some(was), None) => Some(was),
         // Spread ids stay so, as long as the type has room for them.
         (None, _) if column.ty == was.ty => None,
-        (None, _) => column.counted_from,
+        (None, _) => return Ok(column.counted_from.is_some()),
     };
     Ok(false)
+}
+
+/// Lets writers know that a column is to be counted: the counter passes the ids that they give.
+pub fn pledge_ids(pledges: &mut Vec<(String, Column)>, old: &Table, column: &Column) {
+    let Some(was) = old.columns.iter().find(|was| is_same(was, column)) else {
+        return;
+    };
+    match pledges.iter_mut().find(|(name, _)| *name == was.name) {
+        Some((_, new)) => new.counted_from = column.counted_from,
+        None => pledges.push((was.name.clone(), column.clone())),
+    }
 }
 
 /// Whether a column is another one as it is now.
@@ -180,16 +190,29 @@ pub fn refuse(actions: &[AlterAction]) -> Result<()> {
     refused.map_or(Ok(()), Err)
 }
 
-fn change_options(table: &mut Table, changed: &TableOptions, ctx: &EvalContext) -> Result<()> {
+/// When rows end is said last: a row that was written with an end has it for good.
+fn change_options(
+    table: &mut Table,
+    changed: &TableOptions,
+    (part, ctx): (Part, &EvalContext),
+) -> Result<()> {
     check_charset(
         changed.charset.as_deref(),
         changed.collation.as_deref(),
         ctx,
     )?;
-    if let Some(comment) = &changed.comment {
+    if let Some(comment) = changed.comment.as_ref().filter(|_| part.has_first()) {
         table.comment.clone_from(comment);
     }
     for (name, value) in &changed.with {
+        let is_now = if options::is_ttl(name) {
+            part.has_last()
+        } else {
+            part.has_first()
+        };
+        if !is_now {
+            continue;
+        }
         if let Some(note) = options::set(table, name, value)? {
             ctx.warnings.add(WarningLevel::Warning, note.code(), || {
                 note.message().to_owned()
@@ -209,35 +232,6 @@ fn unknown_column(name: &str, table: &Table) -> Error {
 fn cannot_drop(name: &str) -> Error {
     let text = format!("Can't DROP '{name}'; check that column/key exists");
     Error::new(Code::CantDropFieldOrKey, text)
-}
-
-/// Gives a definition that an ALTER TABLE changed back the columns it had, as far as none of them has
-/// another type by now: for an ALTER TABLE that failed later.
-///
-/// # Errors
-/// An internal error.
-pub fn restore(table: &mut Table, old: &Table) -> Result<()> {
-    let mut placed = Vec::with_capacity(old.columns.len());
-    for column in &old.columns {
-        let origin = table.columns.iter().position(|now| now.id == column.id);
-        let same = origin.and_then(|idx| table.columns.get(idx));
-        if same.is_none_or(|now| now.ty != column.ty || now.nullable != column.nullable) {
-            return Ok(());
-        }
-        placed.push((origin, column.clone()));
-    }
-    let needed = |idx: usize| placed.iter().any(|(origin, _)| *origin == Some(idx));
-    for index in &table.indexes {
-        let columns = crate::sql::computed::columns_needed(table, index)?;
-        let is_plain = index.include != crate::catalog::Include::All;
-        if is_plain && !columns.into_iter().all(needed) {
-            return Ok(());
-        }
-    }
-    table.comment.clone_from(&old.comment);
-    table.options.clone_from(&old.options);
-    table.wide.clone_from(&old.wide);
-    table.reshape(placed)
 }
 
 /// Refuses a column that no key can have.

@@ -24,7 +24,7 @@ pub async fn check_rows(
 ) -> Result<()> {
     let pledged = table.columns.iter().enumerate();
     let pledged: Vec<(usize, &Column, &Column)> = pledged
-        .filter_map(|(idx, column)| Some((idx, column, column.pledge.as_deref()?)))
+        .filter_map(|(idx, column)| Some((idx, column, column.pledged()?)))
         .collect();
     let layout = Layout::of(table);
     let snapshot = engine.snapshot();

@@ -338,12 +338,13 @@ async fn a_pledge_is_not_stored() {
         .await
         .unwrap();
     let catalog = server.catalog();
+    let statement = crate::catalog::Pledger::default();
     let pledged = catalog.announce(("default", "t"), |table| {
         let new = crate::catalog::Column {
             nullable: false,
             ..table.columns[1].clone()
         };
-        table.columns[1].pledge = Some(Box::new(new));
+        table.columns[1].pledge = Some(statement.pledge(new));
         Ok(())
     });
     pledged.await.unwrap();
