@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::account::Grants;
 use super::name::{self, AccountName};
-use super::privilege::{Privilege, Privileges};
+use super::privilege::{Lowest, Privilege, Privileges};
 use super::store::Directory;
 
 /// The databases that everybody may read: what they show is what the reader may see.
@@ -124,9 +124,10 @@ impl Rights {
             || self.tables.contains_key(database)
     }
 
-    /// Whether the table may be known to exist.
+    /// Whether the table may be known to exist: something is held on it that can be held on tables.
     pub fn sees_table(&self, database: &str, table: &str) -> bool {
-        !visible(self.on_table(database, table)).is_empty()
+        let of_tables = Privileges::all_of(Lowest::Table);
+        self.on_table(database, table).has_any(of_tables)
     }
 
     /// The active roles, with those granted to them.
@@ -137,7 +138,6 @@ impl Rights {
 
 /// Those that let something be seen: what concerns tables and databases.
 fn visible(held: Privileges) -> Privileges {
-    use super::privilege::Lowest;
     let relevant = Privileges::all_of(Lowest::Database);
     relevant.without(relevant.without(held))
 }

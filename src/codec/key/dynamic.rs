@@ -215,7 +215,12 @@ mod tests {
             prop_assert_eq!(rest, &[7][..]);
             let rest = skip_part(&bytes, &ColumnType::Dynamic, direction).unwrap();
             prop_assert_eq!(rest, &[7][..]);
-            prop_assert!(found.total_cmp(&value).is_eq(), "{:?} {:?}", found, value);
+            // Of a double the key has the digits that tell it from all others.
+            let is_same = match &value {
+                Value::Double(number) => found.to_text().parse() == Ok(*number),
+                _ => found.total_cmp(&value).is_eq(),
+            };
+            prop_assert!(is_same, "{:?} {:?}", found, value);
         }
 
         #[test]

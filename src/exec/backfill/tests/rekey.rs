@@ -238,7 +238,10 @@ async fn a_row_with_a_taken_key_leaves_the_owner_alone() {
             &["REPLACE INTO t (a, u, g) VALUES (3, 32, 4)"],
             Some((32, Some(4))),
         ),
-        (&["UPSERT INTO t (a, u, g) VALUES (3, 30, 5)"], Some((30, Some(5)))),
+        (
+            &["UPSERT INTO t (a, u, g) VALUES (3, 30, 5)"],
+            Some((30, Some(5))),
+        ),
     ];
     for (statements, left) in ends {
         let server = Server::start().await;
