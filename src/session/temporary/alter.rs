@@ -65,6 +65,11 @@ impl Session {
         actions: &[AlterAction],
     ) -> Result<Table> {
         alter::refuse(actions)?;
+        if alter::key::asked(actions)?.is_some() {
+            return Err(Error::unsupported(
+                "ALTER TABLE of the primary key of a temporary table",
+            ));
+        }
         let ctx = self.context(Arc::default());
         let mut new = Table::clone(table);
         let outcome = alter::apply(&mut new, actions, (Part::All, &ctx))?;
