@@ -17,12 +17,15 @@ pub fn is_blind(insert: &Insert, env: &Env) -> bool {
     }
 }
 
-/// Whether rows that are written without a look use up no ids in vain: one that brings an id which is not
-/// counted yet, and may be refused for another key, must be looked at first.
-pub(super) fn keeps_ids<'r>(
+/// Whether these rows may be written without a look. One that brings an id which is not counted yet, and
+/// may be refused for another key, is looked at: else the id would be used up in vain.
+pub(super) fn may_write<'r>(
     (insert, rows): (&Insert, impl Iterator<Item = &'r [Value<'static>]>),
     env: &Env,
 ) -> bool {
+    if !is_blind(insert, env) {
+        return false;
+    }
     if insert.kind != InsertKind::Insert {
         return true;
     }

@@ -38,7 +38,6 @@ use crate::types::Value;
 pub(super) struct Inserter<'a> {
     pub(super) insert: &'a Insert,
     pub(super) changer: Changer<'a>,
-    /// The ids of the rows that are written.
     pub(super) given: counted::Given,
 }
 
@@ -64,9 +63,7 @@ impl<'a> Inserter<'a> {
         let rows = self.proposed_rows(&mut counts).await?;
         let rows_count = rows.len();
         let values = rows.iter().map(|row| row.values.as_slice());
-        if blind::is_blind(self.insert, self.env())
-            && blind::keeps_ids((self.insert, values), self.env())
-        {
+        if blind::may_write((self.insert, values), self.env()) {
             self.lock_if_contended(&rows).await?;
             for row in rows {
                 self.given.note(&row.values);
@@ -99,10 +96,9 @@ impl<'a> Inserter<'a> {
             affected_rows: counts.affected,
             last_insert_id: counts.first_id,
             // Of rows that INSERT IGNORE passed over there is no id to tell.
-            given_id: if counts.affected == 0 {
-                0
-            } else {
-                counts.given_id
+            given_id: match counts.affected {
+                0 => 0,
+                _ => counts.given_id,
             },
             info,
             duplicates: counts.duplicates,
