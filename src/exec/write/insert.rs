@@ -96,10 +96,9 @@ impl<'a> Inserter<'a> {
             affected_rows: counts.affected,
             last_insert_id: counts.first_id,
             // Of rows that INSERT IGNORE passed over there is no id to tell.
-            given_id: if counts.affected == 0 {
-                0
-            } else {
-                counts.given_id
+            given_id: match counts.affected {
+                0 => 0,
+                _ => counts.given_id,
             },
             info,
             duplicates: counts.duplicates,
