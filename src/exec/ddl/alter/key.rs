@@ -93,11 +93,6 @@ pub fn define(table: &Table, asked: Asked<'_>, ctx: &EvalContext) -> Result<Opti
                     under one key";
         return Err(Error::unsupported(text));
     }
-    if table.spread().is_some() {
-        let text = "ALTER TABLE … PRIMARY KEY of a table with a spread key: make a table with the other \
-                    key and fill it by INSERT … SELECT";
-        return Err(Error::unsupported(text));
-    }
     let key = parts_of(table, asked.parts)?;
     if key == table.key {
         return Ok(None);
