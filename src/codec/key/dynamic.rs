@@ -216,9 +216,10 @@ mod tests {
             let rest = skip_part(&bytes, &ColumnType::Dynamic, direction).unwrap();
             prop_assert_eq!(rest, &[7][..]);
             // Of a double the key has the digits that tell it from all others.
-            let is_same = match &value {
-                Value::Double(number) => found.to_text().parse() == Ok(*number),
-                _ => found.total_cmp(&value).is_eq(),
+            let is_same = if let Value::Double(number) = &value {
+                found.to_text().parse() == Ok(*number)
+            } else {
+                found.total_cmp(&value).is_eq()
             };
             prop_assert!(is_same, "{:?} {:?}", found, value);
         }
