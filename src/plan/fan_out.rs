@@ -7,7 +7,7 @@
 //! ```
 //! Each range of keys lies within one value of the part; behind that value its bytes are in the declared
 //! order. Ranges that do not overlap there follow each other in one lane; there are no more lanes than
-//! values, and no more than [`LANES_MAX`], as each holds a page while they are merged.
+//! values, and no more than `LANES_MAX`, as each holds a page while they are merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
