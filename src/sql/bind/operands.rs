@@ -40,13 +40,27 @@ pub(super) fn take_type(a: &mut Expr, b: &Expr) {
 }
 
 /// Both sides of a comparison: parameters get types, hexadecimal literals become numbers beside
-/// numbers.
+/// numbers, and constants years beside columns of them, but not in rows.
 pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
     if let (ExprKind::Row(left), ExprKind::Row(right)) = (&mut a.kind, &mut b.kind) {
         let (lefts, rights) = (std::mem::take(left), std::mem::take(right));
-        let pairs = lefts.into_iter().zip(rights).map(|(a, b)| comparable(a, b));
+        let pairs = lefts.into_iter().zip(rights).map(|(a, b)| typed(a, b));
         (*left, *right) = pairs.unzip();
         return (a, b);
+    }
+    let (a, b) = typed(a, b);
+    if is_year_column(&a) {
+        (a, beside_year(b))
+    } else if is_year_column(&b) {
+        (beside_year(a), b)
+    } else {
+        (a, b)
+    }
+}
+
+fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
+    if let (ExprKind::Row(_), ExprKind::Row(_)) = (&a.kind, &b.kind) {
+        return comparable(a, b);
     }
     take_type(&mut a, &b);
     take_type(&mut b, &a);
@@ -54,11 +68,6 @@ pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
         b = literal::as_number(b);
     } else if b.ty.is_numeric() {
         a = literal::as_number(a);
-    }
-    if is_year_column(&a) {
-        b = beside_year(b);
-    } else if is_year_column(&b) {
-        a = beside_year(a);
     }
     (a, b)
 }
