@@ -220,15 +220,15 @@ impl Session {
         };
         let names = self.resolved_all(names)?;
         self.may_change(&names)?;
-        self.make_no_views(&names)?;
         let what = match kind {
             AccountKind::User => "DROP USER",
             AccountKind::Role => "DROP ROLE",
         };
+        let roots = names.iter().filter(|name| is_root(name));
+        fail_unless(what, roots.cloned().collect(), false)?;
+        self.make_no_views(&names)?;
         let remove = |draft: &mut Draft| {
             let mut missing = Skipped::new();
-            let roots = names.iter().filter(|name| is_root(name));
-            fail_unless(what, roots.cloned().collect(), false)?;
             for name in names {
                 if draft.remove(&name).is_none() {
                     missing.push(name);
@@ -250,10 +250,12 @@ impl Session {
             resolved.push((from, to));
         }
         let old: Vec<AccountName> = resolved.iter().map(|(from, _)| from.clone()).collect();
+        let roots = old.iter().filter(|name| is_root(name));
+        fail_unless("RENAME USER", roots.cloned().collect(), false)?;
         self.make_no_views(&old)?;
         let rename = |draft: &mut Draft| {
             for (from, to) in resolved {
-                if !draft.has(&from) || draft.has(&to) || is_root(&from) {
+                if !draft.has(&from) || draft.has(&to) {
                     return fail_unless("RENAME USER", vec![from], false).map(drop);
                 }
                 draft.rename(&from, &to);
