@@ -1,6 +1,6 @@
 //! Spread keys: the guide, whose examples are run, and damage that CHECK TABLE tells.
 
-use super::wide::{Example, examples};
+use super::wide::run_examples;
 use crate::exec::testing::Server;
 use crate::exec::write::space;
 use crate::kv::WriteSet;
@@ -10,15 +10,7 @@ const GUIDE: &str = include_str!("../../../../docs/spread.md");
 #[tokio::test]
 async fn the_examples_of_the_guide_answer_what_it_says() {
     let server = Server::refusing().await;
-    let examples = examples(GUIDE);
-    assert!(20 < examples.len());
-    for Example { sql, told } in examples {
-        let found = match server.run(&sql).await {
-            Ok(rows) => rows.iter().map(|row| row.join(" | ")).collect(),
-            Err(error) => vec![format!("ERROR {}", error.code().errno())],
-        };
-        assert_eq!(found, told, "{sql}");
-    }
+    run_examples(&server, GUIDE).await;
 }
 
 #[tokio::test]

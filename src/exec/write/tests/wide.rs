@@ -354,13 +354,13 @@ const GUIDE: &str = include_str!("../../../../docs/wide.md");
 
 /// What an example's statement must answer.
 #[derive(Debug, Default)]
-pub(super) struct Example {
-    pub(super) sql: String,
-    pub(super) told: Vec<String>,
+struct Example {
+    sql: String,
+    told: Vec<String>,
 }
 
 /// The examples of a guide.
-pub(super) fn examples(guide: &str) -> Vec<Example> {
+fn examples(guide: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut is_code = false;
     let mut is_open = false;
@@ -382,14 +382,9 @@ pub(super) fn examples(guide: &str) -> Vec<Example> {
     examples
 }
 
-#[tokio::test]
-async fn the_examples_of_the_guide_answer_what_it_says() {
-    let time = Arc::new(AtomicU64::new(1_800_000_000_000));
-    let expiry = Expiry::with_clock(expiry_of, move || time.load(Ordering::Relaxed));
-    let engine = Living::new(Arc::new(Memory::default()), Arc::new(expiry));
-    let server = Server::on(Arc::new(engine)).await;
-    server.run("SET timestamp = 1800000000").await.unwrap();
-    let examples = examples(GUIDE);
+/// Runs the examples of a guide, each of which must answer what stands below it.
+pub(super) async fn run_examples(server: &Server, guide: &str) {
+    let examples = examples(guide);
     assert!(20 < examples.len());
     for Example { sql, told } in examples {
         let found = match server.run(&sql).await {
@@ -398,4 +393,14 @@ async fn the_examples_of_the_guide_answer_what_it_says() {
         };
         assert_eq!(found, told, "{sql}");
     }
+}
+
+#[tokio::test]
+async fn the_examples_of_the_guide_answer_what_it_says() {
+    let time = Arc::new(AtomicU64::new(1_800_000_000_000));
+    let expiry = Expiry::with_clock(expiry_of, move || time.load(Ordering::Relaxed));
+    let engine = Living::new(Arc::new(Memory::default()), Arc::new(expiry));
+    let server = Server::on(Arc::new(engine)).await;
+    server.run("SET timestamp = 1800000000").await.unwrap();
+    run_examples(&server, GUIDE).await;
 }
