@@ -5,6 +5,8 @@
 //! (`MESETA_…`), the file named by `--config`, the default. What is wrong with a value is said in
 //! one line that names where it came from.
 
+mod command;
+mod logging;
 mod options;
 mod print;
 #[cfg(test)]
@@ -12,6 +14,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +25,8 @@ use tokio::runtime::Runtime;
 use crate::protocol::Password;
 use crate::server::{self, TlsOptions};
 use crate::session::{OpenOptions, Storage};
+use crate::upkeep::Task;
+pub use logging::LogFormat;
 pub use options::{ALL, Kind, Spec};
 pub use print::{markdown, sample};
 
@@ -35,6 +40,8 @@ pub enum Request {
     Serve(Box<Config>),
     /// Print a text and end.
     Print(String),
+    /// Do something to a data directory or a backup, and end.
+    Upkeep(Task),
 }
 
 /// The options, each checked.
@@ -42,6 +49,8 @@ pub enum Request {
 pub struct Config {
     /// Where to listen.
     pub listen: SocketAddr,
+    /// Where to answer instruments; `None` for nowhere.
+    pub http_listen: Option<SocketAddr>,
     /// Where rows are kept.
     pub storage: Storage,
     /// Whether a commit waits for the disk.
@@ -56,8 +65,12 @@ pub struct Config {
     pub spill_quota_bytes: Option<u64>,
     /// Where statements may read and write files.
     pub secure_file_priv: Option<PathBuf>,
+    /// Where backups may be made.
+    pub backup_dir: Option<PathBuf>,
     /// What is logged.
     pub log: String,
+    /// How it is logged.
+    pub log_format: LogFormat,
     connections_max: u32,
     packet_bytes_max: u32,
     wait_timeout_s: u32,
@@ -99,6 +112,9 @@ pub fn load() -> Result<Request, String> {
 /// # Errors
 /// One line for the operator.
 pub fn load_from(sources: &Sources<'_>) -> Result<Request, String> {
+    if let Some(request) = command::of(&sources.arguments) {
+        return request;
+    }
     let matches = match print::command().try_get_matches_from(&sources.arguments) {
         Ok(matches) => matches,
         Err(error) if is_answer(error.kind()) => return Ok(Request::Print(error.to_string())),
@@ -200,6 +216,7 @@ impl Values {
     fn check(&self) -> Result<Config, String> {
         Ok(Config {
             listen: self.address(options::LISTEN)?,
+            http_listen: self.http_listen()?,
             storage: self.storage()?,
             durable: self.choice(options::DURABILITY)? == "sync",
             allow_full_scan: self.switch(options::ALLOW_FULL_SCAN)?,
@@ -207,7 +224,12 @@ impl Values {
             query_memory_total_bytes: self.bytes(options::QUERY_MEMORY_TOTAL)?,
             spill_quota_bytes: self.bytes(options::SPILL_QUOTA)?,
             secure_file_priv: self.path(options::SECURE_FILE_PRIV)?,
+            backup_dir: self.path(options::BACKUP_DIR)?,
             log: self.log()?,
+            log_format: match self.choice(options::LOG_FORMAT)?.as_str() {
+                "json" => LogFormat::Json,
+                _ => LogFormat::Text,
+            },
             connections_max: self.number(options::MAX_CONNECTIONS)?,
             packet_bytes_max: self.packet_bytes()?,
             wait_timeout_s: self.number(options::WAIT_TIMEOUT)?,
@@ -237,6 +259,14 @@ impl Values {
             .ok()
             .and_then(|mut found| found.next());
         found.ok_or_else(|| raw.wrong("an address and a port, such as 127.0.0.1:3306"))
+    }
+
+    fn http_listen(&self) -> Result<Option<SocketAddr>, String> {
+        let (raw, _) = self.raw(options::HTTP_LISTEN)?;
+        let is_given = !raw.text.is_empty();
+        is_given
+            .then(|| self.address(options::HTTP_LISTEN))
+            .transpose()
     }
 
     fn storage(&self) -> Result<Storage, String> {
@@ -402,6 +432,21 @@ const READING_THREADS_MAX: usize = 512;
 const STACK_BYTES: usize = 16 << 20;
 
 impl Config {
+    /// Begins to log.
+    pub fn start_log(&self) {
+        logging::start(&self.log, self.log_format);
+    }
+
+    /// Logs each option that is unsafe; `is_open` says that root has no password.
+    pub fn log_unsafe(&self, is_open: bool) {
+        for warning in self.warnings(is_open) {
+            tracing::warn!(
+                unsafe_option = warning,
+                "the server runs with an unsafe option"
+            );
+        }
+    }
+
     /// What the server opens.
     pub fn open_options(&self, port: u16) -> OpenOptions {
         OpenOptions {
@@ -412,6 +457,7 @@ impl Config {
             query_memory_total_bytes: self.query_memory_total_bytes,
             spill_quota_bytes: self.spill_quota_bytes,
             secure_file_priv: self.secure_file_priv.clone(),
+            backup_dir: self.backup_dir.clone(),
             port,
             connections_max: self.connections_max,
             packet_bytes_max: self.packet_bytes_max,
@@ -451,7 +497,11 @@ impl Config {
 
     /// What is said when the server listens: where, how to connect, and what is unsafe; `is_open` says
     /// that root has no password. Without `--comments` the mariadb command drops hints such as `/*+ _l_allow_filtering_ */`.
-    pub fn welcome(&self, address: SocketAddr, is_open: bool) -> String {
+    pub fn welcome(
+        &self,
+        (address, http): (SocketAddr, Option<SocketAddr>),
+        is_open: bool,
+    ) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let (ip, port) = (address.ip(), address.port());
         let loopback = if ip.is_ipv4() { "127.0.0.1" } else { "::1" };
@@ -469,6 +519,9 @@ impl Config {
             "Meseta {version} is listening on {address} with {data}.\n\
              Connect:  mariadb --comments -h {host} -P {port} -u root{password}\n"
         );
+        if let Some(http) = http {
+            let _ = writeln!(text, "Metrics:  http://{http}/metrics and /health");
+        }
         for warning in self.warnings(is_open) {
             text.push_str("Unsafe:   ");
             text.push_str(warning);
@@ -491,6 +544,10 @@ impl Config {
             (
                 self.allow_full_scan,
                 "allow-full-scan: one query may read a whole table",
+            ),
+            (
+                self.http_listen.is_some_and(|at| !at.ip().is_loopback()),
+                "http-listen: other machines can read the metrics",
             ),
             (
                 is_open,

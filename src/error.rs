@@ -198,6 +198,7 @@ codes! {
     NoPermission = 1142 "42000" "The user may not do this to this table.";
     TableMissing = 1146 "42S02" "No table of that name.";
     KeyMissing = 1176 "42000" "A hint names an index that does not exist.";
+    CantCreateThread = 1135 "HY000" "The system gives no thread.";
     UnsafeUpdate = 1175 "HY000" "UPDATE or DELETE without a keyed condition.";
     WrongValueCount = 1136 "21S01" "A row with more or fewer values than columns.";
     MixedGroup = 1140 "42000" "Aggregates beside plain columns without GROUP BY.";
@@ -209,6 +210,10 @@ codes! {
     UnknownSystemVariable = 1193 "HY000" "No system variable of that name.";
     LockWaitTimeout = 1205 "HY000" "A row lock was not granted in time.";
     WrongArguments = 1210 "HY000" "Arguments that do not fit.";
+    ZlibTooBig = 1256 "HY000" "A compressed text that says it is larger than `max_allowed_packet`.";
+    ZlibBuffer = 1258 "HY000" "A compressed text that is longer than it says.";
+    ZlibData = 1259 "HY000" "A compressed text that is damaged.";
+    ReservedSyntax = 1382 "HY000" "A form that only the server itself may write.";
     Deadlock = 1213 "40001" "A concurrent transaction changed the same rows: try again.";
     OperandColumns = 1241 "21000" "A row where a value must be, or the reverse.";
     SubqueryRows = 1242 "21000" "A scalar subquery with more than one row.";
@@ -274,6 +279,7 @@ codes! {
     JsonNullMember = 3158 "22032" "A member of a JSON document without name.";
     JsonPathNoCell = 3165 "42000" "A JSON path that leads to no cell of an array.";
     WrongCompression = 3922 "HY000" "The client compresses in no way that is permitted.";
+    DigestFailed = 3676 "HY000" "A text that is no statement, for a digest function.";
     DefinerInUse = 4006 "HY000" "An account that views are made for is to go.";
     JsonValueMissing = 3966 "22035" "`JSON_VALUE` found nothing, and that was to be an error.";
     JsonValuesMany = 3967 "22034" "`JSON_VALUE` found several values, and that was to be an error.";
@@ -299,7 +305,7 @@ codes! {
     TooDeep = 1436 "HY000" "An expression nested deeper than the limit.";
     UnknownDataType = 1149 "42000" "A type this server does not have.";
     PartialResult = 1028 "HY000" "Sorting was cut off.";
-    EngineReadOnly = 1036 "HY000" "The engine stopped taking writes after a storage failure.";
+    EngineReadOnly = 1836 "HY000" "The engine stopped taking writes after a storage failure.";
     StorageFailure = 1030 "HY000" "The storage engine failed.";
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
@@ -321,6 +327,7 @@ codes! {
     TableFunctionAlias = 3664 "HY000" "`JSON_TABLE` without alias.";
     JsonTableMissing = 3665 "22035" "`JSON_TABLE` found nothing, and that was to be an error.";
     JsonTableScalar = 3666 "2203F" "`JSON_TABLE` found no scalar, and that was to be an error.";
+    InvalidJsonType = 3853 "22032" "A JSON document of another type than is needed.";
     InvalidJsonForCast = 3156 "22018" "A JSON value that is no value of a type.";
     ViewColumnCount = 1353 "HY000" "A list of names longer or shorter than what it names.";
     DistinctOrder = 3065 "HY000" "SELECT DISTINCT sorted by what is not selected.";
@@ -361,5 +368,7 @@ codes! {
     LintNearConstantIndex = 7008 "01000" "An index of few values.";
     LintNearUniqueIndex = 7009 "01000" "A plain index whose values are all different.";
     LintUnusedIndex = 7010 "01000" "An index that nobody reads.";
+    LintLatestFirst = 7011 "01000" "A key that is read from its end.";
+    HiddenWrite = 1210 "HY000" "A write that is dated before a deletion.";
     FeatureIgnored = 1235 "42000" "An option that is kept but has no effect.";
 }

@@ -8,6 +8,7 @@
 //! | rank | room | what it knows, and alone knows |
 //! |---|---|---|
 //! | 0 | [`error`] | errno, SQLSTATE and who must act |
+//! | 0 | [`tally`] | counters that many threads count in |
 //! | 1 | [`types`] | values, their order, MySQL's conversions |
 //! | 2 | [`codec`] | how values become stored bytes (`codec/FORMAT.md`) |
 //! | 2 | [`kv`] | ordered bytes to bytes: the contract, and the engines behind it |
@@ -19,6 +20,7 @@
 //! | 6 | [`plan`] | predicate to spans to access path, with reasons; never data |
 //! | 7 | [`exec`] | runs what was planned; never chooses |
 //! | 8 | [`advisor`] | what is worth a word about a table; it changes nothing |
+//! | 8 | [`upkeep`] | what is done to a data directory or a backup that no server has open |
 //! | 9 | [`session`] | one connection's transaction, variables, prepared statements |
 //! | 10 | [`server`] | accepts, limits, stops |
 //! | 11 | [`config`] | one table of options |
@@ -66,5 +68,7 @@ pub mod protocol;
 pub mod server;
 pub mod session;
 pub mod sql;
+pub mod tally;
 mod tidy;
 pub mod types;
+pub mod upkeep;

@@ -1,12 +1,14 @@
-//! The program: reads the options, opens the data, serves until it is told to stop.
+//! The program: reads the options, opens the data, serves until it is told to stop; or does some upkeep
+//! without serving.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use meseta::config::{self, Config, Request};
-use meseta::server::{self, Server};
+use meseta::server::{self, Http, Server};
 use meseta::session::Shared;
-use tracing_subscriber::EnvFilter;
+use meseta::upkeep;
 
 /// Measured against the system's: see docs/decisions.md.
 #[global_allocator]
@@ -15,6 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let ended = match config::load() {
         Ok(Request::Print(text)) => print(&text),
+        Ok(Request::Upkeep(task)) => return upkeep::run(&task),
         Ok(Request::Serve(config)) => start(&config),
         Err(line) => Err(line),
     };
@@ -28,11 +31,7 @@ fn main() -> ExitCode {
 }
 
 fn start(config: &Config) -> Result<(), String> {
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(&config.log))
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .init();
+    config.start_log();
     let runtime = config.runtime();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(serve(config))
@@ -43,13 +42,28 @@ async fn serve(config: &Config) -> Result<(), String> {
     let listener = server::listen(config.listen)?;
     let address = listener.local_addr();
     let address = address.map_err(|error| format!("cannot listen: {error}"))?;
-    let shared = Shared::open(config.open_options(address.port())).await?;
+    let http = config.http_listen.map(Http::open).transpose()?;
     let options = config.server_options();
-    server::raise_files_limit(options.connections_max);
-    let server = Server::new(listener, options, shared)?;
+    server::raise_files_limit(options.connections_max)?;
+    let shared = Shared::open(config.open_options(address.port())).await?;
+    let server = Server::new(listener, options, Arc::clone(&shared))?;
     let stop = server::stop_signal()?;
-    print(&config.welcome(address, server.is_open()))?;
-    server.run(async move { stop.notified().await }).await;
+    print(&config.welcome(
+        (address, http.as_ref().map(Http::address)),
+        server.is_open(),
+    ))?;
+    config.log_unsafe(server.is_open());
+    if let Some(http) = &http {
+        http.started(&shared);
+    }
+    drop(shared);
+    let stopped = async move {
+        stop.notified().await;
+        if let Some(http) = http {
+            http.stopping();
+        }
+    };
+    server.run(stopped).await;
     Ok(())
 }
 

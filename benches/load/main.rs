@@ -19,6 +19,7 @@
 mod client;
 mod fill;
 mod process;
+mod repeat;
 mod statement;
 mod traffic;
 
@@ -66,6 +67,7 @@ fn run() -> Outcome<String> {
         | Work::Insert
         | Work::InsertIndexed
         | Work::InsertMany => traffic::closed_loop(&options),
+        Work::Repeat => repeat::repeat(&options),
         Work::Scan | Work::ScanCovering | Work::Query => traffic::scan(&options),
     }
 }
@@ -89,6 +91,8 @@ enum Work {
     Sql,
     /// The same, whose rows are read; before it, the statements in `setup`.
     Query,
+    /// The statement that `sql` gives, over and over right after the statements in `setup`.
+    Repeat,
     /// Prepared point SELECT by the full key.
     Point,
     /// Prepared point SELECT through a unique index that does not cover it.
@@ -120,6 +124,7 @@ impl Work {
             "fill-indexed-nothing" => Work::FillIndexedNothing,
             "sql" => Work::Sql,
             "query" => Work::Query,
+            "repeat" => Work::Repeat,
             "point" => Work::Point,
             "by-unique" => Work::ByUnique,
             "by-index" => Work::ByIndex,
@@ -149,9 +154,9 @@ struct Options {
     rate: u32,
     /// Indexes of an empty table.
     indexes: u32,
-    /// The text of [`Work::Sql`] and [`Work::Query`].
+    /// The text of [`Work::Sql`], [`Work::Query`] and [`Work::Repeat`].
     sql: String,
-    /// What is run before [`Work::Query`], with semicolons between.
+    /// What is run before [`Work::Query`] and [`Work::Repeat`], with semicolons between.
     setup: String,
 }
 

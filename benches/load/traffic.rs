@@ -195,6 +195,7 @@ impl Connected {
             | Work::FillIndexedNothing
             | Work::Sql
             | Work::Query
+            | Work::Repeat
             | Work::Scan
             | Work::ScanCovering => 0,
         };
@@ -287,7 +288,8 @@ fn statement_text(work: Work) -> String {
         | Work::FillIndexed
         | Work::FillIndexedNothing
         | Work::Sql
-        | Work::Query => String::new(),
+        | Work::Query
+        | Work::Repeat => String::new(),
     }
 }
 

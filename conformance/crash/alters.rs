@@ -16,7 +16,7 @@ use crate::client::{Client, Failure};
 use crate::indexes::check;
 use crate::ring::Ring;
 use crate::server::Server;
-use crate::{Rounds, connect, connect_bare};
+use crate::{Rounds, connect, connect_bare, is_over};
 
 /// The table.
 const TABLE: &str = "altered";
@@ -24,8 +24,8 @@ const TABLE: &str = "altered";
 const OPTIONS: &str = "COMMENT = 'altered'";
 /// The least and the most time from the start of a change to the kill.
 const ROUND_MS: std::ops::Range<u64> = 5..500;
-/// Another change is under way.
-const BUSY: u16 = 1205;
+/// Another change is under way, or has just been made.
+const BUSY: [u16; 2] = [1205, 1412];
 
 /// Keys that the statements of the writers can use.
 const KEYS: [&str; 5] = [
@@ -88,7 +88,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             Some(_) => None,
         };
         thread::sleep(Duration::from_millis(random.random_range(ROUND_MS)));
-        server.kill().map_err(|e| e.to_string())?;
+        rounds.end(&server)?;
         let acknowledged = Ring::join(writers).map_err(told)?;
         if let Some(asking) = asking {
             let asked = asking.join();
@@ -195,7 +195,7 @@ fn ask(server: &Server, plan: Plan) -> Result<JoinHandle<Result<Asked, String>>,
         let is_acknowledged = match client.execute(&sql) {
             Ok(_) if plan.is_hopeless => return Err(format!("{sql}: was done")),
             Ok(_) => true,
-            Err(Failure::Lost(_)) => false,
+            Err(failure) if is_over(&failure) => false,
             Err(Failure::Server {
                 errno: 1062 | 1406, ..
             }) if plan.is_hopeless => false,
@@ -254,7 +254,7 @@ fn wait_until_settled(client: &mut Client) -> Result<(), String> {
     loop {
         match client.execute(&sql) {
             Ok(_) => return Ok(()),
-            Err(Failure::Server { errno: BUSY, .. }) => {}
+            Err(Failure::Server { errno, .. }) if BUSY.contains(&errno) => {}
             Err(failure) => return Err(format!("{sql}: {failure}")),
         }
         if deadline < Instant::now() {

@@ -13,7 +13,7 @@ use crate::client::{Client, Failure};
 use crate::indexes::check;
 use crate::ring::{self, GROUPS, Ring};
 use crate::server::Server;
-use crate::{DATABASE, Rounds, connect, connect_bare};
+use crate::{DATABASE, Rounds, connect, connect_bare, is_over};
 
 /// The table.
 const TABLE: &str = "built";
@@ -75,7 +75,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             Some(_) => None,
         };
         thread::sleep(Duration::from_millis(random.random_range(ROUND_MS)));
-        server.kill().map_err(|e| e.to_string())?;
+        rounds.end(&server)?;
         let acknowledged = Ring::join(writers)?;
         if let Some(asking) = asking {
             let asked = asking
@@ -162,7 +162,7 @@ fn ask(server: &Server, plan: Plan) -> Result<JoinHandle<Result<Asked, String>>,
                 return Err(format!("{sql}: no duplicate was found"));
             }
             Ok(_) => true,
-            Err(Failure::Lost(_)) => false,
+            Err(failure) if is_over(&failure) => false,
             Err(Failure::Server { errno: 1062, .. }) if plan.is_hopeless => false,
             Err(failure) => return Err(format!("{sql}: {failure}")),
         };

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::client::{Client, Failure};
-use crate::{DATABASE, Rounds, connect, connect_bare, is_conflict};
+use crate::{DATABASE, Rounds, connect, connect_bare, is_conflict, is_over};
 
 /// The least and the most time that writers have before the kill.
 const ROUND_MS: std::ops::Range<u64> = 30..300;
@@ -29,7 +29,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         let time = Duration::from_millis(random.random_range(ROUND_MS));
         let writers = start_writers(&server.address, random.random())?;
         thread::sleep(time);
-        server.kill().map_err(|e| e.to_string())?;
+        rounds.end(&server)?;
         for writer in writers {
             let ids = writer.join();
             for id in ids.map_err(|_| "a writer panicked".to_owned())?? {
@@ -73,7 +73,7 @@ fn write(mut client: Client, mut random: StdRng) -> Result<Vec<u64>, String> {
         match turn(&mut client, &mut random, &mut ids) {
             // Another writer may have given the id by hand.
             Ok(()) | Err(Failure::Server { errno: 1062, .. }) => {}
-            Err(Failure::Lost(_)) => return Ok(ids),
+            Err(failure) if is_over(&failure) => return Ok(ids),
             Err(failure) if is_conflict(&failure) => {}
             Err(failure) => return Err(failure.to_string()),
         }

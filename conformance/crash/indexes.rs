@@ -12,7 +12,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::client::{Client, Failure};
 use crate::ring::{self, Ring};
-use crate::{Rounds, connect, connect_bare, is_conflict};
+use crate::{Rounds, connect, connect_bare, is_conflict, is_over};
 
 /// The least and the most time that writers have before the kill.
 const ROUND_MS: std::ops::Range<u64> = 30..400;
@@ -37,7 +37,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         let writers = ring.start(&server.address, "ringed")?;
         let fighters = start_fighters(&server.address, random.random())?;
         thread::sleep(time);
-        server.kill().map_err(|e| e.to_string())?;
+        rounds.end(&server)?;
         let acknowledged = Ring::join(writers)?;
         for fighter in fighters {
             fought += fighter
@@ -118,7 +118,7 @@ fn fight(mut client: Client, mut random: StdRng) -> Result<u64, String> {
         let sql = blow(&mut random);
         match client.execute(&sql) {
             Ok(_) => done += 1,
-            Err(Failure::Lost(_)) => return Ok(done),
+            Err(failure) if is_over(&failure) => return Ok(done),
             Err(Failure::Server { errno, .. }) if errno == DUPLICATE => {}
             Err(failure) if is_conflict(&failure) => {}
             Err(failure) => return Err(format!("{sql}: {failure}")),

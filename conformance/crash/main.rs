@@ -1,17 +1,25 @@
-//! Kills the server with `SIGKILL` in a loop under concurrent writers, and holds it to what it
-//! acknowledged: every acknowledged write is there after the restart, nothing is half-written.
+//! Ends the server in a loop under concurrent writers, and holds it to what it acknowledged: every
+//! acknowledged write is there after the restart, nothing is half-written.
 //!
 //! The oracle lives in this process, outside of the server ([`oracle`]); the writers log every
 //! acknowledgement ([`writers`]). Two more loops hold tables to their indexes, under writers
 //! ([`indexes`]) and while an index is being built ([`builds`]), one holds tables to their definitions
-//! while they are altered ([`alters`]), one more the server to the ids that it counts ([`counted`]). A killed process loses nothing the system already has, so this
-//! does not stand for a power cut: that suite is the storage engine's.
+//! while they are altered ([`alters`]), one more the server to the ids that it counts ([`counted`]).
+//!
+//! Each loop is run with each [`Ending`]: `SIGKILL` at any moment, `SIGKILL` at a named point
+//! ([`faults::POINTS`]), and a power cut of the disk that holds the data ([`disk`]), at any moment or at
+//! such a point. That the power cuts cut is shown by a server whose syncs do nothing: it must lose what
+//! it acknowledged ([`power`]). One more lets the clock jump ([`clock`]).
 //!
 //! | environment | meaning |
 //! |---|---|
-//! | `MESETA_CRASH_ROUNDS=n` | rounds of each loop; 20 or 12 unless told, 200 in the full profile of `scripts/test` |
-//! | `MESETA_CRASH_SEED=n` | the moments of the kills |
+//! | `MESETA_CRASH_ROUNDS=n` | rounds of each loop, whatever the ending |
+//! | `MESETA_CRASH_KILL=n`, `MESETA_CRASH_POWER=n` | rounds with this ending, shared by the loops; 100 unless told |
+//! | `MESETA_CRASH_OTHERS=n` | n times the rounds of the quick profile, for the rest |
+//! | `MESETA_CRASH_SEED=n` | the moments of the ends |
 //! | `MESETA_CRASH_BINARY=path` | another server than the one just built |
+//!
+//! `scripts/crash` runs it.
 
 #![allow(
     clippy::indexing_slicing,
@@ -21,20 +29,33 @@
 )]
 
 mod alters;
+mod broken;
 mod builds;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
+mod clock;
 mod counted;
+mod disk;
+mod faults;
+mod files;
+mod flips;
+mod full;
 mod indexes;
+mod isolation;
 mod oracle;
+mod power;
 mod ring;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
+mod steps;
+mod tools;
 mod writers;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -44,61 +65,136 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use client::{Client, EndForm, Failure};
+use disk::{DISK_BYTES, Disk};
+use faults::{Fate, Faults};
 use oracle::Oracle;
 use server::{Launch, Server};
 
-/// Rounds of the quick profile: of rows, and of indexes.
-const QUICK_ROUNDS: u64 = 20;
-const QUICK_INDEX_ROUNDS: u64 = 12;
+/// Rounds with one ending, shared by the loops.
+const ROUNDS: u64 = 100;
+/// A server that takes longer to start is stuck, for those who wait for it.
+const START_MAX: Duration = Duration::from_secs(20);
+/// How long a server has to come to a named point before it is ended where it is.
+const POINT_PATIENCE: Duration = Duration::from_millis(1500);
+/// How often that is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Rows in memory before they are written to a file: little, so that rounds end in flushes and
+/// compactions too.
+const MEMTABLE_BYTES: u64 = 256 << 10;
+/// What a server says that lost its disk, or is stopping. How a write ended that is told so is unknown, and
+/// the writer ends.
+const LOST_DISK: [u16; 5] = [1021, 1030, 1053, 1180, 1836];
+/// What its log has then.
+const READ_ONLY: &str = "takes no more writes";
 /// The database of the test.
 const DATABASE: &str = "crash";
 /// The least and the most time that writers have before the kill.
 const ROUND_MS: std::ops::Range<u64> = 30..400;
 
+/// How rounds end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// `SIGKILL` at any moment.
+    Kill,
+    /// `SIGKILL` at a named point.
+    Point,
+    /// A power cut, at any moment or at a named point.
+    Power,
+    /// `SIGKILL`, on a small disk.
+    Full,
+}
+
+impl Ending {
+    /// The disk that is made for it.
+    fn disk_bytes(self) -> Option<u64> {
+        match self {
+            Ending::Kill | Ending::Point => None,
+            Ending::Power => Some(DISK_BYTES),
+            Ending::Full => Some(full::BYTES),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ending::Kill => "kill_9",
+            Ending::Point => "kill_9_at_a_point",
+            Ending::Power => "power_cut",
+            Ending::Full => "small_disk",
+        })
+    }
+}
+
+/// Runs rounds; ends in one line about them.
+type Run = fn(&Rounds) -> Result<String, String>;
+
+/// The loops: what they show, and their part of the rounds, in percent.
+const LOOPS: [(&str, u64, Run); 5] = [
+    ("loses_nothing_acknowledged", 50, run),
+    ("keeps_tables_and_indexes_alike", 30, indexes::run),
+    ("does_not_end_index_builds", 4, builds::run),
+    ("leaves_the_old_or_the_new_definition", 4, alters::run),
+    ("repeats_no_counted_id", 12, counted::run),
+];
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = vec![
-        trial("kill_9_loses_nothing_acknowledged", QUICK_ROUNDS, run),
-        trial(
-            "kill_9_keeps_tables_and_indexes_alike",
-            QUICK_INDEX_ROUNDS,
-            indexes::run,
-        ),
-        trial(
-            "kill_9_does_not_end_index_builds",
-            QUICK_INDEX_ROUNDS,
-            builds::run,
-        ),
-        trial(
-            "kill_9_leaves_the_old_or_the_new_definition",
-            QUICK_INDEX_ROUNDS,
-            alters::run,
-        ),
-        trial(
-            "kill_9_repeats_no_counted_id",
-            QUICK_INDEX_ROUNDS,
-            counted::run,
-        ),
-    ];
+    let mut trials = Vec::new();
+    for (ending, rounds) in [
+        // Half of the kills are at named points.
+        (Ending::Kill, rounds_of("MESETA_CRASH_KILL").div_ceil(2)),
+        (Ending::Point, rounds_of("MESETA_CRASH_KILL").div_ceil(2)),
+        (Ending::Power, rounds_of("MESETA_CRASH_POWER")),
+    ] {
+        for (name, percent, run) in LOOPS {
+            let count = (rounds * percent).div_ceil(100);
+            if 0 < count {
+                trials.push(trial(format!("{ending}_{name}"), (ending, count), run));
+            }
+        }
+    }
+    if 0 < rounds_of("MESETA_CRASH_POWER") {
+        trials.extend(power::trials());
+    }
+    trials.extend(clock::trials());
+    trials.extend(steps::trials());
+    trials.extend(broken::trials());
+    trials.extend(full::trials());
+    trials.extend(flips::trials());
+    trials.extend(isolation::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A loop of kills, which ends in one line about itself.
-fn trial(
-    name: &'static str,
-    quick_rounds: u64,
-    run: fn(&Rounds) -> Result<String, String>,
-) -> Trial {
-    Trial::test(name, move || {
-        let rounds = Rounds::new(quick_rounds)?;
-        let (count, seed) = (rounds.count, rounds.seed);
+fn rounds_of(variable: &str) -> u64 {
+    setting(variable).unwrap_or(ROUNDS)
+}
+
+/// A loop of rounds, which ends in one line about itself.
+fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
+    Trial::test(name.clone(), move || {
+        let count = setting("MESETA_CRASH_ROUNDS").unwrap_or(count);
+        let rounds = match Rounds::new(ending, count) {
+            Ok(rounds) => rounds,
+            Err(reason) if ending.disk_bytes().is_some() => {
+                println!("crash: {name}: skipped, there can be no disk of its own here: {reason}");
+                return Ok(());
+            }
+            Err(reason) => return Err(reason.into()),
+        };
+        let (started, seed) = (Instant::now(), rounds.seed);
         println!("crash: {name}: {count} rounds, MESETA_CRASH_SEED={seed}");
-        let summary = run(&rounds).map_err(Failed::from)?;
-        let slowest_start = rounds.slowest_start.get();
+        let summary = run(&rounds).and_then(|told| Ok((told, rounds.settle()?)));
+        let (summary, files) =
+            summary.map_err(|text| Failed::from(format!("seed {seed}: {text}")))?;
         println!(
-            "crash: {name}: {count} rounds passed, {summary}; the slowest restart took \
-             {slowest_start:?}"
+            "crash: {name}: {count} rounds passed in {:?}, {summary}; the slowest restart took {:?}; {files}",
+            started.elapsed(),
+            rounds.slowest_start.get()
         );
+        for (point, count) in rounds.points.borrow().iter() {
+            println!("crash: {name}: {count} ends at: {point}");
+        }
         Ok(())
     })
 }
@@ -107,22 +203,42 @@ fn trial(
 struct Rounds {
     count: u64,
     seed: u64,
+    ending: Ending,
     binary: PathBuf,
+    /// Preloaded into the server, when it ends at named points.
+    faults: Option<Faults>,
+    disk: Option<Disk>,
+    /// The scratch directory goes after what is mounted in it.
     scratch: tempfile::TempDir,
+    random: RefCell<StdRng>,
     slowest_start: Cell<Duration>,
+    /// How many rounds ended at which point.
+    points: RefCell<BTreeMap<String, u64>>,
 }
 
 impl Rounds {
-    fn new(quick_rounds: u64) -> Result<Rounds, String> {
+    fn new(ending: Ending, count: u64) -> Result<Rounds, String> {
+        let seed = setting("MESETA_CRASH_SEED").unwrap_or_else(|| rand::rng().random());
+        let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let has_points = [Ending::Point, Ending::Power].contains(&ending);
+        let faults = has_points
+            .then(|| Faults::make(scratch.path()))
+            .transpose()?;
+        let disk = ending
+            .disk_bytes()
+            .map(|bytes| Disk::make(scratch.path(), bytes));
+        let disk = disk.transpose()?;
         Ok(Rounds {
-            count: setting("MESETA_CRASH_ROUNDS").unwrap_or(quick_rounds),
-            seed: setting("MESETA_CRASH_SEED").unwrap_or_else(|| rand::rng().random()),
-            binary: std::env::var_os("MESETA_CRASH_BINARY").map_or_else(
-                || PathBuf::from(env!("CARGO_BIN_EXE_meseta")),
-                PathBuf::from,
-            ),
-            scratch: tempfile::tempdir().map_err(|e| e.to_string())?,
+            count,
+            seed,
+            ending,
+            binary: binary(),
+            faults,
+            disk,
+            scratch,
+            random: RefCell::new(StdRng::seed_from_u64(seed.rotate_left(32))),
             slowest_start: Cell::default(),
+            points: RefCell::default(),
         })
     }
 
@@ -133,17 +249,155 @@ impl Rounds {
 
     /// Starts the server, for the first time or again.
     fn start(&self) -> Result<Server, String> {
+        let faults = self.faults.as_ref();
+        self.start_with(&faults.map_or_else(Vec::new, Faults::environment))
+    }
+
+    /// Starts it with this and nothing else in its environment.
+    fn start_with(&self, environment: &[(String, String)]) -> Result<Server, String> {
         let started = Instant::now();
-        let server = Server::start(&Launch {
+        let launch = Launch {
             binary: &self.binary,
             engine: "lsm",
             directory: self.directory(),
             options: &[],
-        });
+        };
+        let server = Server::start_with(&launch, &with_small_memtables(environment));
         let slowest = self.slowest_start.get().max(started.elapsed());
         self.slowest_start.set(slowest);
+        if START_MAX < slowest {
+            return Err(format!("a start took {slowest:?}"));
+        }
         server.map_err(|e| e.to_string())
     }
+
+    /// Ends the server, as it is ended here.
+    fn end(&self, server: &Server) -> Result<(), String> {
+        match self.ending {
+            Ending::Kill | Ending::Full => kill(server)?,
+            Ending::Point => {
+                self.end_at_a_point([Fate::KillBefore, Fate::KillAfter])?;
+                kill(server)?;
+                self.faults()?.disarm()?;
+            }
+            Ending::Power => self.cut_power(server)?,
+        }
+        let log = self.log();
+        if self.ending != Ending::Power && log.contains(READ_ONLY) {
+            return Err(format!("the server gave up its disk: {log}"));
+        }
+        Ok(())
+    }
+
+    fn end_at_a_point(&self, fates: [Fate; 2]) -> Result<(), String> {
+        let faults = self.faults()?;
+        let point = faults.arm_any(&mut self.random.borrow_mut(), fates)?;
+        let deadline = Instant::now() + POINT_PATIENCE;
+        while faults.hits() == 0 && Instant::now() < deadline {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        if 0 < faults.hits() {
+            *self
+                .points
+                .borrow_mut()
+                .entry(point.to_owned())
+                .or_default() += 1;
+        }
+        Ok(())
+    }
+
+    /// First the process stands still, as it does when the power goes: the system answers a sync that is
+    /// under way while the filesystem is shut down with success at times, and nobody must hear that.
+    fn cut_power(&self, server: &Server) -> Result<(), String> {
+        if self.random.borrow_mut().random_bool(0.5) {
+            self.end_at_a_point([Fate::StopBefore, Fate::StopAfter])?;
+        }
+        freeze(server)?;
+        self.disk()?.cut()?;
+        kill(server)?;
+        self.faults()?.disarm()?;
+        self.disk()?.restore()
+    }
+
+    fn faults(&self) -> Result<&Faults, String> {
+        self.faults
+            .as_ref()
+            .ok_or_else(|| "no faults are preloaded".to_owned())
+    }
+
+    fn disk(&self) -> Result<&Disk, String> {
+        self.disk
+            .as_ref()
+            .ok_or_else(|| "there is no disk".to_owned())
+    }
+
+    /// What the server of now has said, or the last one.
+    fn log(&self) -> String {
+        let log = std::fs::read(self.directory().join("server.log"));
+        String::from_utf8_lossy(&log.unwrap_or_default()).into_owned()
+    }
+
+    /// After all rounds: an idle server has no more files and memory than it needs.
+    fn settle(&self) -> Result<String, String> {
+        let server = self.start()?;
+        files::settle(&self.directory().join("data"), server.process_id())
+    }
+}
+
+/// The server that is tested.
+fn binary() -> PathBuf {
+    std::env::var_os("MESETA_CRASH_BINARY").map_or_else(
+        || PathBuf::from(env!("CARGO_BIN_EXE_meseta")),
+        PathBuf::from,
+    )
+}
+
+fn with_small_memtables(environment: &[(String, String)]) -> Vec<(String, String)> {
+    let small = ("MESETA_TEST_MEMTABLE_BYTES", MEMTABLE_BYTES.to_string());
+    let mut environment = environment.to_vec();
+    environment.push((small.0.to_owned(), small.1));
+    environment
+}
+
+fn kill(server: &Server) -> Result<(), String> {
+    server.kill().map_err(|e| e.to_string())
+}
+
+/// Stops a server where it is: from here on none of its threads does anything but end the call of the
+/// system that it is in.
+fn freeze(server: &Server) -> Result<(), String> {
+    let process_id = server.process_id().to_string();
+    tools::run("kill", ["-STOP", &process_id])?;
+    let deadline = Instant::now() + POINT_PATIENCE;
+    while Instant::now() < deadline {
+        let tasks = std::fs::read_dir(format!("/proc/{process_id}/task"));
+        let tasks = tasks.map_err(|error| error.to_string())?.flatten();
+        let mut states = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")));
+        // The state is behind the name in brackets: stopped, or in a call that is not interrupted.
+        let still = |stat: String| stat.contains(") T ") || stat.contains(") D ");
+        if states.all(|stat| stat.is_ok_and(still)) {
+            return Ok(());
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Err("the server does not stand still".to_owned())
+}
+
+/// Whether the server ended by itself in this time.
+fn wait_for_end(server: &Server, patience: Duration) -> Result<bool, String> {
+    let deadline = Instant::now() + patience;
+    while Instant::now() < deadline {
+        if server.ended().map_err(|e| e.to_string())?.is_some() {
+            return Ok(true);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(false)
+}
+
+/// Rounds of what is no loop of ends: so many in the quick profile.
+fn others(quick: u64) -> u64 {
+    quick * setting("MESETA_CRASH_OTHERS").unwrap_or(1)
 }
 
 /// A number from the environment.
@@ -158,7 +412,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     writers::make_tables(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
     for round in 1..=rounds.count {
         let time = Duration::from_millis(random.random_range(ROUND_MS));
-        let logs = writers::run_until_killed(&server, time, &oracle)?;
+        let logs = writers::run_until_ended((rounds, &server), time, &oracle)?;
         oracle.note(&logs);
         server = rounds.start()?;
         let mut client = connect(&server.address)?;
@@ -181,4 +435,12 @@ fn connect(address: &str) -> Result<Client, String> {
 /// Whether an error only asks to try again.
 fn is_conflict(failure: &Failure) -> bool {
     matches!(failure, Failure::Server { errno, .. } if [1213, 1205].contains(errno))
+}
+
+/// Whether the writer's server is gone, or lost its disk.
+fn is_over(failure: &Failure) -> bool {
+    match failure {
+        Failure::Lost(_) => true,
+        Failure::Server { errno, .. } => LOST_DISK.contains(errno),
+    }
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::client::Client;
 use crate::writers::{
-    ACCOUNTS, BALANCE, COUNTERS, Job, Log, PARTS, UPSERT_KEYS, WRITERS, parties, text_of,
+    ACCOUNTS, BALANCE, BULK_BYTES, BULK_KEYS, COUNTERS, Job, Log, PARTS, UPSERT_KEYS, WRITERS,
+    letter_of, parties, text_of,
 };
 
 /// The state of the oracle.
@@ -57,6 +58,7 @@ impl Oracle {
                 Job::Multi => verify_multis(client, &log)?,
                 Job::Upsert => verify_upserts(client, &log)?,
                 Job::Transfer => verify_transfers(client, &log)?,
+                Job::Bulk => verify_bulks(client, &log)?,
                 // Whether one increment took place cannot be told from another's; the numbers
                 // only choose the counter, so to skip one is harmless.
                 Job::Count => log.next + 1,
@@ -193,6 +195,38 @@ fn upserted(writes_count: u64) -> Table {
         rows.push(vec![Some(key.to_string()), last(0), last(1)]);
     }
     rows
+}
+
+/// Each key holds the last long row, to its end.
+fn verify_bulks(client: &mut Client, log: &Log) -> Result<u64, String> {
+    let writer = log.writer;
+    let sql = format!(
+        "SELECT k, seq, LENGTH(v), LEFT(v, 1), v = REPEAT(LEFT(v, 1), {BULK_BYTES}) FROM bulks \
+         WHERE writer = {writer}"
+    );
+    let rows = ask(client, &sql)?;
+    for writes_count in [log.next, log.next + 1] {
+        if rows == long_rows(writes_count) {
+            return Ok(writes_count);
+        }
+    }
+    Err(format!(
+        "bulk writer {writer}: {rows:?} is neither the state after {} writes nor the one after",
+        log.next
+    ))
+}
+
+/// The long rows after so many writes.
+fn long_rows(writes_count: u64) -> Table {
+    let rows = (0..BULK_KEYS.min(writes_count)).map(|k| {
+        let seq = k + (writes_count - 1 - k) / BULK_KEYS * BULK_KEYS;
+        let cells = [k, seq, BULK_BYTES].map(|number| number.to_string());
+        let cells = cells
+            .into_iter()
+            .chain([letter_of(seq).to_string(), "1".to_owned()]);
+        cells.map(Some).collect()
+    });
+    rows.collect()
 }
 
 fn verify_transfers(client: &mut Client, log: &Log) -> Result<u64, String> {

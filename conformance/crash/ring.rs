@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::thread::{self, JoinHandle};
 
 use crate::client::{Client, Failure};
-use crate::{connect, is_conflict};
+use crate::{connect, is_conflict, is_over};
 
 /// Keys of a ring.
 const KEYS: u64 = 61;
@@ -149,9 +149,12 @@ fn work(
     loop {
         match write(&mut client, place, style, write_no) {
             Ok(()) => write_no += 1,
-            Err(Failure::Lost(_)) => return Ok(write_no),
+            Err(failure) if is_over(&failure) => return Ok(write_no),
             Err(failure) if is_to_repeat(&failure) => {
-                if let Err(Failure::Lost(_)) = client.execute("ROLLBACK") {
+                if client
+                    .execute("ROLLBACK")
+                    .is_err_and(|failure| is_over(&failure))
+                {
                     return Ok(write_no);
                 }
             }

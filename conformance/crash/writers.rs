@@ -8,14 +8,15 @@
 //! | [`Job::Upsert`] | UPSERT of one of two columns | each key's last values, the other column kept |
 //! | [`Job::Count`] | `UPDATE … SET n = n + 1`, the same rows by all | no increment lost or doubled |
 //! | [`Job::Transfer`] | a transaction: two UPDATEs and an INSERT | the sum of balances, all or nothing |
+//! | [`Job::Bulk`] | REPLACE of one of a few long rows, so that journals come and go | each key's last row |
 
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::client::{Client, Failure};
 use crate::oracle::Oracle;
 use crate::server::Server;
-use crate::{DATABASE, connect, is_conflict};
+use crate::{DATABASE, Rounds, connect, is_conflict, is_over};
 
 /// Rows of one multi-row INSERT.
 pub(crate) const PARTS: u64 = 10;
@@ -25,6 +26,9 @@ pub(crate) const UPSERT_KEYS: u64 = 7;
 pub(crate) const COUNTERS: u64 = 3;
 /// Accounts, each of which starts with [`BALANCE`].
 pub(crate) const ACCOUNTS: u64 = 8;
+/// Long rows each [`Job::Bulk`] writer goes around, and how long they are.
+pub(crate) const BULK_KEYS: u64 = 7;
+pub(crate) const BULK_BYTES: u64 = 200_000;
 /// The first balance of an account.
 pub(crate) const BALANCE: u64 = 1000;
 
@@ -36,10 +40,11 @@ pub(crate) enum Job {
     Upsert,
     Count,
     Transfer,
+    Bulk,
 }
 
 /// All writers: their job, and their number within it.
-pub(crate) const WRITERS: [(Job, u64); 12] = [
+pub(crate) const WRITERS: [(Job, u64); 13] = [
     (Job::Single, 0),
     (Job::Single, 1),
     (Job::Single, 2),
@@ -52,6 +57,7 @@ pub(crate) const WRITERS: [(Job, u64); 12] = [
     (Job::Count, 2),
     (Job::Transfer, 0),
     (Job::Transfer, 1),
+    (Job::Bulk, 0),
 ];
 
 /// What one writer did in one round: writes are numbered on from `first`.
@@ -82,6 +88,8 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
         "CREATE TABLE transfers (writer INT, seq BIGINT, giver INT, taker INT, \
          PRIMARY KEY (writer, seq))"
             .to_owned(),
+        "CREATE TABLE bulks (writer INT, k BIGINT, seq BIGINT, v LONGTEXT, PRIMARY KEY (writer, k))"
+            .to_owned(),
     ];
     statements.extend((0..COUNTERS).map(|id| format!("INSERT INTO counters VALUES ({id}, 0)")));
     statements
@@ -92,52 +100,59 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets all writers work for a while, kills the server, and gathers their logs.
-pub(crate) fn run_until_killed(
-    server: &Server,
+/// Lets all writers work for a while, ends the server, and gathers their logs.
+pub(crate) fn run_until_ended(
+    (rounds, server): (&Rounds, &Server),
     time: Duration,
     oracle: &Oracle,
 ) -> Result<Vec<Log>, String> {
+    let threads = start(server, oracle)?;
+    thread::sleep(time);
+    rounds.end(server)?;
+    join(threads)
+}
+
+/// A writer at work.
+pub(crate) type Writer = JoinHandle<Result<Log, String>>;
+
+/// Starts all writers.
+pub(crate) fn start(server: &Server, oracle: &Oracle) -> Result<Vec<Writer>, String> {
     let mut threads = Vec::new();
     for (job, writer) in WRITERS {
         let client = connect(&server.address)?;
         let first = oracle.next(job, writer);
         threads.push(thread::spawn(move || work(client, job, writer, first)));
     }
-    thread::sleep(time);
-    server.kill().map_err(|e| e.to_string())?;
-    threads
-        .into_iter()
-        .map(|thread| thread.join().map_err(|_| "a writer panicked".to_owned())?)
-        .collect()
+    Ok(threads)
+}
+
+/// Waits for the writers, whose server is gone or lost its disk.
+pub(crate) fn join(threads: Vec<Writer>) -> Result<Vec<Log>, String> {
+    let join = |thread: Writer| thread.join().map_err(|_| "a writer panicked".to_owned())?;
+    threads.into_iter().map(join).collect()
 }
 
 /// Writes until the connection breaks; any other error is a failure of the test.
 fn work(mut client: Client, job: Job, writer: u64, first: u64) -> Result<Log, String> {
-    let mut next = first;
+    let mut log = Log {
+        job,
+        writer,
+        first,
+        next: first,
+    };
     loop {
-        match write(&mut client, job, writer, next) {
-            Ok(()) => next += 1,
-            Err(Failure::Lost(_)) => {
-                return Ok(Log {
-                    job,
-                    writer,
-                    first,
-                    next,
-                });
-            }
+        match write(&mut client, job, writer, log.next) {
+            Ok(()) => log.next += 1,
+            Err(failure) if is_over(&failure) => return Ok(log),
             Err(failure) if is_conflict(&failure) => {
                 // Not acknowledged and, the server says, not done: the same write again.
-                if let Err(Failure::Lost(_)) = client.execute("ROLLBACK") {
-                    return Ok(Log {
-                        job,
-                        writer,
-                        first,
-                        next,
-                    });
+                let back = client.execute("ROLLBACK");
+                if back.is_err_and(|failure| is_over(&failure)) {
+                    return Ok(log);
                 }
             }
             Err(failure) => {
+                let next = log.next;
                 return Err(format!("{job:?} writer {writer}, write {next}: {failure}"));
             }
         }
@@ -176,6 +191,13 @@ fn write(client: &mut Client, job: Job, writer: u64, seq: u64) -> Result<(), Fai
             ))
             .map(|_| ()),
         Job::Transfer => transfer(client, writer, seq),
+        Job::Bulk => client
+            .execute(&format!(
+                "REPLACE INTO bulks VALUES ({writer}, {}, {seq}, REPEAT('{}', {BULK_BYTES}))",
+                seq % BULK_KEYS,
+                letter_of(seq)
+            ))
+            .map(|_| ()),
     }
 }
 
@@ -198,6 +220,14 @@ fn transfer(client: &mut Client, writer: u64, seq: u64) -> Result<(), Failure> {
 pub(crate) fn parties(writer: u64, seq: u64) -> (u64, u64) {
     let giver = (writer * 3 + seq) % ACCOUNTS;
     (giver, (giver + 1 + seq % (ACCOUNTS - 1)) % ACCOUNTS)
+}
+
+/// What a long row is made of.
+pub(crate) fn letter_of(seq: u64) -> char {
+    u32::try_from(seq % 26)
+        .ok()
+        .and_then(|letter| char::from_u32(u32::from('a') + letter))
+        .unwrap_or('?')
 }
 
 /// The text that belongs to a numbered write.

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,14 @@ pub(crate) struct Launch<'a> {
 impl Server {
     /// Starts a server and waits until it listens.
     pub(crate) fn start(launch: &Launch<'_>) -> io::Result<Server> {
+        Server::start_with(launch, &[])
+    }
+
+    /// Starts it with more in its environment.
+    pub(crate) fn start_with(
+        launch: &Launch<'_>,
+        environment: &[(String, String)],
+    ) -> io::Result<Server> {
         fs::create_dir_all(launch.directory)?;
         let log_path = launch.directory.join("server.log");
         let log = File::create(&log_path)?;
@@ -43,6 +51,7 @@ impl Server {
             .arg("--data-dir")
             .arg(launch.directory.join("data"))
             .args(launch.options)
+            .envs(environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -80,6 +89,16 @@ impl Server {
         let mut child = self.child();
         child.kill()?;
         child.wait().map(|_| ())
+    }
+
+    /// Waits until the process is gone, which was asked to end.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        self.child().wait().map(|_| ())
+    }
+
+    /// How the process ended, when it has.
+    pub(crate) fn ended(&self) -> io::Result<Option<ExitStatus>> {
+        self.child().try_wait()
     }
 
     /// The id of the server's process.

@@ -155,30 +155,26 @@ fn of_key(table: &Table, rows: &Sample, found: &mut Vec<Advice>) -> Result<()> {
     if !is_bare {
         return Ok(());
     }
-    common_prefix((part, &column.ty), rows, found)
+    if let Some(evidence) = common_prefix((part, &column.ty), rows)? {
+        found.push(Advice::new(Lint::CommonPrefixKey, PRIMARY_KEY, evidence));
+    }
+    Ok(())
 }
 
-/// The first key column of the first and of the last row: all between begin alike.
-fn common_prefix(
-    (part, ty): (&KeyPart, &ColumnType),
-    rows: &Sample,
-    found: &mut Vec<Advice>,
-) -> Result<()> {
-    let (Some(first), Some(last)) = (rows.keys.first(), rows.keys.last()) else {
-        return Ok(());
+/// What the values of the first column begin with, all of them: by that of the first and of the last entry.
+fn common_prefix((part, ty): (&KeyPart, &ColumnType), entries: &Sample) -> Result<Option<String>> {
+    let (Some(first), Some(last)) = (entries.keys.first(), entries.keys.last()) else {
+        return Ok(None);
     };
     let first = key::decode_part(first, ty, part.direction)?.0;
     let last = key::decode_part(last, ty, part.direction)?.0;
     let (Value::Text(first), Value::Text(last)) = (&first, &last) else {
-        return Ok(());
+        return Ok(None);
     };
     let pairs = first.chars().zip(last.chars());
     let prefix: String = pairs.take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
-    if first != last && PREFIX_BYTES_MANY <= prefix.len() {
-        let evidence = format!("all begin with '{prefix}'");
-        found.push(Advice::new(Lint::CommonPrefixKey, PRIMARY_KEY, evidence));
-    }
-    Ok(())
+    let is_common = first != last && PREFIX_BYTES_MANY <= prefix.len();
+    Ok(is_common.then(|| format!("all begin with '{prefix}'")))
 }
 
 fn of_index(
@@ -194,6 +190,9 @@ fn of_index(
     };
     if entries.keys.len() < ENTRIES_FEW {
         return Ok(());
+    }
+    if let Some(evidence) = common_prefix((part, &column.ty), entries)? {
+        found.push(Advice::new(Lint::CommonPrefixKey, subject(index), evidence));
     }
     let firsts = entries.firsts(*part, &column.ty)?;
     let evidence = format!(

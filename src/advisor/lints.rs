@@ -6,6 +6,7 @@
 
 use crate::catalog::{Index, KeyPart, Table};
 use crate::error::Code;
+use crate::exec::counters::Sequence;
 use crate::types::ColumnType;
 
 /// Columns of a primary key; each secondary index carries them all.
@@ -67,6 +68,8 @@ lints! {
         "nearly every row has a value of its own: a UNIQUE index would find it by one key";
     UnusedIndex LintUnusedIndex "unused-index"
         "no statement has read it since the server was started: ALTER INDEX … INACTIVE, and DROP INDEX if nobody misses it";
+    LatestFirst LintLatestFirst "latest-first"
+        "latest first is how it is read: declare its last column DESC, and that is a forward scan";
 }
 
 /// One lint about one table.
@@ -126,6 +129,28 @@ pub fn of_definition(table: &Table) -> Vec<Advice> {
             table.indexes.len()
         );
         found.push(Advice::new(Lint::ManyIndexes, "TABLE", evidence));
+    }
+    found
+}
+
+/// What a definition shows that is too common to be warned of: keys that grow at one end.
+pub fn of_growth(table: &Table) -> Vec<Advice> {
+    let mut found = Vec::new();
+    let first = table.key.first().filter(|_| !table.has_hidden_key());
+    let first = first.and_then(|part| table.columns.get(part.column_idx));
+    if let Some(column) = first.filter(|_| Sequence::of(table).is_some())
+        && column.auto_increment
+    {
+        let evidence = format!("its first column {} is counted up", column.name);
+        found.push(Advice::new(Lint::RisingKey, PRIMARY_KEY, evidence));
+    }
+    for index in &table.indexes {
+        let first = index.parts.first();
+        let first = first.and_then(|part| index.column(table, part.column_idx));
+        if let Some(column) = first.filter(|column| is_moment(&column.ty)) {
+            let evidence = format!("its first column {} is of type {}", column.name, column.ty);
+            found.push(Advice::new(Lint::RisingKey, subject(index), evidence));
+        }
     }
     found
 }

@@ -1,8 +1,10 @@
-//! What is worth a word about a table: by its definition ([`lints`]), and by its rows as they are now
-//! ([`evidence`]). It looks and tells; it changes nothing, and refuses nothing.
+//! What is worth a word about a table: by its definition ([`lints`]), by its rows as they are now
+//! ([`evidence`]), and by the statements that were run ([`uses`]). It looks and tells; it changes nothing, and refuses nothing.
 
 pub mod evidence;
 pub mod lints;
+pub mod uses;
 
 pub use evidence::Sample;
-pub use lints::{Advice, Lint, of_definition};
+pub use lints::{Advice, Lint, of_definition, of_growth};
+pub use uses::of_uses;

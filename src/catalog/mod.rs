@@ -13,6 +13,7 @@ pub mod spread;
 pub mod store;
 mod trash;
 mod type_names;
+pub mod versions;
 pub mod view;
 pub mod wide;
 

@@ -7,6 +7,7 @@
 //! dropped table is given back last, so that a crash at any point leaves at most a space that no
 //! table owns; [`Catalog::open`] drops those.
 
+mod adopt;
 mod indexes;
 mod read;
 mod rekey;
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
-use self::storage::{Lasts, spaces};
+use self::storage::{Lasts, ending_spaces, spaces};
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
@@ -419,8 +420,10 @@ impl Catalog {
         let tables = definitions.databases.values();
         let tables = tables.flat_map(|within| within.tables.values());
         let temporary = self.temporary.all();
-        let ending = tables.chain(&temporary).filter(|table| table.expires());
-        expiry.watch(ending.flat_map(|table| spaces(table)).collect());
+        let ending = tables
+            .chain(&temporary)
+            .flat_map(|table| ending_spaces(table));
+        expiry.watch(ending.collect());
     }
 
     async fn drop_orphans(&self) -> Result<()> {

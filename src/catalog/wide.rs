@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use super::schema::{Column, Table};
+use super::versions::{Reading, Versions};
 use crate::codec::row::ColumnId;
 use crate::error::Result;
 use crate::types::ColumnType;
@@ -44,6 +45,12 @@ pub enum ColumnPlace {
     /// In the row: when it ends, in milliseconds since 1970; `NULL` for never. Last of the columns that a
     /// table `WITH (TTL=…)` has when it gets that option.
     Expiry,
+    /// In the row: its versions, as they are stored; `NULL` for a row that was written before the table
+    /// kept any. Of a table that has had `WITH (VERSIONS=…)`.
+    Versions,
+    /// Nowhere: when the column was written whose name comes before [`super::versions::STAMP_SUFFIX`]. Only
+    /// in widened definitions.
+    Stamp,
 }
 
 /// A pattern of names, and the type of the columns that match it.
@@ -62,6 +69,11 @@ pub struct Wide {
     pub patterns: Vec<Pattern>,
     /// When rows end; `None` when they never did. The column for it is there when this is.
     pub ttl: Option<Ttl>,
+    /// How many versions of each cell are kept; `None` when there never were any. The column for
+    /// them is there when this is.
+    pub versions: Option<Versions>,
+    /// Which versions are read; only of the definition of one SELECT.
+    pub reading: Option<Reading>,
     /// Of a widened definition: that of the catalog.
     pub origin: Option<Arc<Table>>,
 }
@@ -205,8 +217,16 @@ impl Table {
         !self.wide.patterns.is_empty() || self.is_dynamic()
     }
 
+    /// Whether some undeclared names may be read.
+    pub fn knows_names(&self) -> bool {
+        self.takes_names() || self.wide.versions.is_some()
+    }
+
     /// The type of a column that is not declared; `None` when there is no such column.
     pub fn named_type(&self, name: &str) -> Option<ColumnType> {
+        if self.stamped(name).is_some() {
+            return Some(ColumnType::BIGINT_UNSIGNED);
+        }
         let matching = self.wide.patterns.iter().filter(|one| one.matches(name));
         let longest = matching.max_by_key(|one| one.text.chars().count());
         match longest {
@@ -222,10 +242,20 @@ impl Table {
         columns.position(|column| column.place == ColumnPlace::Others)
     }
 
-    /// The position of a named column that this definition has.
+    /// The position of a column without declaration that this definition has.
     pub fn named_idx(&self, name: &str) -> Option<usize> {
         let is_it = |column: &Column| {
-            column.place == ColumnPlace::Named && column.name.eq_ignore_ascii_case(name)
+            matches!(column.place, ColumnPlace::Named | ColumnPlace::Stamp)
+                && column.name.eq_ignore_ascii_case(name)
+        };
+        self.columns.iter().position(is_it)
+    }
+
+    /// The position of the column that what is stored under a name belongs to. A time of writing is
+    /// stored under none.
+    pub fn stored_idx(&self, name: &str) -> Option<usize> {
+        let is_it = |column: &Column| {
+            column.place != ColumnPlace::Stamp && column.name.eq_ignore_ascii_case(name)
         };
         self.columns.iter().position(is_it)
     }
@@ -244,6 +274,9 @@ impl Table {
 
     /// A named column as a definition has it.
     pub fn named_column(&self, id: ColumnId, name: &str) -> Option<Column> {
+        if let Some(stamp) = self.stamp_column(name) {
+            return Some(stamp);
+        }
         Some(Column {
             place: ColumnPlace::Named,
             hidden: true,
@@ -263,9 +296,22 @@ pub fn widened(table: &Arc<Table>, names: &[String]) -> Arc<Table> {
         hidden: true,
         ..Column::new(id, OTHERS, ColumnType::Varbinary { bytes_max: None })
     };
-    let new = names.iter().filter(|name| table.named_idx(name).is_none());
-    let added = new.filter_map(|name| table.named_column(id, name));
-    let added: Vec<Column> = std::iter::once(others).chain(added).collect();
+    let mut added = vec![others];
+    for name in names {
+        let is_new = |name: &str| {
+            let is_it = |column: &Column| column.name.eq_ignore_ascii_case(name);
+            table.named_idx(name).is_none() && !added.iter().any(is_it)
+        };
+        // When a column was written is asked of a column that is there.
+        let stamped = table.stamped(name);
+        let base = stamped.filter(|base| table.column_idx(base).is_none() && is_new(base));
+        let new = Some(name.as_str()).filter(|name| is_new(name));
+        let found = base.into_iter().chain(new);
+        let found: Vec<Column> = found
+            .filter_map(|name| table.named_column(id, name))
+            .collect();
+        added.extend(found);
+    }
     if let Some(shadow) = &mut wide.shadow {
         Arc::make_mut(shadow).add_columns(added.clone());
     }

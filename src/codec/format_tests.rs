@@ -5,7 +5,7 @@
 
 use super::key::{self, Direction};
 use super::keyspace::{self, SystemKey, format_part};
-use super::row::{Cell, ColumnId, RowBuilder, RowView};
+use super::row::{Cell, CellName, ColumnId, RowBuilder, RowView, VersionsBuilder};
 use super::test_values::{hex, parse_type, unhex};
 use crate::types::ColumnType;
 
@@ -176,16 +176,11 @@ fn answer(row: RowView<'_>, what: &str) -> String {
     if what == "expiry" {
         return ms(row.expiry_ms());
     }
-    if what == "timestamp" {
-        return ms(row.timestamp_ms().unwrap());
+    if what == "versions" {
+        return head_text(row);
     }
-    if let Some(id) = what.strip_prefix("timestamp of column ") {
-        return ms(row
-            .cell_timestamp_ms(ColumnId(id.parse().unwrap()))
-            .unwrap());
-    }
-    if let Some(name) = what.strip_prefix("timestamp of ") {
-        return ms(row.dynamic_timestamp_ms(name).unwrap());
+    if let Some(cell) = what.strip_prefix("versions of ") {
+        return versions_text(row, cell);
     }
     if let Some(name) = what.strip_prefix("dynamic ") {
         return row
@@ -201,6 +196,43 @@ fn answer(row: RowView<'_>, what: &str) -> String {
     }
 }
 
+fn head_text(row: RowView<'_>) -> String {
+    let Some(versions) = row.versions().unwrap() else {
+        return "none".to_owned();
+    };
+    let head = versions.head;
+    let deletion = head.deletion.map_or(String::new(), |deletion| {
+        format!(", deleted {} until {}", deletion.ms, deletion.until_ms)
+    });
+    format!("epoch {}, {}{deletion}", head.epoch, head.row_ms)
+}
+
+fn versions_text(row: RowView<'_>, cell: &str) -> String {
+    let versions = row.versions().unwrap().unwrap();
+    let name = match cell.strip_prefix("column ") {
+        Some(id) => CellName::Id(ColumnId(id.parse().unwrap())),
+        None => CellName::Name(cell),
+    };
+    let found = versions.cells().map(Result::unwrap);
+    let Some(cell) = found.into_iter().find(|cell| cell.name == name) else {
+        return "none".to_owned();
+    };
+    let older = cell.older().map(Result::unwrap);
+    let older = older.map(|(ms, value)| format!("; {ms} {}", format_part(&value)));
+    format!("{}{}", cell.newest_ms, older.collect::<String>())
+}
+
+fn rebuilt_versions(row: RowView<'_>) -> Vec<u8> {
+    let versions = row.versions().unwrap().unwrap();
+    let mut rebuilt = VersionsBuilder::new(versions.head);
+    for cell in versions.cells().map(Result::unwrap) {
+        let older: Vec<_> = cell.older().map(Result::unwrap).collect();
+        let older = older.iter().map(|(ms, value)| (*ms, value));
+        rebuilt.cell(cell.name, cell.newest_ms, older).unwrap();
+    }
+    rebuilt.finish().unwrap()
+}
+
 /// Builds the row again from what it says, in the reverse order of the lines.
 fn rebuild(row: RowView<'_>, facts: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = RowBuilder::new();
@@ -212,12 +244,10 @@ fn rebuild(row: RowView<'_>, facts: &[(&str, &str)]) -> Vec<u8> {
         let ms = || text.parse().unwrap();
         if *what == "expiry" {
             builder.expiry(ms());
-        } else if *what == "timestamp" {
-            builder.timestamps(ms());
-        } else if let Some(id) = what.strip_prefix("timestamp of column ") {
-            builder.cell_timestamp(ColumnId(id.parse().unwrap()), ms());
-        } else if let Some(name) = what.strip_prefix("timestamp of ") {
-            builder.dynamic_timestamp(name, ms());
+        } else if *what == "versions" {
+            builder.versions(&rebuilt_versions(row));
+        } else if what.starts_with("versions of ") {
+            // With all the others.
         } else if let Some(name) = what.strip_prefix("dynamic ") {
             builder
                 .dynamic(name, &row.dynamic(name).unwrap().unwrap())

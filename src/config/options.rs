@@ -83,6 +83,7 @@ impl Spec {
 }
 
 pub(super) const LISTEN: &str = "listen";
+pub(super) const HTTP_LISTEN: &str = "http-listen";
 pub(super) const MAX_CONNECTIONS: &str = "max-connections";
 pub(super) const MAX_ALLOWED_PACKET: &str = "max-allowed-packet";
 pub(super) const CONNECT_TIMEOUT: &str = "connect-timeout";
@@ -102,8 +103,10 @@ pub(super) const ALLOW_FULL_SCAN: &str = "allow-full-scan";
 pub(super) const QUERY_MEMORY_TOTAL: &str = "query-memory-total";
 pub(super) const SPILL_QUOTA: &str = "spill-quota";
 pub(super) const SECURE_FILE_PRIV: &str = "secure-file-priv";
+pub(super) const BACKUP_DIR: &str = "backup-dir";
 pub(super) const CONFIG: &str = "config";
 pub(super) const LOG: &str = "log";
+pub(super) const LOG_FORMAT: &str = "log-format";
 
 /// Flags that print something and end; not options of the server.
 pub(super) const PRINT_CONFIG_SAMPLE: &str = "print-config-sample";
@@ -142,6 +145,7 @@ const fn spec(
 #[rustfmt::skip]
 pub const ALL: &[Spec] = &[
     spec(NETWORK, (LISTEN, Kind::Address), "127.0.0.1:3306", "Where to listen; beyond this machine only when root has a password"),
+    spec(NETWORK, (HTTP_LISTEN, Kind::Address), "", "Where to answer /metrics (for Prometheus) and /health over HTTP, to everybody who asks; without it nowhere"),
     spec(NETWORK, (ROOT_PASSWORD, Kind::Secret), "", "The password of root while the server runs, instead of the stored one; on the command line other users of the machine can see it"),
     spec(NETWORK, (ROOT_PASSWORD_FILE, Kind::Path), "", "A file whose first line is the password of root"),
     spec(NETWORK, (TLS_CERT, Kind::Path), "", "A PEM file with the server's certificate and those that signed it; without it the server makes one"),
@@ -157,10 +161,12 @@ pub const ALL: &[Spec] = &[
     spec(STORAGE, (DURABILITY, Kind::Choice(&["sync", "async"])), "sync", "Whether a commit waits for the disk"),
     spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "Memory for stored blocks (three quarters) and single rows (a quarter); auto is a quarter of the machine's memory"),
     spec(STORAGE, (SECURE_FILE_PRIV, Kind::Path), "", "The directory below which LOAD DATA may read files of the server and SELECT … INTO OUTFILE may write them; without it neither may"),
+    spec(STORAGE, (BACKUP_DIR, Kind::Path), "", "The directory below which BACKUP TO may make its copies; best on the disk of the data, where a copy of a file is a link; without it there are no backups"),
     spec(QUERIES, (ALLOW_FULL_SCAN, Kind::Switch), "false", "Accept queries that read whole tables"),
     spec(QUERIES, (QUERY_MEMORY_TOTAL, Kind::Bytes), "auto", "Memory that sorts, groups and joins of all statements may hold together; past it they spill, or end with error 1038; auto is a quarter of the machine's memory"),
     spec(QUERIES, (SPILL_QUOTA, Kind::Bytes), "64GiB", "Bytes in the data directory that all statements may spill together; past it one ends with error 1114"),
     spec(GENERAL, (CONFIG, Kind::Path), "", "A TOML file with any of these options"),
     spec(GENERAL, (LOG, Kind::Text), "info", "What is logged to standard error: error, warn, info, debug or trace"),
+    spec(GENERAL, (LOG_FORMAT, Kind::Choice(&["text", "json"])), "text", "How it is logged: lines for people, or an object of JSON a line"),
     spec(GENERAL, (SHUTDOWN_GRACE, Kind::Number { min: 0, max: YEAR_S }), "10", "Seconds running statements may take to end when the server stops"),
 ];

@@ -15,6 +15,7 @@ pub(super) fn command() -> Command {
              Each option can also be given as MESETA_<NAME> in the environment or as <name> in \
              the --config file.",
         )
+        .after_help(super::command::HELP)
         .max_term_width(100);
     for spec in ALL {
         command = command.arg(argument(spec));

@@ -49,7 +49,7 @@ fn defaults_are_safe() {
     assert_eq!(config.query_memory_total_bytes, None);
     assert_eq!(config.spill_quota_bytes, Some(64 << 30));
     assert_eq!(config.packet_bytes_max, 64 << 20);
-    let welcome = config.welcome(config.listen, true);
+    let welcome = config.welcome((config.listen, None), true);
     assert_eq!(
         welcome.lines().skip(1).collect::<Vec<_>>(),
         [
@@ -138,7 +138,7 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
         &["--listen", "0.0.0.0:3306"],
         &[("MESETA_ROOT_PASSWORD", "x")],
     );
-    let welcome = config.welcome(config.listen, false);
+    let welcome = config.welcome((config.listen, None), false);
     assert!(
         welcome.contains("mariadb --comments -h 127.0.0.1 -P 3306 -u root -p"),
         "{welcome}"

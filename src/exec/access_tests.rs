@@ -172,7 +172,10 @@ impl World {
         let own = (!self.overlay.is_empty()).then(|| Arc::new(self.overlay.clone()));
         Env {
             engine: Arc::clone(&self.engine),
-            view: Some(View::At(self.engine.snapshot(), own)),
+            view: Some(View {
+                snapshot: self.engine.snapshot(),
+                own,
+            }),
             ctx: testing::context(zone, Vec::new()),
             policy: Policy {
                 skip_scan: self.rows.len().is_multiple_of(2),

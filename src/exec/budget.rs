@@ -43,6 +43,11 @@ impl Pool {
         self.taken_bytes.load(Ordering::Relaxed)
     }
 
+    /// The most that may be taken.
+    pub fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
     fn left_bytes(&self) -> usize {
         self.bytes_max.saturating_sub(self.taken_bytes())
     }

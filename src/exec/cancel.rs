@@ -86,7 +86,8 @@ const NO_DEADLINE: u64 = u64::MAX;
 /// Rows between two looks at the clock: a look costs as much as reading a small row.
 const CLOCK_ROWS: usize = 64;
 
-/// Tells the statements of one connection to stop.
+/// Tells the statements of one connection to stop; and, since whatever reads has it, counts what they
+/// read and how long they wait.
 pub struct CancelToken {
     /// A [`Stop`] as its number; 0 while there is none.
     stop: AtomicU8,
@@ -97,6 +98,10 @@ pub struct CancelToken {
     /// Wakes threads in [`CancelToken::pause`]; the lock keeps a stop from falling in between.
     awake: Condvar,
     pausing: Mutex<()>,
+    /// Rows that all statements have read.
+    rows_read: AtomicU64,
+    /// Nanoseconds that they have waited for row locks.
+    lock_nanos: AtomicU64,
 }
 
 impl Default for CancelToken {
@@ -108,6 +113,8 @@ impl Default for CancelToken {
             changed: Notify::new(),
             awake: Condvar::new(),
             pausing: Mutex::new(()),
+            rows_read: AtomicU64::new(0),
+            lock_nanos: AtomicU64::new(0),
         }
     }
 }
@@ -146,6 +153,28 @@ impl CancelToken {
             .stop
             .compare_exchange(query, 0, Ordering::AcqRel, Ordering::Relaxed);
         self.deadline_micros.store(NO_DEADLINE, Ordering::Relaxed);
+    }
+
+    /// Rows were read for the running statement.
+    pub fn count_rows(&self, rows: usize) {
+        let rows = u64::try_from(rows).unwrap_or(u64::MAX);
+        self.rows_read.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// How many rows the statements of this connection have read.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read.load(Ordering::Relaxed)
+    }
+
+    /// The running statement has waited for a row lock.
+    pub fn count_lock_wait(&self, waited: Duration) {
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        self.lock_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// How long the statements of this connection have waited for row locks.
+    pub fn lock_nanos(&self) -> u64 {
+        self.lock_nanos.load(Ordering::Relaxed)
     }
 
     /// The running statement may take this long from now on (`max_execution_time`).

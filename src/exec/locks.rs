@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -214,15 +214,20 @@ impl Held {
             locks: &self.locks,
             owner: self.owner,
         };
+        let began = Instant::now();
         let failed = tokio::select! {
             biased;
-            Ok(()) = &mut granted => return Ok(()),
+            Ok(()) = &mut granted => {
+                wait.cancel.count_lock_wait(began.elapsed());
+                return Ok(());
+            }
             stopped = wait.cancel.stopped() => stopped,
             () = tokio::time::sleep(wait.timeout) => {
                 let text = "Lock wait timeout exceeded; try restarting transaction";
                 Error::new(Code::LockWaitTimeout, text)
             }
         };
+        wait.cancel.count_lock_wait(began.elapsed());
         // The grant may have come between the end of the wait and here: then the lock is ours.
         granted.close();
         if granted.try_recv().is_ok() {

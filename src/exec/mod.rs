@@ -44,10 +44,12 @@ pub mod sort;
 pub mod spill;
 pub(crate) mod testing;
 pub mod textfile;
+pub mod timeline;
 pub mod transaction;
 pub mod tuple;
 pub mod uses;
 pub mod view;
+pub mod why;
 pub mod window;
 pub mod write;
 

@@ -4,10 +4,13 @@
 //! nobody reads from its socket stops nothing. So loops over rows ask [`Pace::is_over`] after each
 //! row and yield when it says so. Hot: the clock is looked at as seldom as the rows are cheap.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long a turn is.
-const TURN: Duration = Duration::from_millis(5);
+/// How long a turn is. A worker of the runtime that goes idle just while another looks for what sockets
+/// bring leaves that to the other until its turn is over, so this is how long a short statement may have
+/// to wait.
+const TURN: Duration = Duration::from_micros(250);
 
 /// The most rows between two looks at the clock.
 const STRIDE_MAX: u32 = 64;
@@ -16,7 +19,18 @@ const STRIDE_MAX: u32 = 64;
 const STRIDE_FIRST: u32 = 4;
 
 /// Rows that together take longer than this are dear: the clock is looked at after each.
-const DEAR: Duration = Duration::from_millis(1);
+const DEAR: Duration = Duration::from_micros(50);
+
+thread_local! {
+    /// Turns that have ended on this thread.
+    static TURNS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How many turns have ended on this thread, modulo 2^32: what polls a statement learns from the
+/// difference whether that is a long one.
+pub fn turns() -> u32 {
+    TURNS.get()
+}
 
 /// Counts rows, and now and then looks at the clock.
 #[derive(Debug)]
@@ -60,6 +74,9 @@ impl Pace {
         };
         self.rows_left = self.stride;
         let is_over = TURN < now.duration_since(began);
+        if is_over {
+            TURNS.set(TURNS.get().wrapping_add(1));
+        }
         self.began_and_looked = Some((if is_over { now } else { began }, now));
         is_over
     }

@@ -43,13 +43,13 @@ pub async fn rows(
         },
         Access::Ends(ends) => return Ok(u64::try_from(ends.seeks.len()).ok()),
         Access::Merge(merge) => {
-            let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
+            let view = view.unwrap_or_else(|| View::newest(&**engine));
             let rows = sample::merged(engine, &view, (table, merge), effort);
             return Ok(Some(rows.await?));
         }
         Access::FullScan => (KeyRef::Primary, all.as_slice()),
     };
-    let view = view.unwrap_or_else(|| View::At(engine.snapshot(), None));
+    let view = view.unwrap_or_else(|| View::newest(&**engine));
     let at = (sample::space_of(table, key), ranges);
     let count = sample::count(engine, &view, (at, effort)).await?;
     Ok(Some(count.rows))

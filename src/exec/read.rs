@@ -9,17 +9,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::ahead::{self, Ahead, Read};
+use super::cancel::CancelToken;
 use super::ends::EndReader;
 use super::fan::Fan;
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
+use super::timeline::Expander;
 use super::view::{Batch, View};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::index;
 use crate::kv::page::PAGE_ROWS;
-use crate::kv::{Engine, Key, KeyRange, Page, Scan, ScanOptions, Space};
+use crate::kv::{Key, KeyRange, Page, Scan, ScanOptions, Space};
 use crate::plan::{Access, Entries, IndexAccess, TablePlan};
 
 /// Keys fetched by one multi-get call; a batch of them is as long as a page takes.
@@ -58,7 +60,11 @@ pub struct Reader {
     ahead: Option<Ahead>,
     /// Whether pages are read ahead: not where few rows are wanted.
     may_read_ahead: bool,
+    /// For a definition that reads other versions than the newest.
+    expander: Option<Expander>,
     rows_read: u64,
+    /// The statement's, which counts what all its readers read.
+    cancel: Arc<CancelToken>,
 }
 
 enum Work {
@@ -104,7 +110,9 @@ impl Reader {
             keys_only: false,
             ahead: None,
             may_read_ahead,
+            expander: Expander::of(table, means.cancel),
             rows_read: 0,
+            cancel: Arc::clone(means.cancel),
         };
         if let Access::Index(access) = &plan.access {
             reader.read_index(table, access)?;
@@ -141,8 +149,11 @@ impl Reader {
 
     /// Only counts rows: their values are not looked at.
     pub fn leave_values_out(&mut self) {
-        self.keys_only = true;
-        if let Work::Fan(fan) = &mut self.work {
+        // Versions are in the values.
+        self.keys_only = self.expander.is_none();
+        if let Work::Fan(fan) = &mut self.work
+            && self.keys_only
+        {
             fan.leave_values_out();
         }
     }
@@ -184,7 +195,11 @@ impl Reader {
                 let rows = lookup.rows(&self.view, &self.batch).await?;
                 self.entries = std::mem::replace(&mut self.batch, rows);
             }
+            if let Some(expander) = &self.expander {
+                self.batch = expanded(expander, &self.batch)?;
+            }
             self.rows_read += u64::try_from(self.batch.len()).unwrap_or(u64::MAX);
+            self.cancel.count_rows(self.batch.len());
             if !self.batch.is_empty() {
                 return Ok(true);
             }
@@ -334,6 +349,17 @@ impl Reader {
     }
 }
 
+/// The versions of the rows of a batch.
+fn expanded(expander: &Expander, batch: &Batch) -> Result<Batch> {
+    let mut rows = Vec::with_capacity(batch.len());
+    for row_idx in 0..batch.len() {
+        if let Some((key, value)) = batch.get(row_idx) {
+            expander.expand(key, value, &mut rows)?;
+        }
+    }
+    Ok(Batch::Rows(rows))
+}
+
 impl Work {
     fn of(table: &Arc<Table>, plan: &mut TablePlan, means: &Means<'_>) -> Work {
         let reverse = plan.reverse;
@@ -363,19 +389,5 @@ impl Work {
             Access::Ends(ends) => Work::Ends(EndReader::new(table, ends.seeks)),
             Access::FullScan => scan(vec![KeyRange::all()]),
         }
-    }
-}
-
-/// What an autocommit SELECT reads: one key needs no snapshot, anything else sees one state.
-pub fn newest(engine: &Arc<dyn Engine>, plan: &TablePlan) -> View {
-    match plan.access {
-        Access::Nothing | Access::PointGet(_) => View::Newest(Arc::clone(engine)),
-        Access::MultiGet(_)
-        | Access::PrefixScan(_)
-        | Access::Index(_)
-        | Access::Ends(_)
-        | Access::Merge(_)
-        | Access::Count(_)
-        | Access::FullScan => View::At(engine.snapshot(), None),
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::catalog::{Column, ColumnPlace, Index, KeyPart, Table};
 use crate::codec::key::{self, Corrupt, Direction};
-use crate::codec::row::{Cell, DynamicColumn, RowBuilder, RowView};
+use crate::codec::row::{Cell, CellName, DynamicColumn, RowBuilder, RowView};
 use crate::error::{Error, Result};
 use crate::sql::expr::Row;
 use crate::types::{ColumnType, Value};
@@ -30,8 +30,33 @@ enum Place {
     Others,
     /// In the row: when it ends.
     Expiry,
+    /// In the row: its versions.
+    Versions,
+    /// In the row: when another column was written.
+    Stamp(Stamped),
     /// Not in an entry of this index.
     Nowhere,
+}
+
+/// The column whose time of writing is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Stamped {
+    /// A column of the key: that of the row.
+    Row,
+    /// The column at this position.
+    Column(usize),
+}
+
+impl Stamped {
+    /// Of a column of a definition.
+    fn of(table: &Table, column: &Column) -> Option<Stamped> {
+        let base = table.stamped(&column.name)?;
+        let idx = table.column_idx(base)?;
+        Some(match table.key_position(idx) {
+            Some(_) => Stamped::Row,
+            None => Stamped::Column(idx),
+        })
+    }
 }
 
 impl Layout {
@@ -42,6 +67,9 @@ impl Layout {
             ColumnPlace::Named => Place::Named,
             ColumnPlace::Others => Place::Others,
             ColumnPlace::Expiry => Place::Expiry,
+            ColumnPlace::Versions => Place::Versions,
+            // The column that is asked for is named in the same definition.
+            ColumnPlace::Stamp => Stamped::of(table, column).map_or(Place::Nowhere, Place::Stamp),
         };
         Layout {
             places: table.columns.iter().enumerate().map(place).collect(),
@@ -146,10 +174,49 @@ impl<'a> StoredRow<'a> {
             Place::Named => Ok(self.row.dynamic(&column.name)?.unwrap_or(Value::Null)),
             Place::Others => self.others(),
             Place::Expiry => Ok(self.row.expiry_ms().map_or(Value::Null, Value::UInt)),
+            Place::Versions => {
+                let versions = self.row.versions_bytes()?;
+                Ok(versions.map_or(Value::Null, |bytes| Value::Bytes(bytes.into())))
+            }
+            Place::Stamp(stamped) => self.stamp(*stamped),
             Place::Nowhere => Err(Error::internal(format!(
                 "column {} is not in the index that was read",
                 column.name
             ))),
+        }
+    }
+
+    /// When a column was written, 0 when that was before the table kept versions; `NULL` for a cell
+    /// that the row does not have.
+    fn stamp(&self, stamped: Stamped) -> Result<Value<'a>> {
+        let versions = self.row.versions()?;
+        let Stamped::Column(idx) = stamped else {
+            return Ok(Value::UInt(versions.map_or(0, |found| found.head.row_ms)));
+        };
+        let Some(column) = self.table.columns.get(idx) else {
+            return Err(Error::internal("a time of writing of no column"));
+        };
+        let name = match column.place {
+            ColumnPlace::Named => CellName::Name(&column.name),
+            ColumnPlace::Row
+            | ColumnPlace::Others
+            | ColumnPlace::Expiry
+            | ColumnPlace::Versions
+            | ColumnPlace::Stamp => CellName::Id(column.id),
+        };
+        let mut ms = match versions {
+            Some(versions) => versions.newest_ms(name)?,
+            None => None,
+        };
+        for former in column.past.former.iter().rev() {
+            if let (None, Some(versions)) = (ms, versions) {
+                ms = versions.newest_ms(CellName::Id(former.id))?;
+            }
+        }
+        match ms {
+            Some(ms) => Ok(Value::UInt(ms)),
+            None if self.value(idx)?.is_null() => Ok(Value::Null),
+            None => Ok(Value::UInt(0)),
         }
     }
 
@@ -159,9 +226,8 @@ impl<'a> StoredRow<'a> {
         let mut is_empty = true;
         for cell in self.row.dynamic_columns()? {
             let DynamicColumn { name, value } = cell?;
-            let is_known = self.table.named_idx(name).is_some();
             // A column that was declared since goes by its id; what had its name is gone.
-            if is_known || self.table.column_idx(name).is_some() {
+            if self.table.stored_idx(name).is_some() {
                 continue;
             }
             others.dynamic(name, &value)?;
@@ -218,7 +284,15 @@ impl Row for StoredRow<'_> {
     fn key_of(&self, columns: &[usize]) -> Option<&[u8]> {
         let is_first = |idx: &usize| match self.layout.places.get(*idx) {
             Some(Place::Key(part)) => *part < columns.len(),
-            Some(Place::Row | Place::Named | Place::Others | Place::Expiry | Place::Nowhere)
+            Some(
+                Place::Row
+                | Place::Named
+                | Place::Others
+                | Place::Expiry
+                | Place::Versions
+                | Place::Stamp(_)
+                | Place::Nowhere,
+            )
             | None => false,
         };
         if !columns.iter().all(is_first) {

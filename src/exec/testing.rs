@@ -27,6 +27,7 @@ pub(crate) fn options() -> OpenOptions {
         query_memory_total_bytes: None,
         spill_quota_bytes: None,
         secure_file_priv: None,
+        backup_dir: None,
         port: 0,
         connections_max: 2,
         packet_bytes_max: 1 << 20,

@@ -277,7 +277,7 @@ impl Transaction {
         let snapshot = Arc::clone(self.snapshot());
         let overlay = &self.staged.overlay;
         let own = (!overlay.is_empty()).then(|| Arc::clone(overlay));
-        View::At(snapshot, own)
+        View { snapshot, own }
     }
 
     /// Forgets the snapshot, so that the next read sees the newest state: for a statement in

@@ -1,13 +1,14 @@
-//! When each index was last read: for SHOW INDEX, and for who wonders whether it is needed.
+//! When each index was last read, and in which direction tables and indexes are read: for SHOW INDEX, and
+//! for who wonders whether it is needed, or has the right order.
 //!
 //! Noted where a statement has its plan, once per statement. It is not stored: a server that was
 //! just started knows of no use. Hot: reading and writing take no lock.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::catalog::{IndexId, Table};
-use crate::plan::{Access, TablePlan};
+use crate::plan::{Access, Entries, TablePlan};
 use crate::sql::bound::KeyRef;
 use crate::types::Timestamp;
 
@@ -24,8 +25,25 @@ const MICROS_PER_S: i64 = 1_000_000;
 /// Nobody has read it.
 const NEVER: i64 = 0;
 
-/// Seconds since 1970.
-type Slots = Box<[AtomicI64]>;
+/// What is noted of a table or an index.
+#[derive(Debug)]
+struct Slot {
+    /// Seconds since 1970.
+    last: AtomicI64,
+    forwards: AtomicU64,
+    backwards: AtomicU64,
+}
+
+type Slots = Box<[Slot]>;
+
+/// How many statements have read ranges of a key in its order, and against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Directions {
+    /// In its order, or in any.
+    pub forwards: u64,
+    /// From its end.
+    pub backwards: u64,
+}
 
 /// The last use of each index.
 #[derive(Debug)]
@@ -53,47 +71,89 @@ impl Uses {
             }
         };
         match &plan.access {
-            Access::Index(access) => note(KeyRef::Index(access.position)),
+            Access::Index(access) => {
+                note(KeyRef::Index(access.position));
+                if let (Entries::Ranges(_), Some(index)) =
+                    (&access.entries, table.indexes.get(access.position))
+                {
+                    self.note_direction(index.id.0, plan.reverse);
+                }
+            }
+            Access::PrefixScan(_) | Access::FullScan => {
+                self.note_direction(table.id.0, plan.reverse);
+            }
             Access::Ends(ends) => ends.seeks.iter().for_each(|seek| note(seek.key)),
             Access::Merge(merge) => merge.branches.iter().for_each(|branch| note(branch.key)),
-            Access::Nothing
-            | Access::PointGet(_)
-            | Access::MultiGet(_)
-            | Access::PrefixScan(_)
-            | Access::Count(_)
-            | Access::FullScan => {}
+            Access::Nothing | Access::PointGet(_) | Access::MultiGet(_) | Access::Count(_) => {}
         }
     }
 
     /// Notes the use of one index.
     pub fn note_index(&self, index: IndexId, now: Timestamp) {
-        let (segment_idx, slot_idx) = place(index);
-        let Some(segment) = self.segments.get(segment_idx) else {
+        let seconds = now.total_micros() / MICROS_PER_S;
+        if let Some(slot) = self.made(index.0)
+            && slot.last.load(Ordering::Relaxed) < seconds
+        {
+            slot.last.store(seconds, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a range of a table or index, which are numbered together, is read.
+    pub fn note_direction(&self, id: u32, reverse: bool) {
+        let Some(slot) = self.made(id) else {
             return;
         };
-        let slots = segment.get_or_init(|| (0..SEGMENT).map(|_| AtomicI64::new(NEVER)).collect());
-        let seconds = now.total_micros() / MICROS_PER_S;
-        if let Some(slot) = slots.get(slot_idx)
-            && slot.load(Ordering::Relaxed) < seconds
-        {
-            slot.store(seconds, Ordering::Relaxed);
-        }
+        let count = if reverse {
+            &slot.backwards
+        } else {
+            &slot.forwards
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// In which directions ranges of a table or index were read since the server was started.
+    pub fn directions(&self, id: u32) -> Directions {
+        self.there(id)
+            .map_or_else(Directions::default, |slot| Directions {
+                forwards: slot.forwards.load(Ordering::Relaxed),
+                backwards: slot.backwards.load(Ordering::Relaxed),
+            })
     }
 
     /// When an index was last read; `None` when that was not since the server was started.
     pub fn last(&self, index: IndexId) -> Option<Timestamp> {
-        let (segment_idx, slot_idx) = place(index);
-        let slots = self.segments.get(segment_idx)?.get()?;
-        let seconds = slots.get(slot_idx)?.load(Ordering::Relaxed);
+        let seconds = self.there(index.0)?.last.load(Ordering::Relaxed);
         if seconds == NEVER {
             return None;
         }
         Timestamp::from_micros(seconds.saturating_mul(MICROS_PER_S), 0)
     }
+
+    fn there(&self, id: u32) -> Option<&Slot> {
+        let (segment_idx, slot_idx) = place(id);
+        self.segments.get(segment_idx)?.get()?.get(slot_idx)
+    }
+
+    fn made(&self, id: u32) -> Option<&Slot> {
+        let (segment_idx, slot_idx) = place(id);
+        let slots = || (0..SEGMENT).map(|_| Slot::unused()).collect();
+        let slots = self.segments.get(segment_idx)?.get_or_init(slots);
+        slots.get(slot_idx)
+    }
 }
 
-fn place(index: IndexId) -> (usize, usize) {
-    let id = usize::try_from(index.0).unwrap_or(usize::MAX);
+impl Slot {
+    fn unused() -> Slot {
+        Slot {
+            last: AtomicI64::new(NEVER),
+            forwards: AtomicU64::new(0),
+            backwards: AtomicU64::new(0),
+        }
+    }
+}
+
+fn place(id: u32) -> (usize, usize) {
+    let id = usize::try_from(id).unwrap_or(usize::MAX);
     (id / SEGMENT, id % SEGMENT)
 }
 
@@ -114,5 +174,17 @@ mod tests {
         }
         uses.note_index(IndexId(u32::MAX), at(7_000_000));
         assert_eq!(uses.last(IndexId(u32::MAX)), None);
+    }
+
+    #[test]
+    fn directions_are_counted_apart() {
+        let uses = Uses::default();
+        assert_eq!(uses.directions(9), Directions::default());
+        for reverse in [true, false, true] {
+            uses.note_direction(9, reverse);
+        }
+        let seen = uses.directions(9);
+        assert_eq!((seen.forwards, seen.backwards), (1, 2));
+        assert_eq!(uses.last(IndexId(9)), None);
     }
 }

@@ -77,14 +77,13 @@ impl Overlay {
     }
 }
 
-/// What a statement reads from.
+/// What a statement reads from: one state of everything.
 #[derive(Clone)]
-pub enum View {
-    /// The newest committed state of one key: an autocommit point read, which needs no snapshot
-    /// because it sees one key alone.
-    Newest(Arc<dyn Engine>),
-    /// One state of everything, with the transaction's own writes over it.
-    At(Arc<dyn Snapshot>, Option<Arc<Overlay>>),
+pub struct View {
+    /// The state.
+    pub snapshot: Arc<dyn Snapshot>,
+    /// The transaction's own writes, over it.
+    pub own: Option<Arc<Overlay>>,
 }
 
 /// Rows that were read: a page of the engine as it came, or rows put together here.
@@ -122,20 +121,24 @@ impl Batch {
 }
 
 impl View {
+    /// What is committed now. One asks afterwards whether it has the storage of the tables that were
+    /// bound.
+    pub fn newest(engine: &dyn Engine) -> View {
+        View {
+            snapshot: engine.snapshot(),
+            own: None,
+        }
+    }
+
     /// The value of one key.
     ///
     /// # Errors
     /// Those of the engine.
     pub async fn get(&self, space: Space, key: &[u8]) -> KvResult<Option<Bytes>> {
-        match self {
-            View::Newest(engine) => engine.get_newest(space, key).await,
-            View::At(snapshot, overlay) => {
-                if let Some(written) = overlay.as_ref().and_then(|own| own.get(space, key)) {
-                    return Ok(written);
-                }
-                snapshot.get(space, key).await
-            }
+        if let Some(written) = self.own.as_ref().and_then(|own| own.get(space, key)) {
+            return Ok(written);
         }
+        self.snapshot.get(space, key).await
     }
 
     /// The values of many keys, in their order.
@@ -143,31 +146,25 @@ impl View {
     /// # Errors
     /// Those of the engine.
     pub async fn multi_get(&self, space: Space, keys: &[Key]) -> KvResult<Vec<Option<Bytes>>> {
-        match self {
-            View::Newest(engine) => engine.snapshot().multi_get(space, keys).await,
-            View::At(snapshot, overlay) => {
-                let mut values = snapshot.multi_get(space, keys).await?;
-                let Some(own) = overlay else {
-                    return Ok(values);
-                };
-                for (value, key) in values.iter_mut().zip(keys) {
-                    if let Some(written) = own.get(space, key) {
-                        *value = written;
-                    }
-                }
-                Ok(values)
+        let mut values = self.snapshot.multi_get(space, keys).await?;
+        let Some(own) = &self.own else {
+            return Ok(values);
+        };
+        for (value, key) in values.iter_mut().zip(keys) {
+            if let Some(written) = own.get(space, key) {
+                *value = written;
             }
         }
+        Ok(values)
     }
 
     /// How many keys a space has, if that is known at once.
     pub fn count(&self, space: Space) -> Option<u64> {
-        let (snapshot, overlay) = match self {
-            View::Newest(engine) => (engine.snapshot(), None),
-            View::At(snapshot, overlay) => (Arc::clone(snapshot), overlay.as_ref()),
+        let count = self.snapshot.count(space).try_now().ok()?;
+        let grown = match &self.own {
+            Some(own) => own.growth.of(space)?,
+            None => 0,
         };
-        let count = snapshot.count(space).try_now().ok()?;
-        let grown = overlay.map_or(Some(0), |own| own.growth.of(space))?;
         count.ok().flatten()?.checked_add_signed(grown)
     }
 
@@ -181,14 +178,10 @@ impl View {
             Batch::Page(page) => page,
             Batch::Rows(_) => Page::default(),
         };
-        let (snapshot, overlay) = match self {
-            View::Newest(engine) => (engine.snapshot(), None),
-            View::At(snapshot, overlay) => (Arc::clone(snapshot), overlay.as_ref()),
-        };
-        snapshot.scan(scan, &mut page).await?;
-        let before = overlay.is_some().then(|| scan.range.clone());
+        self.snapshot.scan(scan, &mut page).await?;
+        let before = self.own.is_some().then(|| scan.range.clone());
         let more = scan.advance(&mut page);
-        let (Some(own), Some(before)) = (overlay, before) else {
+        let (Some(own), Some(before)) = (&self.own, before) else {
             return Ok((Batch::Page(page), more));
         };
         let covered = covered(&before, &scan.range, more, scan.options.reverse);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Key, Space};
 use crate::error::{self, Code};
@@ -33,6 +33,16 @@ pub enum Error {
     DiskFull {
         /// What the engine was doing.
         doing: String,
+    },
+    /// Hardly any room is left on the device, so that only what makes room is written. Nothing was
+    /// written, and writing goes on by itself when there is room again.
+    NoRoom {
+        /// The data directory.
+        dir: PathBuf,
+        /// What is left.
+        free_bytes: u64,
+        /// What must be left.
+        least_bytes: u64,
     },
     /// Stored bytes are damaged.
     Corrupt {
@@ -80,6 +90,20 @@ pub enum Error {
         /// What the system said.
         cause: String,
     },
+    /// The directory must be empty, and is not.
+    NotEmpty {
+        /// The directory.
+        dir: PathBuf,
+        /// A file that was found there.
+        found: String,
+    },
+    /// The directory is no backup, or half of one.
+    NoBackup {
+        /// The directory.
+        dir: PathBuf,
+        /// What is missing.
+        why: String,
+    },
     /// A wrapper for tests answered instead of the engine.
     Injected {
         /// Which call it was.
@@ -104,6 +128,7 @@ impl Error {
             Error::SnapshotTooOld => Advice::Retry,
             Error::Io { .. }
             | Error::DiskFull { .. }
+            | Error::NoRoom { .. }
             | Error::Corrupt { .. }
             | Error::NoSuchSpace(_)
             | Error::SpaceUsed(_)
@@ -113,6 +138,8 @@ impl Error {
             | Error::ForeignDirectory { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
+            | Error::NotEmpty { .. }
+            | Error::NoBackup { .. }
             | Error::Injected { .. } => Advice::GiveUp,
         }
     }
@@ -120,7 +147,7 @@ impl Error {
     fn code(&self) -> Code {
         match self {
             Error::Io { .. } | Error::Injected { .. } => Code::StorageFailure,
-            Error::DiskFull { .. } => Code::DiskFull,
+            Error::DiskFull { .. } | Error::NoRoom { .. } => Code::DiskFull,
             Error::Corrupt { .. } => Code::StorageCorrupt,
             Error::NoSuchSpace(_) => Code::TableMissing,
             Error::SpaceUsed(_) => Code::Unknown,
@@ -130,7 +157,9 @@ impl Error {
             Error::InUse { .. }
             | Error::ForeignDirectory { .. }
             | Error::OtherFormat { .. }
-            | Error::Unwritable { .. } => Code::CantCreateFile,
+            | Error::Unwritable { .. }
+            | Error::NoBackup { .. } => Code::CantCreateFile,
+            Error::NotEmpty { .. } => Code::FileExists,
         }
     }
 }
@@ -140,6 +169,16 @@ impl fmt::Display for Error {
         match self {
             Error::Io { doing, cause } => write!(f, "storage failed while {doing}: {cause}"),
             Error::DiskFull { doing } => write!(f, "the disk is full, met while {doing}"),
+            Error::NoRoom {
+                dir,
+                free_bytes,
+                least_bytes,
+            } => write!(
+                f,
+                "the disk of {} has {free_bytes} bytes free, and writing needs {least_bytes}: \
+                 delete rows, drop or truncate tables, or make room on the disk",
+                dir.display()
+            ),
             Error::Corrupt { what } => write!(f, "stored bytes are damaged: {what}"),
             Error::NoSuchSpace(space) => {
                 write!(
@@ -154,13 +193,7 @@ impl fmt::Display for Error {
                 "the storage engine takes no more writes until a restart, because: {cause}"
             ),
             Error::SnapshotTooOld => f.write_str("the snapshot is too old: try again"),
-            Error::InUse { dir } => {
-                write!(
-                    f,
-                    "data directory {} is in use by another server",
-                    dir.display()
-                )
-            }
+            Error::InUse { dir } => of_data(f, dir, "is in use by another server"),
             Error::ForeignDirectory { dir, found } => write!(
                 f,
                 "directory {} is not empty and not a data directory of this server: it holds {found}",
@@ -176,15 +209,23 @@ impl fmt::Display for Error {
                 dir.display()
             ),
             Error::Unwritable { dir, cause } => {
+                of_data(f, dir, &format!("cannot be written: {cause}"))
+            }
+            Error::NotEmpty { dir, found } => {
                 write!(
                     f,
-                    "data directory {} cannot be written: {cause}",
+                    "directory {} is not empty: it holds {found}",
                     dir.display()
                 )
             }
+            Error::NoBackup { dir, why } => write!(f, "{} is no backup: {why}", dir.display()),
             Error::Injected { call } => write!(f, "injected failure at call {call}"),
         }
     }
+}
+
+fn of_data(f: &mut fmt::Formatter<'_>, dir: &Path, text: &str) -> fmt::Result {
+    write!(f, "data directory {} {text}", dir.display())
 }
 
 impl std::error::Error for Error {}
@@ -195,6 +236,7 @@ impl From<Error> for error::Error {
             Error::SpaceUsed(_) => error::Error::internal(&cause),
             Error::Io { .. }
             | Error::DiskFull { .. }
+            | Error::NoRoom { .. }
             | Error::Corrupt { .. }
             | Error::NoSuchSpace(_)
             | Error::Closed
@@ -204,6 +246,8 @@ impl From<Error> for error::Error {
             | Error::ForeignDirectory { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
+            | Error::NotEmpty { .. }
+            | Error::NoBackup { .. }
             | Error::Injected { .. } => error::Error::new(cause.code(), cause.to_string()),
         }
     }

@@ -11,15 +11,17 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::panic::RefUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use parking_lot::RwLock;
 
 use super::{
-    Answer, Capabilities, CommitError, Engine, Estimate, Key, KeyRange, Limits, Page, Result, Scan,
-    Snapshot, Space, Spaces, Ts, WriteSet,
+    Answer, Capabilities, Census, Checkpoint, CommitError, Engine, Estimate, IsPast, Key, KeyRange,
+    Limits, Page, Result, Scan, Snapshot, Space, Spaces, Stats, Ts, WriteSet,
 };
 
 /// When a value ends, in milliseconds since 1970; `None` for never.
@@ -30,6 +32,10 @@ pub struct Expiry {
     spaces: RwLock<Arc<HashSet<Space>>>,
     end_of: EndOf,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// By when values were last removed. Nothing is judged by an earlier time, or a clock that is set
+    /// back would show what is removed in one place and not yet in another. Who says when a value ends
+    /// counts from there too ([`Expiry::now_ms`]): time stands still until the clock has caught up.
+    swept_ms: AtomicU64,
 }
 
 impl Expiry {
@@ -47,6 +53,7 @@ impl Expiry {
             spaces: RwLock::default(),
             end_of,
             clock: Box::new(clock),
+            swept_ms: AtomicU64::new(0),
         }
     }
 
@@ -60,14 +67,32 @@ impl Expiry {
         self.spaces.read().contains(&space)
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; not before anything was removed.
     pub fn now_ms(&self) -> u64 {
-        (self.clock)()
+        (self.clock)().max(self.swept_ms.load(Ordering::SeqCst))
+    }
+
+    /// Values that had ended by then are about to be removed. To be told before the first of them is:
+    /// a clock that is wrong while nothing is removed leaves no trace.
+    pub fn note_sweep(&self, by_ms: u64) {
+        self.swept_ms.fetch_max(by_ms, Ordering::SeqCst);
+    }
+
+    /// The spaces that have values that end, ascending.
+    pub fn watched(&self) -> Vec<Space> {
+        let mut spaces: Vec<Space> = self.spaces.read().iter().copied().collect();
+        spaces.sort_unstable();
+        spaces
+    }
+
+    /// When a value ends, if it ends by a time.
+    pub fn end_by(&self, value: &[u8], now_ms: u64) -> Option<u64> {
+        (self.end_of)(value).filter(|end_ms| *end_ms <= now_ms)
     }
 
     /// Whether a value has ended at a time.
     pub fn is_past(&self, value: &[u8], now_ms: u64) -> bool {
-        (self.end_of)(value).is_some_and(|end_ms| end_ms <= now_ms)
+        self.end_by(value, now_ms).is_some()
     }
 
     fn alive(&self, value: Option<Bytes>, now_ms: u64) -> Option<Bytes> {
@@ -110,6 +135,10 @@ impl Engine for Living {
         self.inner.capabilities()
     }
 
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
     fn expiry(&self) -> Option<&Arc<Expiry>> {
         Some(&self.expiry)
     }
@@ -135,6 +164,14 @@ impl Engine for Living {
         }
         let now_ms = self.expiry.now_ms();
         found.map(move |found| Ok(self.expiry.alive(found?, now_ms)))
+    }
+
+    fn get_with_past<'a>(
+        &'a self,
+        space: Space,
+        key: &'a [u8],
+    ) -> Answer<'a, Result<Option<Bytes>>> {
+        self.inner.get_newest(space, key)
     }
 
     fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
@@ -165,8 +202,21 @@ impl Engine for Living {
         self.inner.estimate(space, range)
     }
 
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        if !self.expiry.watches(space) {
+            return self.inner.census(space, is_past);
+        }
+        let now_ms = self.expiry.now_ms();
+        let is_past = |value: &[u8]| is_past(value) || self.expiry.is_past(value, now_ms);
+        self.inner.census(space, &is_past)
+    }
+
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
         self.inner.compact(spaces)
+    }
+
+    fn checkpoint<'a>(&'a self, dir: &'a Path) -> Answer<'a, Result<Option<Checkpoint>>> {
+        self.inner.checkpoint(dir)
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {
@@ -223,6 +273,7 @@ impl Snapshot for LivingSnapshot {
         }
         let mut whole = scan.clone();
         whole.options.keys_only = false;
+        whole.options.past_ms = Some(self.now_ms);
         Answer::later(async move {
             self.inner.scan(&whole, page).await?;
             page.retain(|_, value| !self.expiry.is_past(value, self.now_ms));
@@ -240,8 +291,6 @@ impl Snapshot for LivingSnapshot {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use super::*;
     use crate::kv::memory::Memory;
 
@@ -303,5 +352,24 @@ mod tests {
             found.iter().map(Option::is_some).collect::<Vec<_>>(),
             [false, true]
         );
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_does_not_go_behind_what_was_removed() {
+        let time = Arc::new(AtomicU64::new(10));
+        let clock = Arc::clone(&time);
+        let expiry = Expiry::with_clock(end_of, move || clock.load(Ordering::Relaxed));
+        time.store(30, Ordering::Relaxed);
+        assert_eq!(expiry.now_ms(), 30);
+        time.store(20, Ordering::Relaxed);
+        assert_eq!(expiry.now_ms(), 20);
+        expiry.note_sweep(20);
+        time.store(15, Ordering::Relaxed);
+        assert_eq!(expiry.now_ms(), 20);
+        // One that began earlier.
+        expiry.note_sweep(18);
+        assert_eq!(expiry.now_ms(), 20);
+        time.store(21, Ordering::Relaxed);
+        assert_eq!(expiry.now_ms(), 21);
     }
 }

@@ -15,23 +15,28 @@
 //! What a call promises is written at the traits [`Engine`] and [`Snapshot`].
 
 pub mod answer;
+pub mod census;
 pub mod error;
 pub mod expiry;
 pub mod later;
 pub mod lsm;
 pub mod memory;
 pub mod page;
+pub mod stats;
 pub mod testing;
 pub mod write_set;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 pub use answer::Answer;
+pub use census::{Census, IsPast};
 pub use error::{Advice, CommitError, Error};
 pub use page::{KeyRange, Page, Scan, ScanOptions};
+pub use stats::Stats;
 pub use write_set::{Put, WriteSet};
 
 /// What calls of this room return.
@@ -86,6 +91,17 @@ pub struct Estimate {
     pub bytes: u64,
 }
 
+/// A copy of one committed state in files of its own ([`Engine::checkpoint`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The state: the commits that are not after it.
+    pub ts: Ts,
+    /// Files of the copy.
+    pub files: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
 /// Which spaces there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spaces {
@@ -116,6 +132,11 @@ pub trait Engine: Send + Sync + 'static {
     /// What this engine can do beyond the contract.
     fn capabilities(&self) -> Capabilities;
 
+    /// What it tells of itself. May look at files' sizes, and reads no data.
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+
     /// The newest committed state, held fast for as long as the snapshot lives.
     fn snapshot(&self) -> Arc<dyn Snapshot>;
 
@@ -126,6 +147,15 @@ pub trait Engine: Send + Sync + 'static {
 
     /// One key in the newest committed state: the cheapest read there is.
     fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;
+
+    /// As [`Engine::get_newest`], of a value that has ended too, as long as it is stored.
+    fn get_with_past<'a>(
+        &'a self,
+        space: Space,
+        key: &'a [u8],
+    ) -> Answer<'a, Result<Option<Bytes>>> {
+        self.get_newest(space, key)
+    }
 
     /// Applies a write set, or none of it. Never waits for another transaction.
     ///
@@ -165,10 +195,30 @@ pub trait Engine: Send + Sync + 'static {
     /// A guess about the size of a range. Never blocks and never reads data.
     fn estimate(&self, space: Space, range: &KeyRange) -> Estimate;
 
+    /// What a space holds now, live and dead: exact for a small one, else guessed from samples, with
+    /// bounds. Blocks, and reads data: some 130,000 entries or 8 MiB, and samples of as many bytes where
+    /// there is more; while files are being written it waits for them, a tenth of a second at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchSpace`]; those of the disk.
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census>;
+
     /// Removes deleted and overwritten entries of these spaces from the disk, as far as no snapshot can
     /// see them. To be asked once for all that belongs together: an engine that cannot tell spaces
     /// apart in its files (`lsm`) rewrites all of them, however few spaces are named.
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>>;
+
+    /// Puts a copy of the newest committed state into a directory, which is made, or must be empty;
+    /// commits go on meanwhile. `None` from an engine without files. An answer that nobody waits for
+    /// any more gives the copy up and takes it away.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`].
+    fn checkpoint<'a>(&'a self, _dir: &'a Path) -> Answer<'a, Result<Option<Checkpoint>>> {
+        Answer::Now(Ok(None))
+    }
 
     /// Makes everything acknowledged so far survive a power cut, also in async mode.
     fn sync(&self) -> Answer<'_, Result<()>>;

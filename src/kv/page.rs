@@ -116,6 +116,8 @@ pub struct ScanOptions {
     pub reverse: bool,
     /// Leave the values empty.
     pub keys_only: bool,
+    /// Values that had ended by then need not be brought ([`super::expiry`]).
+    pub past_ms: Option<u64>,
 }
 
 impl Default for ScanOptions {
@@ -125,6 +127,7 @@ impl Default for ScanOptions {
             max_bytes: PAGE_BYTES,
             reverse: false,
             keys_only: false,
+            past_ms: None,
         }
     }
 }
@@ -306,14 +309,21 @@ impl Page {
             self.rest = None;
             return;
         };
+        let last = last.to_vec();
+        self.set_rest_behind(scan, &last);
+    }
+
+    /// Notes that `scan` has more behind a key that was passed, a row of this page or not. For
+    /// engines.
+    pub fn set_rest_behind(&mut self, scan: &Scan, passed: &[u8]) {
         let rest = if scan.options.reverse {
             KeyRange {
                 start: scan.range.start.clone(),
-                until: Some(last.to_vec()),
+                until: Some(passed.to_vec()),
             }
         } else {
             KeyRange {
-                start: successor(last),
+                start: successor(passed),
                 until: scan.range.until.clone(),
             }
         };

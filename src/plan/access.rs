@@ -13,11 +13,11 @@ use super::doubt::{Choice, Doubt};
 use super::fan_out::{self, FanOut};
 use super::refusal::Refusal;
 pub use super::request::{
-    FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
+    CLOCK_SKEW_MS_MAX, FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
 };
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{ends, merge, paths, point, points, residual, skip};
+use super::{ends, merge, order, paths, point, points, residual, skip};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
@@ -196,6 +196,7 @@ enum Detail {
 /// 1104 or 1175 when only a full scan would do and nothing permits it, 1104 for too many keys.
 pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
     if let Some(filter) = request.filter.filter(|_| request.limit != Some(0))
+        && !order::multiplies(request)
         && !request.hints.name_keys()
         && !has_index_within_key(request.table)
         && let Some(plan) = points::multi_get(request, filter)?
@@ -242,6 +243,7 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
     };
     let key = KeyParts::primary(request.table);
     if !request.hints.name_keys()
+        && !order::multiplies(request)
         && let Some(point) = point::point_get(filter, key, request.ctx)?
     {
         let mut plan = TablePlan::point(request, point);
@@ -289,7 +291,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         let verdicts = merge::verdicts(request, (&all, &both.merge), (&choice, fewer));
         return Ok(TablePlan::merged(request, both, verdicts));
     }
-    let is_one_row = access.is_one_row();
+    let is_one_row = access.is_one_row() && !order::multiplies(request);
     let ordered = best.order.ordered || is_one_row;
     let permission = permission(request, conjuncts, ordered);
     let is_refused = is_full && permission.is_none();
@@ -336,7 +338,10 @@ pub(super) fn permission(
     if request.hints.reads_whole && conjuncts.is_empty() && is_dump(request) {
         return Some(Permission::Whole);
     }
-    let is_plain = conjuncts.is_empty() && request.grouping.is_none() && ordered;
+    let is_plain = conjuncts.is_empty()
+        && !request.table.leaves_rows_out()
+        && request.grouping.is_none()
+        && ordered;
     let rows_read = request.limit?.saturating_add(request.offset);
     (is_plain && rows_read <= request.policy.full_scan_limit_max).then_some(Permission::Limit)
 }

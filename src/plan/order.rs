@@ -39,7 +39,7 @@ pub(super) fn of(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> O
         reverse: matched == Some(Direction::Desc),
         grouped: request
             .grouping
-            .is_some_and(|groups| are_groups_together(groups, key, fixed)),
+            .is_some_and(|groups| are_groups_together((request, groups), key, fixed)),
     }
 }
 
@@ -57,7 +57,10 @@ fn direction(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> Optio
         }
         position = skip_fixed(position, key, fixed);
         if key.count() <= position {
-            // The whole key is matched: no two rows are left to order.
+            // The whole key is matched: no two rows are left to order, only their versions.
+            if multiplies(request) {
+                return None;
+            }
             break;
         }
         if key.position(column_idx) != Some(position) {
@@ -71,6 +74,12 @@ fn direction(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> Optio
         position += 1;
     }
     Some(direction.unwrap_or(Direction::Asc))
+}
+
+/// Whether a row may be read as several of one key.
+pub(super) fn multiplies(request: &Request<'_>) -> bool {
+    let reading = request.table.wide.reading;
+    reading.is_some_and(|reading| reading.multiplies())
 }
 
 /// The table's column that an ORDER BY key is; through GROUP BY, the column of the group key.
@@ -96,7 +105,11 @@ fn skip_fixed(position: usize, key: KeyParts<'_>, fixed: &[usize]) -> usize {
 }
 
 /// Whether the group keys are the leftmost parts of the key, in any order.
-fn are_groups_together(groups: &[Expr], key: KeyParts<'_>, fixed: &[usize]) -> bool {
+fn are_groups_together(
+    (request, groups): (&Request<'_>, &[Expr]),
+    key: KeyParts<'_>,
+    fixed: &[usize],
+) -> bool {
     let mut wanted = Vec::with_capacity(groups.len());
     for group in groups {
         match group.kind {
@@ -112,7 +125,9 @@ fn are_groups_together(groups: &[Expr], key: KeyParts<'_>, fixed: &[usize]) -> b
     let together = free
         .take_while(|column_idx| wanted.contains(column_idx))
         .count();
-    together == wanted.len() || key.count() == together + fixed_parts(key, fixed)
+    // Rows of one whole key are one, unless they are versions of it.
+    let is_one_row = || !multiplies(request) && key.count() == together + fixed_parts(key, fixed);
+    together == wanted.len() || is_one_row()
 }
 
 fn fixed_parts(key: KeyParts<'_>, fixed: &[usize]) -> usize {

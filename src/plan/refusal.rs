@@ -69,6 +69,7 @@ impl Refusal {
         });
         let table = request.table;
         let is_plain = request.filter.is_none()
+            && !table.leaves_rows_out()
             && request.grouping.is_none()
             && request.order_by.is_empty()
             && !request.wants_all

@@ -8,6 +8,10 @@ use crate::sql::expr::Expr;
 
 /// Keys one statement may fetch one by one, unless a variable says otherwise (dialect §2).
 pub const MULTI_GET_ROWS_MAX: u64 = 2000;
+
+/// How far ahead of the clock a hint may date a write, in milliseconds, unless it is set otherwise: more
+/// than clocks of servers differ by, far less than what a wrong unit gives.
+pub const CLOCK_SKEW_MS_MAX: u64 = 300_000;
 /// Rows that a `LIMIT` may let an unfiltered statement read, unless an option says otherwise
 /// (dialect §3).
 pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
@@ -21,6 +25,11 @@ pub struct Policy {
     pub full_scan_limit_max: u64,
     /// `multi_get_max_rows`, rows.
     pub multi_get_max_rows: u64,
+    /// `max_clock_skew_ms`: how far ahead of the clock a hint may date a write.
+    pub max_clock_skew_ms: u64,
+    /// `debug_ttl_clock`: what the ends of rows count from instead of the clock, in milliseconds since
+    /// 1970.
+    pub ttl_from_ms: Option<u64>,
     /// Whether secondary indexes may be read: not by a transaction that sees a state of before the
     /// definitions of now.
     pub use_indexes: bool,
@@ -34,6 +43,8 @@ impl Default for Policy {
             allow_full_scan: false,
             full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
             multi_get_max_rows: MULTI_GET_ROWS_MAX,
+            max_clock_skew_ms: CLOCK_SKEW_MS_MAX,
+            ttl_from_ms: None,
             use_indexes: true,
             skip_scan: false,
         }

@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use super::text::{self, Names};
 use super::values;
+use crate::error::{Error, Result};
 use crate::sql::context::{EvalContext, SlotValue};
 use crate::sql::eval::{self, fold};
-use crate::sql::expr::{Expr, ExprKind, NoRow, Slot};
+use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow, Row, Slot};
 use crate::types::temporal::Zone;
 use crate::types::{ColumnType, Date, Decimal, Time, Timestamp, Value};
 
@@ -50,17 +51,91 @@ pub fn fill(
     let value = match choice {
         Choice::Same => nth(ty, 0),
         Choice::Distinct(expr) => {
-            let mut tried = (0..TRIES_MAX).map(|n| nth(ty, n));
+            let mut tried = (0..TRIES_MAX).map(|n| nth(ty, n)).collect();
+            if let Some(expr) = expr {
+                add_near(expr, ty, &mut tried);
+            }
             let free = |value: &Value<'static>| {
                 let mut near = neighbours(value).into_iter().flatten();
                 !expr.is_some_and(|expr| {
                     has_literal(expr, value) || near.any(|(value, _)| has_literal(expr, &value))
                 }) && !has_stand_in(ctx, value)
             };
-            tried.find(free).unwrap_or_else(|| nth(ty, 0))
+            let fits =
+                |value: &Value<'static>| expr.is_none_or(|expr| fits((expr, slot), value, ctx));
+            let mut best = tried.iter().filter(|value| free(value));
+            let fitting = best
+                .clone()
+                .find(|value| fits(value))
+                .or_else(|| best.next());
+            fitting.cloned().unwrap_or_else(|| nth(ty, 0))
         }
     };
     ctx.fill(slot, SlotValue::StandIn(value, name.into()));
+}
+
+/// Numbers beside those that stand in an expression: between the bounds that it gives, if there is room.
+fn add_near(expr: &Expr, ty: &ColumnType, tried: &mut Vec<Value<'static>>) {
+    if let ExprKind::Literal(literal) = &expr.kind {
+        let number = match literal {
+            Value::Int(number) => Some(*number),
+            Value::UInt(number) => i64::try_from(*number).ok(),
+            Value::Decimal(number) => number.to_i64(),
+            _ => None,
+        };
+        let half = i64::from(STEP / 2);
+        let near = number.map(|number| [number.checked_add(half), number.checked_sub(half)]);
+        let near = near.into_iter().flatten().flatten();
+        tried.extend(near.filter_map(|number| of_number(ty, number)));
+        return;
+    }
+    fold::each_child(expr, &mut |child| add_near(child, ty, tried));
+}
+
+/// A row that is known where it equals a value.
+struct Equal<'v> {
+    columns: Vec<usize>,
+    value: &'v Value<'static>,
+}
+
+impl Row for Equal<'_> {
+    fn column(&self, column_idx: usize) -> Result<Value<'_>> {
+        if self.columns.contains(&column_idx) {
+            return Ok(self.value.clone());
+        }
+        Err(Error::unsupported("a column of which nothing is known"))
+    }
+}
+
+/// Whether a condition can hold when the columns that are to equal a slot have this value: one that
+/// contradicts the others would be read as if nothing were.
+fn fits((expr, slot): (&Expr, usize), value: &Value<'static>, ctx: &EvalContext) -> bool {
+    let conjuncts = match &expr.kind {
+        ExprKind::And(conjuncts) => conjuncts.as_slice(),
+        _ => std::slice::from_ref(expr),
+    };
+    let equal = |conjunct: &Expr| match &conjunct.kind {
+        ExprKind::Compare(CompareOp::Equal, left, right) => match (&left.kind, &right.kind) {
+            (ExprKind::Column(column), ExprKind::Slot(found))
+            | (ExprKind::Slot(found), ExprKind::Column(column)) => {
+                (found.idx == slot).then_some(*column)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let row = Equal {
+        columns: conjuncts.iter().filter_map(equal).collect(),
+        value,
+    };
+    let mut others = conjuncts
+        .iter()
+        .filter(|conjunct| equal(conjunct).is_none());
+    others.all(|conjunct| {
+        // What is not known may hold.
+        let truth = eval::eval_condition(conjunct, &row, ctx);
+        truth.map_or(true, |truth| truth == Some(true))
+    })
 }
 
 /// A value of a type that stands for one that nobody knows.
@@ -117,16 +192,30 @@ fn neighbours(value: &Value<'static>) -> [Option<(Value<'static>, &'static str)>
     ]
 }
 
+/// A number as a value of a type, if it has numbers, and this one.
+fn of_number(ty: &ColumnType, number: i64) -> Option<Value<'static>> {
+    match ty {
+        ColumnType::Int { unsigned: true, .. } => u64::try_from(number).ok().map(Value::UInt),
+        ColumnType::Boolean | ColumnType::Int { .. } | ColumnType::Year => Some(Value::Int(number)),
+        ColumnType::Float | ColumnType::Double => {
+            let number = i32::try_from(number).ok()?;
+            Some(Value::Double(f64::from(number)))
+        }
+        ColumnType::Decimal { .. } => Some(Value::Decimal(Decimal::from_i64(number))),
+        _ => None,
+    }
+}
+
 /// Some values of a type, apart from each other where there are many.
 fn nth(ty: &ColumnType, n: u8) -> Value<'static> {
     let number = i64::from(n) * i64::from(STEP) + 1;
+    if let Some(value) = of_number(ty, number) {
+        return value;
+    }
     let letter = b'a'.saturating_add(n);
     match ty {
-        ColumnType::Int { unsigned: true, .. } => Value::UInt(number.unsigned_abs()),
-        ColumnType::Boolean | ColumnType::Int { .. } | ColumnType::Year => Value::Int(number),
-        ColumnType::Float | ColumnType::Double => {
-            Value::Double(f64::from(n) * f64::from(STEP) + 1.0)
-        }
+        ColumnType::Int { .. } | ColumnType::Boolean | ColumnType::Year => Value::Int(number),
+        ColumnType::Float | ColumnType::Double => Value::Double(1.0),
         ColumnType::Decimal { .. } => Value::Decimal(Decimal::from_i64(number)),
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_) => {
             Value::Bytes(vec![letter].into())

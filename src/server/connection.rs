@@ -4,11 +4,13 @@
 //! way from [`Connection::serve_commands`] to the session and back must not allocate.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::leisure;
 use super::listener::Context;
 use super::local_file::{self, Wanted};
 use super::login::{Entered, Guest, host_name};
@@ -52,6 +54,7 @@ pub(super) async fn serve(
         address,
         admins_only,
     };
+    let shared = Arc::clone(&context.shared);
     let entered = Connection::enter(context, registration, wire, arrival);
     // In memory of its own: a connection that waits holds no login.
     let gone = match Box::pin(entered).await {
@@ -62,6 +65,9 @@ pub(super) async fn serve(
         }
         Err(gone) => gone,
     };
+    if let Gone::Refused(error) = &gone {
+        shared.monitor().counts.note_error(error.code());
+    }
     if matches!(gone, Gone::Refused(_) | Gone::Desync(_)) {
         tracing::info!(id, %address, %gone, "connection ended");
     } else {
@@ -222,19 +228,21 @@ impl Connection {
         loop {
             while let Some(packet) = self.reader.next(COMMAND_SEQUENCE)? {
                 self.talk.wire.answer(packet.sequence);
-                match self.reader.payload(&packet) {
-                    Some(payload) => match self.talk.command(payload).await? {
-                        Next::Command => {}
-                        Next::File(wanted) => {
-                            let (talk, reader) = (&mut self.talk, &mut self.reader);
-                            Box::pin(local_file::receive(talk, reader, wanted)).await?;
-                        }
-                        next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
-                    },
-                    None => self
-                        .talk
-                        .wire
-                        .error(&too_large(self.reader.packet_bytes_max())),
+                let next = if let Some(payload) = self.reader.payload(&packet) {
+                    let command = pin!(self.talk.command(payload));
+                    leisure::when_long(command).await?
+                } else {
+                    let refusal = too_large(self.reader.packet_bytes_max());
+                    self.talk.error(&refusal);
+                    Next::Command
+                };
+                match next {
+                    Next::Command => {}
+                    Next::File(wanted) => {
+                        let (talk, reader) = (&mut self.talk, &mut self.reader);
+                        Box::pin(local_file::receive(talk, reader, wanted)).await?;
+                    }
+                    next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
                 }
                 self.talk.wire.flush_if_full().await?;
                 self.reader
@@ -296,7 +304,7 @@ impl Talk {
         let command = match Command::parse(payload, self.wire.capabilities) {
             Ok(command) => command,
             Err(error) => {
-                self.wire.error(&error);
+                self.error(&error);
                 return Ok(Next::Command);
             }
         };
@@ -392,6 +400,13 @@ impl Talk {
         self.wire.net_write_timeout = self.state.net_write_timeout;
         let changes = self.session.take_changes();
         tracking::put_changes(&mut self.wire.changes, &changes);
+    }
+
+    /// An error that no statement has met, which counts those of statements.
+    pub(super) fn error(&mut self, error: &Error) {
+        let counts = &self.context.shared.monitor().counts;
+        counts.note_error(error.code());
+        self.wire.error(error);
     }
 
     /// An OK without news.

@@ -46,11 +46,16 @@ const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// # Errors
 /// When the address cannot be taken, in words for the operator.
 pub fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    listen_for("--listen", address)
+}
+
+/// As [`listen`], for an address that this option gives.
+pub(super) fn listen_for(option: &str, address: SocketAddr) -> Result<TcpListener, String> {
     bound(address).map_err(|error| {
         let why = if error.kind() == io::ErrorKind::AddrInUse {
-            "the port is taken; stop the other server or choose another port with --listen".into()
+            format!("the port is taken; stop the other server or choose another port with {option}")
         } else if error.kind() == io::ErrorKind::PermissionDenied {
-            "permission denied; choose a port above 1023 with --listen".into()
+            format!("permission denied; choose a port above 1023 with {option}")
         } else {
             error.to_string()
         };
@@ -197,14 +202,16 @@ impl Server {
             Ok(permit) => (Ok(permit), false),
             Err(_) => (Arc::clone(&self.admin_permits).try_acquire_owned(), true),
         };
-        match permit {
-            Ok(permit) => {
-                let context = Arc::clone(&self.context);
-                let serving = serve_with(permit, context, socket, (address, admins_only));
-                tracing::trace!(bytes = size_of_val(&serving), "a connection begins");
-                connections.spawn(serving);
-            }
-            Err(_) => turn_away(&socket),
+        if let Ok(permit) = permit {
+            let context = Arc::clone(&self.context);
+            let serving = serve_with(permit, context, socket, (address, admins_only));
+            tracing::trace!(bytes = size_of_val(&serving), "a connection begins");
+            connections.spawn(serving);
+        } else {
+            let error = connection::too_many_connections();
+            let counts = &self.context.shared.monitor().counts;
+            counts.note_error(error.code());
+            turn_away(&socket, &error);
         }
     }
 }
@@ -253,9 +260,9 @@ fn note(ended: &Result<(), tokio::task::JoinError>) {
 }
 
 /// Says 1040 in the greeting's place. A fresh socket's buffer takes that without waiting.
-fn turn_away(socket: &TcpStream) {
+fn turn_away(socket: &TcpStream, error: &Error) {
     let mut out = PacketWriter::default();
-    out.packet(|out| reply::put_error(out, &connection::too_many_connections()));
+    out.packet(|out| reply::put_error(out, error));
     let _ = socket.try_write(out.bytes());
 }
 

@@ -5,13 +5,15 @@
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
 //! loop over commands), and what it stands on: `wire` (one socket's input and output), `gone`, `channel` and
 //! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
-//! `rows`, `files`, and `signals`.
+//! `rows`, `files`, and `signals`. [`http`] is a door of its own, for instruments.
 
 mod channel;
 mod connection;
 mod files;
 mod gone;
+pub mod http;
 mod keys;
+mod leisure;
 pub mod listener;
 mod local_file;
 mod login;
@@ -29,6 +31,7 @@ mod tls;
 mod wire;
 
 pub use files::raise_files_limit;
+pub use http::Http;
 pub use listener::{Options, Server, listen};
 pub use signals::stop_signal;
 pub use tls::TlsOptions;

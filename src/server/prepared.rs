@@ -225,8 +225,9 @@ impl Talk {
     fn open_cursor(&mut self, id: u32, set: ResultSet) {
         if CURSORS_MAX <= self.statements.cursors_count() {
             let text = format!("too many open cursors: the most is {CURSORS_MAX}");
-            self.session.end_rows(0);
-            self.wire.error(&Error::new(Code::TooManyStatements, text));
+            let error = Error::new(Code::TooManyStatements, text);
+            self.session.fail_rows(0, &error);
+            self.wire.error(&error);
             return;
         }
         let ResultSet {
@@ -234,6 +235,7 @@ impl Talk {
             zone,
             rows,
         } = set;
+        self.session.open_rows();
         let encoder = RowEncoder::binary(columns.iter().map(|column| &column.ty));
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         self.wire
@@ -269,7 +271,7 @@ impl Talk {
             }
             Fetched::Failed(error) => {
                 self.close_cursor(id);
-                self.wire.error(&error);
+                self.error(&error);
             }
         }
         Ok(())

@@ -85,7 +85,10 @@ impl Talk {
 
     /// Ends a streamed result; `false` when it ended with an error.
     pub(super) fn end_rows(&mut self, streamed: rows::Streamed, more: bool) -> bool {
-        self.session.end_rows(streamed.rows_count);
+        match &streamed.end {
+            Ok(_) => self.session.end_rows(streamed.rows_count),
+            Err(error) => self.session.fail_rows(streamed.rows_count, error),
+        }
         self.refresh();
         match streamed.end {
             Ok(warnings_count) => {
@@ -130,7 +133,7 @@ impl Talk {
                 }
                 self.wire.end_of_rows(self.state.status, 0);
             }
-            Err(error) => self.wire.error(&error),
+            Err(error) => self.error(&error),
         }
     }
 
@@ -141,9 +144,10 @@ impl Talk {
         let questions = processes.questions_count();
         let threads = processes.count();
         let thousandths = questions.saturating_mul(1000) / seconds.max(1);
+        let slow = self.context.shared.monitor().slow.count();
         let (whole, fraction) = (thousandths / 1000, thousandths % 1000);
         let text = format!(
-            "Uptime: {seconds}  Threads: {threads}  Questions: {questions}  Slow queries: 0  \
+            "Uptime: {seconds}  Threads: {threads}  Questions: {questions}  Slow queries: {slow}  \
              Opens: 0  Flush tables: 1  Open tables: 0  \
              Queries per second avg: {whole}.{fraction:03}"
         );
@@ -171,7 +175,7 @@ impl Talk {
     pub(super) fn ok_or_error(&mut self, result: Result<()>) {
         match result {
             Ok(()) => self.ok(),
-            Err(error) => self.wire.error(&error),
+            Err(error) => self.error(&error),
         }
     }
 }

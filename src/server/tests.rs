@@ -4,6 +4,7 @@ mod cancel;
 mod commands;
 mod compressed;
 mod guesses;
+mod http;
 mod reports;
 mod tracking;
 mod unfriendly;
@@ -52,6 +53,7 @@ impl Running {
             query_memory_total_bytes: None,
             spill_quota_bytes: None,
             secure_file_priv: None,
+            backup_dir: None,
             port: address.port(),
             connections_max,
             packet_bytes_max: 1 << 20,

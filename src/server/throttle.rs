@@ -23,7 +23,8 @@ use tokio::time::sleep_until;
 
 use crate::error::{Code, Error, Result};
 
-/// Sources that are remembered; past it those that failed longest ago are forgotten.
+/// Sources that are remembered, and places where accounts are known; past it those that failed, or where
+/// one logged in, longest ago are forgotten.
 const SOURCES_MAX: usize = 10_000;
 
 /// Failures of a source that cost nothing.
@@ -251,13 +252,12 @@ fn remember(
     now: Instant,
 ) {
     if SOURCES_MAX <= known.len() && !known.contains_key(&place) {
-        known.retain(|_, accounts| {
-            accounts.retain(|(_, at)| now.saturating_duration_since(*at) <= KNOWN_FOR);
-            !accounts.is_empty()
-        });
-        if SOURCES_MAX <= known.len() {
-            return;
-        }
+        // Half of them go, so that not each login looks at all.
+        let last = |accounts: &[(String, Instant)]| accounts.last().map(|(_, at)| *at);
+        let mut times: Vec<_> = known.values().map(|accounts| last(accounts)).collect();
+        times.sort_unstable();
+        let median = times.get(times.len() / 2).copied().flatten();
+        known.retain(|_, accounts| median < last(accounts));
     }
     let accounts = known.entry(place).or_default();
     accounts.retain(|(name, _)| name != account);

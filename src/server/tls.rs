@@ -67,7 +67,8 @@ fn from_files(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
         return Err(wrong(cert, &"there is no certificate in it"));
     }
     let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
-    built(chain, key_der)
+    let files = format!("{}, {}", cert.display(), key.display());
+    built(chain, key_der).map_err(|error| format!("{files}: {error}"))
 }
 
 fn built(

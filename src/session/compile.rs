@@ -195,6 +195,15 @@ impl Session {
         compiled_query(select, bound, stars)
     }
 
+    /// How far ahead of the clock a hint may date what is written to a table.
+    pub(super) fn clock_skew_ms_max(&self, table: &Table) -> u64 {
+        // Nobody asks for the other tables.
+        match &table.wide.versions {
+            Some(_) => self.shared.global_number("max_clock_skew_ms"),
+            None => 0,
+        }
+    }
+
     /// Binds something by the names of now, with parameters of these types.
     pub(super) fn with_names<T>(
         &self,

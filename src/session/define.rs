@@ -178,6 +178,10 @@ impl Session {
             return self.truncate_temporary(&table).await;
         }
         let database = self.database_or_current(table.database.as_deref())?;
+        if system::is_of_digests(&database, &table.name) {
+            self.shared.monitor.digests.reset();
+            return Ok(());
+        }
         check_not_system(&database)?;
         self.shared.catalog.truncate(&database, &table.name).await
     }

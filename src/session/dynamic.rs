@@ -3,13 +3,20 @@
 //!
 //! `SELECT *` of a table with such columns is run twice: its first page tells the names, and then it
 //! is bound with them and run. In autocommit the two are of two snapshots; a column that comes in
-//! between is not shown.
+//! between is not shown. For the names nothing else is computed than what tells which rows there are
+//! and in which order, and that leaves no trace ([`super::rehearsal`]).
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "asks for a few shapes of expression; all others are one case"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::compile::{Compiled, text};
 use super::listing::{Listing, TEXT};
+use super::rehearsal::Rehearsal;
 use super::{Reply, Session};
 use crate::catalog::describe::quoted;
 use crate::catalog::{ColumnPlace, Table, TableId, wide};
@@ -17,9 +24,11 @@ use crate::error::{Code, Error, Result};
 use crate::exec::query::{self, QueryStream};
 use crate::exec::row::others;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::sql::aggregate::names;
 use crate::sql::ast::{self, ColumnName, QueryBody, Select, SelectItem, Statement, TableName};
 use crate::sql::bind::named::{self, Star};
 use crate::sql::bind::{self, Names, Widening};
+use crate::sql::bound::Query;
 use crate::sql::context::{Mode, Parameters};
 use crate::sql::parse;
 use crate::types::{ColumnType, Value};
@@ -130,14 +139,24 @@ impl Session {
         stars: &'s [Star],
         (parameters, rows_max): (&Parameters, usize),
     ) -> Result<(Widening, Met<'s>)> {
-        let select = probe_of(select, stars);
+        let mut select = probe_of(select, stars);
         let types: Vec<ColumnType> = parameters.iter().map(bind::parameter_type).collect();
-        let widening = Widening::default();
-        let bind = |names: &Names<'_>| bind::query(&select, names);
-        let bound = self.with_names(&types, |names| named::rounds(names, &widening, bind))?;
+        let bind = |select: &Select| -> Result<(Query, Widening)> {
+            let widening = Widening::default();
+            let bind = |names: &Names<'_>| bind::query(select, names);
+            let bound = self.with_names(&types, |names| named::rounds(names, &widening, bind));
+            Ok((bound?, widening))
+        };
+        // Also the names in what is not computed are shown.
+        let (mut bound, widening) = bind(&select)?;
+        if forget_others(&mut select, stars) {
+            (bound, _) = bind(&select)?;
+        }
         let program = Arc::new(query::Program::new(bound));
         self.check_seen(program.tables())?;
-        let env = self.select_env(Arc::clone(parameters), program.tables());
+        let mut env = self.select_env(Arc::clone(parameters), program.tables());
+        env.ctx.facts = Arc::new(Rehearsal::new(&self.state));
+        env.ctx.warnings = Arc::default();
         let mut stream: QueryStream = query::open(&program, env)?.stream().await?;
         let mut met = Met {
             stars,
@@ -234,6 +253,54 @@ fn probe_of(select: &Select, stars: &[Star]) -> Select {
         block.items.extend(kept);
     }
     probe
+}
+
+/// Takes what is computed besides the cells out of a probe, if that changes neither which rows there are
+/// nor their order; whether it did.
+fn forget_others(probe: &mut Select, stars: &[Star]) -> bool {
+    let cells_count: usize = stars.iter().map(|star| 1 + star.named.len()).sum();
+    let QueryBody::Block(block) = &mut probe.body else {
+        return false;
+    };
+    let Some((_, others)) = block.items.split_at_checked(cells_count) else {
+        return false;
+    };
+    let is_grouped =
+        !block.group_by.is_empty() || block.having.is_some() || !block.windows.is_empty();
+    let sorts = |expr: &ast::Expr| match expr {
+        ast::Expr::Literal(_) => true,
+        ast::Expr::Column(name) => others.iter().any(|item| is_named(item, &name.column)),
+        _ => false,
+    };
+    let keys = &mut probe.order_by.iter();
+    let matters =
+        is_grouped || others.iter().any(is_of_several_rows) || keys.any(|key| key.expr.has(&sorts));
+    if matters || others.is_empty() {
+        return false;
+    }
+    block.items.truncate(cells_count);
+    true
+}
+
+fn is_named(item: &SelectItem, name: &str) -> bool {
+    match item {
+        SelectItem::Expr { alias, text, .. } => {
+            alias.as_ref().unwrap_or(text).eq_ignore_ascii_case(name)
+        }
+        SelectItem::Star | SelectItem::TableStar(_) => false,
+    }
+}
+
+/// Whether it has an aggregate or a window function.
+fn is_of_several_rows(item: &SelectItem) -> bool {
+    let is_such = |expr: &ast::Expr| match expr {
+        ast::Expr::Call(call) => call.over.is_some() || names::find(&call.name).is_some(),
+        _ => false,
+    };
+    match item {
+        SelectItem::Expr { expr, .. } => expr.has(&is_such),
+        SelectItem::Star | SelectItem::TableStar(_) => false,
+    }
 }
 
 fn column(table: &str, name: &str) -> SelectItem {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::load::FileSource;
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::BoxFuture;
+use crate::sql::context::Loaded;
 
 /// Bytes that are read or written at a time.
 pub(super) const CHUNK_BYTES: usize = 256 * 1024;
@@ -73,6 +74,32 @@ impl Files {
         }
         let file = File::open(found).map_err(|error| unreadable(&error))?;
         Ok(ServerFile { file: Some(file) })
+    }
+
+    /// The bytes of a file, for `LOAD_FILE`; blocks.
+    pub(super) fn load(&self, path: &str, bytes_max: usize) -> Loaded {
+        let opened = self.open(path).ok().and_then(|opened| opened.file);
+        let (Some(file), Ok(bytes_max)) = (opened, u64::try_from(bytes_max)) else {
+            return Loaded::Unreadable;
+        };
+        let is_over = |metadata: std::fs::Metadata| bytes_max < metadata.len();
+        match file.metadata().map(is_over) {
+            Ok(false) => {}
+            Ok(true) => return Loaded::TooLarge,
+            Err(_) => return Loaded::Unreadable,
+        }
+        // Somebody may be writing it.
+        let mut bytes = Vec::new();
+        match file
+            .take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes)
+        {
+            Ok(count) if u64::try_from(count).is_ok_and(|count| count <= bytes_max) => {
+                Loaded::Bytes(bytes)
+            }
+            Ok(_) => Loaded::TooLarge,
+            Err(_) => Loaded::Unreadable,
+        }
     }
 
     /// Makes a file that is not there yet.
@@ -224,6 +251,12 @@ mod tests {
         let path = |name: &str| inside.join(name).display().to_string();
         let errno = |error: Error| error.code().errno();
         assert!(files.open(&path("open")).is_ok());
+        assert_eq!(files.load(&path("open"), 1), Loaded::Bytes(b"x".to_vec()));
+        assert_eq!(files.load(&path("open"), 0), Loaded::TooLarge);
+        for wrong in ["link", "../secret", "up/secret", "missing", "."] {
+            assert_eq!(files.load(&path(wrong), 9), Loaded::Unreadable, "{wrong}");
+        }
+        assert_eq!(Files::default().load(&path("open"), 9), Loaded::Unreadable);
         for wrong in ["link", "../secret", "up/secret", "no/such", "up/nowhere"] {
             assert_eq!(
                 errno(files.open(&path(wrong)).unwrap_err()),

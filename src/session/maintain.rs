@@ -16,6 +16,14 @@ use crate::sql::ast::{Maintain, Maintenance, TableName};
 use crate::types::Value;
 
 impl Session {
+    /// `FLUSH`: what is kept of accounts for speed, and the files of logs.
+    pub(super) fn flush(&self, logs: bool) {
+        self.shared.accounts.forget_fast();
+        if logs {
+            self.shared.monitor.slow.reopen();
+        }
+    }
+
     pub(super) async fn maintain(&mut self, maintain: &Maintain) -> Result<Reply> {
         self.commit_open().await?;
         let mut listing = Listing::new(&[
@@ -130,6 +138,7 @@ impl Session {
             let indexes = table.indexes.iter().map(index::space);
             std::iter::once(write::space(table))
                 .chain(indexes)
+                .chain(table.deletions_space().map(Space))
                 .collect::<Vec<_>>()
         };
         let spaces: Vec<Space> = tables.iter().flat_map(spaces_of).collect();

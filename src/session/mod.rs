@@ -9,20 +9,23 @@
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL; `temporary`: tables
 //!   of one session;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
-//! - `maintain`: CHECK TABLE and REPAIR TABLE;
+//! - `maintain`: CHECK TABLE and REPAIR TABLE; `backup`: BACKUP;
 //! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
 //! - `kill`: KILL;
+//! - [`monitor`]: what is measured of statements;
 //! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
-//!   `track`: what it tells of that;
+//!   `track`: what it tells of that; `rehearsal`: running something without remembering it;
 //! - `system`: `information_schema` and its like, as tables whose rows are made up;
 //! - `show`, `fields`, `explain`: what it tells about the server and about plans;
 //! - [`processes`]: all connections, for KILL and SHOW PROCESSLIST.
 
 mod account;
+mod backup;
 mod compile;
 mod define;
 mod dynamic;
 mod explain;
+mod explain_row;
 mod fields;
 pub mod files;
 mod found;
@@ -31,10 +34,12 @@ mod kill;
 mod listing;
 pub mod load;
 mod maintain;
+pub mod monitor;
 mod outfile;
 mod persist;
 mod prepared;
 pub mod processes;
+mod rehearsal;
 pub mod reply;
 mod run;
 mod set;
@@ -58,10 +63,11 @@ use crate::exec::transaction::Transaction;
 use crate::protocol::Status;
 use crate::sql::context::Parameters;
 use crate::sql::context::{EvalContext, SessionFacts, WarningLevel, Warnings};
-use crate::sql::parse;
+use crate::sql::parse::{self, Parsed};
 use crate::types::temporal::Zone;
 use crate::types::{Timestamp, Value};
 use guard::{Identity, Needs};
+use monitor::watch::{Pending, Text, Watch};
 use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState};
 use settings::Settings;
@@ -98,6 +104,8 @@ pub struct Session {
     /// The catalog's version before names were last looked up for a statement on rows.
     bound_at: u64,
     has_attributes: bool,
+    /// The statement whose rows are being sent.
+    pending: Pending,
 }
 
 impl Session {
@@ -108,7 +116,7 @@ impl Session {
     pub fn new(shared: &Arc<Shared>, client: Client, cancel: &Arc<CancelToken>) -> Result<Session> {
         let user = format!("{}@{}", client.user, client.host);
         let state = Arc::new(State::new(
-            (&shared.globals, &shared.named_locks),
+            (&shared.globals, &shared.named_locks, &shared.files),
             (user, client.account.plain()),
             client.connection_id,
             cancel,
@@ -139,6 +147,7 @@ impl Session {
             temporary: Temporary::new(&shared.catalog),
             bound_at: 0,
             has_attributes: false,
+            pending: Pending::default(),
         })
     }
 
@@ -148,28 +157,34 @@ impl Session {
     /// What the client is told; the rest of the text is skipped.
     pub async fn query(&mut self, sql: &[u8]) -> Result<Answer> {
         let sql = without_end(sql);
-        let parsed = match parse::parse_first(sql, self.settings.mode) {
+        let watch = Watch::start(&self.cancel);
+        let parsed = match self.parsed(sql) {
             Ok(parsed) => parsed,
-            Err(error) => return Err(self.failed(error)),
+            Err(error) => return Err(self.ended_unread(watch, error)),
         };
-        let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
-        if rest.is_some() && !self.client.multi_statements {
-            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
-            let near = String::from_utf8_lossy(rest);
-            return Err(self.failed(parse::syntax_error(&near, 1)));
-        }
-        if 0 < parsed.parameters_count {
-            return Err(self.failed(parse::syntax_error("?", 1)));
-        }
+        let watch = watch.of(&parsed.statement, parsed.digest);
+        let text = Text {
+            bytes: sql.get(..parsed.end_offset).unwrap_or(sql),
+            digest: None,
+        };
         // In memory of its own, so that connections that wait do not hold it.
         let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;
-        match result {
-            Ok(reply) => {
-                self.track_reply(&reply);
-                Ok(Answer { reply, rest })
-            }
-            Err(error) => Err(self.failed(error)),
+        let reply = self.ended(watch, text, result)?;
+        let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
+        Ok(Answer { reply, rest })
+    }
+
+    /// The first statement of a text, if the text may be run.
+    fn parsed(&self, sql: &[u8]) -> Result<Parsed> {
+        let parsed = parse::parse_first(sql, self.settings.mode)?;
+        if parsed.rest_offset < sql.len() && !self.client.multi_statements {
+            let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
+            return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
+        if 0 < parsed.parameters_count {
+            return Err(parse::syntax_error("?", 1));
+        }
+        Ok(parsed)
     }
 
     /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL, and so
@@ -187,6 +202,22 @@ impl Session {
 
     /// The rows of a reply have ended, whole or not.
     pub fn end_rows(&mut self, rows_count: u64) {
+        self.resume((rows_count, 0), None);
+        self.returned(rows_count);
+    }
+
+    /// As [`Session::end_rows`], when an error ended them.
+    pub fn fail_rows(&mut self, rows_count: u64, error: &Error) {
+        self.resume((rows_count, 0), Some(error.code()));
+        self.returned(rows_count);
+    }
+
+    /// The rows of a reply are to be fetched by and by: its statement has ended.
+    pub fn open_rows(&mut self) {
+        self.resume((0, 0), None);
+    }
+
+    fn returned(&self, rows_count: u64) {
         self.state.returned(rows_count);
         self.state.set_warnings_count(self.warnings.count());
     }
@@ -277,6 +308,7 @@ impl Session {
 
     /// Rolls back; the connection ends.
     pub async fn close(&mut self) {
+        self.resume((0, 0), None);
         self.end_temporary().await;
         self.state.release_locks();
     }

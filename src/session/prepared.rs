@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compile::Compiled;
 use super::guard::Needs;
+use super::monitor::watch::{self, Text, Watch};
 use super::run::BINDS_MAX;
 use super::temporary::Seen;
 use super::{Prepared, Reply, Session};
@@ -16,7 +17,7 @@ use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
 use crate::sql::context::{SessionFacts, Warnings};
-use crate::sql::parse;
+use crate::sql::parse::{self, Digest, DigestKey};
 use crate::types::{ResultColumn, Value};
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
@@ -26,6 +27,11 @@ pub(super) const STATEMENTS_MAX: usize = 16_382;
 /// A parsed statement and, if it is one on rows, its program.
 pub(super) struct PreparedStatement {
     statement: Statement,
+    /// Its text, or as much of it as is logged.
+    text: Arc<[u8]>,
+    digest: DigestKey,
+    /// The digest, if the text is not all.
+    long_digest: Option<Arc<Digest>>,
     parameters_count: usize,
     compiled: Option<Compiled>,
     /// The database that its names were looked up in: what they mean, whatever is current later.
@@ -47,10 +53,9 @@ impl Session {
     /// What the client is told.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
         self.warnings = Arc::new(Warnings::default());
-        let statement = match self.prepare_text(sql) {
-            Ok(statement) => statement,
-            Err(error) => return Err(self.failed(error)),
-        };
+        let watch = Watch::start(&self.cancel);
+        let prepared = self.prepare_text(sql);
+        let statement = self.ended_preparing(watch, prepared)?;
         let columns = match &statement.compiled {
             Some(compiled) => compiled.columns(),
             None => self.told_columns(&statement.statement),
@@ -124,6 +129,9 @@ impl Session {
             .is_some_and(Compiled::depends_on_parameters);
         Ok(PreparedStatement {
             statement: parsed.statement,
+            text: watch::kept(sql).into(),
+            digest: parsed.digest,
+            long_digest: watch::digest_if_long(sql, self.settings.mode).map(Arc::new),
             parameters_count: parsed.parameters_count,
             compiled,
             database: self.state.database(),
@@ -143,13 +151,13 @@ impl Session {
             let text = format!("Unknown prepared statement handler ({id}) given to EXECUTE");
             return Err(Error::new(Code::UnknownStatement, text));
         };
-        match self.run_prepared(&statement, parameters, Some(id)).await {
-            Ok(reply) => {
-                self.track_reply(&reply);
-                Ok(reply)
-            }
-            Err(error) => Err(self.failed(error)),
-        }
+        let watch = Watch::start(&self.cancel).of(&statement.statement, statement.digest);
+        let result = self.run_prepared(&statement, parameters, Some(id)).await;
+        let text = Text {
+            bytes: &statement.text,
+            digest: statement.long_digest.as_deref(),
+        };
+        self.ended(watch, text, result)
     }
 
     async fn run_prepared(
@@ -204,6 +212,9 @@ impl Session {
         if let Some(id) = id {
             let again = PreparedStatement {
                 statement: prepared.statement.clone(),
+                text: Arc::clone(&prepared.text),
+                digest: prepared.digest,
+                long_digest: prepared.long_digest.clone(),
                 parameters_count: prepared.parameters_count,
                 compiled: Some(compiled.clone()),
                 database: prepared.database.clone(),

@@ -169,6 +169,15 @@ impl Processes {
         self.running.read().len()
     }
 
+    /// How many connections run a statement.
+    pub fn running_count(&self) -> usize {
+        let running = self.running.read();
+        let running = running.values();
+        running
+            .filter(|process| process.doing.lock().is_running)
+            .count()
+    }
+
     /// How many connections there have been, with those that are.
     pub fn connections_count(&self) -> u64 {
         let now = u64::try_from(self.count()).unwrap_or(u64::MAX);
@@ -285,7 +294,7 @@ const SECRET_BEGINNINGS: &[&str] = &["create", "alter", "set", "prepare", "/", "
 
 /// A text as far as others may see it: it ends where a password may come. Whatever stands behind a
 /// semicolon may be a statement.
-fn without_passwords(text: &str) -> String {
+pub(super) fn without_passwords(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut begins_at = 0;
     let mut begins = lower.split(';').filter_map(|part| {

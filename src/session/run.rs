@@ -19,8 +19,7 @@ use crate::plan::{Policy, Purpose};
 use crate::sql::ast::{Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
-use crate::sql::context::Parameters;
-use crate::sql::context::{WarningLevel, Warnings};
+use crate::sql::context::{Parameters, WarningLevel, Warnings};
 use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
@@ -57,6 +56,7 @@ impl Session {
         self.guard(statement)?;
         match statement {
             Statement::Explain(explain) => self.explain((statement, explain), parameters).await,
+            Statement::ExplainRow(row) => self.explain_row((statement, row)).await,
             Statement::Describe(describe) => self.describe(describe),
             Statement::Show(Show::DynamicColumns { table, limit }) => {
                 self.show_dynamic_columns((table, *limit)).await
@@ -69,6 +69,7 @@ impl Session {
             }
             Statement::Execute(execute) => self.execute_named(execute).await,
             Statement::Maintain(maintain) => self.maintain(maintain).await,
+            Statement::Backup(path) => Box::pin(self.backup(path)).await,
             Statement::Load(load) => self.load_data(load).await,
             Statement::Advise(table) => self.advise(table).await,
             Statement::Do(exprs) => {
@@ -114,7 +115,7 @@ impl Session {
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name)?,
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
-            Statement::Flush => self.shared.accounts.forget_fast(),
+            Statement::Flush { logs } => self.flush(*logs),
             Statement::UnlockTables => {}
             Statement::LockTables(tables) => self.lock_tables(tables).await?,
             Statement::CreateIndex(create) => self.create_index(create).await?,
@@ -130,12 +131,14 @@ impl Session {
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Explain(_)
+            | Statement::ExplainRow(_)
             | Statement::Describe(_)
             | Statement::Show(_)
             | Statement::Account(_)
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::Maintain(_)
+            | Statement::Backup(_)
             | Statement::Set(_)
             | Statement::Load(_)
             | Statement::Advise(_)
@@ -375,6 +378,7 @@ impl Session {
             ctx,
             policy: Policy {
                 use_indexes,
+                max_clock_skew_ms: self.clock_skew_ms_max(table),
                 ..self.settings.policy
             },
             uses: Arc::clone(&self.shared.uses),
@@ -449,9 +453,9 @@ impl Session {
         program: &Arc<write::Program>,
         env: write::Env,
     ) -> Result<Option<write::Outcome>> {
+        let tables = std::slice::from_ref(program.write.table());
         if let Some(transaction) = self.current_transaction() {
             let written = write::run(program, &env, transaction).await;
-            let tables = std::slice::from_ref(program.write.table());
             return match written {
                 Err(error) if self.has_gone(tables, &error) => Ok(None),
                 outcome => outcome.map(Some),
@@ -460,7 +464,7 @@ impl Session {
         let mut transaction = self.new_transaction();
         transaction.read_only = self.is_read_only();
         match write::run(program, &env, &mut transaction).await {
-            Err(error) if self.is_outdated(program, &error) => Ok(None),
+            Err(error) if self.is_outdated(tables, &error) => Ok(None),
             outcome => outcome.map(Some),
         }
     }
@@ -476,12 +480,6 @@ impl Session {
         keeps_snapshot
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)
-    }
-
-    /// Whether a write failed because its table, or an index, is not what it was bound with.
-    fn is_outdated(&self, program: &write::Program, error: &Error) -> bool {
-        let tables = std::slice::from_ref(program.write.table());
-        error.code() == Code::TableDefinitionChanged || self.has_gone(tables, error)
     }
 
     /// Warns of hints that nobody knows, and sets the time limit that one of them may give.

@@ -223,7 +223,7 @@ impl Session {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
                 }
-                Ok(())
+                self.follow_slow_log(&name)
             }
             Assignment::Session(name, value) => {
                 for name in aliases(&name) {
@@ -233,6 +233,28 @@ impl Session {
                 Ok(())
             }
         }
+    }
+
+    /// Opens the slow query log where it is to be now.
+    ///
+    /// # Errors
+    /// 1 when that cannot be done: then it is off.
+    fn follow_slow_log(&self, changed: &str) -> Result<()> {
+        let mut own = ["slow_query_log", "slow_query_log_file"].into_iter();
+        let concerns_it = own.any(|name| name.eq_ignore_ascii_case(changed));
+        if !concerns_it || self.shared.global_number("slow_query_log") != 1 {
+            return Ok(());
+        }
+        let name = self.shared.global_text("slow_query_log_file");
+        let server = self.shared.slow_log_server();
+        let opened = self.shared.monitor.slow.open(&name, server);
+        opened.map_err(|cause| {
+            let off = Some(Value::Int(0));
+            let off = self.shared.globals.set("slow_query_log", off);
+            let text = format!("Could not use {name} for logging ({cause}). It is off now");
+            off.err()
+                .unwrap_or_else(|| Error::new(Code::FileNotCreated, text))
+        })
     }
 
     /// # Errors

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::monitor::watch::seconds_to_nanos;
 use super::state::State;
 use crate::error::{Code, Error, Result};
-use crate::plan::Policy;
+use crate::plan::{CLOCK_SKEW_MS_MAX, Policy};
 use crate::protocol::column::JsonAs;
 use crate::sql::context::{Mode, SessionFacts};
 use crate::sql::expr::VariableScope;
@@ -42,6 +43,10 @@ pub struct Settings {
     pub read_only: bool,
     /// `transaction_isolation`: whether each statement of a transaction reads the newest state.
     pub reads_anew: bool,
+    /// `long_query_time`, in nanoseconds.
+    pub slow_nanos: u64,
+    /// `min_examined_row_limit`.
+    pub slow_rows_min: u64,
     /// `json_as_text`: how JSON columns are described.
     pub json_as: JsonAs,
 }
@@ -67,6 +72,8 @@ impl Settings {
                 allow_full_scan: allow_full_scan || read.switch("sql_big_selects")?,
                 full_scan_limit_max: read.number("full_scan_limit_max")?,
                 multi_get_max_rows: read.number("multi_get_max_rows")?,
+                max_clock_skew_ms: CLOCK_SKEW_MS_MAX,
+                ttl_from_ms: state.held_ttl_clock_ms(),
                 use_indexes: true,
                 skip_scan: has_switch(&read.text("optimizer_switch")?, "skip_scan"),
             },
@@ -76,6 +83,8 @@ impl Settings {
             packet_bytes_max: read.size("max_allowed_packet")?,
             read_only: read.switch("transaction_read_only")?,
             reads_anew: read.text("transaction_isolation")? != "REPEATABLE-READ",
+            slow_nanos: seconds_to_nanos(&read.text("long_query_time")?),
+            slow_rows_min: read.number("min_examined_row_limit")?,
             json_as: if read.switch("json_as_text")? {
                 JsonAs::LongText
             } else {

@@ -4,12 +4,15 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::backup::Backups;
 use super::files::Files;
+use super::monitor::Monitor;
 use super::persist;
 use super::processes::Processes;
 use super::variables::Globals;
 use crate::accounts::Accounts;
 use crate::catalog::Catalog;
+use crate::catalog::store::SYSTEM_SPACE;
 use crate::codec::row::expiry_of;
 use crate::error::{Code, Error};
 use crate::exec::backfill::{Backfill, Traffic};
@@ -22,6 +25,7 @@ use crate::kv::Engine;
 use crate::kv::expiry::{Expiry, Living};
 use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory;
+use crate::kv::stats::Stats;
 use crate::sql::functions::lock::NamedLocks;
 use crate::types::Value;
 use crate::types::temporal::Zone;
@@ -51,6 +55,8 @@ pub struct OpenOptions {
     pub spill_quota_bytes: Option<u64>,
     /// Where statements may read and write files; `None` for nowhere.
     pub secure_file_priv: Option<PathBuf>,
+    /// Where BACKUP may make directories; `None` for nowhere.
+    pub backup_dir: Option<PathBuf>,
     /// The port the server listens on, for `@@port`.
     pub port: u16,
     /// `@@max_connections`.
@@ -88,11 +94,14 @@ pub struct Shared {
     pub(super) allow_full_scan: bool,
     /// The files that statements may name.
     pub(super) files: Files,
+    /// Where backups are made.
+    pub(super) backups: Backups,
     /// What the buffering operators of all statements may hold.
     pool: Arc<Pool>,
     /// Where they may spill; nowhere on the memory engine.
     disk: Option<Arc<Disk>>,
     processes: Arc<Processes>,
+    pub(super) monitor: Monitor,
 }
 
 impl Shared {
@@ -122,6 +131,8 @@ impl Shared {
         install(&globals, options)?;
         let files = Files::below(options.secure_file_priv.as_deref());
         let files = files.map_err(|text| Error::new(Code::WrongArguments, text))?;
+        let backups = Backups::below(options.backup_dir.as_deref());
+        let backups = backups.map_err(|text| Error::new(Code::WrongArguments, text))?;
         let dir = files.dir().map(|dir| dir.display().to_string());
         globals.install("secure_file_priv", super::compile::text(dir))?;
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
@@ -151,16 +162,52 @@ impl Shared {
             named_locks: Arc::default(),
             allow_full_scan: options.allow_full_scan,
             files,
+            backups,
             pool: Pool::new(query_memory_total(options)),
             disk: spill_dir
                 .map(|dir| Disk::new(dir, options.spill_quota_bytes.unwrap_or(u64::MAX))),
             processes,
+            monitor: Monitor::new(match &options.storage {
+                Storage::Lsm(dir) => Some(dir.clone()),
+                Storage::Memory => None,
+            }),
         })
     }
 
     /// What a statement may use that begins now.
     pub(super) fn memory(&self, bytes_max: usize) -> Memory {
         Memory::new(&self.pool, bytes_max, self.disk.as_ref())
+    }
+
+    /// What is measured of statements.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    /// What the engine tells of itself.
+    pub fn engine_stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
+    /// The engine's name.
+    pub fn engine_name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    /// What the operators of all statements hold in memory, and the most that they may.
+    pub fn query_memory_bytes(&self) -> (usize, usize) {
+        (self.pool.taken_bytes(), self.pool.bytes_max())
+    }
+
+    /// What they have on disk, and what they have ever written there.
+    pub fn spill_bytes(&self) -> (u64, u64) {
+        let disk = self.disk.as_ref();
+        disk.map_or((0, 0), |disk| (disk.used_bytes(), disk.written_bytes()))
+    }
+
+    /// How many builds of indexes wait or run.
+    pub fn index_builds_count(&self) -> usize {
+        self.backfill.count()
     }
 
     /// What the statements hold in memory and on disk, for tests.
@@ -249,6 +296,7 @@ async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<P
     };
     let mut lsm_options = lsm::Options::new(&dir);
     lsm_options.expiry = Some(Arc::clone(&expiry));
+    lsm_options.vital = Some(SYSTEM_SPACE);
     if !options.durable {
         lsm_options.durability = lsm::Durability::Async;
     }

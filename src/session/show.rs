@@ -4,6 +4,7 @@ mod forms;
 mod index;
 mod schema;
 mod server;
+mod slow;
 mod view;
 
 pub(super) use self::index::key_word;
@@ -82,7 +83,7 @@ impl Session {
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Status { filter, .. } => {
-                let listing = server::pairs(status(self.shared.processes(), &self.state));
+                let listing = server::pairs(status(&self.shared, &self.state));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Trash(filter) => {
@@ -90,6 +91,7 @@ impl Session {
                 self.filtered(listing, filter.as_ref())
             }
             Show::Processlist { full } => self.show_processlist(*full),
+            Show::SlowQueries(limit) => self.show_slow_queries(limit.as_ref()),
             Show::Engines => self.listed(&forms::ENGINES, &[]),
             Show::Charset(filter) => self.filtered_form(&forms::CHARSETS, filter.as_ref()),
             Show::Collation(filter) => self.filtered_form(&forms::COLLATIONS, filter.as_ref()),
@@ -166,6 +168,11 @@ impl Session {
                 super::compile::text(Some(warning.message)),
             ]);
         }
+        self.limited(listing, limit)
+    }
+
+    /// LIMIT.
+    fn limited(&mut self, mut listing: Listing, limit: Option<&Limit>) -> Result<Listing> {
         if let Some(limit) = limit {
             let count = self.rows_of(&limit.count)?;
             let offset = limit

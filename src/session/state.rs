@@ -7,13 +7,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::files::Files;
 use super::reply::Tls;
 use super::variables::{Globals, Locals};
-use crate::accounts::{AccountName, Rights};
+use crate::accounts::{AccountName, Privilege, Rights};
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::protocol::compression::Algorithm;
-use crate::sql::context::SessionFacts;
+use crate::sql::context::{Loaded, SessionFacts};
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
@@ -37,6 +38,7 @@ pub struct State {
     kept: Mutex<Kept>,
     sequences: Mutex<Sequences>,
     named_locks: Arc<NamedLocks>,
+    files: Files,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,7 @@ struct Kept {
 impl State {
     /// The state of a new session.
     pub fn new(
-        (globals, named_locks): (&Arc<Globals>, &Arc<NamedLocks>),
+        (globals, named_locks, files): (&Arc<Globals>, &Arc<NamedLocks>, &Files),
         (user, account): (String, String),
         connection_id: u32,
         cancel: &Arc<CancelToken>,
@@ -97,6 +99,7 @@ impl State {
             }),
             sequences: Mutex::default(),
             named_locks: Arc::clone(named_locks),
+            files: files.clone(),
         }
     }
 
@@ -137,6 +140,11 @@ impl State {
         Arc::clone(&self.kept.lock().rights)
     }
 
+    /// Looks at the current database.
+    pub(super) fn with_database<T>(&self, look: impl FnOnce(Option<&str>) -> T) -> T {
+        look(self.kept.lock().database.as_deref())
+    }
+
     /// Makes a database current.
     pub fn set_database(&self, database: Option<String>) {
         self.kept.lock().database = database;
@@ -157,12 +165,18 @@ impl State {
 
     /// Where `SET timestamp` holds the clock; `None` when it runs.
     pub fn held_clock(&self) -> Option<Timestamp> {
-        let set = self
-            .kept
-            .lock()
-            .locals
-            .get(VariableScope::Session, "timestamp");
-        moment(&set.ok()?)
+        self.moment_of("timestamp")
+    }
+
+    /// Where `SET debug_ttl_clock` holds the clock that the ends of rows count from, in milliseconds.
+    pub fn held_ttl_clock_ms(&self) -> Option<u64> {
+        let held = self.moment_of("debug_ttl_clock")?;
+        u64::try_from(held.total_micros() / 1000).ok()
+    }
+
+    fn moment_of(&self, name: &str) -> Option<Timestamp> {
+        let kept = self.kept.lock();
+        moment(&kept.locals.get(VariableScope::Session, name).ok()?)
     }
 
     /// Every system variable of a scope, for `SHOW VARIABLES`.
@@ -397,22 +411,33 @@ impl SessionFacts for State {
         super::VERSION
     }
 
-    /// Another thread takes over the runtime's work meanwhile. A runtime of one thread, as tests
-    /// have it, waits.
     fn pause(&self, duration: Duration) -> Result<bool> {
-        let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-        let is_interrupted = if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
-            tokio::task::block_in_place(|| self.cancel.pause(duration))
-        } else {
-            self.cancel.pause(duration)
-        };
+        let is_interrupted = blocking(|| self.cancel.pause(duration));
         match self.cancel.ends_connection() {
             Some(stop) if is_interrupted => Err(stop.error()),
             Some(_) | None => Ok(is_interrupted),
         }
     }
 
+    fn load_file(&self, path: &str, bytes_max: usize) -> Loaded {
+        if !self.rights().global().has(Privilege::File) {
+            return Loaded::Unreadable;
+        }
+        blocking(|| self.files.load(path, bytes_max))
+    }
+
     fn check_stop(&self) -> Result<()> {
         self.cancel.check()
+    }
+}
+
+/// Does what blocks. Another thread takes over the runtime's work meanwhile; a runtime of one thread, as
+/// tests have it, waits.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
     }
 }

@@ -259,8 +259,9 @@ impl Session {
 
     /// Empties a temporary table, by giving it new storage.
     pub(super) async fn truncate_temporary(&mut self, table: &Arc<Table>) -> Result<()> {
-        let new = self.shared.catalog.create_temporary(Table::clone(table));
-        let new = new.await?;
+        let mut emptied = Table::clone(table);
+        emptied.count_from(1);
+        let new = self.shared.catalog.create_temporary(emptied).await?;
         self.keep_ids(&new);
         self.temporary.remove(&table.database, &table.name);
         self.temporary.add(new);

@@ -94,11 +94,21 @@ impl Session {
         }
     }
 
-    /// Whether a statement failed because a table has not the storage any more that it was bound with:
-    /// nothing was done, and another binding knows better.
+    /// Whether a statement failed because a table is not any more what it was bound with: its storage
+    /// is gone, or entries of an index that was dropped are read, which others keep no more. Nothing
+    /// was done, and another binding knows better.
     pub(super) fn has_gone(&self, tables: &[Arc<Table>], error: &Error) -> bool {
         let is_current = |table: &Arc<Table>| self.shared.catalog.is_current(table);
-        error.code() == Code::TableMissing && !tables.iter().all(is_current)
+        let may_be_gone = matches!(error.code(), Code::TableMissing | Code::StorageCorrupt);
+        may_be_gone && !tables.iter().all(is_current)
+    }
+
+    /// As [`Session::has_gone`], and in autocommit whether the definition has changed: a transaction
+    /// that is open keeps what it has read.
+    pub(super) fn is_outdated(&self, tables: &[Arc<Table>], error: &Error) -> bool {
+        let has_changed =
+            self.transaction.is_none() && error.code() == Code::TableDefinitionChanged;
+        has_changed || self.has_gone(tables, error)
     }
 
     /// [`Session::check_seen`] of a write, and of what it reads.

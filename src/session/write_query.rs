@@ -72,7 +72,10 @@ impl Session {
         let mut env = self.select_env(Arc::clone(&parameters), query.tables());
         env.ctx.strict_write = self.settings.mode.strict;
         self.heed(query.hints());
-        let stream = query::open(query, env)?.stream().await?;
+        let stream = match open_stream(query, env).await {
+            Err(error) if self.has_gone(query.tables(), &error) => return Ok(None),
+            opened => opened?,
+        };
         if !self.are_current(query.tables()) {
             return Ok(None);
         }
@@ -166,7 +169,11 @@ impl Session {
             if !in_transaction {
                 env.view = Some(own.view());
             }
-            let (rows, _held) = self.found_rows(&program.query, env).await?;
+            let found = self.found_rows(&program.query, env).await;
+            let (rows, _held) = match found {
+                Err(error) if self.has_gone(program.query.tables(), &error) => return Ok(None),
+                found => found?,
+            };
             if !self.are_current(program.query.tables()) {
                 return Ok(None);
             }
@@ -177,9 +184,15 @@ impl Session {
             if let Some(open) = self.current_transaction() {
                 let begun = open.mark();
                 let outcome = several::run(program, &rows, (&env, open)).await;
-                return self.undo_failed(Some(begun), outcome).map(Some);
+                return match self.undo_failed(Some(begun), outcome) {
+                    Err(error) if self.has_gone(program.query.tables(), &error) => Ok(None),
+                    outcome => outcome.map(Some),
+                };
             }
-            let outcome = several::run(program, &rows, (&env, &mut own)).await?;
+            let outcome = match several::run(program, &rows, (&env, &mut own)).await {
+                Err(error) if self.is_outdated(program.query.tables(), &error) => return Ok(None),
+                outcome => outcome?,
+            };
             match own.commit().await {
                 Ok(()) => return Ok(Some(outcome)),
                 Err(Failed::Engine(CommitError::Conflict { .. })) => {
@@ -199,7 +212,7 @@ impl Session {
         env: Env,
     ) -> Result<(write::Rows, Budget)> {
         let mut budget = env.memory.budget("the rows to change");
-        let mut stream = query::open(query, env)?.stream().await?;
+        let mut stream = open_stream(query, env).await?;
         let mut all = Piece {
             rows: Vec::new(),
             bytes: 0,
@@ -226,4 +239,8 @@ impl Session {
         self.warnings
             .add(WarningLevel::Note, Code::FeatureIgnored, text);
     }
+}
+
+async fn open_stream(query: &Arc<query::Program>, env: Env) -> Result<QueryStream> {
+    query::open(query, env)?.stream().await
 }

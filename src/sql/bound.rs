@@ -267,6 +267,8 @@ pub struct Hints {
     pub indexes_ignored: Vec<KeyRef>,
     /// `_l_ttl_(ms)`: when the rows that are written end, counted from now.
     pub ttl_ms: Option<u64>,
+    /// `_l_ts_(ms)` of a statement that writes: how what is written is dated.
+    pub ts_ms: Option<u64>,
     /// Hints that were not understood, for warnings.
     pub unknown: Vec<String>,
 }
@@ -303,6 +305,8 @@ pub struct Insert {
     pub on_duplicate: Vec<(usize, Expr)>,
     /// `_l_ttl_(ms)`: when the rows end, counted from now.
     pub ttl_ms: Option<u64>,
+    /// `_l_ts_(ms)`: how the rows are dated.
+    pub ts_ms: Option<u64>,
     /// The subqueries in its expressions: each is run once.
     pub subqueries: Vec<Subquery>,
     /// How many `?` the statement has.

@@ -72,6 +72,10 @@ pub trait SessionFacts: Send + Sync {
     fn sequences(&self) -> Option<&Mutex<Sequences>> {
         None
     }
+    /// A file of the server, for `LOAD_FILE`: where statements may read files, and for who may.
+    fn load_file(&self, _path: &str, _bytes_max: usize) -> Loaded {
+        Loaded::Unreadable
+    }
     /// For an evaluation that takes long: whether to go on with it.
     ///
     /// # Errors
@@ -79,6 +83,17 @@ pub trait SessionFacts: Send + Sync {
     fn check_stop(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// What came of reading a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loaded {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// It has more bytes than were asked for.
+    TooLarge,
+    /// It is not there, not where files may be read, or not for this session.
+    Unreadable,
 }
 
 /// The parts of `sql_mode` that change an evaluation.

@@ -110,7 +110,11 @@ impl Front {
     pub fn new(text: &[u8]) -> Front {
         let is_other = text.len() % 4 == 3;
         let state = Arc::new(State::new(
-            (&Arc::new(Globals::default()), &Arc::default()),
+            (
+                &Arc::new(Globals::default()),
+                &Arc::default(),
+                &Default::default(),
+            ),
             ("a@b".to_owned(), "a@%".to_owned()),
             1,
             &Arc::default(),

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meseta::codec::row::{Cell, ColumnId, RowBuilder, RowView};
+use meseta::codec::row::{Cell, CellName, ColumnId, RowBuilder, RowView};
 use meseta_fuzz::samples::TYPES;
 
 /// Ids that are asked for.
@@ -19,16 +19,22 @@ fuzz_target!(|input: &[u8]| {
                 let _shown = value.to_text();
             }
         }
-        let _ms = row.cell_timestamp_ms(ColumnId(id));
+        let _ms = newest(&row, CellName::Id(ColumnId(id)));
     }
     for name in ["", "a", "bb", "\u{7f}"] {
         let _value = row.dynamic(name);
-        let _ms = row.dynamic_timestamp_ms(name);
+        let _ms = newest(&row, CellName::Name(name));
     }
     for column in row.dynamic_columns().into_iter().flatten().flatten() {
         let _shown = column.value.to_text();
     }
-    let _told = (row.expiry_ms(), row.timestamp_ms());
+    let _told = row.expiry_ms();
+    if let Ok(Some(versions)) = row.versions() {
+        let _sound = versions.verify();
+        for cell in versions.cells().flatten() {
+            cell.older().for_each(drop);
+        }
+    }
     assert!(
         row.columns().count() <= row.columns_count(),
         "more columns than the row has"
@@ -62,4 +68,10 @@ fn rewrite(row: &RowView<'_>) {
         .map(|column| column.expect("was written"))
         .collect();
     assert_eq!(columns, columns_again);
+}
+
+/// When a cell was written last, as far as the row tells.
+fn newest(row: &RowView<'_>, name: CellName<'_>) -> Option<u64> {
+    let versions = row.versions().ok().flatten()?;
+    versions.newest_ms(name).ok().flatten()
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{Damage, Fields, Result, put, type_names};
+use crate::catalog::versions::Versions;
 use crate::catalog::wide::{ColumnPlace, Pattern, Ttl, TtlColumn, Wide};
 use crate::codec::row::ColumnId;
 
@@ -15,6 +16,12 @@ pub(super) fn encode(wide: &Wide, definition: &mut Json) {
     }
     if let Some(ttl) = &wide.ttl {
         put(definition, "ttl", encode_ttl(ttl));
+    }
+    if let Some(versions) = &wide.versions {
+        let (bounds, epochs_made) = versions.stored();
+        let deletions = versions.deletions;
+        let stored = json!({ "bounds": bounds, "epochs": epochs_made, "deletions": deletions });
+        put(definition, "versions", stored);
     }
 }
 
@@ -29,6 +36,11 @@ pub(super) fn decode(fields: &mut Fields) -> Result<Wide> {
     Ok(Wide {
         patterns: patterns.collect::<Result<_>>()?,
         ttl: fields.take_if_any("ttl").map(decode_ttl).transpose()?,
+        versions: fields
+            .take_if_any("versions")
+            .map(decode_versions)
+            .transpose()?,
+        reading: None,
         origin: None,
     })
 }
@@ -36,9 +48,10 @@ pub(super) fn decode(fields: &mut Fields) -> Result<Wide> {
 /// Adds the member for where a column is stored, if that is not under its id.
 pub(super) fn encode_place(place: ColumnPlace, definition: &mut Json) {
     match place {
-        ColumnPlace::Row | ColumnPlace::Others => {}
+        ColumnPlace::Row | ColumnPlace::Others | ColumnPlace::Stamp => {}
         ColumnPlace::Named => put(definition, "named", json!(true)),
         ColumnPlace::Expiry => put(definition, "expiry", json!(true)),
+        ColumnPlace::Versions => put(definition, "cells", json!(true)),
     }
 }
 
@@ -47,6 +60,7 @@ pub(super) fn decode_place(fields: &mut Fields) -> Result<ColumnPlace> {
     for (name, place) in [
         ("named", ColumnPlace::Named),
         ("expiry", ColumnPlace::Expiry),
+        ("cells", ColumnPlace::Versions),
     ] {
         if fields.has(name) && fields.truth(name)? {
             return Ok(place);
@@ -89,6 +103,19 @@ fn decode_ttl(json: Json) -> Result<Ttl> {
     };
     fields.finish()?;
     Ok(Ttl { seconds, column })
+}
+
+fn decode_versions(json: Json) -> Result<Versions> {
+    let mut fields = Fields::of(json)?;
+    let mut bounds = Vec::new();
+    for bound in fields.list("bounds")? {
+        let number = |at: usize| u32::try_from(bound.get(at)?.as_u64()?).ok();
+        let pair = number(0).zip(number(1));
+        bounds.push(pair.ok_or_else(|| Damage::new("a bound of versions"))?);
+    }
+    let made = (fields.number("epochs")?, fields.number("deletions")?);
+    fields.finish()?;
+    Versions::restored(bounds, made).ok_or_else(|| Damage::new("bounds of versions"))
 }
 
 fn decode_pattern(json: Json) -> Result<Pattern> {

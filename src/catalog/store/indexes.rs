@@ -65,6 +65,11 @@ impl Catalog {
                 index.id = IndexId(self.new_space(Lasts::Always).await?.0);
             }
         }
+        if let Some(versions) = &mut table.wide.versions
+            && versions.deletions == 0
+        {
+            versions.deletions = self.new_space(Lasts::Always).await?.0;
+        }
         let table = self.replace(table, has_moved.then_some(&**old)).await?;
         for index in &old.indexes {
             if table.indexes.iter().all(|kept| kept.id != index.id) {

@@ -42,6 +42,9 @@ impl Catalog {
                 index.state = IndexState::Active;
             }
         }
+        if let Some(versions) = &mut table.wide.versions {
+            versions.deletions = self.new_space(lasts).await?.0;
+        }
         Ok(())
     }
 
@@ -54,13 +57,27 @@ impl Catalog {
     }
 }
 
-/// The storage of a table: its own and that of its indexes, and what its shadow has.
+/// The storage of a table: its own, that of its indexes and of its deletions, and what its shadow has.
 pub(super) fn spaces(table: &Table) -> impl Iterator<Item = Space> {
-    let shadow = table.shadow.as_deref().into_iter();
-    std::iter::once(table).chain(shadow).flat_map(own_spaces)
+    with_shadow(table).flat_map(own_spaces)
+}
+
+/// Those parts of a table's storage whose values end by themselves.
+pub(super) fn ending_spaces(table: &Table) -> impl Iterator<Item = Space> {
+    with_shadow(table).flat_map(|table| {
+        let deletions = table.deletions_space().map(Space);
+        own_spaces(table).filter(move |space| table.expires() || Some(*space) == deletions)
+    })
+}
+
+fn with_shadow(table: &Table) -> impl Iterator<Item = &Table> {
+    std::iter::once(table).chain(table.shadow.as_deref())
 }
 
 fn own_spaces(table: &Table) -> impl Iterator<Item = Space> {
     let indexes = table.indexes.iter().map(|index| Space(index.id.0));
-    std::iter::once(Space(table.id.0)).chain(indexes)
+    let deletions = table.deletions_space().map(Space);
+    std::iter::once(Space(table.id.0))
+        .chain(indexes)
+        .chain(deletions)
 }

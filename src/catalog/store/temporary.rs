@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use super::Catalog;
-use super::storage::Lasts;
+use super::storage::{Lasts, ending_spaces};
 use crate::catalog::schema::{IndexId, Table, TableId};
 use crate::catalog::wide;
 use crate::error::Result;
@@ -23,6 +23,11 @@ pub(super) struct TemporaryTables {
     live: RwLock<HashMap<TableId, Arc<Table>>>,
     /// Those that nobody uses any more, and whose storage is still to be given back.
     left: Mutex<Vec<Arc<Table>>>,
+}
+
+/// Whether some of its storage has values that end by themselves.
+fn has_ending(table: &Table) -> bool {
+    ending_spaces(table).next().is_some()
 }
 
 impl TemporaryTables {
@@ -50,7 +55,7 @@ impl Catalog {
         let table = Arc::new(table);
         let live = || self.temporary.live.write();
         live().insert(table.id, Arc::clone(&table));
-        if table.expires() {
+        if has_ending(&table) {
             self.watch(&self.current());
         }
         Ok(table)
@@ -68,6 +73,11 @@ impl Catalog {
                 index.id = IndexId(self.new_space(Lasts::WhileOpen).await?.0);
             }
         }
+        if let Some(versions) = &mut table.wide.versions
+            && versions.deletions == 0
+        {
+            versions.deletions = self.new_space(Lasts::WhileOpen).await?.0;
+        }
         Ok(())
     }
 
@@ -83,7 +93,7 @@ impl Catalog {
             let mut live = self.temporary.live.write();
             live.insert(new.id, Arc::clone(&new));
         }
-        if new.expires() || old.expires() {
+        if has_ending(&new) || has_ending(old) {
             self.watch(&self.current());
         }
         self.drop_lost_indexes((old, &new)).await?;

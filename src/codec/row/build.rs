@@ -15,10 +15,8 @@ pub struct RowBuilder {
     /// The values in the order in which they came.
     values: Vec<u8>,
     expiry_ms: Option<u64>,
-    timestamp_ms: Option<u64>,
-    cell_timestamps: Vec<(ColumnId, u64)>,
+    versions: Option<Vec<u8>>,
     dynamic: Vec<Named>,
-    dynamic_timestamps: Vec<(String, u64)>,
 }
 
 /// A dynamic column.
@@ -91,20 +89,9 @@ impl RowBuilder {
         self.expiry_ms = Some(ms);
     }
 
-    /// Says when the row was written, in milliseconds since 1970, for all cells that have no
-    /// timestamp of their own.
-    pub fn timestamps(&mut self, row_ms: u64) {
-        self.timestamp_ms = Some(row_ms);
-    }
-
-    /// Says when a column was written. The row then has timestamps, 0 for cells that have none.
-    pub fn cell_timestamp(&mut self, id: ColumnId, ms: u64) {
-        self.cell_timestamps.push((id, ms));
-    }
-
-    /// Says when a dynamic column was written.
-    pub fn dynamic_timestamp(&mut self, name: &str, ms: u64) {
-        self.dynamic_timestamps.push((name.to_owned(), ms));
+    /// Gives the row its versions: what a [`super::VersionsBuilder`] made.
+    pub fn versions(&mut self, section: &[u8]) {
+        self.versions = Some(section.to_vec());
     }
 
     /// The bytes of the row, never empty. The builder is empty afterwards, after an error too.
@@ -123,10 +110,8 @@ impl RowBuilder {
         self.nulls.clear();
         self.values.clear();
         self.expiry_ms = None;
-        self.timestamp_ms = None;
-        self.cell_timestamps.clear();
+        self.versions = None;
         self.dynamic.clear();
-        self.dynamic_timestamps.clear();
     }
 
     fn encode(&mut self) -> Result<Vec<u8>, EncodeError> {
@@ -155,7 +140,7 @@ impl RowBuilder {
                 out.extend_from_slice(self.values.get(range.clone()).unwrap_or_default());
             }
         }
-        self.put_sections(&mut out)?;
+        self.put_sections(&mut out);
         if ROW_BYTES_MAX < out.len() {
             return Err(EncodeError::RowTooLong {
                 row_bytes: out.len(),
@@ -211,14 +196,8 @@ impl RowBuilder {
     fn flags(&self) -> u8 {
         let section = |is_there, flag| if is_there { flag } else { 0 };
         section(self.expiry_ms.is_some(), flag::EXPIRY)
-            | section(self.has_timestamps(), flag::TIMESTAMPS)
+            | section(self.versions.is_some(), flag::VERSIONS)
             | section(!self.dynamic.is_empty(), flag::DYNAMIC)
-    }
-
-    fn has_timestamps(&self) -> bool {
-        self.timestamp_ms.is_some()
-            || !self.cell_timestamps.is_empty()
-            || !self.dynamic_timestamps.is_empty()
     }
 
     /// Whether an id, a count or an end is too large for the small form.
@@ -257,15 +236,18 @@ impl RowBuilder {
         put_ends(out, self.columns.iter().map(|(_, range)| range.len()));
     }
 
-    fn put_sections(&mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn put_sections(&self, out: &mut Vec<u8>) {
         if let Some(ms) = self.expiry_ms {
             out.extend_from_slice(&ms.to_le_bytes());
         }
-        if self.has_timestamps() {
-            self.put_timestamps(out)?;
+        if let Some(versions) = &self.versions {
+            // What is too long for a length is too long for a row, which is seen last.
+            let length = u32::try_from(versions.len()).unwrap_or(u32::MAX);
+            out.extend_from_slice(&length.to_le_bytes());
+            out.extend_from_slice(versions);
         }
         if self.dynamic.is_empty() {
-            return Ok(());
+            return;
         }
         out.extend_from_slice(&count16(self.dynamic.len()));
         put_ends(
@@ -279,47 +261,6 @@ impl RowBuilder {
             out.extend_from_slice(named.name.as_bytes());
             out.extend_from_slice(&named.typed);
         }
-        Ok(())
-    }
-
-    fn put_timestamps(&mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        self.cell_timestamps.sort_unstable();
-        for pair in self.cell_timestamps.windows(2) {
-            if let [(a, _), (b, _)] = pair
-                && a == b
-            {
-                return Err(EncodeError::SetTwice(*a));
-            }
-        }
-        self.dynamic_timestamps.sort_unstable();
-        for pair in self.dynamic_timestamps.windows(2) {
-            if let [(a, _), (b, _)] = pair
-                && a == b
-            {
-                return Err(EncodeError::Dynamic(a.clone()));
-            }
-        }
-        let columns_count = self.cell_timestamps.len();
-        if COLUMNS_MAX < columns_count {
-            return Err(EncodeError::TooManyColumns {
-                columns_count,
-                columns_max: COLUMNS_MAX,
-            });
-        }
-        out.extend_from_slice(&self.timestamp_ms.unwrap_or(0).to_le_bytes());
-        out.extend_from_slice(&count16(columns_count));
-        out.extend_from_slice(&count16(self.dynamic_timestamps.len()));
-        for (ColumnId(id), ms) in &self.cell_timestamps {
-            out.extend_from_slice(&id.to_le_bytes());
-            out.extend_from_slice(&ms.to_le_bytes());
-        }
-        for (name, ms) in &self.dynamic_timestamps {
-            let position = self.dynamic.binary_search_by(|named| named.name.cmp(name));
-            let position = position.map_err(|_| EncodeError::Dynamic(name.clone()))?;
-            out.extend_from_slice(&count16(position));
-            out.extend_from_slice(&ms.to_le_bytes());
-        }
-        Ok(())
     }
 }
 

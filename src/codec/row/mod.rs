@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  format  flags  counts      ids      NULL ids  ends       values   sections
-//!  01      ..     n, nulls    n        nulls     n                   expiry, timestamps, dynamic
+//!  01      ..     n, nulls    n        nulls     n                   expiry, versions, dynamic
 //! ```
 //!
 //! Ids are sorted, ends are offsets behind the values' start, so that one column is found by
@@ -17,6 +17,7 @@
 //! - `build`: [`RowBuilder`] writes;
 //! - `view`: [`RowView`] reads, in place;
 //! - `sections`: what a row may carry besides its columns;
+//! - `versions`: when its cells were written, and what they held before;
 //! - `value`: the bytes of one value.
 
 #![expect(
@@ -27,6 +28,7 @@
 mod build;
 mod sections;
 mod value;
+mod versions;
 mod view;
 
 #[cfg(test)]
@@ -35,6 +37,7 @@ mod tests;
 pub use build::RowBuilder;
 pub use sections::DynamicColumn;
 pub use value::decode_value;
+pub use versions::{CellName, CellVersions, Deletion, VersionsBuilder, VersionsHead, VersionsView};
 pub use view::{Cell, Columns, RowView, expiry_of};
 
 pub use super::{Corrupt, EncodeError};
@@ -52,14 +55,14 @@ mod flag {
     pub(super) const LARGE: u8 = 0x01;
     /// A section says when the row expires.
     pub(super) const EXPIRY: u8 = 0x02;
-    /// A section says when cells were written.
-    pub(super) const TIMESTAMPS: u8 = 0x04;
+    /// A section says when cells were written, and what they held before.
+    pub(super) const VERSIONS: u8 = 0x04;
     /// A section has columns by name.
     pub(super) const DYNAMIC: u8 = 0x08;
     /// All of them.
-    pub(super) const KNOWN: u8 = LARGE | EXPIRY | TIMESTAMPS | DYNAMIC;
+    pub(super) const KNOWN: u8 = LARGE | EXPIRY | VERSIONS | DYNAMIC;
     /// Those that announce a section.
-    pub(super) const SECTIONS: u8 = EXPIRY | TIMESTAMPS | DYNAMIC;
+    pub(super) const SECTIONS: u8 = EXPIRY | VERSIONS | DYNAMIC;
 }
 
 /// The most columns of one kind (present, `NULL`, dynamic) in one row: the counts are 16 bits.

@@ -2,9 +2,7 @@
 //!
 //! ```text
 //!  expiry      ms (8)
-//!  timestamps  ms of the row (8), count (2), count of dynamic (2),
-//!              then per column that differs: id (4), ms (8); sorted by id
-//!              then per dynamic column that differs: position (2), ms (8); sorted by position
+//!  versions    length (4), then what `versions` says
 //!  dynamic     count (2), ends (4 each), then the entries, sorted by name:
 //!              length of the name (2), name, tag of the type, value
 //! ```
@@ -15,7 +13,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::value;
-use super::{ColumnId, Corrupt, flag};
+use super::versions::VersionsView;
+use super::{Corrupt, flag};
 use crate::types::Value;
 
 /// A dynamic column: the value keeps the type it was written with.
@@ -31,18 +30,13 @@ pub struct DynamicColumn<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sections<'a> {
     pub(super) expiry_ms: Option<u64>,
-    pub(super) timestamps: Option<Timestamps<'a>>,
+    pub(super) versions: Option<&'a [u8]>,
     pub(super) dynamic: Dynamic<'a>,
-    /// Where the sections begin in the row.
-    at: usize,
 }
 
 /// Splits the bytes behind the values, which begin at `at` in the row; all of them must be used.
 pub(super) fn parse(bytes: &[u8], flags: u8, at: usize) -> Result<Sections<'_>, Corrupt> {
-    let mut sections = Sections {
-        at,
-        ..Sections::default()
-    };
+    let mut sections = Sections::default();
     let mut reader = Reader {
         rest: bytes,
         until: at.saturating_add(bytes.len()),
@@ -50,14 +44,10 @@ pub(super) fn parse(bytes: &[u8], flags: u8, at: usize) -> Result<Sections<'_>, 
     if flags & flag::EXPIRY != 0 {
         sections.expiry_ms = Some(reader.u64()?);
     }
-    if flags & flag::TIMESTAMPS != 0 {
-        let row_ms = reader.u64()?;
-        let (columns, dynamic) = (reader.u16()?, reader.u16()?);
-        sections.timestamps = Some(Timestamps {
-            row_ms,
-            columns: reader.take(usize::from(columns) * Timestamps::COLUMN_BYTES)?,
-            dynamic: reader.take(usize::from(dynamic) * Timestamps::DYNAMIC_BYTES)?,
-        });
+    if flags & flag::VERSIONS != 0 {
+        let length = reader.u32()?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        sections.versions = Some(reader.take(length)?);
     }
     if flags & flag::DYNAMIC != 0 {
         let count = usize::from(reader.u16()?);
@@ -87,66 +77,11 @@ impl Sections<'_> {
             }
             before = Some(name);
         }
-        let Some(timestamps) = self.timestamps else {
-            return Ok(());
-        };
-        let columns = timestamps
-            .columns
-            .as_chunks::<{ Timestamps::COLUMN_BYTES }>()
-            .0;
-        let dynamic = timestamps
-            .dynamic
-            .as_chunks::<{ Timestamps::DYNAMIC_BYTES }>()
-            .0;
-        let is_sorted = columns.is_sorted_by(|a, b| column_id(a) < column_id(b))
-            && dynamic.is_sorted_by(|a, b| dynamic_position(a) < dynamic_position(b));
-        let names_count = self.dynamic.count();
-        let is_named = dynamic
-            .iter()
-            .all(|entry| usize::from(dynamic_position(entry)) < names_count);
-        if is_sorted && is_named {
-            return Ok(());
+        match self.versions {
+            Some(versions) => VersionsView::parse(versions)?.verify(),
+            None => Ok(()),
         }
-        Err(Corrupt::bad(self.at, "timestamps out of order"))
     }
-}
-
-/// When the cells of a row were written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Timestamps<'a> {
-    /// For every cell that the lists do not name.
-    pub(super) row_ms: u64,
-    columns: &'a [u8],
-    dynamic: &'a [u8],
-}
-
-impl Timestamps<'_> {
-    /// Bytes of one entry by id.
-    const COLUMN_BYTES: usize = 12;
-    /// Bytes of one entry by position.
-    const DYNAMIC_BYTES: usize = 10;
-
-    pub(super) fn of_column(&self, ColumnId(id): ColumnId) -> u64 {
-        let entries = self.columns.as_chunks::<{ Timestamps::COLUMN_BYTES }>().0;
-        let found = entries.binary_search_by_key(&id, column_id);
-        let entry = found.ok().and_then(|position| entries.get(position));
-        entry.map_or(self.row_ms, |[_, _, _, _, ms @ ..]| u64::from_le_bytes(*ms))
-    }
-
-    pub(super) fn of_dynamic(&self, position: u16) -> u64 {
-        let entries = self.dynamic.as_chunks::<{ Timestamps::DYNAMIC_BYTES }>().0;
-        let found = entries.binary_search_by_key(&position, dynamic_position);
-        let entry = found.ok().and_then(|position| entries.get(position));
-        entry.map_or(self.row_ms, |[_, _, ms @ ..]| u64::from_le_bytes(*ms))
-    }
-}
-
-fn column_id([a, b, c, d, ..]: &[u8; Timestamps::COLUMN_BYTES]) -> u32 {
-    u32::from_le_bytes([*a, *b, *c, *d])
-}
-
-fn dynamic_position([a, b, ..]: &[u8; Timestamps::DYNAMIC_BYTES]) -> u16 {
-    u16::from_le_bytes([*a, *b])
 }
 
 /// The dynamic columns of a row.
@@ -184,11 +119,6 @@ impl<'a> Dynamic<'a> {
             Some((_, entry)) => Ok(Some(entry.value()?)),
             None => Ok(None),
         }
-    }
-
-    pub(super) fn position(&self, name: &str) -> Result<Option<u16>, Corrupt> {
-        let found = self.find(name)?;
-        Ok(found.and_then(|(position, _)| u16::try_from(position).ok()))
     }
 
     pub(super) fn iter(
@@ -311,7 +241,7 @@ fn put(out: &mut Vec<u8>, tag: u8, payload: &[u8]) {
     out.extend_from_slice(payload);
 }
 
-fn decode_tagged(bytes: &[u8]) -> Result<Value<'_>, Corrupt> {
+pub(super) fn decode_tagged(bytes: &[u8]) -> Result<Value<'_>, Corrupt> {
     let Some((tag, payload)) = bytes.split_first() else {
         return Err(Corrupt::missing(0));
     };
@@ -340,18 +270,18 @@ fn with_fsp<T>(payload: &[u8], decode: impl Fn(&[u8], u8) -> Option<T>) -> Optio
 }
 
 /// Takes bytes apart from the front.
-struct Reader<'a> {
-    rest: &'a [u8],
+pub(super) struct Reader<'a> {
+    pub(super) rest: &'a [u8],
     /// Where the rest ends in the row.
-    until: usize,
+    pub(super) until: usize,
 }
 
 impl<'a> Reader<'a> {
-    fn at(&self) -> usize {
+    pub(super) fn at(&self) -> usize {
         self.until.saturating_sub(self.rest.len())
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
         let Some((head, rest)) = self.rest.split_at_checked(count) else {
             return Err(Corrupt::missing(self.until));
         };
@@ -367,11 +297,19 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    fn u16(&mut self) -> Result<u16, Corrupt> {
+    pub(super) fn u8(&mut self) -> Result<u8, Corrupt> {
+        Ok(u8::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, Corrupt> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    fn u64(&mut self) -> Result<u64, Corrupt> {
+    pub(super) fn u32(&mut self) -> Result<u32, Corrupt> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, Corrupt> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 }

@@ -66,15 +66,41 @@ fn encode(row: &Row, reverse: bool) -> Vec<u8> {
         builder.expiry(ms);
     }
     if let Some(ms) = row.written_ms {
-        builder.timestamps(ms);
-    }
-    for (id, ms) in &row.cells {
-        builder.cell_timestamp(ColumnId(*id), *ms);
+        builder.versions(&versions(row, ms));
     }
     for (name, value) in &row.dynamic {
         builder.dynamic(name, value).unwrap();
     }
     builder.finish().unwrap()
+}
+
+/// Each cell has one version more, of half the time.
+fn versions(row: &Row, row_ms: u64) -> Vec<u8> {
+    let deletion = (row_ms % 2 == 1).then_some(Deletion {
+        ms: row_ms / 2,
+        until_ms: row_ms,
+    });
+    let mut versions = VersionsBuilder::new(VersionsHead {
+        epoch: 7,
+        row_ms,
+        deletion,
+    });
+    let values: Vec<_> = row.columns.values().map(|(_, value)| value).collect();
+    for (id, ms) in &row.cells {
+        let older = values.first().filter(|_| 0 < *ms);
+        let older = older.map(|value| (*ms / 2, *value));
+        let name = CellName::Id(ColumnId(*id));
+        versions
+            .cell(name, *ms, older.into_iter().collect::<Vec<_>>().into_iter())
+            .unwrap();
+    }
+    for (name, value) in &row.dynamic {
+        let older = [(3, value), (2, &Value::Null)];
+        versions
+            .cell(CellName::Name(name), 4, older.into_iter())
+            .unwrap();
+    }
+    versions.finish().unwrap()
 }
 
 /// Equal as stored: floats by their bits, an `ENUM` without declaration as its label.
@@ -116,10 +142,21 @@ proptest! {
         let bytes = encode(&row, false);
         let view = RowView::parse(&bytes).unwrap();
         prop_assert_eq!(view.expiry_ms(), row.expiry_ms);
-        prop_assert_eq!(view.timestamp_ms().unwrap(), row.written_ms);
-        for id in row.columns.keys().chain(row.cells.keys()) {
-            let expected = row.cells.get(id).copied().or(row.written_ms);
-            prop_assert_eq!(view.cell_timestamp_ms(ColumnId(*id)).unwrap(), expected);
+        let versions = view.versions().unwrap();
+        prop_assert_eq!(versions.map(|found| found.head.row_ms), row.written_ms);
+        if let Some(versions) = versions {
+            for (id, ms) in &row.cells {
+                let found = versions.newest_ms(CellName::Id(ColumnId(*id))).unwrap();
+                prop_assert_eq!(found, Some(*ms));
+            }
+            for cell in versions.cells().map(Result::unwrap) {
+                let older: Vec<_> = cell.older().map(Result::unwrap).collect();
+                if let CellName::Name(name) = cell.name {
+                    prop_assert_eq!(older.len(), 2);
+                    prop_assert!(same(&older[0].1, &row.dynamic[name]));
+                    prop_assert!(older[1].1.is_null());
+                }
+            }
         }
         let expected: Vec<_> =
             row.dynamic.iter().filter(|(_, value)| !matches!(value, Value::Null)).collect();
@@ -186,7 +223,6 @@ fn read_all(bytes: &[u8]) {
         let ty = parse_type(name);
         for id in ids.iter().copied().chain([ColumnId(0), ColumnId(u32::MAX)]) {
             let _ = view.get(id, &ty);
-            let _ = view.cell_timestamp_ms(id);
         }
     }
     let names: Vec<&str> = view
@@ -197,7 +233,11 @@ fn read_all(bytes: &[u8]) {
         .collect();
     for name in names.into_iter().chain(["", "b"]) {
         let _ = view.dynamic(name);
-        let _ = view.dynamic_timestamp_ms(name);
+    }
+    if let Ok(Some(versions)) = view.versions() {
+        for cell in versions.cells().map_while(Result::ok) {
+            let _ = cell.older().count();
+        }
     }
     let _ = view.verify();
 }
@@ -215,26 +255,6 @@ fn a_column_set_twice_is_refused() {
     builder.set_null(id);
     assert_eq!(builder.finish(), Err(EncodeError::SetTwice(id)));
     assert_eq!(builder.finish(), Ok(vec![FORMAT, 0, 0, 0]));
-}
-
-#[test]
-fn dynamic_columns_have_timestamps_of_their_own() {
-    let mut builder = RowBuilder::new();
-    builder.dynamic("b", &Value::Int(2)).unwrap();
-    builder.dynamic("a", &Value::Int(1)).unwrap();
-    builder.timestamps(5);
-    builder.dynamic_timestamp("b", 7);
-    let bytes = builder.finish().unwrap();
-    let view = RowView::parse(&bytes).unwrap();
-    view.verify().unwrap();
-    let of = |name| view.dynamic_timestamp_ms(name).unwrap();
-    assert_eq!((of("a"), of("b"), of("c")), (Some(5), Some(7), None));
-
-    builder.dynamic_timestamp("nobody", 7);
-    assert_eq!(
-        builder.finish(),
-        Err(EncodeError::Dynamic("nobody".to_owned()))
-    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use super::sections::{self, DynamicColumn, Sections};
 use super::value::decode_value;
+use super::versions::VersionsView;
 use super::{COLUMNS_MAX, ColumnId, Corrupt, FORMAT, flag};
 use crate::types::{ColumnType, Value};
 
@@ -203,36 +204,23 @@ impl<'a> RowView<'a> {
         Some(u64::from_le_bytes(*bytes))
     }
 
-    /// When the row was written, in milliseconds since 1970, as far as no cell says otherwise;
-    /// `None` when the row keeps no timestamps.
+    /// The versions of the row; `None` when it keeps none.
     ///
     /// # Errors
     /// [`Corrupt`] when the sections cannot be read.
-    pub fn timestamp_ms(&self) -> Result<Option<u64>, Corrupt> {
-        let timestamps = self.sections()?.timestamps;
-        Ok(timestamps.map(|timestamps| timestamps.row_ms))
+    pub fn versions(&self) -> Result<Option<VersionsView<'a>>, Corrupt> {
+        self.versions_bytes()?.map(VersionsView::parse).transpose()
     }
 
-    /// When a column was written, in milliseconds since 1970.
+    /// The section of the versions as it is stored; `None` when the row keeps none.
     ///
     /// # Errors
     /// [`Corrupt`] when the sections cannot be read.
-    pub fn cell_timestamp_ms(&self, id: ColumnId) -> Result<Option<u64>, Corrupt> {
-        let timestamps = self.sections()?.timestamps;
-        Ok(timestamps.map(|timestamps| timestamps.of_column(id)))
-    }
-
-    /// When a dynamic column was written, in milliseconds since 1970.
-    ///
-    /// # Errors
-    /// [`Corrupt`] when the names cannot be read.
-    pub fn dynamic_timestamp_ms(&self, name: &str) -> Result<Option<u64>, Corrupt> {
-        let sections = self.sections()?;
-        let Some(timestamps) = sections.timestamps else {
+    pub fn versions_bytes(&self) -> Result<Option<&'a [u8]>, Corrupt> {
+        if self.flags & flag::VERSIONS == 0 {
             return Ok(None);
-        };
-        let position = sections.dynamic.position(name)?;
-        Ok(position.map(|position| timestamps.of_dynamic(position)))
+        }
+        Ok(self.sections()?.versions)
     }
 
     /// A dynamic column; `None` when the row has none of that name.

@@ -148,6 +148,11 @@ pub struct Backfill {
 }
 
 impl Backfill {
+    /// How many builds wait or run.
+    pub fn count(&self) -> usize {
+        self.jobs.lock().len()
+    }
+
     /// None is running. They make room for the statements that `traffic` counts.
     pub fn new(
         (engine, catalog): (Arc<dyn Engine>, Arc<Catalog>),

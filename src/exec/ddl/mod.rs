@@ -9,6 +9,7 @@ mod key;
 pub mod options;
 mod spread;
 mod ttl;
+mod versions;
 pub mod wide;
 
 use std::collections::HashSet;
@@ -108,6 +109,7 @@ pub fn define(create: &ast::CreateTable, database: &str, ctx: &EvalContext) -> R
         None => hide_key(&mut table, ctx)?,
     }
     ttl::define(&mut table, &options.with)?;
+    versions::define(&mut table, &options.with)?;
     for declared in indexes {
         wide::add_names(&mut table, declared)?;
         let index = index::define_index(&table, declared, ctx)?;

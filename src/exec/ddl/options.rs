@@ -1,8 +1,9 @@
 //! Table options: those that act, those that are kept and shown, those that are refused.
 
 use super::ttl::{self, TTL};
-use super::wide;
+use super::{versions, wide};
 use crate::catalog::Table;
+use crate::catalog::versions::VERSIONS;
 use crate::catalog::wide::DYNAMIC_COLUMNS;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
@@ -20,9 +21,6 @@ pub(super) const KEPT: [&str; 8] = [
     "MUTABILITY",
 ];
 
-/// Table options that would change what a statement means, and are not there yet: refused.
-const REFUSED: [&str; 1] = ["VERSIONS"];
-
 /// The options of a new table.
 pub(super) fn kept(
     options: &ast::TableOptions,
@@ -38,7 +36,7 @@ pub(super) fn kept(
             }
             continue;
         }
-        if name == TTL {
+        if name == TTL || name == VERSIONS {
             continue;
         }
         let note = without_effect(&name);
@@ -63,6 +61,9 @@ pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> 
     if name == TTL {
         return ttl::set(table, value).map(|()| None);
     }
+    if name == VERSIONS {
+        return versions::set(table, value).map(|()| None);
+    }
     let note = without_effect(&name);
     put(table, &name, value);
     Ok(Some(note))
@@ -82,12 +83,9 @@ pub(super) fn put(table: &mut Table, name: &str, value: &str) {
 }
 
 /// # Errors
-/// 1221 and 1235.
+/// 1221.
 fn check(name: &str) -> Result<()> {
-    if REFUSED.contains(&name) {
-        return Err(Error::unsupported(format!("WITH ({name}=…)")));
-    }
-    if name == DYNAMIC_COLUMNS || name == TTL || KEPT.contains(&name) {
+    if [DYNAMIC_COLUMNS, TTL, VERSIONS].contains(&name) || KEPT.contains(&name) {
         return Ok(());
     }
     let text = format!("Unknown table option '{name}'");

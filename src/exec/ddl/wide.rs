@@ -179,7 +179,8 @@ pub fn add_names(table: &mut Table, index: &ast::IndexDef) -> Result<()> {
         if table.column_idx(&name).is_some() {
             continue;
         }
-        if table.named_type(&name).is_none() {
+        // A time of writing is no column that a row has.
+        if table.named_type(&name).is_none() || table.stamped(&name).is_some() {
             continue;
         }
         named::check_name(&name)?;

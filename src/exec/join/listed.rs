@@ -16,9 +16,6 @@ use crate::types::Value;
 /// Rows that are handed on at once.
 const BATCH_ROWS: usize = 1024;
 
-/// Rows between two looks at whether the statement is to stop.
-const CHECK_ROWS: usize = 256;
-
 /// The rows, made and not yet handed on.
 pub(super) struct ListedRows {
     waiting: std::vec::IntoIter<Piece>,
@@ -50,9 +47,8 @@ impl ListedRows {
         let mut held = frame.nest.memory.budget("rows of a system table");
         let mut pieces: Vec<Piece> = Vec::new();
         listed.rows.list(&asked, &mut |values| {
-            if pieces.len().is_multiple_of(CHECK_ROWS) {
-                frame.nest.cancel.check()?;
-            }
+            // A row may be dear: of one that counts rows, data is read.
+            frame.nest.cancel.check()?;
             let piece: Piece = values.into();
             held.take(piece_bytes(&piece))?;
             pieces.push(piece);

@@ -45,6 +45,8 @@ struct Current {
 /// Rows that lead to one key each, or to none.
 #[derive(Default)]
 struct Points {
+    /// Whether a key may lead to several rows: the versions of one.
+    multiplies: bool,
     rows: Vec<(Row, Option<Point>)>,
     keys: Vec<Key>,
 }
@@ -93,7 +95,11 @@ impl Matches {
             return Err(Error::internal("a lookup in what is no table"));
         };
         let mut ctx = frame.ctx.nested();
-        let mut points = Points::default();
+        let (table, _) = table_of(frame.shape, source_idx)?;
+        let mut points = Points {
+            multiplies: table.wide.reading.is_some(),
+            ..Points::default()
+        };
         let rows = waiting.by_ref().take(BATCH_ROWS).enumerate();
         for (row_idx, row) in rows {
             frame.nest.cancel.check_row(row_idx)?;
@@ -140,7 +146,7 @@ impl Points {
     fn add(&mut self, row: Row, mut plan: TablePlan) -> Option<Box<(Row, TablePlan)>> {
         match std::mem::replace(&mut plan.access, Access::Nothing) {
             Access::Nothing => self.rows.push((row, None)),
-            Access::PointGet(get) => {
+            Access::PointGet(get) if !self.multiplies => {
                 let point = Point {
                     key_idx: self.keys.len(),
                     residual: plan.residual,
@@ -148,7 +154,8 @@ impl Points {
                 self.keys.push(get.key);
                 self.rows.push((row, Some(point)));
             }
-            access @ (Access::MultiGet(_)
+            access @ (Access::PointGet(_)
+            | Access::MultiGet(_)
             | Access::PrefixScan(_)
             | Access::Index(_)
             | Access::Count(_)
@@ -171,6 +178,7 @@ impl Points {
     ) -> Result<()> {
         let fetched = fetch(source_idx, &self.keys, frame).await?;
         to.rows_read += u64::try_from(self.keys.len()).unwrap_or(u64::MAX);
+        frame.nest.cancel.count_rows(self.keys.len());
         for (row, point) in self.rows {
             let found = match point {
                 Some(Point { key_idx, residual }) => {

@@ -229,7 +229,7 @@ pub async fn explain(program: &Program, table: &Table, env: &Env) -> Result<Tabl
 /// What a statement that needs a snapshot reads.
 pub(super) fn view_of(env: &Env) -> View {
     let view = env.view.clone();
-    view.unwrap_or_else(|| View::At(env.engine.snapshot(), None))
+    view.unwrap_or_else(|| View::newest(&*env.engine))
 }
 
 /// Makes a plan of a request.
@@ -276,7 +276,9 @@ fn rows_kept(select: &Select, table: &Table, env: &Env) -> RowsKept {
     let only_counts = aggregation.is_some_and(InOrder::only_counts);
     let is_plain = select.filter.is_none() && select.order_by.is_empty();
     let is_last = select.windowing.is_none() && !asks_of_groups(select);
-    if !only_counts || !is_plain || !is_last {
+    // The number of rows is known, not that of their versions.
+    let is_newest = table.wide.reading.is_none();
+    if !only_counts || !is_plain || !is_last || !is_newest {
         return RowsKept::NotAsked;
     }
     let kept = view_of(env).count(Space(table.id.0));

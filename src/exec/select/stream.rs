@@ -27,9 +27,10 @@ use crate::exec::group::{GroupRows, InOrder, StoredRows};
 use crate::exec::merge::Means;
 use crate::exec::named;
 use crate::exec::pace::Pace;
-use crate::exec::read::{Reader, newest};
+use crate::exec::read::Reader;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
+use crate::exec::view::View;
 use crate::exec::window::Windowed;
 use crate::plan::{Access, TablePlan};
 use crate::sql::bound::Select;
@@ -340,7 +341,7 @@ fn reader(select: &Select, env: &Env, plan: Option<&mut TablePlan>) -> Result<Op
     };
     env.uses.note(table, plan, env.ctx.now);
     let view = env.view.clone();
-    let view = view.unwrap_or_else(|| newest(&env.engine, plan));
+    let view = view.unwrap_or_else(|| View::newest(&*env.engine));
     let means = Means {
         memory: env.memory.clone(),
         cancel: &env.cancel,

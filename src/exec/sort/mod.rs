@@ -6,7 +6,8 @@
 //!
 //! ```text
 //!   chunk    rows side by side, sorted when full: small enough for a processor's cache
-//!   run      chunks merged into a file, when memory does not suffice
+//!   run      chunks merged into a file, when memory does not suffice: all of it the first time, then
+//!            half of it by a thread of its own while the other half is filled
 //!   merge    of all runs, oldest first, and the chunks that are left
 //! ```
 //! Many runs of one level are merged into one of the next, so that a sort of any size needs few
@@ -17,6 +18,7 @@ mod chunk;
 mod merge;
 #[cfg(test)]
 mod tests;
+mod writing;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,6 +34,7 @@ use crate::error::Result;
 use chunk::{Chunk, ROW_OVERHEAD_BYTES};
 pub use merge::Sorted;
 use merge::Source;
+use writing::Writing;
 
 /// Runs of one level that are merged into one of the next.
 const FAN_IN: usize = 32;
@@ -82,6 +85,10 @@ struct All {
     last: Chunk,
     /// Each sorted, oldest first.
     chunks: Vec<Chunk>,
+    /// What all rows take that are not in a run and not on their way to one.
+    bytes: usize,
+    /// Newer than all runs, older than the chunks.
+    writing: Option<Writing>,
     /// Oldest first; of the level of a run there is no greater one behind it.
     runs: Vec<Run>,
 }
@@ -151,19 +158,99 @@ impl Sorter {
     fn push_to_all(&mut self, key: &[u8], outputs: &[u8]) -> Result<()> {
         let bytes = key.len() + outputs.len() + ROW_OVERHEAD_BYTES;
         if !self.budget.try_take(bytes) {
-            self.spill()?;
-            self.budget.take(bytes)?;
+            self.make_room(bytes)?;
         }
         let Mode::All(all) = &mut self.mode else {
             return Ok(());
         };
-        if !all.last.has_room(key.len() + outputs.len()) {
-            let next = all.last.like();
-            all.end_chunk();
-            all.last = next;
-            self.cancel.check()?;
+        all.bytes += bytes;
+        if all.last.has_room(key.len() + outputs.len()) {
+            return all.last.push(key, outputs);
         }
-        all.last.push(key, outputs)
+        let next = all.last.like();
+        all.end_chunk();
+        all.last = next;
+        all.last.push(key, outputs)?;
+        self.cancel.check()?;
+        self.write_beside(bytes)
+    }
+
+    /// Takes `bytes` where there are too few: of what is being written when that is done, or else of
+    /// all that is here.
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        self.end_writing()?;
+        if self.budget.try_take(bytes) {
+            return Ok(());
+        }
+        self.spill()?;
+        self.budget.take(bytes)
+    }
+
+    /// Hands what is sorted to a thread that writes it, once that is half of the memory and no other is
+    /// at it; not before the memory was full once, since most sorts need no disk. `rest` is what the chunk
+    /// that was begun takes.
+    fn write_beside(&mut self, rest: usize) -> Result<()> {
+        let Mode::All(all) = &mut self.mode else {
+            return Ok(());
+        };
+        let is_writing = all
+            .writing
+            .as_ref()
+            .is_some_and(|writing| !writing.is_over());
+        let is_small = all.runs.is_empty() && all.writing.is_none();
+        if is_small || is_writing || self.budget.used_bytes() < self.budget.left_bytes() {
+            return Ok(());
+        }
+        let Some(writer) = self.writer() else {
+            return Ok(());
+        };
+        self.end_writing()?;
+        let Mode::All(all) = &mut self.mode else {
+            return Ok(());
+        };
+        let bytes = all.bytes.saturating_sub(rest);
+        all.bytes = rest;
+        let chunks = std::mem::take(&mut all.chunks);
+        all.writing = Some(Writing::begin((chunks, bytes), writer)?);
+        Ok(())
+    }
+
+    /// Waits for the run that is being written, if there is one.
+    fn end_writing(&mut self) -> Result<()> {
+        let Mode::All(all) = &mut self.mode else {
+            return Ok(());
+        };
+        if let Some(writing) = all.writing.take() {
+            let (run, bytes) = writing.end()?;
+            self.budget.give_back(bytes);
+            all.runs.push(run);
+            self.merge_runs()?;
+        }
+        Ok(())
+    }
+
+    /// Merges runs while there are many of one level.
+    fn merge_runs(&mut self) -> Result<()> {
+        let writer = self.writer();
+        let (Mode::All(all), Some(writer)) = (&mut self.mode, writer) else {
+            return Ok(());
+        };
+        while let Some(run) = all.take_runs() {
+            let (level, sources) = run?;
+            let file = elsewhere::at_leisure(|| writer.write_run(sources, || false))?;
+            all.runs.push(Run { file, level });
+        }
+        Ok(())
+    }
+
+    /// What writes runs, if there is a disk.
+    fn writer(&self) -> Option<Writer> {
+        let disk = self.disk.as_ref()?;
+        Some(Writer {
+            disk: Arc::clone(disk),
+            operator: self.operator,
+            cancel: Arc::clone(&self.cancel),
+        })
     }
 
     /// Writes what is in memory to the disk, if there is one, so that others have the memory.
@@ -171,7 +258,9 @@ impl Sorter {
     /// # Errors
     /// 1114 past the disk's quota; those of the disk.
     pub fn spill(&mut self) -> Result<()> {
-        let (Mode::All(all), Some(disk)) = (&mut self.mode, &self.disk) else {
+        self.end_writing()?;
+        let writer = self.writer();
+        let (Mode::All(all), Some(writer)) = (&mut self.mode, writer) else {
             return Ok(());
         };
         all.end_chunk();
@@ -179,23 +268,19 @@ impl Sorter {
             return Ok(());
         }
         let sources = all.chunks.drain(..).map(Source::of_chunk).collect();
-        let writing = (disk, self.operator, &*self.cancel);
-        let file = elsewhere::for_long(|| write_run(sources, writing))?;
+        let file = elsewhere::at_leisure(|| writer.write_run(sources, || false))?;
         all.runs.push(Run { file, level: 0 });
+        all.bytes = 0;
         self.budget.reset();
-        while let Some(run) = all.take_runs() {
-            let (level, sources) = run?;
-            let file = elsewhere::for_long(|| write_run(sources, writing))?;
-            all.runs.push(Run { file, level });
-        }
-        Ok(())
+        self.merge_runs()
     }
 
     /// The rows in order.
     ///
     /// # Errors
     /// I/O errors of the spill files.
-    pub fn finish(self) -> Result<Sorted> {
+    pub fn finish(mut self) -> Result<Sorted> {
+        self.end_writing()?;
         match self.mode {
             Mode::Top(top) => {
                 let rows = top.heap.into_sorted_vec().into_iter();
@@ -216,21 +301,30 @@ impl Sorter {
     }
 }
 
-/// Merges sorted rows into a new file.
-fn write_run(
-    sources: Vec<Source>,
-    (disk, operator, cancel): (&Arc<Disk>, &'static str, &CancelToken),
-) -> Result<SpillFile> {
-    let mut merged = Sorted::new(sources, Budget::new(operator, 0))?;
-    let mut writer = SpillWriter::new(disk, operator, RUN_BUFFER_BYTES)?;
-    let mut rows_count = 0;
-    while merged.advance()? {
-        cancel.check_row(rows_count)?;
-        rows_count += 1;
-        let (key, outputs) = merged.row();
-        writer.write(key, outputs)?;
+/// Where runs are written, and for whom.
+struct Writer {
+    disk: Arc<Disk>,
+    operator: &'static str,
+    cancel: Arc<CancelToken>,
+}
+
+impl Writer {
+    /// Merges sorted rows into a new file, unless nobody wants it any more.
+    fn write_run(&self, sources: Vec<Source>, is_given_up: impl Fn() -> bool) -> Result<SpillFile> {
+        let mut merged = Sorted::new(sources, Budget::new(self.operator, 0))?;
+        let mut writer = SpillWriter::new(&self.disk, self.operator, RUN_BUFFER_BYTES)?;
+        let mut rows_count = 0;
+        while merged.advance()? {
+            self.cancel.check_row(rows_count)?;
+            if is_given_up() {
+                break;
+            }
+            rows_count += 1;
+            let (key, outputs) = merged.row();
+            writer.write(key, outputs)?;
+        }
+        writer.finish()
     }
-    writer.finish()
 }
 
 impl Top {
@@ -274,7 +368,7 @@ impl All {
     fn end_chunk(&mut self) {
         if !self.last.is_empty() {
             let mut chunk = std::mem::take(&mut self.last);
-            chunk.sort();
+            elsewhere::for_long(|| chunk.sort());
             self.chunks.push(chunk);
         }
     }

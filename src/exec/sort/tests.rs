@@ -58,6 +58,59 @@ fn equal_keys_keep_their_order_in_memory_on_disk_and_in_a_top_n() {
     assert_eq!(disk.used_bytes(), 0);
 }
 
+/// One that fills most of the memory needs no room on a disk.
+#[test]
+fn what_fits_into_memory_is_not_written() {
+    let (rows, wanted) = rows_and_order(350_000);
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Disk::new(dir.path().into(), 1);
+    let server = Pool::new(usize::MAX);
+    let memory = Memory::new(&server, 32 << 20, Some(&disk));
+    let sorter = filled(Sorter::new(None, "sort", &memory, &Arc::default()), &rows);
+    assert!(16 << 20 < server.taken_bytes());
+    assert!(outputs_of(sorter) == wanted);
+}
+
+/// Half of the memory is on its way to the disk while the other half is filled.
+#[test]
+fn runs_are_written_while_rows_come_in() {
+    let (rows, wanted) = rows_and_order(400_000);
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Disk::new(dir.path().into(), 1 << 30);
+    let server = Pool::new(usize::MAX);
+    let memory = Memory::new(&server, 8 << 20, Some(&disk));
+    let mut sorter = Sorter::new(None, "sort", &memory, &Arc::default());
+    let mut beside_count = 0;
+    let mut was_writing = false;
+    for [key, outputs] in &rows {
+        sorter.push(key, outputs).unwrap();
+        let is_writing = matches!(&sorter.mode, Mode::All(all) if all.writing.is_some());
+        beside_count += u32::from(is_writing && !was_writing);
+        was_writing = is_writing;
+        assert!(server.taken_bytes() <= 8 << 20);
+    }
+    assert!(0 < beside_count);
+    assert!(outputs_of(sorter) == wanted);
+    assert_eq!((server.taken_bytes(), disk.used_bytes()), (0, 0));
+    // A run that nobody waits for is given up.
+    let sorter = filled(Sorter::new(None, "sort", &memory, &Arc::default()), &rows);
+    drop(sorter);
+    assert_eq!(server.taken_bytes(), 0);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while 0 < disk.used_bytes() {
+        assert!(std::time::Instant::now() < deadline, "its file stays");
+        std::thread::yield_now();
+    }
+    // What fails beside is told.
+    let full = Disk::new(dir.path().into(), 1 << 20);
+    let memory = Memory::new(&server, 8 << 20, Some(&full));
+    let mut sorter = Sorter::new(None, "sort", &memory, &Arc::default());
+    let pushed = rows
+        .iter()
+        .try_for_each(|[key, outputs]| sorter.push(key, outputs));
+    assert_eq!(pushed.unwrap_err().code(), Code::TableFull);
+}
+
 #[test]
 fn a_sort_goes_on_when_others_hold_the_servers_memory() {
     let (rows, wanted) = rows_and_order(20_000);

@@ -11,6 +11,8 @@ pub fn is_blind(insert: &Insert, env: &Env) -> bool {
     match insert.kind {
         // A row that has ended is still in the way of one that must be new.
         _ if insert.table.expires() => false,
+        // Where versions are kept, an old row has some, and a deleted one has left its time.
+        _ if insert.table.wide.versions.is_some() => false,
         InsertKind::Insert => env.autocommit && insert.on_duplicate.is_empty(),
         InsertKind::Upsert => names_every_column(insert) && !has_written_index(&insert.table),
         InsertKind::InsertIgnore | InsertKind::Replace => false,

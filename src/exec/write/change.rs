@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::changer::Changer;
 use super::expiry::Renewal;
 use super::row::{self, Stored};
+use super::versions::Before;
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
 use crate::error::{Code, Result};
@@ -98,7 +99,7 @@ impl<'a> Target<'a> {
         let Some(doubt) = &plan.doubt else {
             return Ok(plan);
         };
-        let view = view.unwrap_or_else(|| View::At(env.engine.snapshot(), None));
+        let view = view.unwrap_or_else(|| View::newest(&*env.engine));
         let counted = sample::settle(&env.engine, &view, (self.table, doubt)).await?;
         self.with_request(with, plan::explain_table, Estimates::Given(&counted))
     }
@@ -153,7 +154,7 @@ pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<
         // A row that stays as it is counts as read for writing too.
         let at = space(&update.table);
         changer.writes.must_be_unchanged(at, found.key.clone());
-        if !row::same(&new, &found.values) {
+        if let Some(new) = dated(update, &changer, (&found.values, new))? {
             batch.push((found, new));
         }
         if batch.len() == BATCH_ROWS {
@@ -171,6 +172,27 @@ pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<
         info: format!("Rows matched: {matched}  Changed: {changed_count}  Warnings: {warnings}"),
         ..Outcome::default()
     })
+}
+
+/// A row after the assignments, as it is dated; `None` when nothing changes.
+fn dated(
+    update: &Update,
+    changer: &Changer<'_>,
+    (old, new): (&[Value<'static>], Vec<Value<'static>>),
+) -> Result<Option<Vec<Value<'static>>>> {
+    if !changer.is_dated() && row::same(&new, old) {
+        return Ok(None);
+    }
+    if update.table.wide.versions.is_none() {
+        return Ok(Some(new));
+    }
+    let before = Before {
+        values: Some(old),
+        deletion: None,
+    };
+    let names = |idx| update.assignments.iter().any(|(named, _)| *named == idx);
+    let written = changer.written(before, new, &names)?;
+    Ok(written.filter(|new| !row::same(new, old)))
 }
 
 /// Gives rows their new values, one after the other; how many have them then.
@@ -232,11 +254,16 @@ fn updated(
             *slot = value;
         }
     }
-    if !row::same(&new, old) {
+    let is_same = row::same(&new, old);
+    if !is_same {
         row::touch(&update.table, &mut new, old, &env.ctx)?;
+    }
+    // What is dated is written, whatever it says.
+    if !is_same || update.hints.ts_ms.is_some() {
         let renewal = Renewal {
-            ctx: &env.ctx,
+            env,
             ttl_ms: update.hints.ttl_ms,
+            ts_ms: update.hints.ts_ms,
         };
         renewal.stamp(&update.table, &mut new)?;
     }
@@ -247,7 +274,7 @@ pub(super) async fn delete(delete: &Delete, mut changer: Changer<'_>) -> Result<
     let found = Finder::of(Target::of_delete(delete), &mut changer)
         .find()
         .await?;
-    let affected_rows = u64::try_from(found.len()).unwrap_or(u64::MAX);
+    let mut affected_rows = 0;
     let cancel = &changer.env.cancel;
     let mut pace = Pace::default();
     for (row_idx, Found { key, values }) in found.into_iter().enumerate() {
@@ -255,7 +282,7 @@ pub(super) async fn delete(delete: &Delete, mut changer: Changer<'_>) -> Result<
         pace.keep().await;
         let at = space(&delete.table);
         changer.writes.must_be_unchanged(at, key.clone());
-        changer.change(&key, Some(&values), None).await?;
+        affected_rows += u64::from(changer.delete_row(&key, &values).await?);
     }
     Ok(Outcome {
         affected_rows,

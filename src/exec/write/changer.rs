@@ -9,8 +9,10 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::versions::Dating;
 use super::{Env, counted, duplicate_entry, entries, row, space};
 use crate::catalog::{Index, IndexState, Table};
+use crate::codec::row::Deletion;
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::transaction::{StatementWrites, Transaction, definition_changed};
@@ -25,6 +27,9 @@ pub(super) struct Changer<'a> {
     pub(super) env: &'a Env,
     pub(super) transaction: &'a mut Transaction,
     pub(super) writes: &'a mut StatementWrites,
+    pub(super) dating: Dating<'a>,
+    /// Deletions that rows which are not there have left, as far as they were read.
+    pub(super) deletions: HashMap<Key, Deletion>,
     /// Entries of unique indexes that were read, locked and required to be unchanged.
     entries: HashMap<(Space, Key), Option<Bytes>>,
 }
@@ -42,7 +47,7 @@ pub(super) struct Collision {
 impl<'a> Changer<'a> {
     pub(super) fn new(
         (table, layout): (&'a Table, &'a Layout),
-        env: &'a Env,
+        (env, dating): (&'a Env, Dating<'a>),
         transaction: &'a mut Transaction,
         writes: &'a mut StatementWrites,
     ) -> Changer<'a> {
@@ -52,6 +57,8 @@ impl<'a> Changer<'a> {
             env,
             transaction,
             writes,
+            dating,
+            deletions: HashMap::new(),
             entries: HashMap::new(),
         }
     }
@@ -64,8 +71,8 @@ impl<'a> Changer<'a> {
     pub(super) async fn change(
         &mut self,
         key: &Key,
-        old: Option<&[Value<'_>]>,
-        new: Option<&[Value<'_>]>,
+        old: Option<&[Value<'static>]>,
+        new: Option<&[Value<'static>]>,
     ) -> Result<()> {
         let value = new.map(|new| row::value(self.table, new)).transpose()?;
         let mut changes = entries::changes(self.table, old, new)?;
@@ -86,6 +93,7 @@ impl<'a> Changer<'a> {
             Some(value) => self.writes.put(at, key.clone(), value),
             None => self.writes.delete(at, key.clone()),
         }
+        self.note_deletion(key, (old, new.is_some()))?;
         let grown = i64::from(new.is_some()) - i64::from(old.is_some());
         self.writes
             .grow(at, Some(grown).filter(|_| !self.table.expires()));

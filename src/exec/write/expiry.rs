@@ -5,11 +5,11 @@
 //! anew from then. Only where nothing says anything (a table whose option is `'0'`, no hint) does it
 //! keep the end that it has.
 
+use super::Env;
 use crate::catalog::wide::{ColumnPlace, Ttl, TtlColumn};
 use crate::catalog::{Column, Table};
 use crate::error::Result;
 use crate::sql::computed::CONTEXT;
-use crate::sql::context::EvalContext;
 use crate::sql::eval::{eval_exact, moment};
 use crate::sql::expr::{Expr, ExprKind, IntervalUnit, NoRow};
 use crate::types::{ColumnType, Value};
@@ -20,10 +20,12 @@ const MS: u64 = 1000;
 /// What a write of rows counts from.
 #[derive(Clone, Copy)]
 pub struct Renewal<'a> {
-    /// The clock.
-    pub ctx: &'a EvalContext,
+    /// The engine and its clock.
+    pub env: &'a Env,
     /// `_l_ttl_(ms)`.
     pub ttl_ms: Option<u64>,
+    /// `_l_ts_(ms)`: what the end is counted from instead.
+    pub ts_ms: Option<u64>,
 }
 
 impl Renewal<'_> {
@@ -51,8 +53,18 @@ impl Renewal<'_> {
         Ok(())
     }
 
+    /// What `_l_ts_` says, or the clock by which readers judge: `SET timestamp` of whoever writes makes
+    /// no row end early, or never.
     fn now_ms(&self) -> u64 {
-        u64::try_from(self.ctx.now.total_micros() / 1000).unwrap_or(0)
+        let env = self.env;
+        let session_ms = || u64::try_from(env.ctx.now.total_micros() / 1000).unwrap_or(0);
+        let clock_ms = || {
+            env.engine
+                .expiry()
+                .map_or_else(session_ms, |expiry| expiry.now_ms())
+        };
+        let from_ms = self.ts_ms.or(env.policy.ttl_from_ms);
+        from_ms.unwrap_or_else(clock_ms)
     }
 
     fn by_option(&self, ttl: &Ttl) -> Option<u64> {

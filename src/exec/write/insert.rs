@@ -20,10 +20,11 @@
 use bytes::Bytes;
 
 use super::changer::Changer;
-use super::expiry::Renewal;
+use super::put::is_kept_beside;
 use super::row::{self, Stored};
+use super::versions::Before;
 use super::{Env, Outcome, blind, counted, duplicate_entry, entries, space, warn_of};
-use crate::catalog::{ColumnPlace, Table};
+use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
 use crate::exec::row::PairRow;
@@ -42,16 +43,16 @@ pub(super) struct Inserter<'a> {
 }
 
 /// A row as proposed: its values by column, its key, and which columns were named.
-struct Proposed {
-    values: Vec<Value<'static>>,
-    key: Key,
+pub(super) struct Proposed {
+    pub(super) values: Vec<Value<'static>>,
+    pub(super) key: Key,
 }
 
 /// What became of the rows.
 #[derive(Debug, Default)]
-struct Counts {
-    affected: u64,
-    duplicates: u64,
+pub(super) struct Counts {
+    pub(super) affected: u64,
+    pub(super) duplicates: u64,
     first_id: u64,
     /// The last id that was given, instead of made.
     given_id: u64,
@@ -105,11 +106,11 @@ impl<'a> Inserter<'a> {
         }
     }
 
-    fn table(&self) -> &'a Table {
+    pub(super) fn table(&self) -> &'a Table {
         &self.insert.table
     }
 
-    fn env(&self) -> &'a Env {
+    pub(super) fn env(&self) -> &'a Env {
         self.changer.env
     }
 
@@ -193,10 +194,8 @@ impl<'a> Inserter<'a> {
         for (column, value) in table.columns.iter().zip(values) {
             complete.push(match value {
                 Some(value) => value,
-                // Both follow from the others.
-                None if column.place == ColumnPlace::Expiry || column.spread.is_some() => {
-                    Value::Null
-                }
+                // They follow from the others.
+                None if is_kept_beside(column.place) || column.spread.is_some() => Value::Null,
                 // To be filled in when it is known how many there are.
                 None if column.counted_from.is_some() => Value::Null,
                 None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),
@@ -205,13 +204,6 @@ impl<'a> Inserter<'a> {
         }
         self.renewal().stamp(table, &mut complete)?;
         Ok(complete)
-    }
-
-    fn renewal(&self) -> Renewal<'a> {
-        Renewal {
-            ctx: &self.env().ctx,
-            ttl_ms: self.insert.ttl_ms,
-        }
     }
 
     /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
@@ -287,6 +279,7 @@ impl<'a> Inserter<'a> {
         let view = self.changer.transaction.view();
         let values = view.multi_get(space, &keys).await?;
         self.changer.read_entries(&self.unique_keys(rows)?).await?;
+        self.changer.read_deletions(&keys).await?;
         let old = rows.iter().map(|row| {
             let position = keys.binary_search(&row.key).ok()?;
             values.get(position)?.clone()
@@ -332,13 +325,12 @@ impl<'a> Inserter<'a> {
             None => self.changer.collision(&row.key, &row.values).await?,
         };
         if old.is_none() && collision.is_none() {
-            let changed = self.changer.change(&row.key, None, Some(&row.values));
-            return match changed.await {
+            return match self.write(row, None).await {
                 Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
                 Err(error) => Err(error),
-                Ok(()) => {
+                Ok(is_seen) => {
                     self.given.note(&row.values);
-                    counts.affected += 1;
+                    counts.affected += u64::from(is_seen);
                     Ok(())
                 }
             };
@@ -379,6 +371,7 @@ impl<'a> Inserter<'a> {
         counts: &mut Counts,
     ) -> Result<()> {
         let new = self.updated(old, &row.values)?;
+        let new = self.dated(old, new)?;
         if row::same(&new, old) {
             counts.affected += u64::from(self.env().found_rows);
             return Ok(());
@@ -393,46 +386,16 @@ impl<'a> Inserter<'a> {
         }
     }
 
-    async fn replace(
-        &mut self,
-        row: &Proposed,
-        old: Option<Vec<Value<'static>>>,
-        counts: &mut Counts,
-    ) -> Result<()> {
-        let mut deleted = 0;
-        while let Some(met) = self.changer.collision(&row.key, &row.values).await? {
-            let other = self.changer.row_of(&met).await?;
-            self.changer
-                .change(&met.row_key, Some(&other), None)
-                .await?;
-            deleted += 1;
-        }
-        let is_same = old.as_ref().is_some_and(|old| row::same(&row.values, old));
-        // Where the primary key is the only one, MySQL sees that the row stays as it is.
-        if old.is_some() && (!is_same || has_unique_index(self.table())) {
-            deleted += 1;
-        }
-        counts.duplicates += deleted;
-        counts.affected += 1 + deleted;
-        self.given.note(&row.values);
-        if is_same {
-            return Ok(());
-        }
-        self.changer
-            .change(&row.key, old.as_deref(), Some(&row.values))
-            .await
-    }
-
     async fn upsert(
         &mut self,
         row: &Proposed,
         old: Option<Vec<Value<'static>>>,
         counts: &mut Counts,
     ) -> Result<()> {
-        counts.affected += 1;
         self.given.note(&row.values);
         let Some(old) = old else {
-            return self.changer.change(&row.key, None, Some(&row.values)).await;
+            counts.affected += u64::from(self.write(row, None).await?);
+            return Ok(());
         };
         let mut merged = old.clone();
         for column_idx in &self.insert.columns {
@@ -443,6 +406,15 @@ impl<'a> Inserter<'a> {
             }
         }
         self.renewal().stamp(self.table(), &mut merged)?;
+        let before = Before {
+            values: Some(&old),
+            deletion: None,
+        };
+        let names = |idx| self.insert.columns.contains(&idx);
+        let Some(merged) = self.changer.written(before, merged, &names)? else {
+            return Ok(());
+        };
+        counts.affected += 1;
         if row::same(&merged, &old) {
             return Ok(());
         }
@@ -477,8 +449,11 @@ impl<'a> Inserter<'a> {
                 *slot = value;
             }
         }
-        if !row::same(&new, old) {
+        let is_same = row::same(&new, old);
+        if !is_same {
             row::touch(&self.insert.table, &mut new, old, &self.env().ctx)?;
+        }
+        if !is_same || self.changer.is_dated() {
             self.renewal().stamp(&self.insert.table, &mut new)?;
         }
         Ok(new)
@@ -491,9 +466,4 @@ fn sorted_keys(rows: &[Proposed]) -> Vec<&Key> {
     keys.sort_unstable();
     keys.dedup();
     keys
-}
-
-fn has_unique_index(table: &Table) -> bool {
-    let mut indexes = table.indexes.iter();
-    indexes.any(|index| index.unique && index.state.is_written())
 }

@@ -11,9 +11,11 @@ mod counted;
 pub mod entries;
 pub mod expiry;
 pub mod insert;
+mod put;
 pub mod row;
 pub mod several;
 mod shadow;
+pub mod versions;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ mod tests;
 use std::sync::Arc;
 
 use changer::Changer;
+use versions::Dating;
 
 use super::budget::Memory;
 use super::cancel::CancelToken;
@@ -72,6 +75,15 @@ impl Write {
                 InsertSource::Values(_) | InsertSource::Given => None,
             },
             Write::Update(_) | Write::Delete(_) => None,
+        }
+    }
+
+    /// `_l_ts_(ms)`.
+    fn ts_ms(&self) -> Option<u64> {
+        match self {
+            Write::Insert(insert) => insert.ts_ms,
+            Write::Update(update) => update.hints.ts_ms,
+            Write::Delete(delete) => delete.hints.ts_ms,
         }
     }
 
@@ -244,9 +256,10 @@ async fn gather(
     transaction: &mut Transaction,
     writes: &mut StatementWrites,
 ) -> Result<Outcome> {
+    let dating = Dating::checked(env, program.write.ts_ms())?;
     let changer = Changer::new(
         (program.write.table(), &program.layout),
-        env,
+        (env, dating),
         transaction,
         writes,
     );

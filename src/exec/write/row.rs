@@ -45,6 +45,8 @@ impl Stored<'_> {
         if value.is_null() {
             return self.null_for(column);
         }
+        let row_number = u64::try_from(self.row_number).unwrap_or(u64::MAX);
+        let value = self.of_digits(value, column)?;
         let mode = StoreMode {
             is_strict: !self.lenient,
             dates: DateRules {
@@ -55,7 +57,6 @@ impl Stored<'_> {
             now: self.ctx.now,
             ..StoreMode::STRICT
         };
-        let row_number = u64::try_from(self.row_number).unwrap_or(u64::MAX);
         match coerce::coerce(value, &column.ty, &mode) {
             Ok(stored) => {
                 if let Some(adjustment) = stored.adjustment {
@@ -78,6 +79,35 @@ impl Stored<'_> {
             }
             Err(problem) => Err(problem.into_error(&column.name, row_number)),
         }
+    }
+
+    /// With `LINDORM` in `sql_mode`, a text for a column of bytes gives them in hexadecimal digits; one that
+    /// does not, where that is no error, gives those that it begins with.
+    fn of_digits<'v>(&self, value: Value<'v>, column: &Column) -> Result<Value<'v>> {
+        let is_of_bytes = matches!(
+            column.ty,
+            ColumnType::Binary { .. } | ColumnType::Varbinary { .. }
+        );
+        let Value::Text(given) = &value else {
+            return Ok(value);
+        };
+        if !self.ctx.mode.lindorm || !is_of_bytes {
+            return Ok(value);
+        }
+        let bytes = match coerce::bytes_of_digits(given) {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                let row_number = u64::try_from(self.row_number).unwrap_or(u64::MAX);
+                if !self.lenient {
+                    return Err(problem.into_error(&column.name, row_number));
+                }
+                let text = || problem.message(&column.name, row_number);
+                let warnings = &self.ctx.warnings;
+                warnings.add(WarningLevel::Warning, problem.code(), text);
+                coerce::leading_bytes(given)
+            }
+        };
+        Ok(Value::Bytes(bytes.into()))
     }
 
     fn null_for(&self, column: &Column) -> Result<Value<'static>> {
@@ -304,6 +334,12 @@ pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
                     builder.expiry(*end_ms);
                 }
             }
+            ColumnPlace::Versions => {
+                if let Some(versions) = value.as_bytes() {
+                    builder.versions(versions);
+                }
+            }
+            ColumnPlace::Stamp => {}
         }
     }
     let bytes = builder.finish()?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::changer::Changer;
 use super::expiry::Renewal;
 use super::row::{self, Stored};
+use super::versions::{Before, Dating};
 use super::{Env, Outcome, Rows, space};
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
@@ -73,13 +74,19 @@ pub async fn run(
     }
     let mut counts = Counts::default();
     let mut first_output = 0;
+    let dating = Dating::checked(env, program.change.hints.ts_ms)?;
     for target in &program.change.targets {
         let mut writes = StatementWrites::of(BoundTable {
             table: Arc::clone(&target.table),
             catalog_version: program.catalog_version,
         });
         let layout = Layout::of(&target.table);
-        let changer = Changer::new((&target.table, &layout), env, transaction, &mut writes);
+        let changer = Changer::new(
+            (&target.table, &layout),
+            (env, dating),
+            transaction,
+            &mut writes,
+        );
         let work = Work {
             change: &program.change,
             target,
@@ -180,7 +187,8 @@ impl Work<'_> {
             let new = if self.change.deletes {
                 None
             } else {
-                Some(self.updated(wanted, &old)?)
+                let new = self.updated(wanted, &old)?;
+                Some(self.written(new, &old)?)
             };
             if new.as_ref().is_none_or(|new| !row::same(new, &old)) {
                 changes.push((wanted.key.clone(), old, new));
@@ -190,7 +198,11 @@ impl Work<'_> {
         let updated = updated.filter_map(|(_, old, new)| Some((&old[..], new.as_deref()?)));
         self.changer.read_new_entries(updated).await?;
         for (key, old, new) in changes {
-            match self.changer.change(&key, Some(&old), new.as_deref()).await {
+            let Some(new) = new else {
+                counts.changed += u64::from(self.changer.delete_row(&key, &old).await?);
+                continue;
+            };
+            match self.changer.change(&key, Some(&old), Some(&new)).await {
                 Err(error) if self.change.ignore && error.code() == Code::DuplicateEntry => {
                     super::warn_of(&error, self.changer.env);
                 }
@@ -201,6 +213,24 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The row after an UPDATE, as it is dated; the old one when nothing changes.
+    fn written(
+        &self,
+        new: Vec<Value<'static>>,
+        old: &[Value<'static>],
+    ) -> Result<Vec<Value<'static>>> {
+        if !self.changer.is_dated() && row::same(&new, old) {
+            return Ok(new);
+        }
+        let before = Before {
+            values: Some(old),
+            deletion: None,
+        };
+        let names = |idx| self.target.assigned.contains(&idx);
+        let written = self.changer.written(before, new, &names)?;
+        Ok(written.unwrap_or_else(|| old.to_vec()))
     }
 
     fn updated(&self, wanted: &Wanted<'_>, old: &[Value<'static>]) -> Result<Vec<Value<'static>>> {
@@ -217,11 +247,15 @@ impl Work<'_> {
                 *slot = at.coerce(value.clone(), column)?;
             }
         }
-        if !row::same(&new, old) {
+        let is_same = row::same(&new, old);
+        if !is_same {
             row::touch(table, &mut new, old, &env.ctx)?;
+        }
+        if !is_same || self.changer.is_dated() {
             let renewal = Renewal {
-                ctx: &env.ctx,
+                env,
                 ttl_ms: self.change.hints.ttl_ms,
+                ts_ms: self.change.hints.ts_ms,
             };
             renewal.stamp(table, &mut new)?;
         }

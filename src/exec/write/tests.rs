@@ -16,6 +16,7 @@ mod concurrent;
 mod indexes;
 mod random;
 mod spread;
+mod versions;
 mod wide;
 
 use std::collections::HashMap;

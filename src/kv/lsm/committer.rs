@@ -7,23 +7,31 @@
 //! When a write or sync fails, nothing is acknowledged: the commits of that batch are undetermined
 //! and every later one is refused, until the server is started again and the journal is read back.
 
+mod health;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
+use fjall::{Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
 use tokio::sync::oneshot;
 
+use super::Shared;
 use super::counts::{Counted, Counts};
 use super::journal::{MARKER_KEY, Marker};
 use super::options::Durability;
 use super::queue::{Commit, Outcome, Request, Waits};
 use super::recent::{KeyHash, Recent};
 use super::reclaim::Job;
+use super::room::{Demand, Room};
 use super::snapshot::Base;
 use super::spaces::{self, SpaceSet};
-use super::{Shared, fault};
+use super::sparse::Sparse;
+use super::thin::{Deleted, Watch};
 use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
+
+mod cut;
+mod keep;
 
 /// Bytes of one group: about what a disk writes in the time of a sync. A larger write set makes a
 /// group of its own.
@@ -31,6 +39,9 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 
 /// How often an idle engine lets go of old files.
 const IDLE_TICK: Duration = Duration::from_secs(1);
+
+/// More than the record of a space takes.
+const SPACE_RECORD_BYTES: u64 = 1 << 10;
 
 /// Snapshots in the list before the ones that are gone are looked for.
 const BASES_MIN: usize = 64;
@@ -47,8 +58,15 @@ pub(super) struct Committer {
     bases_max: usize,
     recent: Recent,
     counts: Counts,
+    /// What belongs to the next base.
+    sparse: Arc<Sparse>,
+    watches: Vec<Watch>,
+    /// What small commits deleted, and nobody has looked at.
+    deleted: HashMap<Space, Deleted>,
     run: Run,
     physical: Vec<u8>,
+    room: Room,
+    failure_looked_for: Instant,
 }
 
 /// What async batches are marked with.
@@ -74,6 +92,9 @@ impl Committer {
         Committer {
             recent: Recent::new(base.ts),
             counts: Counts::default(),
+            sparse: Arc::clone(&base.sparse),
+            watches: Vec::new(),
+            deleted: HashMap::new(),
             bases: VecDeque::from([Arc::downgrade(&base)]),
             bases_max: BASES_MIN,
             run: Run {
@@ -83,6 +104,8 @@ impl Committer {
                 synced_at: Instant::now(),
             },
             physical: Vec::new(),
+            room: opened.room,
+            failure_looked_for: Instant::now(),
             base,
             shared,
             db: opened.db,
@@ -102,6 +125,7 @@ impl Committer {
                 IDLE_TICK
             };
             let mut waiting = VecDeque::from(self.shared.queue.take(patience));
+            self.look_for_failure();
             if waiting.is_empty() && !is_dirty {
                 self.let_go();
             }
@@ -117,6 +141,9 @@ impl Committer {
                     Request::Sync(answer) => {
                         let _ = answer.send(self.sync());
                     }
+                    Request::Watch(watching) => self.watch(watching),
+                    Request::Keep(found) => self.keep(found),
+                    Request::Cut(answer) => self.cut(answer),
                     Request::Close(answer) => return self.close(answer, waiting),
                 }
             }
@@ -126,6 +153,7 @@ impl Committer {
 
     fn commit_group(&mut self, first: Commit, waiting: &mut VecDeque<Request>) {
         let mut group = Group::default();
+        self.prepare();
         self.admit(first, &mut group);
         while group.bytes < GROUP_BYTES_MAX {
             match waiting.pop_front() {
@@ -139,10 +167,10 @@ impl Committer {
                 None => break,
             }
         }
-        let outcome = self.write(group.items, group.counted);
-        for member in group.members {
-            let _ = member.send(outcome.clone());
-        }
+        let (began, outcome) = (Instant::now(), self.write(group.items, group.counted));
+        self.shared.commits.note(group.members.len(), began);
+        let members = group.members.into_iter();
+        members.for_each(|member| drop(member.send(outcome.clone())));
     }
 
     /// Checks a write set against what is committed and what is in the group, and adds it.
@@ -164,6 +192,10 @@ impl Committer {
             return Err(cause.into());
         }
         let writes = &commit.writes;
+        self.room.admit(Demand {
+            bytes: (group.bytes + commit.bytes) as u64,
+            makes_room: self.room.is_made_by(writes),
+        })?;
         self.check_spaces(writes)?;
         if let Some((space, key)) = writes.unfounded() {
             let (space, key) = (*space, key.clone());
@@ -266,6 +298,7 @@ impl Committer {
     fn add(&mut self, writes: WriteSet, group: &mut Group) {
         let ts = self.next_ts();
         self.counts.add(&writes, &self.base, &mut group.counted);
+        self.note_deleted(&writes.deletes);
         let deletes = writes.deletes.into_iter();
         let deletes = deletes.map(|(space, key)| (space, key, None));
         let puts = writes.puts.into_iter();
@@ -313,6 +346,8 @@ impl Committer {
         // are in the processor's cache for the next.
         let mut items: Vec<_> = items.into_iter().collect();
         items.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let sparse = self.sparse.written(&items);
+        self.watches.iter_mut().for_each(|watch| watch.note(&items));
         for (key, value) in items {
             self.base.forget(&key, shown);
             match value {
@@ -322,14 +357,15 @@ impl Committer {
         }
         match batch.commit() {
             Ok(()) => {
+                if let Some(sparse) = sparse {
+                    self.sparse = Arc::new(sparse);
+                }
                 let spaces = Arc::clone(&self.base.spaces);
                 self.publish(spaces);
                 Ok(self.base.ts)
             }
             // It failed before, and nothing was written now.
-            Err(fjall::Error::Poisoned) => Err(self
-                .fail("writing a commit", &fjall::Error::Poisoned)
-                .into()),
+            Err(fjall::Error::Poisoned) => Err(self.fail_in_background().into()),
             Err(cause) => Err(CommitError::Undetermined {
                 cause: self.fail("writing a commit", &cause).to_string(),
             }),
@@ -344,17 +380,10 @@ impl Committer {
         }
     }
 
-    /// After a failure nothing is certain any more.
-    fn fail(&self, doing: &str, cause: &fjall::Error) -> Error {
-        let cause = fault::error(doing, cause);
-        self.base.stop_caching();
-        self.shared.set_read_only(&cause);
-        cause
-    }
-
     /// Shows the present state to readers.
     fn publish(&mut self, spaces: Arc<SpaceSet>) {
-        self.base = Arc::new(self.base.next(&self.db, spaces));
+        let parts = (spaces, Arc::clone(&self.sparse));
+        self.base = Arc::new(self.base.next(&self.db, parts));
         self.shared.show(Arc::clone(&self.base));
         self.bases.push_back(Arc::downgrade(&self.base));
         while self
@@ -393,9 +422,13 @@ impl Committer {
         let record = spaces::dead_record(space);
         self.write_space((space, record), None, waits)?;
         let set = self.base.spaces.without(space);
+        if !self.sparse.is_empty() {
+            self.sparse = Arc::new(self.sparse.without(space));
+        }
         self.publish(Arc::new(set));
         self.recent.forget_space(space);
         self.counts.forget(space);
+        self.deleted.remove(&space);
         self.shared.dead.extend([space]);
         self.shared.reclaim.send(Job::Dropped(space));
         Ok(())
@@ -410,9 +443,14 @@ impl Committer {
         keys_count: Option<u64>,
         waits: Waits,
     ) -> Result<()> {
+        self.prepare();
         if let Some(cause) = self.shared.read_only() {
             return Err(cause);
         }
+        self.room.admit(Demand {
+            bytes: SPACE_RECORD_BYTES,
+            makes_room: true,
+        })?;
         let (key, value) = record;
         let persist = match waits {
             Waits::ForDisk => PersistMode::SyncData,
@@ -445,38 +483,8 @@ impl Committer {
         Ok(())
     }
 
-    fn note_synced(&mut self) {
-        self.run.synced = self.run.written;
-        self.run.synced_at = Instant::now();
-    }
-
-    fn sync_when_due(&mut self) {
-        let is_dirty = self.run.synced < self.run.written;
-        if is_dirty && self.sync_interval <= self.run.synced_at.elapsed() && self.sync().is_err() {
-            // Every later write says why; there is nobody to tell now.
-            self.run.synced = self.run.written;
-        }
-    }
-
-    /// Compactions leave files behind for snapshots that are gone by now; an idle engine returns
-    /// their space.
-    fn let_go(&mut self) {
-        let newest = self.db.snapshot().seqno();
-        if self.base.ts < Ts(newest) {
-            let spaces = Arc::clone(&self.base.spaces);
-            self.publish(spaces);
-        }
-        if self.data.tree.version_free_list_len() != 0 {
-            let unneeded = self.oldest().0.saturating_sub(1);
-            let mut versions = self.data.tree.get_version_history_lock();
-            if let Err(cause) = versions.maintenance(self.data.path(), unneeded) {
-                tracing::warn!(%cause, "old files of the storage engine were not removed");
-            }
-        }
-    }
-
     fn close(mut self, answer: oneshot::Sender<Result<()>>, waiting: VecDeque<Request>) {
-        let synced = self.sync();
+        let synced = self.sync().and_then(|()| self.write_end());
         for late in waiting.into_iter().chain(self.shared.queue.close()) {
             late.refuse(Error::Closed);
         }

@@ -4,9 +4,10 @@
 //! MESETA   two lines of text: what this is and which format it has; written last of all
 //! LOCK     held by the running server; its bytes are not used
 //! lsm/     the files of the engine
+//! RESERVE  room that is given up when there is no other (`room`)
 //! ```
 //!
-//! Only [`claim`] and [`DirectoryLock::seal`] write here; the files inside `lsm/` are the
+//! Only [`claim`], [`DirectoryLock::seal`], `room` and a restored backup write here; the files inside `lsm/` are the
 //! engine's own.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -17,24 +18,28 @@ use std::time::Duration;
 
 use crate::kv::{Error, Result};
 
-/// Names this server and the format in its version file.
-const VERSION_TEXT: &str = "Meseta data directory\nformat 2\n";
+/// First line of a version file of any format.
+const VERSION_HEAD: &str = "Meseta data directory";
+
+/// Its second line: the format that this server writes.
+pub(super) const FORMAT: &str = "format 2";
 
 /// The format before, which knows no counts of keys (`spaces`): read, and marked as new, since a
 /// server of its time would write to it without counting.
-const VERSION_TEXT_1: &str = "Meseta data directory\nformat 1\n";
-
-/// First line of a version file of any format.
-const VERSION_HEAD: &str = "Meseta data directory";
+const FORMAT_1: &str = "format 1";
 
 const VERSION_FILE: &str = "MESETA";
 const VERSION_FILE_NEW: &str = "MESETA.new";
 const LOCK_FILE: &str = "LOCK";
 const ENGINE_DIR: &str = "lsm";
 
+/// Within it; the storage library leaves it to the system when its entries are durable.
+const TREES_DIR: &str = "keyspaces";
+
 /// Holds the data directory for this process until it is dropped.
 pub(super) struct DirectoryLock {
     dir: PathBuf,
+    was_sealed: bool,
     is_sealed: bool,
     _file: File,
 }
@@ -67,6 +72,7 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     }
     Ok(DirectoryLock {
         dir: dir.to_path_buf(),
+        was_sealed: is_sealed,
         is_sealed: version == Some(Version::Present),
         _file: file,
     })
@@ -74,7 +80,7 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
 
 /// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+pub(super) enum Version {
     Before,
     Present,
 }
@@ -83,6 +89,11 @@ impl DirectoryLock {
     /// Where the engine keeps its files.
     pub(super) fn engine_dir(&self) -> PathBuf {
         self.dir.join(ENGINE_DIR)
+    }
+
+    /// Whether the directory was complete when it was taken.
+    pub(super) fn was_sealed(&self) -> bool {
+        self.was_sealed
     }
 
     /// Marks the directory as complete, once the engine has opened it.
@@ -94,7 +105,9 @@ impl DirectoryLock {
         if self.is_sealed {
             return Ok(());
         }
-        write_version(&self.dir).map_err(|cause| Error::Unwritable {
+        let complete = sync_dir(&self.engine_dir().join(TREES_DIR));
+        let written = complete.and_then(|()| write_version(&self.dir, FORMAT));
+        written.map_err(|cause| Error::Unwritable {
             dir: self.dir.clone(),
             cause: cause.to_string(),
         })?;
@@ -103,12 +116,43 @@ impl DirectoryLock {
     }
 }
 
-fn write_version(dir: &Path) -> io::Result<()> {
+/// Whether this is a data directory, of any format.
+pub fn is_data(dir: &Path) -> bool {
+    dir.join(VERSION_FILE).is_file()
+}
+
+/// Keeps servers out of a data directory for as long as the file is held.
+///
+/// # Errors
+///
+/// [`Error::NoBackup`] when it is no data directory; [`Error::InUse`], [`Error::OtherFormat`],
+/// [`Error::ForeignDirectory`], [`Error::Unwritable`].
+pub(super) fn hold(dir: &Path) -> Result<File> {
+    if check_version(dir)?.is_none() {
+        return Err(Error::NoBackup {
+            dir: dir.to_path_buf(),
+            why: "nor is it a data directory: it has neither a file BACKUP nor a file MESETA"
+                .to_owned(),
+        });
+    }
+    lock(dir)
+}
+
+/// Marks a directory as one of this format.
+///
+/// # Errors
+///
+/// Those of the system.
+pub(super) fn write_version(dir: &Path, format: &str) -> io::Result<()> {
     let new = dir.join(VERSION_FILE_NEW);
     let mut file = File::create(&new)?;
-    file.write_all(VERSION_TEXT.as_bytes())?;
+    file.write_all(format!("{VERSION_HEAD}\n{format}\n").as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, dir.join(VERSION_FILE))?;
+    sync_dir(dir)
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
@@ -120,21 +164,31 @@ fn check_version(dir: &Path) -> Result<Option<Version>> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::io(format!("reading {}", path.display()), &cause)),
     };
-    match text.as_str() {
-        VERSION_TEXT => return Ok(Some(Version::Present)),
-        VERSION_TEXT_1 => return Ok(Some(Version::Before)),
-        _ => {}
-    }
     let mut lines = text.lines();
     if lines.next() != Some(VERSION_HEAD) {
         return Err(foreign(dir, VERSION_FILE));
     }
-    let format_of = |line: Option<&str>| line.unwrap_or("none").replace("format ", "");
-    Err(Error::OtherFormat {
-        dir: dir.to_path_buf(),
-        found: format_of(lines.next()),
-        expected: format_of(VERSION_TEXT.lines().nth(1)),
-    })
+    let format = lines.next().unwrap_or("none");
+    let is_all = text == format!("{VERSION_HEAD}\n{format}\n");
+    check_format(dir, if is_all { format } else { "none" }).map(Some)
+}
+
+/// Which of the formats that can be read this is.
+///
+/// # Errors
+///
+/// [`Error::OtherFormat`].
+pub(super) fn check_format(dir: &Path, format: &str) -> Result<Version> {
+    let number_of = |format: &str| format.replace("format ", "");
+    match format {
+        FORMAT => Ok(Version::Present),
+        FORMAT_1 => Ok(Version::Before),
+        _ => Err(Error::OtherFormat {
+            dir: dir.to_path_buf(),
+            found: number_of(format),
+            expected: number_of(FORMAT),
+        }),
+    }
 }
 
 fn check_not_foreign(dir: &Path) -> Result<()> {

@@ -9,7 +9,7 @@
 use fjall::{Database, Keyspace, Readable};
 
 use super::fault;
-use super::spaces::{self, Registry};
+use super::spaces::{self, Registry, SpaceSet};
 use crate::kv::{Error, KeyRange, Result, Space};
 
 /// Records that are taken back in one batch.
@@ -127,6 +127,28 @@ fn empty_spaces(db: &Database, data: &Keyspace, registry: &Registry) -> Result<V
         };
     }
     Ok(empty)
+}
+
+/// What the registry says: the spaces there are, those that were dropped, and the ids of those of which
+/// nothing is left.
+///
+/// # Errors
+///
+/// Those of the disk, and [`Error::Corrupt`].
+pub(super) fn read_registry(db: &Database, data: &Keyspace) -> Result<Registry> {
+    let failed = |cause: fjall::Error| fault::error("reading the spaces", &cause);
+    let (start, until) = spaces::registry_range();
+    let mut registry = Registry {
+        gone: read(db, data)?,
+        ..Registry::default()
+    };
+    let mut records = Vec::new();
+    for record in db.snapshot().range(data, start..until) {
+        let (key, value) = record.into_inner().map_err(failed)?;
+        registry.read((&key, &value), &mut records)?;
+    }
+    registry.set = SpaceSet::of(records, &registry.dead);
+    Ok(registry)
 }
 
 #[cfg(test)]

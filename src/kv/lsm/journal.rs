@@ -33,10 +33,11 @@
     reason = "this file reads the journal format of the storage library, and owns the marker's"
 )]
 
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Advice, fadvise};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::kv::{Error, Result};
@@ -97,12 +98,35 @@ pub(super) struct Cut {
     pub(super) bytes: usize,
 }
 
+/// An unfinished end: what is to be cut off, and the journals behind it, of which nothing stays.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Torn {
+    pub(super) cut: Cut,
+    behind: Vec<PathBuf>,
+}
+
 /// Makes the journals in `dir` such that the engine opens them without losing what it must keep.
 ///
 /// # Errors
 ///
 /// [`Error::Corrupt`] when bytes that were acknowledged are damaged.
 pub(super) fn repair(dir: &Path) -> Result<Option<Cut>> {
+    let Some(torn) = examine(dir)? else {
+        return Ok(None);
+    };
+    for path in &torn.behind {
+        cut(path, 0)?;
+    }
+    cut(&torn.cut.path, torn.cut.at)?;
+    Ok(Some(torn.cut))
+}
+
+/// Looks for an unfinished end.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] when bytes that were acknowledged are damaged.
+pub(super) fn examine(dir: &Path) -> Result<Option<Torn>> {
     let journals = list(dir)?;
     let mut last = None;
     for (idx, path) in journals.iter().enumerate() {
@@ -116,20 +140,34 @@ pub(super) fn repair(dir: &Path) -> Result<Option<Cut>> {
         for path in behind {
             check_unsynced(&read(path)?, (path, 0), last)?;
         }
-        for path in behind {
-            cut(path, 0)?;
-        }
-        cut(path, walk.end)?;
-        return Ok(Some(Cut {
+        let cut = Cut {
             path: path.clone(),
             at: walk.end,
             bytes: bytes.len() - walk.end,
-        }));
+        };
+        let behind = behind.to_vec();
+        return Ok(Some(Torn { cut, behind }));
     }
     Ok(None)
 }
 
-fn list(dir: &Path) -> Result<Vec<PathBuf>> {
+/// Where the last of the batches ends that are older than `seqno`.
+pub(super) fn end_before(bytes: &[u8], seqno: u64) -> usize {
+    let mut end = 0;
+    while let Ok(next) = batch(bytes, end)
+        && next.seqno < seqno
+    {
+        end = next.end;
+    }
+    end
+}
+
+/// The journals in `dir`, in order.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn list(dir: &Path) -> Result<Vec<PathBuf>> {
     let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
     let mut journals = Vec::new();
     let entries = match fs::read_dir(dir) {
@@ -149,8 +187,17 @@ fn list(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(journals.into_iter().map(|(_, path)| path).collect())
 }
 
+/// What the disk has of a file. After a failed sync the system takes its copy in memory for written, so
+/// that one is written, if it still can be, and forgotten.
 fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|cause| Error::io(format!("reading {}", path.display()), &cause))
+    let failed = |cause: io::Error| Error::io(format!("reading {}", path.display()), &cause);
+    let mut file = File::open(path).map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    // Not known on every filesystem, and of use only after such a failure.
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 fn cut(path: &Path, at: usize) -> Result<()> {

@@ -4,35 +4,53 @@
 //!
 //! - [`Options`] and `directory`: where the data lives, whose it is, how much memory it takes;
 //! - `journal`: cuts a torn tail before the crate would stumble over it;
+//! - `manifest` and `damage`: damaged files are found where the crate does not look, and named;
+//! - `room`: refuses what the disk has no room for, before the crate would stumble over that;
 //! - `committer` with `queue` and `recent`: one batch and one sync for all commits that wait;
 //! - `snapshot`: reads, always between two batches;
 //! - `files`: long scans, straight from the files;
 //! - `rows`: single rows that were read lately, in front of the tree;
 //! - `estimate`: the size of a range, from what the files say about themselves;
+//! - `stats`: what it tells of itself;
+//! - `range`: the rows of a range in their order;
+//! - `sparse` and `thin`: ranges of which nearly all is dead, and the rows that are alive in them;
+//! - `backup`: copies of the files, made while commits go on, and what is done with them;
 //! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped.
 //!
 //! Nothing above this module sees the crate.
 
+mod absent;
+mod backup;
 mod committer;
 mod counts;
+mod damage;
 mod directory;
 mod estimate;
 mod fault;
 mod files;
 mod gone;
 mod journal;
+mod manifest;
 mod options;
 mod queue;
+mod range;
 mod recent;
 mod reclaim;
+mod room;
 mod rows;
 mod snapshot;
 mod spaces;
+mod sparse;
+mod stats;
+mod thin;
+mod told;
 
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
@@ -41,6 +59,8 @@ use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
+pub use backup::{Backup, Damage, Extent, Progress, Still, Verified, restore, verify};
+pub use directory::is_data as is_data_dir;
 pub use options::{Durability, Options, machine_memory_bytes};
 
 use self::committer::Committer;
@@ -48,12 +68,16 @@ use self::directory::DirectoryLock;
 use self::gone::Gone;
 use self::queue::{Commit, Outcome, Queue, Request, Waits};
 use self::reclaim::{Job, Reclaim};
+use self::room::Room;
 use self::rows::RowCache;
 use self::snapshot::{Base, LsmSnapshot};
-use self::spaces::{DeadSpaces, Registry, SpaceSet};
+use self::spaces::{DeadSpaces, Registry};
+use self::stats::Commits;
+use self::thin::Suspect;
+use super::expiry::Expiry;
 use super::{
-    Answer, Capabilities, CommitError, Engine, Error, Estimate, Key, KeyRange, Limits, Result,
-    Snapshot, Space, Spaces, Ts, WriteSet,
+    Answer, Capabilities, Census, Checkpoint, CommitError, Engine, Error, Estimate, IsPast,
+    KeyRange, Limits, Result, Snapshot, Space, Spaces, Stats, WriteSet,
 };
 
 /// A row of the dialect is at most 64 MiB and a key 30 KiB; the storage library takes keys below
@@ -70,9 +94,6 @@ const WAITING_KIB_MAX: usize = 272 << 10;
 
 /// What a commit counts for in the waiting line beside its bytes: bounds the number that waits.
 const COMMIT_KIB: usize = 1;
-
-/// Keys of `must_be_absent` that are looked up on the caller's thread.
-const NOW_ABSENT_MAX: usize = 256;
 
 /// Block size: one page of the system's cache.
 const BLOCK_BYTES: u32 = 4096;
@@ -98,9 +119,18 @@ struct Shared {
     /// Spaces that were dropped before the engine was opened, and of which nothing was left then.
     gone: Gone,
     reclaim: Reclaim,
+    /// Which values have ended.
+    expiry: Option<Arc<Expiry>>,
+    /// When the next range that a reader met is looked at.
+    next_look: Mutex<Option<Instant>>,
+    /// How often spaces were looked at for values that have ended.
+    looks: AtomicUsize,
     /// Why nothing is written any more.
     read_only: RwLock<Option<String>>,
     lock: Mutex<Option<DirectoryLock>>,
+    commits: Commits,
+    /// For what the tree tells of itself. `None` once closed.
+    tree: Mutex<Option<(Database, Keyspace)>>,
 }
 
 /// What the committer starts with.
@@ -108,6 +138,7 @@ struct Opened {
     db: Database,
     data: Keyspace,
     base: Arc<Base>,
+    room: Room,
     durability: Durability,
     sync_interval: Duration,
 }
@@ -121,8 +152,12 @@ impl Lsm {
     /// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`],
     /// [`Error::Unwritable`], [`Error::Corrupt`], [`Error::Io`].
     pub fn open(options: &Options) -> Result<Lsm> {
+        told::listen();
         let mut lock = directory::claim(&options.dir)?;
         let engine_dir = lock.engine_dir();
+        if lock.was_sealed() {
+            manifest::check(&engine_dir)?;
+        }
         if let Some(cut) = journal::repair(&engine_dir)? {
             tracing::warn!(
                 journal = %cut.path.display(), at = cut.at, bytes = cut.bytes,
@@ -131,13 +166,13 @@ impl Lsm {
         }
         let dead = DeadSpaces::default();
         let (db, data) = open_tree(&engine_dir, options, &dead)?;
-        let mut registry = read_registry(&db, &data)?;
+        let mut registry = gone::read_registry(&db, &data)?;
         gone::forget_empty(&db, &data, &mut registry)?;
         dead.extend(registry.dead.iter().copied());
         lock.seal()?;
         let rows = Arc::new(RowCache::new(options.row_cache_bytes()));
-        let base = Base::take(&db, &data, rows, Arc::new(registry.set));
-        let base = Arc::new(base);
+        let parts = (rows, Arc::new(registry.set), Arc::default());
+        let base = Arc::new(Base::take(&db, &data, parts));
         let shared = Arc::new(Shared {
             base: RwLock::new(Some(Arc::clone(&base))),
             queue: Queue::default(),
@@ -145,16 +180,22 @@ impl Lsm {
             dead,
             gone: registry.gone,
             reclaim: Reclaim::default(),
+            expiry: options.expiry.clone(),
+            next_look: Mutex::default(),
+            looks: AtomicUsize::new(0),
             read_only: RwLock::new(None),
             lock: Mutex::new(Some(lock)),
+            commits: Commits::default(),
+            tree: Mutex::new(Some((db.clone(), data.clone()))),
         });
-        shared
-            .reclaim
-            .start(data.clone(), registry.dead.into_iter().collect())?;
+        let means = (Arc::downgrade(&shared), data.clone());
+        let dropped = registry.dead.into_iter().collect();
+        shared.reclaim.start(means, dropped)?;
         let opened = Opened {
             db,
             data,
             base,
+            room: Room::new(&options.dir, options.vital),
             durability: options.durability,
             sync_interval: options.async_sync_interval,
         };
@@ -191,6 +232,7 @@ impl Shared {
     }
 
     fn hide(&self) {
+        *self.tree.lock() = None;
         *self.base.write() = None;
     }
 
@@ -217,11 +259,7 @@ impl Shared {
     }
 }
 
-fn open_tree(
-    dir: &std::path::Path,
-    options: &Options,
-    dead: &DeadSpaces,
-) -> Result<(Database, Keyspace)> {
+fn open_tree(dir: &Path, options: &Options, dead: &DeadSpaces) -> Result<(Database, Keyspace)> {
     let rules = spaces::Rules {
         dead: dead.clone(),
         expiry: options.expiry.clone(),
@@ -259,23 +297,6 @@ fn tree_options(options: &Options) -> KeyspaceCreateOptions {
         .max_memtable_size(options.memtable_bytes)
         .data_block_size_policy(fjall::config::BlockSizePolicy::all(BLOCK_BYTES))
         .filter_policy(FilterPolicy::all(FilterPolicyEntry::Bloom(bloom)))
-}
-
-fn read_registry(db: &Database, data: &Keyspace) -> Result<Registry> {
-    use fjall::Readable;
-    let failed = |cause: fjall::Error| fault::error("reading the spaces", &cause);
-    let (start, until) = spaces::registry_range();
-    let mut registry = Registry {
-        gone: gone::read(db, data)?,
-        ..Registry::default()
-    };
-    let mut records = Vec::new();
-    for record in db.snapshot().range(data, start..until) {
-        let (key, value) = record.into_inner().map_err(failed)?;
-        registry.read((&key, &value), &mut records)?;
-    }
-    registry.set = SpaceSet::of(records, &registry.dead);
-    Ok(registry)
 }
 
 /// Tells callers when the committer's thread ends in a way that nobody planned.
@@ -324,9 +345,13 @@ impl Engine for Lsm {
         }
     }
 
+    fn stats(&self) -> Stats {
+        stats::of(&self.shared)
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let base = self.shared.base.read().clone();
-        Arc::new(LsmSnapshot::new(base))
+        Arc::new(LsmSnapshot::new(base, &self.shared))
     }
 
     fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
@@ -383,6 +408,10 @@ impl Engine for Lsm {
         }
     }
 
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        self.base()?.census(space, is_past)
+    }
+
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
         let is_there = self.base().and_then(|base| {
             let mut spaces = spaces.iter();
@@ -396,6 +425,11 @@ impl Engine for Lsm {
             self.shared.reclaim.send(Job::Compact(sender));
             answer.await.unwrap_or_else(|_| Err(self.shared.silence()))
         })
+    }
+
+    fn checkpoint<'a>(&'a self, dir: &'a Path) -> Answer<'a, Result<Option<Checkpoint>>> {
+        let made = backup::make(Arc::clone(&self.shared), dir.to_path_buf());
+        Answer::later(async { made.await.map(Some) })
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {
@@ -417,11 +451,13 @@ fn registry_of_nothing() -> Spaces {
 }
 
 async fn commit(shared: Arc<Shared>, base: Arc<Base>, writes: WriteSet) -> Outcome {
-    let (writes, absent_at) = look_for_absent(base, writes).await?;
+    let (writes, absent_at) = absent::look_for(base, writes).await?;
     let bytes = writes.bytes();
     let kib = u32::try_from((bytes >> 10) + COMMIT_KIB).unwrap_or(u32::MAX);
     let permit = Arc::clone(&shared.waiting).acquire_many_owned(kib).await;
     let permit = permit.map_err(|_| Error::Closed)?;
+    let began = Instant::now();
+    let (writes, suspects) = Suspect::in_writes(writes).await;
     let (answer, outcome) = oneshot::channel();
     let commit = Commit {
         writes,
@@ -431,51 +467,20 @@ async fn commit(shared: Arc<Shared>, base: Arc<Base>, writes: WriteSet) -> Outco
         _permit: permit,
     };
     shared.queue.push(Request::Commit(commit))?;
-    outcome.await.unwrap_or_else(|_| {
+    let outcome = outcome.await.unwrap_or_else(|_| {
         Err(CommitError::Undetermined {
             cause: shared.silence().to_string(),
         })
-    })
-}
-
-/// Looks up what must be absent, before the line and beside the committer. What is absent now and
-/// not written until the commit's turn is absent then.
-async fn look_for_absent(
-    base: Arc<Base>,
-    writes: WriteSet,
-) -> std::result::Result<(WriteSet, Option<Ts>), CommitError> {
-    let ts = base.ts;
-    let is_large = NOW_ABSENT_MAX < writes.must_be_absent.len();
-    let (writes, present) = match Handle::try_current() {
-        Ok(runtime) if is_large => {
-            let work = runtime.spawn_blocking(move || {
-                let present = first_present(&base, &writes.must_be_absent);
-                (writes, present)
-            });
-            work.await.map_err(|_| CommitError::Failed(Error::Closed))?
-        }
-        _ => {
-            let present = first_present(&base, &writes.must_be_absent);
-            (writes, present)
-        }
-    };
-    match present? {
-        None => Ok((writes, Some(ts))),
-        Some((space, key)) if writes.must_be_unchanged.is_empty() => {
-            Err(CommitError::AlreadyExists { space, key })
-        }
-        // A conflict is told before a duplicate, and only the committer knows conflicts.
-        Some(_) => Ok((writes, None)),
+    })?;
+    if !suspects.is_empty()
+        && let Ok(runtime) = Handle::try_current()
+    {
+        let took = began.elapsed();
+        let work = runtime.spawn_blocking(move || shared.thin(suspects, took));
+        // It is written all the same.
+        let _ = work.await;
     }
-}
-
-fn first_present(base: &Base, keys: &[(Space, Key)]) -> Result<Option<(Space, Key)>> {
-    for (space, key) in keys {
-        if base.contains(*space, key)? {
-            return Ok(Some((*space, key.clone())));
-        }
-    }
-    Ok(None)
+    Ok(outcome)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kv::Space;
 use crate::kv::expiry::Expiry;
 
 /// Part of the machine's memory that the block cache takes: a quarter. The rest is for memtables,
@@ -23,6 +24,10 @@ const ROW_CACHE_DIVISOR: u64 = 4;
 /// Bytes of a memtable before it is flushed. The journal is kept until its memtable is on disk,
 /// so this also bounds what a start after a crash must replay.
 const MEMTABLE_BYTES: u64 = 32 << 20;
+
+/// Makes memtables of another size, so that tests see flushes and compactions early; fixed when a
+/// directory is made.
+const MEMTABLE_VARIABLE: &str = "MESETA_TEST_MEMTABLE_BYTES";
 
 /// Bytes of journal files after which flushing is forced.
 const JOURNAL_BYTES_MAX: u64 = 256 << 20;
@@ -56,6 +61,9 @@ pub struct Options {
     pub journal_bytes_max: u64,
     /// Which values compaction may leave out because they have ended.
     pub expiry: Option<Arc<Expiry>>,
+    /// The space without whose small writes nothing can be dropped: they are done also when the disk is
+    /// all but full, as deletes are.
+    pub vital: Option<Space>,
     /// When a commit is acknowledged.
     pub durability: Durability,
     /// In async mode: the longest time between two syncs.
@@ -69,9 +77,10 @@ impl Options {
             dir: dir.into(),
             cache_bytes: default_cache_bytes(),
             row_cache_bytes: None,
-            memtable_bytes: MEMTABLE_BYTES,
+            memtable_bytes: memtable_bytes(),
             journal_bytes_max: JOURNAL_BYTES_MAX,
             expiry: None,
+            vital: None,
             durability: Durability::Sync,
             async_sync_interval: ASYNC_SYNC_INTERVAL,
         }
@@ -85,6 +94,15 @@ impl Options {
     pub(super) fn block_cache_bytes(&self) -> u64 {
         self.cache_bytes.saturating_sub(self.row_cache_bytes())
     }
+}
+
+fn memtable_bytes() -> u64 {
+    let text = std::env::var(MEMTABLE_VARIABLE).ok();
+    let Some(bytes) = text.and_then(|text| text.parse().ok()) else {
+        return MEMTABLE_BYTES;
+    };
+    tracing::warn!(bytes, "{MEMTABLE_VARIABLE} is set, which is for tests");
+    bytes
 }
 
 fn default_cache_bytes() -> u64 {

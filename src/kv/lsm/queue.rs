@@ -5,6 +5,8 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::backup::Cut;
+use super::thin::{Found, Watching};
 use crate::kv::{CommitError, Error, Result, Space, Ts, WriteSet};
 
 /// How a commit ends.
@@ -34,6 +36,12 @@ pub(super) enum Request {
     CreateSpace(Space, Waits, oneshot::Sender<Result<()>>),
     DropSpace(Space, Waits, oneshot::Sender<Result<()>>),
     Sync(oneshot::Sender<Result<()>>),
+    /// The state of now, for a backup.
+    Cut(oneshot::Sender<Result<Cut>>),
+    /// What is written to a range is to be noted.
+    Watch(Watching),
+    /// Sparse stretches are to be kept.
+    Keep(Found),
     Close(oneshot::Sender<Result<()>>),
 }
 
@@ -43,10 +51,13 @@ impl Request {
         // A caller that is gone does not mind.
         match self {
             Request::Commit(commit) => drop(commit.answer.send(Err(cause.into()))),
+            Request::Watch(watching) => drop(watching.answer.send(Err(cause))),
+            Request::Keep(found) => drop(found.answer.send(Err(cause))),
             Request::CreateSpace(_, _, answer)
             | Request::DropSpace(_, _, answer)
             | Request::Sync(answer)
             | Request::Close(answer) => drop(answer.send(Err(cause))),
+            Request::Cut(answer) => drop(answer.send(Err(cause))),
         }
     }
 }

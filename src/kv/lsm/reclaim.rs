@@ -3,7 +3,10 @@
 //! Nothing waits for it but callers of `compact`, and nothing is lost when it stops half-way: what
 //! it did not get to, later compactions leave out.
 
+use std::collections::VecDeque;
 use std::ops::Bound;
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,19 +15,37 @@ use fjall::{AbstractTree, Keyspace};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{fault, spaces};
+use super::thin::{Looked, Suspect};
+use super::{Shared, fault, room, spaces, thin};
 use crate::kv::{Error, KeyRange, Result, Space};
 
 /// How often the thread looks for files worth compacting.
-const LOOK_INTERVAL: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Deleted keys in files that make compacting worth it, when they are also a quarter of all
-/// entries. Stepping over one costs half a microsecond: this many, 25 ms before a scan's first row.
-const TOMBSTONES_MIN: u64 = 50_000;
+/// Ranges that wait to be looked at; of more, the latest are forgotten: compaction gets to them.
+const SUSPECTS_MAX: usize = 32;
+
+/// How long one look takes at most; what is left of a range waits behind the others.
+const LOOK_BUDGET: Duration = Duration::from_millis(250);
+
+/// A look is put off while files are being written, so long and so often.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
+const TRIES_MAX: u32 = 40;
+
+/// How long looking for values that have ended takes at most, each time.
+const ENDED_BUDGET: Duration = Duration::from_millis(250);
+
+/// Deleted keys in files, and values that have ended, that make compacting worth it, when they are also
+/// a quarter of all entries. Stepping over one costs half a microsecond: this many, 25 ms before a
+/// scan's first row.
+const DEAD_MIN: u64 = 50_000;
 
 /// Files beyond this are not rewritten for their deleted keys without being asked: it would take
 /// the disk for longer than a minute. The ordinary compaction gets to them in its own time.
 const REWRITTEN_BYTES_MAX: u64 = 2 << 30;
+
+/// How often a flush is looked at that is waited for.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How long closing waits for the job at hand, and how often it looks.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -34,6 +55,8 @@ const CLOSE_INTERVAL: Duration = Duration::from_millis(1);
 pub(super) enum Job {
     /// A space was dropped.
     Dropped(Space),
+    /// Ranges wait to be looked at.
+    Look,
     /// A caller wants everything rewritten without dead entries.
     Compact(oneshot::Sender<Result<()>>),
 }
@@ -42,6 +65,8 @@ pub(super) enum Job {
 #[derive(Default)]
 pub(super) struct Reclaim {
     line: Mutex<Option<(Sender<Job>, JoinHandle<()>)>>,
+    /// Ranges that may be sparse.
+    suspects: Mutex<VecDeque<Suspect>>,
 }
 
 impl Reclaim {
@@ -50,14 +75,18 @@ impl Reclaim {
     /// # Errors
     ///
     /// [`Error::Io`] when there can be no more threads.
-    pub(super) fn start(&self, data: Keyspace, dropped: Vec<Space>) -> Result<()> {
+    pub(super) fn start(
+        &self,
+        (shared, data): (Weak<Shared>, Keyspace),
+        dropped: Vec<Space>,
+    ) -> Result<()> {
         let (sender, jobs) = mpsc::channel();
         let named = thread::Builder::new().name("meseta-reclaim".to_owned());
         let thread = named.spawn(move || {
             for space in dropped {
                 drop_tables(&data, space);
             }
-            work(&data, &jobs);
+            work(&shared, &data, &jobs);
         });
         let thread = thread.map_err(|cause| Error::io("starting a thread", &cause))?;
         *self.line.lock() = Some((sender, thread));
@@ -70,6 +99,27 @@ impl Reclaim {
             // The thread ends only after the line was closed.
             let _ = sender.send(job);
         }
+    }
+
+    /// Has a range looked at, when there is time; or never, when many wait.
+    pub(super) fn look(&self, suspect: Suspect) {
+        let mut suspects = self.suspects.lock();
+        if SUSPECTS_MAX <= suspects.len() {
+            tracing::debug!("a range that may be sparse is not looked at: many wait");
+            return;
+        }
+        suspects.push_back(suspect);
+        let is_first = suspects.len() == 1;
+        drop(suspects);
+        if is_first {
+            self.send(Job::Look);
+        }
+    }
+
+    /// How many ranges wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.suspects.lock().len()
     }
 
     /// Ends the thread after the job it is at. A job that takes long is left to itself: the end
@@ -86,35 +136,118 @@ impl Reclaim {
     }
 }
 
-fn work(data: &Keyspace, jobs: &Receiver<Job>) {
+fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
     // Deleted keys that the last compaction had to leave for an old snapshot.
     let mut left = 0;
+    // What was deleted before the start is not known but from the files.
+    let mut next_check = Instant::now();
+    let mut has_more = false;
     loop {
-        match jobs.recv_timeout(LOOK_INTERVAL) {
+        let until_check = next_check.saturating_duration_since(Instant::now());
+        let patience = if has_more {
+            Duration::ZERO
+        } else {
+            until_check
+        };
+        match jobs.recv_timeout(patience) {
             Ok(Job::Dropped(space)) => drop_tables(data, space),
             Ok(Job::Compact(answer)) => {
-                let done = compact(data);
+                let done = compact(shared, data);
                 let _ = answer.send(done);
             }
-            Err(RecvTimeoutError::Timeout) => {
-                if is_worth_compacting(data, left) {
-                    if let Err(cause) = compact(data) {
-                        tracing::warn!(%cause, "deleted keys were not removed from the files");
-                    }
-                    left = data.tree.tombstone_count();
-                }
-            }
+            Ok(Job::Look) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
+        }
+        has_more = shared.upgrade().is_some_and(|shared| shared.look_at_next());
+        // Whatever else there is to do: who deletes all the time needs it most.
+        if next_check <= Instant::now() {
+            let ended = shared.upgrade().map_or(0, |shared| shared.look_for_ended());
+            if is_worth_compacting(data, (left, ended)) {
+                if let Err(cause) = compact(shared, data) {
+                    tracing::warn!(%cause, "deleted keys were not removed from the files");
+                }
+                left = data.tree.tombstone_count();
+            }
+            next_check = Instant::now() + CHECK_INTERVAL;
         }
     }
 }
 
-fn is_worth_compacting(data: &Keyspace, left: u64) -> bool {
-    let tombstones = data.tree.tombstone_count();
+/// By the deleted keys in files, without those that were left the last time, and by how many values
+/// have ended.
+fn is_worth_compacting(data: &Keyspace, (left, ended): (u64, u64)) -> bool {
+    let dead = data.tree.tombstone_count().saturating_add(ended);
     let entries = u64::try_from(data.approximate_len()).unwrap_or(u64::MAX);
-    left + TOMBSTONES_MIN <= tombstones
-        && entries <= tombstones.saturating_mul(4)
+    left + DEAD_MIN <= dead
+        && entries <= dead.saturating_mul(4)
         && data.disk_space() <= REWRITTEN_BYTES_MAX
+}
+
+/// Spaces with values that end which are looked at each time.
+const LOOKED_AT: usize = 16;
+
+impl Shared {
+    /// Looks at the range that waits longest; says whether more wait.
+    fn look_at_next(&self) -> bool {
+        let next = self.reclaim.suspects.lock().pop_front();
+        let Some(suspect) = next else {
+            return false;
+        };
+        let began = Instant::now();
+        match self.thin_one(suspect, LOOK_BUDGET) {
+            Ok(Looked::Through) => {}
+            Ok(Looked::UpTo(rest)) => self.reclaim.look(rest),
+            Ok(Looked::Never(suspect)) => {
+                if suspect.tries < TRIES_MAX {
+                    thread::sleep(RETRY_INTERVAL);
+                    self.reclaim.look(suspect.tried());
+                }
+            }
+            Err(cause) => tracing::debug!(%cause, "a sparse range was not looked at"),
+        }
+        self.put_off_looks(began.elapsed());
+        !self.reclaim.suspects.lock().is_empty()
+    }
+
+    /// About how many values have ended in the spaces that are looked at this time; where they are
+    /// nearly all, stretches are made.
+    fn look_for_ended(&self) -> u64 {
+        let base = self.base.read().clone();
+        let (Some(expiry), Some(base)) = (&self.expiry, base) else {
+            return 0;
+        };
+        let now_ms = expiry.now_ms();
+        let is_past = |value: &[u8]| expiry.is_past(value, now_ms);
+        let spaces = expiry.watched();
+        let turn = self.looks.load(Ordering::Relaxed);
+        let turn = turn.checked_rem(spaces.len()).unwrap_or(0);
+        let deadline = Instant::now() + ENDED_BUDGET;
+        let mut ended = 0_u64;
+        let mut looked_at = 0;
+        for space in spaces
+            .iter()
+            .cycle()
+            .skip(turn)
+            .take(LOOKED_AT.min(spaces.len()))
+        {
+            if deadline <= Instant::now() {
+                break;
+            }
+            looked_at += 1;
+            let Ok(census) = base.census(*space, &is_past) else {
+                continue;
+            };
+            ended = ended.saturating_add(census.expired);
+            let rows = usize::try_from(census.live).unwrap_or(usize::MAX);
+            // Where there are stretches, readers tell of what they do not cover.
+            if thin::is_sparse(census.expired, rows) && !base.sparse.has(*space) {
+                self.reclaim
+                    .look(Suspect::of_range(*space, &KeyRange::all()));
+            }
+        }
+        self.looks.fetch_add(looked_at, Ordering::Relaxed);
+        ended
+    }
 }
 
 /// Unlinks the tables that hold nothing but keys of a dropped space.
@@ -126,8 +259,16 @@ fn drop_tables(data: &Keyspace, space: Space) {
     }
 }
 
-fn compact(data: &Keyspace) -> Result<()> {
+fn compact(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let failed = |cause: fjall::Error| fault::error("compacting", &cause);
-    data.rotate_memtable_and_wait().map_err(failed)?;
+    room::check_fits(data.path(), data.disk_space())?;
+    data.rotate_memtable().map_err(failed)?;
+    while 0 < data.tree.sealed_memtable_count() {
+        // A flush that failed is not tried again.
+        if let Some(cause) = shared.upgrade().and_then(|shared| shared.read_only()) {
+            return Err(cause);
+        }
+        thread::sleep(FLUSH_INTERVAL);
+    }
     data.major_compact().map_err(failed)
 }

@@ -56,6 +56,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::recent::HashedAlready;
 use crate::kv::Ts;
+use crate::tally::Counter;
 
 /// Values above it are not kept: reading one costs more than finding it.
 pub(super) const VALUE_BYTES_MAX: usize = 16 << 10;
@@ -134,6 +135,8 @@ pub(super) struct RowCache {
     fences: Box<[Mutex<Ts>]>,
     /// Makes hashes that nobody outside can foresee.
     seed: u64,
+    hits: Counter,
+    misses: Counter,
 }
 
 impl RowCache {
@@ -145,6 +148,8 @@ impl RowCache {
             rows: Cache::with(rows, bytes, Weigher, hashing, DefaultLifecycle::default()),
             fences: (0..FENCES).map(|_| Mutex::new(Ts(0))).collect(),
             seed: rand::random(),
+            hits: Counter::default(),
+            misses: Counter::default(),
         }
     }
 
@@ -156,8 +161,23 @@ impl RowCache {
 
     /// What a reader of the base at `ts` sees at a place, when that is known.
     pub(super) fn get(&self, place: &Place<'_>, ts: Ts) -> Option<Row> {
-        let row = self.rows.get(&place.hash)?;
-        (row.since <= ts && row.is_at(place)).then_some(row)
+        let row = self.rows.get(&place.hash);
+        let row = row.filter(|row| row.since <= ts && row.is_at(place));
+        match &row {
+            Some(_) => self.hits.add(1),
+            None => self.misses.add(1),
+        }
+        row
+    }
+
+    /// How many rows were looked for and found, and not found.
+    pub(super) fn hits_and_misses(&self) -> (u64, u64) {
+        (self.hits.sum(), self.misses.sum())
+    }
+
+    /// What it takes of memory, and the most that it may.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        (self.rows.weight(), self.rows.capacity())
     }
 
     /// Keeps what a reader found in the tree, unless that may be outdated.

@@ -10,19 +10,26 @@
 //! This file is hot: no allocation per row, no lock beyond the one for the base, no log.
 
 use std::collections::VecDeque;
-use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use fjall::{AnyTree, Guard, Iter, Keyspace, Readable};
+use fjall::{AnyTree, Keyspace, Readable};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::fault;
-use super::files::{FileScan, PARKED_MAX, Parked, View};
+use super::files::{self, FileScan, PARKED_MAX, Parked, View};
+use super::range::Rows;
 use super::rows::{self, Row, RowCache};
-use super::spaces::{self, PREFIX_BYTES, PhysicalKey, SpaceSet};
-use crate::kv::{Answer, Error, Key, Page, Result, Scan, Snapshot, Space, Ts};
+use super::spaces::{self, PhysicalKey, SpaceSet};
+use super::sparse::Sparse;
+use super::thin::Suspect;
+use super::{Shared, damage, estimate, fault};
+use crate::kv::expiry::Expiry;
+use crate::kv::{
+    Answer, Census, Error, IsPast, Key, KeyRange, Page, Result, Scan, Snapshot, Space, Ts,
+};
 
 /// Rows of a page that are read on the caller's thread; a page with more goes on elsewhere. The
 /// hop costs about as much as thirty rows.
@@ -30,6 +37,10 @@ const NOW_ROWS_MAX: usize = 128;
 
 /// Keys of a multi-get that are read from the tree on the caller's thread.
 const NOW_KEYS_MAX: usize = 128;
+
+/// How long a census waits while files are being written, and how often it looks.
+const CENSUS_PATIENCE: Duration = Duration::from_millis(100);
+const CENSUS_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Keys of a multi-get that are looked for in the row cache on the caller's thread: about the time
 /// of [`NOW_KEYS_MAX`] in the tree.
@@ -39,12 +50,17 @@ const NOW_LOOKUPS_MAX: usize = 4096;
 pub(super) struct Base {
     pub(super) ts: Ts,
     pub(super) spaces: Arc<SpaceSet>,
-    snapshot: fjall::Snapshot,
-    data: Keyspace,
+    /// What is kept of sparse stretches.
+    pub(super) sparse: Arc<Sparse>,
+    pub(super) snapshot: fjall::Snapshot,
+    pub(super) data: Keyspace,
     rows: Arc<RowCache>,
     /// The files of this state, for long scans.
-    view: Option<View>,
+    pub(super) view: Option<View>,
 }
+
+/// What a base is made with: the caches of the tree, the spaces there are, and the sparse stretches.
+pub(super) type Parts = (Arc<RowCache>, Arc<SpaceSet>, Arc<Sparse>);
 
 /// A multi-get of which the row cache has answered a part.
 struct Begun<K> {
@@ -65,16 +81,13 @@ impl Begun<&Key> {
 
 impl Base {
     /// The present state. Only for the thread that writes, while it is not writing.
-    pub(super) fn take(
-        db: &fjall::Database,
-        data: &Keyspace,
-        rows: Arc<RowCache>,
-        spaces: Arc<SpaceSet>,
-    ) -> Base {
+    pub(super) fn take(db: &fjall::Database, data: &Keyspace, parts: Parts) -> Base {
+        let (rows, spaces, sparse) = parts;
         let snapshot = db.snapshot();
         Base {
             ts: Ts(snapshot.seqno()),
             spaces,
+            sparse,
             snapshot,
             data: data.clone(),
             rows,
@@ -83,14 +96,23 @@ impl Base {
     }
 
     /// The state after this one. Under the same conditions.
-    pub(super) fn next(&self, db: &fjall::Database, spaces: Arc<SpaceSet>) -> Base {
-        Base::take(db, &self.data, Arc::clone(&self.rows), spaces)
+    pub(super) fn next(
+        &self,
+        db: &fjall::Database,
+        (spaces, sparse): (Arc<SpaceSet>, Arc<Sparse>),
+    ) -> Base {
+        Base::take(db, &self.data, (Arc::clone(&self.rows), spaces, sparse))
     }
 
     /// Takes a key out of the row cache, before it is written by a batch that a base at `shown` or
     /// later will show.
     pub(super) fn forget(&self, physical: &[u8], shown: Ts) {
         self.rows.forget(&self.rows.place(physical), shown);
+    }
+
+    /// The cache of single rows.
+    pub(super) fn row_cache(&self) -> &RowCache {
+        &self.rows
     }
 
     /// Reads everything from the tree from now on.
@@ -107,7 +129,7 @@ impl Base {
             return Ok(row.into_value());
         }
         let found = self.snapshot.get(&self.data, &physical);
-        let found = found.map_err(|cause| fault::error("reading a key", &cause))?;
+        let found = found.map_err(|cause| self.failed("reading a key", &physical, &cause))?;
         if let Some(large) = &found
             && rows::VALUE_BYTES_MAX < large.len()
         {
@@ -123,8 +145,13 @@ impl Base {
     pub(super) fn contains(&self, space: Space, key: &[u8]) -> Result<bool> {
         self.spaces.check(space)?;
         let physical = PhysicalKey::new(space, key);
-        let found = self.snapshot.contains_key(&self.data, physical);
-        found.map_err(|cause| fault::error("looking for a key", &cause))
+        let found = self.snapshot.contains_key(&self.data, &physical);
+        found.map_err(|cause| self.failed("looking for a key", &physical, &cause))
+    }
+
+    fn failed(&self, doing: &str, physical: &PhysicalKey, cause: &fjall::Error) -> Error {
+        let key = physical.as_ref();
+        damage::error(&self.data.tree, (key, key), (doing, cause))
     }
 
     /// How many keys a space has, if that is known.
@@ -134,6 +161,45 @@ impl Base {
         let found = found.map_err(|cause| fault::error("reading a number of keys", &cause))?;
         let count = found.map(|value| spaces::read_count(space, &value));
         count.transpose()
+    }
+
+    /// The tree with what writes to it.
+    pub(super) fn keyspace(&self) -> &Keyspace {
+        &self.data
+    }
+
+    /// What a space holds, live and dead.
+    pub(super) fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        self.spaces.check(space)?;
+        let bounds = spaces::physical_range(space, &KeyRange::all());
+        let counted = |view: &View, ts| {
+            let census = files::census(view, (ts, bounds.clone()), is_past);
+            census.map_err(|cause| fault::error("counting", &fjall::Error::Storage(cause)))
+        };
+        let patience = Instant::now() + CENSUS_PATIENCE;
+        loop {
+            // The files as they are now: a compaction makes no new state.
+            if let Some(view) = View::take(&self.data.tree) {
+                return counted(&view, Ts(u64::MAX));
+            }
+            if let Some(view) = &self.view {
+                return counted(view, self.ts);
+            }
+            if patience <= Instant::now() {
+                return Ok(self.census_of_files(space));
+            }
+            thread::sleep(CENSUS_INTERVAL);
+        }
+    }
+
+    /// What the files say of themselves, while what is written to them hides what is deleted.
+    fn census_of_files(&self, space: Space) -> Census {
+        Census {
+            live: estimate::estimate(self, space, &KeyRange::all()).rows,
+            high: u64::MAX,
+            is_exact: false,
+            ..Census::nothing()
+        }
     }
 
     /// The tree itself, for its sizes.
@@ -182,77 +248,34 @@ impl Base {
 
     /// What a long scan reads the files with; `None` where [`Base::rows`] does it.
     fn file_scan(&self, scan: &Scan) -> Option<FileScan> {
-        FileScan::begin(self.view.as_ref()?, self.ts, scan)
+        FileScan::begin((self.view.as_ref()?, &self.data), self.ts, scan)
     }
-
-    fn rows(&self, scan: &Scan) -> Rows {
-        let (start, until) = spaces::physical_range(scan.space, &scan.range);
-        let bounds = (Bound::Included(start), Bound::Excluded(until));
-        let iter = self.snapshot.range::<Vec<u8>, _>(&self.data, bounds);
-        Rows {
-            iter,
-            reverse: scan.options.reverse,
-        }
-    }
-}
-
-struct Rows {
-    iter: Iter,
-    reverse: bool,
-}
-
-impl Rows {
-    fn next(&mut self) -> Option<Guard> {
-        if self.reverse {
-            self.iter.next_back()
-        } else {
-            self.iter.next()
-        }
-    }
-
-    /// Adds rows to the page until it holds `rows_max`, or is full, or the range ends. True when
-    /// there is nothing more to do.
-    fn fill(&mut self, scan: &Scan, page: &mut Page, rows_max: usize) -> Result<bool> {
-        let options = scan.options;
-        while page.len() < rows_max {
-            let Some(row) = self.next() else {
-                return Ok(true);
-            };
-            if !page.has_room(options) {
-                page.set_rest(scan);
-                return Ok(true);
-            }
-            let was_added = if options.keys_only {
-                row.key().map(|key| page.push(without_prefix(&key), &[]))
-            } else {
-                let pair = row.into_inner();
-                pair.map(|(key, value)| page.push(without_prefix(&key), &value))
-            };
-            if !was_added.map_err(|cause| fault::error("scanning", &cause))? {
-                page.set_rest(scan);
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
-fn without_prefix(physical: &[u8]) -> &[u8] {
-    physical.get(PREFIX_BYTES..).unwrap_or_default()
 }
 
 /// A snapshot for callers.
 pub(super) struct LsmSnapshot {
     /// None when the engine was closed before.
     pub(super) base: Option<Arc<Base>>,
+    /// Whom to tell of sparse stretches.
+    shared: Weak<Shared>,
     /// Long scans between two of their pages, the one that waits longest first.
     parked: Mutex<VecDeque<Parked>>,
 }
 
 impl LsmSnapshot {
-    pub(super) fn new(base: Option<Arc<Base>>) -> LsmSnapshot {
+    pub(super) fn new(base: Option<Arc<Base>>, shared: &Arc<Shared>) -> LsmSnapshot {
         LsmSnapshot {
             base,
+            shared: Arc::downgrade(shared),
+            parked: Mutex::default(),
+        }
+    }
+
+    /// One of a state that nothing is written behind.
+    pub(super) fn still(base: Arc<Base>) -> LsmSnapshot {
+        LsmSnapshot {
+            base: Some(base),
+            shared: Weak::new(),
             parked: Mutex::default(),
         }
     }
@@ -294,6 +317,19 @@ impl LsmSnapshot {
         }
         drop(parked);
         Ok(())
+    }
+
+    fn expiry(&self) -> Option<Arc<Expiry>> {
+        self.shared.upgrade()?.expiry.clone()
+    }
+
+    /// Has a range looked at where a page met hardly anything alive.
+    fn tell_of(&self, rows: &Rows, (scan, page): (&Scan, &Page)) {
+        if let Some(passed) = rows.sparse(page)
+            && let Some(shared) = self.shared.upgrade()
+        {
+            shared.look_at(Suspect::of_scan((scan, page), passed));
+        }
     }
 
     fn base(&self) -> Result<&Arc<Base>> {
@@ -349,7 +385,8 @@ impl Snapshot for LsmSnapshot {
         if let Some(files) = self.file_scan(base, scan) {
             return Answer::later(self.fill_from_files(files, (scan, page)));
         }
-        let mut rows = base.rows(scan);
+        let expiry = scan.options.past_ms.and_then(|_| self.expiry());
+        let mut rows = Rows::new(base, scan, expiry.as_ref());
         let runtime = Handle::try_current();
         let now_rows = if runtime.is_ok() {
             NOW_ROWS_MAX
@@ -358,8 +395,15 @@ impl Snapshot for LsmSnapshot {
         };
         match (rows.fill(scan, page, now_rows), runtime) {
             (Err(cause), _) => Answer::Now(Err(cause)),
-            (Ok(true), _) | (Ok(false), Err(_)) => Answer::Now(Ok(())),
-            (Ok(false), Ok(runtime)) => Answer::later(fill_elsewhere(runtime, rows, scan, page)),
+            (Ok(true), _) | (Ok(false), Err(_)) => {
+                self.tell_of(&rows, (scan, page));
+                Answer::Now(Ok(()))
+            }
+            (Ok(false), Ok(runtime)) => Answer::later(async move {
+                let rows = fill_elsewhere(runtime, rows, scan, page).await?;
+                self.tell_of(&rows, (scan, page));
+                Ok(())
+            }),
         }
     }
 
@@ -374,17 +418,17 @@ async fn fill_elsewhere(
     mut rows: Rows,
     scan: &Scan,
     page: &mut Page,
-) -> Result<()> {
+) -> Result<Rows> {
     let mut moved = std::mem::take(page);
     let scan = scan.clone();
     let work = runtime.spawn_blocking(move || {
         let filled = rows.fill(&scan, &mut moved, usize::MAX);
-        (filled, moved)
+        (filled.map(|_| rows), moved)
     });
     match work.await {
         Ok((filled, moved)) => {
             *page = moved;
-            filled.map(|_| ())
+            filled
         }
         Err(_) => Err(stopped()),
     }

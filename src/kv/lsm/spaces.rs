@@ -3,6 +3,7 @@
 //! ```text
 //! 00 's' id:u32       "live" or "dead": the registry of spaces; ids are big-endian
 //! 00 'j'              the marker of async batches, see `journal`
+//! 00 'e'              the last batch of a server that was ended orderly, see `committer`
 //! 00 'g'              ids of dropped spaces that have no record any more, see `gone`
 //! 00 'n' id:u32       how many keys the space has, u64, big-endian; absent where that is not known
 //! 01 id:u32 key…      the value of a key
@@ -41,6 +42,10 @@ const REGISTRY: u8 = b's';
 const COUNT: u8 = b'n';
 const LIVE: &[u8] = b"live";
 const DEAD: &[u8] = b"dead";
+
+/// Behind everything that was acknowledged.
+pub(super) const END_KEY: [u8; 2] = [OWN, b'e'];
+pub(super) const END_VALUE: &[u8] = b"end";
 
 /// Where the ids are that were used and have no record.
 pub(super) const GONE_KEY: [u8; 2] = [OWN, b'g'];
@@ -97,8 +102,11 @@ pub(super) fn put_physical(space: Space, key: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(key);
 }
 
-/// The physical bounds of a range: from (in), until (out).
-pub(super) fn physical_range(space: Space, range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
+/// Two physical keys: from (in), until (out).
+pub(super) type Bounds = (Vec<u8>, Vec<u8>);
+
+/// The physical bounds of a range.
+pub(super) fn physical_range(space: Space, range: &KeyRange) -> Bounds {
     let mut start = Vec::with_capacity(PREFIX_BYTES + range.start.len());
     put_physical(space, &range.start, &mut start);
     let until = match &range.until {
@@ -300,6 +308,7 @@ impl Factory for Rules {
         Box::new(Filter {
             rules: self.clone(),
             now_ms,
+            has_removed: false,
             seen: None,
         })
     }
@@ -319,6 +328,8 @@ enum Fate {
 struct Filter {
     rules: Rules,
     now_ms: u64,
+    /// Whether it was told that values that ended by then are removed.
+    has_removed: bool,
     /// The space of the key before, and what is done with it: keys come in order.
     seen: Option<(Space, Fate)>,
 }
@@ -336,11 +347,15 @@ impl Filter {
     }
 
     /// A tombstone takes its place: an older value below must not come back.
-    fn judge(&self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
+    fn judge(&mut self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
         let Some(expiry) = &self.rules.expiry else {
             return Ok(Verdict::Keep);
         };
         if expiry.is_past(&item.value()?, self.now_ms) {
+            if !self.has_removed {
+                expiry.note_sweep(self.now_ms);
+                self.has_removed = true;
+            }
             return Ok(Verdict::Remove);
         }
         Ok(Verdict::Keep)

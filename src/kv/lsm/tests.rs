@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::*;
 use std::time::Instant;
 
-use crate::kv::{Page, Scan};
+use crate::kv::{Key, Page, Scan};
 use fjall::AbstractTree;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -226,11 +226,13 @@ async fn after_a_failed_write_every_later_one_says_why() {
     let mut writes = WriteSet::blind();
     writes.put(Space(1), "a", "1");
     engine.commit(writes.clone()).await.unwrap();
+    assert_eq!(engine.stats().read_only, None);
     engine.shared.set_read_only(&Error::Io {
         doing: "writing a commit".to_owned(),
         cause: "input/output error".to_owned(),
     });
     let cause = "storage failed while writing a commit: input/output error".to_owned();
+    assert_eq!(engine.stats().read_only.as_deref(), Some(cause.as_str()));
     let expected = Error::ReadOnly { cause };
     assert_eq!(
         engine.commit(writes).await,

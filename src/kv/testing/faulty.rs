@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::kv::{
-    Answer, Capabilities, CommitError, Engine, Error, Estimate, Key, KeyRange, Limits, Page,
-    Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
+    Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
+    Limits, Page, Result, Scan, Snapshot, Space, Spaces, Stats, Ts, WriteSet,
 };
 
 /// How a call fails. Calls that are not commits know only [`Fault::Refuse`].
@@ -127,6 +127,10 @@ impl Engine for Faulty {
         self.engine.capabilities()
     }
 
+    fn stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         Arc::new(FaultySnapshot {
             snapshot: self.engine.snapshot(),
@@ -180,6 +184,10 @@ impl Engine for Faulty {
 
     fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
         self.engine.estimate(space, range)
+    }
+
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        self.engine.census(space, is_past)
     }
 
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::kv::{
-    Answer, Capabilities, CommitError, Engine, Error, Estimate, Key, KeyRange, Limits, Page,
-    Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
+    Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
+    Limits, Page, Result, Scan, Snapshot, Space, Spaces, Stats, Ts, WriteSet,
 };
 
 /// The engine `left`, checked against the engine `right`.
@@ -109,6 +109,10 @@ impl Engine for Mirror {
         self.left.capabilities()
     }
 
+    fn stats(&self) -> Stats {
+        self.left.stats()
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let pair = Arc::clone(&self.pair.lock());
         Arc::new(Mirrored(pair))
@@ -179,6 +183,10 @@ impl Engine for Mirror {
 
     fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
         self.left.estimate(space, range)
+    }
+
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        self.left.census(space, is_past)
     }
 
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::kv::{
-    Answer, Capabilities, CommitError, Engine, Estimate, Key, KeyRange, Limits, Page, Result, Scan,
-    Snapshot, Space, Spaces, Ts, WriteSet,
+    Answer, Capabilities, Census, CommitError, Engine, Estimate, IsPast, Key, KeyRange, Limits,
+    Page, Result, Scan, Snapshot, Space, Spaces, Stats, Ts, WriteSet,
 };
 
 /// Prints one key of one space.
@@ -129,6 +129,10 @@ impl Engine for Recorder {
         self.engine.capabilities()
     }
 
+    fn stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         Arc::new(Recorded {
             snapshot: self.engine.snapshot(),
@@ -166,6 +170,10 @@ impl Engine for Recorder {
 
     fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
         self.engine.estimate(space, range)
+    }
+
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        self.engine.census(space, is_past)
     }
 
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {

@@ -74,6 +74,9 @@ fn sentence(explained: &Explained<'_>) -> String {
 
 /// What is said of a table whose rows end by themselves.
 fn ended(source: &Source<'_>) -> &'static str {
+    if source.table.wide.reading.is_some() {
+        return " Each row is read as the versions of it that the hints choose.";
+    }
     if source.table.expires() {
         " Rows that have ended (TTL) are left out."
     } else {
@@ -93,7 +96,8 @@ fn empty_reason(source: &Source<'_>) -> Option<String> {
 pub(super) fn amount(source: &Source<'_>) -> String {
     // Where every row read is wanted, a LIMIT ends the reading.
     let wanted = source.plan.rows_wanted;
-    let wanted = wanted.filter(|_| source.plan.residual.is_none());
+    let takes_all = source.plan.residual.is_none() && !source.table.leaves_rows_out();
+    let wanted = wanted.filter(|_| takes_all);
     let estimate = match (source.rows(), wanted) {
         (Some(rows), Some(wanted)) => Some(rows.min(wanted)),
         (rows, _) => rows,

@@ -20,8 +20,14 @@ impl Session {
         if !is_on.is_ok_and(|value| value.to_text() == "1") {
             return;
         }
-        let known = before.map(advisor::of_definition).unwrap_or_default();
-        for advice in advisor::of_definition(table) {
+        let uses = &self.shared.uses;
+        let all = |table: &Table| {
+            let mut all = advisor::of_definition(table);
+            all.extend(advisor::of_uses(table, uses));
+            all
+        };
+        let known = before.map(all).unwrap_or_default();
+        for advice in all(table) {
             let is_known =
                 |other: &Advice| other.lint == advice.lint && other.subject == advice.subject;
             if known.iter().any(is_known) {
@@ -53,6 +59,8 @@ impl Session {
             found.retain(|other| other.lint != advice.lint || other.subject != advice.subject);
             found.push(advice);
         }
+        found.extend(advisor::of_growth(&table));
+        found.extend(advisor::of_uses(&table, uses));
         found.sort_by_key(|advice| advice.lint);
         let mut listing = Listing::new(&[
             ("Code", ColumnType::BIGINT),

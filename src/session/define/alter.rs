@@ -24,6 +24,9 @@ use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexMode};
 use crate::sql::context::{EvalContext, WarningLevel};
 
+/// Changes of the primary key that may end while one statement is planned.
+const ATTEMPTS_MAX: u32 = 8;
+
 /// A statement that was tried on a copy of the definition.
 struct Plan<'a> {
     name: (String, String),
@@ -68,10 +71,9 @@ impl Session {
         if let Some(asked) = alter::key::asked(&alter.actions)? {
             return self.alter_key(&name, asked).await;
         }
-        let mut plan = self.plan_of(name, &alter.actions).await?;
-        self.look_at_rows(&mut plan).await?;
-        if plan.is_changed || !plan.added.is_empty() {
-            self.carry_out(&plan).await?;
+        let (plan, published) = self.begin_change(name, &alter.actions).await?;
+        if let Some(published) = &published {
+            self.carry_out(&plan, published).await?;
             let (database, name) = plan.target.as_ref().unwrap_or(&plan.name);
             self.warn_of_lints_of((database, name), Some(&plan.old));
         }
@@ -81,6 +83,46 @@ impl Session {
             self.compact(&[table]).await?;
         }
         Ok(())
+    }
+
+    /// Plans, looks and publishes the first part, if there is anything to publish. Once more from the
+    /// start where the table got another primary key, and with it another id, meanwhile.
+    async fn begin_change<'a>(
+        &mut self,
+        name: (String, String),
+        actions: &'a [AlterAction],
+    ) -> Result<(Plan<'a>, Option<Published>)> {
+        for _ in 0..ATTEMPTS_MAX {
+            let mut plan = self.plan_of(name.clone(), actions).await?;
+            match self.begin_plan(&mut plan).await {
+                Err(error) if self.is_rekeyed(&plan, &error) => drop(self.warnings.take()),
+                published => return Ok((plan, published?)),
+            }
+        }
+        Err(definition_changed())
+    }
+
+    async fn begin_plan(&mut self, plan: &mut Plan<'_>) -> Result<Option<Published>> {
+        self.look_at_rows(plan).await?;
+        if !plan.is_changed && plan.added.is_empty() {
+            return Ok(None);
+        }
+        let first = if plan.drops_last {
+            alter::Part::Before
+        } else {
+            alter::Part::All
+        };
+        self.publish(plan, first).await.map(Some)
+    }
+
+    /// Whether a plan failed because its name stands for a table of another id now.
+    fn is_rekeyed(&self, plan: &Plan<'_>, error: &Error) -> bool {
+        let is_about_it = matches!(
+            error.code(),
+            Code::TableDefinitionChanged | Code::TableMissing
+        );
+        let now = self.table(Some(&plan.name.0), &plan.name.1);
+        is_about_it && now.is_ok_and(|now| now.id != plan.old.id)
     }
 
     /// Tries all actions on copies of the definition, to know in which order they can be done.
@@ -243,14 +285,9 @@ impl Session {
         Ok(())
     }
 
-    async fn carry_out(&mut self, plan: &Plan<'_>) -> Result<()> {
-        let first = if plan.drops_last {
-            alter::Part::Before
-        } else {
-            alter::Part::All
-        };
-        let published = self.publish(plan, first).await?;
-        let Published { table, names, .. } = &published;
+    /// Builds what the first part has published, and publishes the second.
+    async fn carry_out(&mut self, plan: &Plan<'_>, published: &Published) -> Result<()> {
+        let Published { table, names, .. } = published;
         let was_there = |id: &IndexId| plan.old.indexes.iter().any(|old| old.id == *id);
         let to_build =
             |index: &&Index| index.state == IndexState::Building && !was_there(&index.id);
@@ -261,7 +298,7 @@ impl Session {
             builds.map(|index| index.id).collect::<Vec<IndexId>>()
         };
         let (added, again) = (ids(true), ids(false));
-        self.build_all(plan, (&published, &added, &again)).await?;
+        self.build_all(plan, (published, &added, &again)).await?;
         if plan.drops_last {
             self.publish(plan, alter::Part::After).await?;
         }

@@ -212,7 +212,11 @@ impl Session {
                         return Err(error);
                     }
                     job.kill();
-                    return job.ended().await.and(Err(error));
+                    // It may have ended otherwise before it saw that.
+                    return match job.ended().await {
+                        Err(killed) if killed.code() == Code::QueryInterrupted => Err(error),
+                        ended => ended,
+                    };
                 }
                 () = tokio::time::sleep(TELL_EVERY) => {}
             }

@@ -54,7 +54,7 @@ macro_rules! kinds {
 
 use Privilege::{
     Alter, ConnectionAdmin, Create, CreateRole, CreateTemporaryTables, CreateUser, CreateView,
-    Drop, DropRole, Index, Insert, LockTables, Reload, Select, ShowView, Super,
+    Drop, DropRole, Index, Insert, LockTables, Process, Reload, Select, ShowView, Super,
     SystemVariablesAdmin,
 };
 use Rule::{
@@ -70,6 +70,7 @@ kinds! {
     LoadFile            Rows;
     LoadLocal           Rows;
     Explain             Rows;
+    ExplainRow          Table(Select);
     Do                  Rows;
     // On definitions.
     CreateDatabase      Database(Create);
@@ -121,6 +122,8 @@ kinds! {
     // Of the server. Everybody may end their own connections.
     Kill                AtRun;
     Flush               Global(&[Reload]);
+    // A copy of everything, in a directory of the server that its operator has named.
+    Backup              Global(&[Reload, Super]);
     // On accounts.
     CreateUser          Global(&[CreateUser]);
     AlterUser           GlobalUnlessOwn(&[CreateUser]);
@@ -156,6 +159,8 @@ kinds! {
     ShowVariables       Free;
     ShowStatus          Free;
     ShowProcesslist     Free;
+    // Texts of others.
+    ShowSlowQueries     Global(&[Process, Super]);
     ShowServer          Free;
     ShowLists           Free;
 }
@@ -173,6 +178,7 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Load(load) if load.local => Kind::LoadLocal,
         Statement::Load(_) => Kind::LoadFile,
         Statement::Explain(_) => Kind::Explain,
+        Statement::ExplainRow(_) => Kind::ExplainRow,
         Statement::Describe(_) => Kind::Describe,
         Statement::CreateDatabase(_) => Kind::CreateDatabase,
         Statement::DropDatabase { .. } => Kind::DropDatabase,
@@ -217,7 +223,8 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
         Statement::Execute(_) => Kind::Execute,
         Statement::Deallocate(_) => Kind::Deallocate,
         Statement::Do(_) => Kind::Do,
-        Statement::Flush => Kind::Flush,
+        Statement::Flush { .. } => Kind::Flush,
+        Statement::Backup(_) => Kind::Backup,
         Statement::LockTables(_) => Kind::LockTables,
         Statement::UnlockTables => Kind::UnlockTables,
         Statement::Account(statement) => account_kind(statement),
@@ -277,6 +284,7 @@ fn show_kind(show: &Show) -> Kind {
         Show::Variables { .. } => Kind::ShowVariables,
         Show::Status { .. } => Kind::ShowStatus,
         Show::Processlist { .. } => Kind::ShowProcesslist,
+        Show::SlowQueries(_) => Kind::ShowSlowQueries,
         Show::Engines | Show::Plugins | Show::Privileges | Show::Profiles => Kind::ShowServer,
         Show::Charset(_)
         | Show::Collation(_)

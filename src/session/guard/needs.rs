@@ -217,6 +217,7 @@ impl Session {
             }
             Statement::CreateTable(create) => walk_create(create, walk),
             Statement::CreateView(create) => walk.select(&create.select),
+            Statement::ExplainRow(row) => walk.reads(&row.table),
             Statement::Show(Show::DynamicColumns { table, .. }) => walk.reads(table),
             Statement::Show(Show::CreateOther { kind, name }) if kind == "VIEW" => walk.reads(name),
             Statement::Show(show) => {
@@ -439,6 +440,7 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
             tables.iter().collect()
         }
         Statement::Describe(describe) => vec![&describe.table],
+        Statement::ExplainRow(row) => vec![&row.table],
         Statement::Truncate(table)
         | Statement::Undrop { table, .. }
         | Statement::Purge(Some(table))

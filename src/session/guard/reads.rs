@@ -7,6 +7,7 @@ use crate::sql::ast::{
     InsertVerb, IntoTarget, Join, Limit, LoadData, LoadDuplicates, Lock, OnDuplicate, OrderItem,
     Over, QueryBody, Select, SelectItem, TableFactor, TableName, TableRef, Update, WindowSpec,
 };
+use crate::sql::bind::estimate;
 
 /// A table, and what a statement does with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -390,6 +391,10 @@ impl Walk {
                 self.exprs(otherwise.as_deref());
             }
             Expr::Call(call) => {
+                if let Some(table) = estimate::named_table(call) {
+                    self.reads(&table);
+                    return;
+                }
                 self.exprs(&call.args);
                 self.order(&call.order_by);
                 match call.over.as_deref() {

@@ -49,6 +49,11 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["SELECT ON d.t"],
     ),
     (
+        Kind::ExplainRow,
+        "EXPLAIN ROW d.t WHERE a = 1",
+        &["SELECT ON d.t"],
+    ),
+    (
         Kind::Do,
         "DO (SELECT b FROM d.t WHERE a = 1)",
         &["SELECT ON d.t"],
@@ -99,6 +104,7 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     (Kind::PurgeTable, "PURGE TABLE d.gone", &["DROP ON d.*"]),
     (Kind::Advise, "ADVISE TABLE d.t", &["SELECT ON d.t"]),
     (Kind::PurgeTrash, "PURGE TRASH", &["SUPER ON *.*"]),
+    (Kind::Backup, "BACKUP TO '/never'", &["RELOAD ON *.*"]),
     (Kind::ShowTrash, "SHOW TRASH", &[]),
     (
         Kind::RenameTables,
@@ -347,6 +353,11 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     (Kind::ShowVariables, "SHOW VARIABLES", &[]),
     (Kind::ShowStatus, "SHOW STATUS", &[]),
     (Kind::ShowProcesslist, "SHOW PROCESSLIST", &[]),
+    (
+        Kind::ShowSlowQueries,
+        "SHOW SLOW QUERIES LIMIT 1",
+        &["PROCESS ON *.*"],
+    ),
     (Kind::ShowServer, "SHOW ENGINES", &[]),
     (Kind::ShowLists, "SHOW COLLATION", &[]),
     // What statements on rows say of their tables.

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{FileSource, Loading};
+use crate::accounts::AccountName;
 use crate::error::Result;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink};
 use crate::exec::testing;
 use crate::kv::memory::Memory;
-use crate::session::{OpenOptions, Reply, Session, Shared};
+use crate::session::{Client, OpenOptions, Reply, Session, Shared};
 use crate::types::Value;
 
 /// A file that comes in pieces of so many bytes.
@@ -361,4 +362,54 @@ async fn files_are_read_within_the_memory_of_a_statement() {
         "40 4000000"
     );
     assert_eq!(house.session.shared.held_bytes().0, 0);
+}
+
+#[tokio::test]
+async fn a_file_is_a_value_where_it_may_be_read() {
+    let mut house = House::start().await;
+    std::fs::write(house.path("a.txt"), b"one\ntwo").unwrap();
+    std::fs::write(house.path("b.bin"), [0, 255, b'x']).unwrap();
+    let large = std::fs::File::create(house.path("large")).unwrap();
+    large.set_len(64 << 20).unwrap();
+    let cases = [
+        ("SELECT LOAD_FILE('DIR/a.txt')", "one\ntwo"),
+        ("SELECT HEX(LOAD_FILE('DIR/b.bin'))", "00FF78"),
+        (
+            "SELECT LENGTH(LOAD_FILE(CONCAT('DIR/', 'large')))",
+            "67108864",
+        ),
+        ("SELECT LOAD_FILE('DIR/none')", "NULL"),
+        ("SELECT LOAD_FILE('a.txt')", "NULL"),
+        ("SELECT LOAD_FILE('DIR')", "NULL"),
+        ("SELECT LOAD_FILE('DIR/../../etc/passwd')", "NULL"),
+        ("SELECT LOAD_FILE('/etc/passwd')", "NULL"),
+        ("SELECT LOAD_FILE(NULL)", "NULL"),
+    ];
+    for (sql, expected) in cases {
+        assert_eq!(house.told(sql).await, expected, "{sql}");
+        assert_eq!(house.told("SHOW COUNT(*) WARNINGS").await, "0", "{sql}");
+    }
+    large.set_len((64 << 20) + 1).unwrap();
+    assert_eq!(house.told("SELECT LOAD_FILE('DIR/large')").await, "NULL");
+    let warning = house.told("SHOW WARNINGS").await;
+    assert!(
+        warning.starts_with("Warning 1301 Result of load_file()"),
+        "{warning}"
+    );
+    // Only for who may read files, and as soon as that is so.
+    assert_eq!(house.told("CREATE USER reader").await, "ok 0");
+    let client = Client {
+        user: "reader".to_owned(),
+        account: AccountName::new("reader", "%"),
+        connection_id: 2,
+        ..house.session.client.clone()
+    };
+    let reader = Session::new(&house.session.shared, client, &Arc::default()).unwrap();
+    let root = std::mem::replace(&mut house.session, reader);
+    let load = "SELECT LOAD_FILE('DIR/a.txt')";
+    assert_eq!(house.told(load).await, "NULL");
+    let reader = std::mem::replace(&mut house.session, root);
+    assert_eq!(house.told("GRANT FILE ON *.* TO reader").await, "ok 0");
+    house.session = reader;
+    assert_eq!(house.told(load).await, "one\ntwo");
 }

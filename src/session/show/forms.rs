@@ -46,6 +46,12 @@ pub(super) const TABLE_STATUS: Form = Form {
         ("Checksum", "CHECKSUM"),
         ("Create_options", "CREATE_OPTIONS"),
         ("Comment", "TABLE_COMMENT"),
+        // Behind MySQL's.
+        ("Rows_low", "ROWS_LOW"),
+        ("Rows_high", "ROWS_HIGH"),
+        ("Rows_expired", "ROWS_EXPIRED"),
+        ("Rows_deleted", "ROWS_DELETED"),
+        ("Rows_exact", "ROWS_EXACT"),
     ],
 };
 

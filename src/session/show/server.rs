@@ -4,8 +4,9 @@ use crate::accounts::Privilege;
 use crate::error::Result;
 use crate::protocol::compression::Algorithm;
 use crate::session::Session;
+use crate::session::Shared;
 use crate::session::listing::{Listing, TEXT};
-use crate::session::processes::Processes;
+use crate::session::monitor::verb::Verb;
 use crate::session::state::State;
 use crate::session::variables::registry::{self, Kind};
 use crate::sql::functions::catalogue;
@@ -44,10 +45,10 @@ fn is_switch(name: &str) -> bool {
 }
 
 /// The counters of the server and of a session, in order of name.
-pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(String, String)> {
+pub(in crate::session) fn status(shared: &Shared, state: &State) -> Vec<(String, String)> {
+    let (processes, monitor) = (shared.processes(), &shared.monitor);
     let internal = crate::error::internal_errors_count();
-    let running = processes.list().into_iter();
-    let running = running.filter(|process| process.text.is_some()).count();
+    let running = processes.running_count();
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let uptime = processes.uptime().as_secs();
     let rows = [
@@ -56,6 +57,7 @@ pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(S
         ("Internal_errors", internal),
         ("Queries", processes.questions_count()),
         ("Questions", processes.questions_count()),
+        ("Slow_queries", monitor.slow.count()),
         ("Threads_connected", count(processes.count())),
         ("Threads_running", count(running)),
         ("Uptime", uptime),
@@ -81,7 +83,12 @@ pub(in crate::session) fn status(processes: &Processes, state: &State) -> Vec<(S
         ("Ssl_version", version),
     ];
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let mut all: Vec<_> = rows.into_iter().chain(texts).collect();
+    let verbs = Verb::ALL.iter().filter(|verb| !verb.status().is_empty());
+    let verbs = verbs.map(|verb| {
+        let count = monitor.counts.of(*verb).statements;
+        (verb.status().to_owned(), count.to_string())
+    });
+    let mut all: Vec<_> = rows.into_iter().chain(texts).chain(verbs).collect();
     all.sort();
     all
 }

@@ -9,6 +9,7 @@
 mod absent;
 mod accounts;
 mod columns;
+mod digests;
 mod keys;
 mod schemata;
 mod server;
@@ -107,6 +108,7 @@ static ALL: &[&dyn SystemTable] = &[
     &absent::HELP_TOPIC,
     &accounts::TABLES_PRIV,
     &accounts::USER,
+    &digests::DIGESTS,
     &variables::GLOBAL_STATUS,
     &variables::GLOBAL_VARIABLES,
     &server::PROCESSLIST_OF_PERFORMANCE,
@@ -261,6 +263,11 @@ impl FindTable for Tables<'_> {
             rows: Arc::new(Rows { table, scene }),
         })))
     }
+}
+
+/// Whether TRUNCATE TABLE of this table forgets what was counted of digests.
+pub(super) fn is_of_digests(database: &str, table: &str) -> bool {
+    canonical(database) == Some(PERFORMANCE_SCHEMA) && table == digests::DIGESTS_TABLE
 }
 
 /// The name of a database of the system, however it is spelled. Only `information_schema` may be

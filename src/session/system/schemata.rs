@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use super::table::{
     BIGINT, Column, DATETIME, Give, INT, Made, NAME, NOTHING, TEXT, TIMESTAMP, UBIGINT, UINT,
-    Wants, YES_NO, column, count, text, varchar,
+    Wants, YES_NO, column, count, text, varchar, yes_no,
 };
 use super::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Scene, canonical, definitions};
 use crate::catalog::{Definitions, Table, View};
 use crate::error::Result;
 use crate::exec::counters::Sequence;
+use crate::exec::elsewhere;
 use crate::exec::view;
 use crate::exec::write;
 use crate::index;
-use crate::kv::KeyRange;
+use crate::kv::{Census, Estimate, KeyRange};
 use crate::types::Value;
 
 /// What stands in the first column of most tables.
@@ -52,6 +53,9 @@ pub(super) struct TableOf {
     pub(super) kind: Kind,
     scene: Scene,
     sizes: OnceCell<Sizes>,
+    /// How many rows there are, where that is kept.
+    kept_rows: OnceCell<Option<u64>>,
+    census: OnceCell<Census>,
 }
 
 /// What is behind the name of a table.
@@ -64,7 +68,7 @@ pub(super) enum Kind {
     View(Arc<View>),
 }
 
-/// About how much there is of a table.
+/// About how much there is of a table, from what its files say of themselves.
 #[derive(Clone, Copy)]
 struct Sizes {
     rows: u64,
@@ -79,6 +83,8 @@ impl TableOf {
             kind,
             scene: scene.clone(),
             sizes: OnceCell::new(),
+            kept_rows: OnceCell::new(),
+            census: OnceCell::new(),
         }
     }
 
@@ -133,20 +139,54 @@ impl TableOf {
             let all = KeyRange::all();
             let indexes = self.table.indexes.iter();
             let indexes = indexes.map(|one| engine.estimate(index::space(one), &all).bytes);
-            let space = write::space(&self.table);
-            let own = engine.estimate(space, &all);
-            let counted = view::View::At(engine.snapshot(), None).count(space);
+            let Estimate { rows, bytes } = engine.estimate(write::space(&self.table), &all);
             Sizes {
-                rows: counted.unwrap_or(own.rows),
-                bytes: own.bytes,
+                rows,
+                bytes,
                 index_bytes: indexes.sum(),
             }
         };
         *self.sizes.get_or_init(estimate)
     }
 
-    fn rows(&self) -> Value<'static> {
-        self.stored(|| Value::UInt(self.sizes().rows))
+    /// What is kept of the number of rows, else what was counted or sampled.
+    fn rows(&self, number: fn(Census) -> u64) -> Value<'static> {
+        self.stored(|| Value::UInt(number(self.rows_census())))
+    }
+
+    fn rows_census(&self) -> Census {
+        let kept = || {
+            let engine = &self.scene.shared.engine;
+            view::View::newest(&**engine).count(write::space(&self.table))
+        };
+        match self.kept_rows.get_or_init(kept) {
+            Some(rows) => Census::nothing().with_live(*rows),
+            None => self.census(),
+        }
+    }
+
+    /// Reads data, and is asked for nothing but the columns that need it.
+    fn census(&self) -> Census {
+        let count = || {
+            let engine = &self.scene.shared.engine;
+            let space = write::space(&self.table);
+            let census = elsewhere::for_long(|| engine.census(space, &|_| false));
+            // One of a table that was just dropped says nothing.
+            census.unwrap_or_else(|_| Census::nothing())
+        };
+        *self.census.get_or_init(count)
+    }
+
+    fn rows_expired(&self) -> Value<'static> {
+        self.stored(|| Value::UInt(self.census().expired))
+    }
+
+    fn rows_deleted(&self) -> Value<'static> {
+        self.stored(|| Value::UInt(self.census().deleted))
+    }
+
+    fn rows_exact(&self) -> Value<'static> {
+        self.stored(|| yes_no(self.rows_census().is_exact))
     }
 
     fn data_bytes(&self) -> Value<'static> {
@@ -279,7 +319,7 @@ pub(super) static TABLES: Made<TableOf> = Made {
         column("ROW_FORMAT", varchar(10), |t| {
             t.stored(|| Value::text("Dynamic"))
         }),
-        column("TABLE_ROWS", UBIGINT, TableOf::rows),
+        column("TABLE_ROWS", UBIGINT, |t| t.rows(|rows| rows.live)),
         column("AVG_ROW_LENGTH", UBIGINT, TableOf::row_bytes),
         column("DATA_LENGTH", UBIGINT, TableOf::data_bytes),
         column("MAX_DATA_LENGTH", UBIGINT, |t| t.stored(|| Value::UInt(0))),
@@ -295,6 +335,12 @@ pub(super) static TABLES: Made<TableOf> = Made {
         null("CHECKSUM", BIGINT),
         column("CREATE_OPTIONS", varchar(256), TableOf::options),
         column("TABLE_COMMENT", TEXT, TableOf::comment),
+        // Not MySQL's: between what TABLE_ROWS lies, and what is dead and takes room.
+        column("ROWS_LOW", UBIGINT, |t| t.rows(|rows| rows.low)),
+        column("ROWS_HIGH", UBIGINT, |t| t.rows(|rows| rows.high)),
+        column("ROWS_EXPIRED", UBIGINT, TableOf::rows_expired),
+        column("ROWS_DELETED", UBIGINT, TableOf::rows_deleted),
+        column("ROWS_EXACT", YES_NO, TableOf::rows_exact),
     ],
 };
 
@@ -316,7 +362,7 @@ pub(super) static PARTITIONS: Made<TableOf> = Made {
         null("PARTITION_EXPRESSION", varchar(2048)),
         null("SUBPARTITION_EXPRESSION", varchar(2048)),
         null("PARTITION_DESCRIPTION", TEXT),
-        column("TABLE_ROWS", UBIGINT, TableOf::rows),
+        column("TABLE_ROWS", UBIGINT, |t| t.rows(|rows| rows.live)),
         column("AVG_ROW_LENGTH", UBIGINT, TableOf::row_bytes),
         column("DATA_LENGTH", UBIGINT, TableOf::data_bytes),
         column("MAX_DATA_LENGTH", UBIGINT, |t| t.stored(|| Value::UInt(0))),

@@ -27,7 +27,7 @@ impl Scene {
     }
 
     fn status(&self, (wants, give): (&Wants<'_>, Give<'_, Pair>)) -> Result<()> {
-        let all = status(self.shared.processes(), &self.state).into_iter();
+        let all = status(&self.shared, &self.state).into_iter();
         all.filter(|(name, _)| wants.has("VARIABLE_NAME", name))
             .try_for_each(give)
     }

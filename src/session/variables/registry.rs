@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Code, Error, Result};
-use crate::types::Value;
+use crate::types::{Decimal, Value};
 
 /// One system variable.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub enum Kind {
     Int(i64, u64),
     /// Seconds since 1970, with a fraction; 0 stands for the clock.
     Moment,
+    /// Seconds from 0 to this many, down to microseconds; one outside is moved to the nearest.
+    Seconds(u32),
     /// Any text.
     Text,
     /// Any text, or NULL.
@@ -155,7 +157,7 @@ macro_rules! variables {
 
 use Kind::{
     Bool, Int, Kept, Moment, NullableText, OnlyBool, OnlyInt, OnlyWord, ReadOnlyBool, ReadOnlyInt,
-    ReadOnlyText, Set, Switches, Text, Word,
+    ReadOnlyText, Seconds, Set, Switches, Text, Word,
 };
 
 variables! {
@@ -185,6 +187,7 @@ variables! {
     "connect_timeout" GlobalOnly Int(2, 31_536_000), "10", "Seconds a login may take.";
     "cte_max_recursion_depth" Both Int(0, 4_294_967_295), "1000", "The most rounds of a recursive common table expression.";
     "datadir" GlobalOnly ReadOnlyText, "", "The data directory.";
+    "debug_ttl_clock" SessionOnly Moment, "0", "What TTL counts from, for tests; 0 is the clock.";
     "default_authentication_plugin" GlobalOnly ReadOnlyText, "caching_sha2_password", "How new accounts log in.";
     "default_collation_for_utf8mb4" Both Kept(COLLATIONS), "utf8mb4_bin", "The only collation.";
     "default_storage_engine" Both Kept(&["Meseta", "InnoDB"]), "Meseta", "The only storage engine.";
@@ -224,12 +227,18 @@ variables! {
     "lock_wait_timeout" Both Int(1, 31_536_000), "31536000", "Seconds DDL waits.";
     "log_bin" GlobalOnly ReadOnlyBool, "OFF", "There is no binary log.";
     "log_error_verbosity" GlobalOnly ReadOnlyInt, "2", "What is logged; see --log.";
-    "long_query_time" Both Text, "10.000000", "Seconds from which a statement is slow.";
+    "log_output" GlobalOnly OnlyWord(&["FILE"]), "FILE", "Where slow statements are logged.";
+    "log_queries_not_using_indexes" GlobalOnly OnlyBool(false), "OFF", "Statements without an index are refused, not logged.";
+    "log_slow_admin_statements" GlobalOnly OnlyBool(true), "ON", "Slow statements of every kind are logged.";
+    "log_slow_extra" GlobalOnly OnlyBool(false), "OFF", "The slow query log has the fields that all its readers know.";
+    "long_query_time" Both Seconds(31_536_000), "10.000000", "Seconds from which a statement is slow.";
     "low_priority_updates" Both Bool, "OFF", "No meaning: writers wait for no readers.";
     "lower_case_file_system" GlobalOnly ReadOnlyBool, "OFF", "File names keep their case.";
     "lower_case_table_names" GlobalOnly ReadOnlyInt, "0", "Table names are compared with case.";
     "max_allowed_packet" Both Int(1024, 1_073_741_824), "67108864", "The most bytes of one packet.";
+    "max_clock_skew_ms" GlobalOnly Int(0, 31_536_000_000), "300000", "How far ahead of the clock _l_ts_ may date a write.";
     "max_connections" GlobalOnly ReadOnlyInt, "1000", "The most connections.";
+    "max_digest_length" GlobalOnly ReadOnlyInt, "1024", "Bytes of a digest's text.";
     "max_error_count" Both OnlyInt(1024), "1024", "Warnings kept of a statement.";
     "max_execution_time" Both Int(0, 4_294_967_295), "0", "Milliseconds a SELECT may take; 0 is no bound.";
     "max_heap_table_size" Both Int(16_384, u64::MAX), "16777216", "No meaning: memory is bounded by query_memory_bytes.";
@@ -239,6 +248,7 @@ variables! {
     "max_seeks_for_key" Both Int(1, u64::MAX), "18446744073709551615", "No meaning: keys are chosen by their spans.";
     "max_user_connections" GlobalOnly Int(0, 4_294_967_295), "0", "The most connections of one account; 0 is no bound.";
     "max_value_bytes" GlobalOnly ReadOnlyInt, "2097152", "The most bytes of one value.";
+    "min_examined_row_limit" Both Int(0, u64::MAX), "0", "Rows that a statement must have read to be slow.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";
     "net_read_timeout" Both Int(1, 31_536_000), "30", "Seconds the rest of a packet is waited for.";
@@ -249,7 +259,11 @@ variables! {
     "optimizer_prune_level" Both Int(0, 1), "1", "No meaning: joins are planned in one way.";
     "optimizer_search_depth" Both Int(0, 62), "62", "No meaning: joins are planned in one way.";
     "optimizer_switch" Both Switches(OPTIMIZER_SWITCHES), "", "`skip_scan=on` lets keys be read whose first column has few values; the rest has no meaning.";
-    "performance_schema" GlobalOnly ReadOnlyBool, "OFF", "There is none.";
+    "performance_schema" GlobalOnly ReadOnlyBool, "OFF", "A few of its tables are there whatever this says, and no instruments.";
+    "performance_schema_digests_size" GlobalOnly ReadOnlyInt, "5000", "Digests of statements that are told apart.";
+    "performance_schema_max_digest_length" GlobalOnly ReadOnlyInt, "1024", "Bytes of a digest's text.";
+    "performance_schema_max_digest_sample_age" GlobalOnly ReadOnlyInt, "60", "Seconds after which the sample of a digest gives way to the next.";
+    "performance_schema_max_sql_text_length" GlobalOnly ReadOnlyInt, "1024", "Bytes of the sample of a digest.";
     "pid_file" GlobalOnly ReadOnlyText, "", "There is none.";
     "port" GlobalOnly ReadOnlyInt, "3306", "The port.";
     "preload_buffer_size" Both Int(1024, 1_073_741_824), "32768", "There is nothing to preload.";
@@ -277,7 +291,8 @@ variables! {
     "session_track_transaction_info" Both Word(&["OFF", "STATE", "CHARACTERISTICS"]), "OFF", "What of the transaction is told.";
     "show_create_table_verbosity" Both Bool, "OFF", "No meaning: SHOW CREATE TABLE tells all.";
     "skip_networking" GlobalOnly ReadOnlyBool, "OFF", "Whether only sockets are served.";
-    "slow_query_log" GlobalOnly ReadOnlyBool, "OFF", "Slow statements are not logged.";
+    "slow_query_log" GlobalOnly Bool, "OFF", "Whether slow statements are written to slow_query_log_file.";
+    "slow_query_log_file" GlobalOnly Text, "meseta-slow.log", "The file of slow statements, in the data directory or absolute; it ends with .log.";
     "socket" GlobalOnly ReadOnlyText, "", "There is none.";
     "sort_buffer_size" Both Int(32_768, u64::MAX), "262144", "No meaning: memory is bounded by query_memory_bytes.";
     "sql_auto_is_null" Both OnlyBool(false), "OFF", "Whether `id IS NULL` finds the last id.";
@@ -335,6 +350,7 @@ impl Variable {
             Bool | ReadOnlyBool | OnlyBool(_) => Value::Int(i64::from(self.default == "ON")),
             Moment => Value::Double(0.0),
             Int(..) | ReadOnlyInt | OnlyInt(_) => Value::UInt(self.default.parse().unwrap_or(0)),
+            Seconds(max) => seconds(self.default.parse().unwrap_or(0.0), f64::from(max)),
             Switches(switches) => switches_text(switches.iter().copied()),
             Text | NullableText | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_) | Kept(_) => {
                 Value::Text(Cow::Borrowed(self.default))
@@ -376,6 +392,7 @@ impl Variable {
             Kept(words) => self.kept(&value, words),
             Switches(switches) => self.switched(&value, switches),
             Moment => self.moment(&value),
+            Seconds(max) => self.seconds(&value, f64::from(max)),
             NullableText if value.is_null() => Ok(Value::Null),
             Text | NullableText => self.text(&value).map(|text| Value::Text(Cow::Owned(text))),
             Word(words) | OnlyWord(words) => self.word(&value, words),
@@ -489,6 +506,17 @@ impl Variable {
         }
     }
 
+    /// A text of digits is one, too: what was persisted is a text.
+    fn seconds(&self, value: &Value<'_>, max: f64) -> Result<Value<'static>> {
+        if value.is_null() {
+            return Err(self.wrong_value(value));
+        }
+        match value.to_text().parse::<f64>() {
+            Ok(given) if given.is_finite() => Ok(seconds(given, max)),
+            Ok(_) | Err(_) => Err(self.wrong_type()),
+        }
+    }
+
     fn text(&self, value: &Value<'_>) -> Result<String> {
         if value.is_null() {
             Err(self.wrong_value(value))
@@ -569,6 +597,12 @@ impl Variable {
         kept.sort_by_key(|word| words.iter().position(|known| known == word));
         Ok(Value::Text(Cow::Owned(kept.join(","))))
     }
+}
+
+/// Seconds of at most so many, as they are kept: with six digits behind the point.
+fn seconds(given: f64, max: f64) -> Value<'static> {
+    let text = format!("{:.6}", given.clamp(0.0, max));
+    Decimal::parse(&text).map_or(Value::Null, Value::Decimal)
 }
 
 /// Switches with their positions.

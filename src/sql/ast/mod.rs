@@ -60,6 +60,8 @@ pub enum Statement {
     Load(Box<LoadData>),
     /// `EXPLAIN statement`.
     Explain(Box<Explain>),
+    /// `EXPLAIN ROW t WHERE …`: the row that this would delete.
+    ExplainRow(Box<Delete>),
     /// `DESCRIBE t`, `DESC t c`, `EXPLAIN t`.
     Describe(Describe),
     /// `CREATE DATABASE`.
@@ -104,6 +106,8 @@ pub enum Statement {
     AlterIndex(AlterIndex),
     /// `CHECK TABLE a, b` and the like.
     Maintain(Maintain),
+    /// `BACKUP TO 'directory'`.
+    Backup(String),
     /// `USE database`.
     Use(String),
     /// `SHOW …`.
@@ -136,8 +140,11 @@ pub enum Statement {
     ResetPersist(ResetPersist),
     /// `DO expr, …`.
     Do(Vec<Expr>),
-    /// `FLUSH …`: nothing here needs it but `PRIVILEGES`.
-    Flush,
+    /// `FLUSH …`: nothing here needs it but `PRIVILEGES` and logs.
+    Flush {
+        /// `LOGS`, `SLOW LOGS`: log files are opened anew.
+        logs: bool,
+    },
     /// `LOCK TABLES …`: accepted, as transactions need no table locks.
     LockTables(Vec<TableName>),
     /// `UNLOCK TABLES`.

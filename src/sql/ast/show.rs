@@ -97,6 +97,8 @@ pub enum Show {
         /// Which.
         filter: Option<ShowFilter>,
     },
+    /// `SHOW SLOW QUERIES`: the last that took long.
+    SlowQueries(Option<Limit>),
     /// `SHOW [FULL] PROCESSLIST`.
     Processlist {
         /// `FULL`: statements are not cut.
@@ -166,6 +168,7 @@ impl Show {
             | Show::CountWarnings
             | Show::CountErrors
             | Show::Processlist { .. }
+            | Show::SlowQueries(_)
             | Show::Engines
             | Show::Grants { .. }
             | Show::CreateUser(_)

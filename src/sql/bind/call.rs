@@ -8,9 +8,9 @@ use super::source::Source;
 use crate::catalog::{Column, ColumnDefault};
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::{self, names};
-use crate::sql::ast;
+use crate::sql::ast::{self, Literal};
 use crate::sql::bound::{Aggregate, AggregateKind, OrderBy};
-use crate::sql::expr::{Expr, ExprKind};
+use crate::sql::expr::{Expr, ExprKind, UnaryOp};
 use crate::sql::functions::{self, Category, Function, catalogue, json};
 use crate::types::{ColumnType, Value};
 
@@ -60,6 +60,9 @@ impl Scope<'_> {
         if call.name.eq_ignore_ascii_case("GROUPING") {
             return self.grouping_call(call);
         }
+        if let Some(estimate) = self.estimate_call(call)? {
+            return Ok(estimate);
+        }
         if let Some(known) = names::find(&call.name) {
             return self.aggregate(call, known.kind);
         }
@@ -69,6 +72,9 @@ impl Scope<'_> {
         let Some(function) = functions::find(&call.name) else {
             return Err(self.unknown_function(&call.name));
         };
+        if function.name == "NAME_CONST" {
+            check_name_const(&call.args)?;
+        }
         // Calls nest deeply: what is large stays out of this frame.
         let args = self.values(&call.args)?;
         of_function(call, function, args)
@@ -146,7 +152,7 @@ impl Scope<'_> {
         let mut order_by = Vec::with_capacity(items.len());
         for item in items {
             let expr = match &item.expr {
-                ast::Expr::Literal(ast::Literal::Int(position)) => {
+                ast::Expr::Literal(Literal::Int(position)) => {
                     let idx = usize::try_from(*position)
                         .ok()
                         .and_then(|at| at.checked_sub(1));
@@ -217,6 +223,44 @@ impl Scope<'_> {
             Some(column) => default_value(column),
             None => Err(self.unknown(&name.to_string())),
         }
+    }
+}
+
+/// # Errors
+/// 1210 unless both arguments of `NAME_CONST` are constants, 1382 for `NULL` as a name. How many there are
+/// is looked at elsewhere.
+fn check_name_const(args: &[ast::Expr]) -> Result<()> {
+    let [name, constant] = args else {
+        return Ok(());
+    };
+    let is_literal = |expr: &ast::Expr| matches!(expr, ast::Expr::Literal(_));
+    let is_constant = match constant {
+        ast::Expr::Unary(UnaryOp::Negate, of) | ast::Expr::Collate(of, _) => is_literal(of),
+        expr => is_literal(expr),
+    };
+    if !is_literal(name) || !is_constant {
+        let text = "Incorrect arguments to NAME_CONST";
+        return Err(Error::new(Code::WrongArguments, text));
+    }
+    if matches!(name, ast::Expr::Literal(Literal::Null)) {
+        let text = "The 'NAME_CONST' syntax is reserved for purposes internal to the MySQL server";
+        return Err(Error::new(Code::ReservedSyntax, text));
+    }
+    Ok(())
+}
+
+/// The name that `NAME_CONST` gives to its column.
+pub(super) fn const_name(expr: &ast::Expr) -> Option<String> {
+    let ast::Expr::Call(call) = expr else {
+        return None;
+    };
+    if !call.name.eq_ignore_ascii_case("NAME_CONST") {
+        return None;
+    }
+    match call.args.first()? {
+        ast::Expr::Literal(Literal::Text(name) | Literal::Decimal(name)) => Some(name.clone()),
+        ast::Expr::Literal(Literal::Int(name)) => Some(name.to_string()),
+        _ => None,
     }
 }
 
@@ -340,7 +384,7 @@ pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
         let text = if truth { "true" } else { "false" };
         literal::value(Value::Json(text.into()), ColumnType::Json)
     };
-    if let Some(ast::Expr::Literal(ast::Literal::Bool(truth))) = written {
+    if let Some(ast::Expr::Literal(Literal::Bool(truth))) = written {
         *arg = json(*truth);
         return;
     }
@@ -403,6 +447,7 @@ const OF_TRUTH: &[&str] = &[
     "JSON_CONTAINS",
     "JSON_CONTAINS_PATH",
     "JSON_OVERLAPS",
+    "JSON_SCHEMA_VALID",
     "JSON_VALID",
     "MEMBER_OF",
     "REGEXP_LIKE",

@@ -10,7 +10,7 @@ use super::call::default_value;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{ask_by_rows, from_of_tables, hints_of};
-use super::{Names, from, literal, order};
+use super::{Names, from, literal, order, versions};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
@@ -322,7 +322,9 @@ fn finish(
         .map(|limit| order::limit(limit, &mut scope))
         .transpose()?;
     let (from, filter) = from_of_tables(tree, filter, &mut scope);
-    let hints: Hints = hints_of(rows.hints, &from, &mut scope)?;
+    let mut hints: Hints = hints_of(rows.hints, &from, &mut scope)?;
+    let tables = targets.iter().map(|target| &target.table);
+    hints.ts_ms = versions::written_at(rows.hints, tables)?;
     let mut outputs = Vec::new();
     let targets = targets.into_iter();
     let bound = targets.map(|target| outputs_of(target, &mut outputs));

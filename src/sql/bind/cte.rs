@@ -77,6 +77,17 @@ pub(super) fn find<'a>(
     None
 }
 
+/// Whether one of the names means it.
+pub(super) fn is_among(cte: &Cte, mut scope: Option<&CteScope<'_>>) -> bool {
+    while let Some(here) = scope {
+        if std::ptr::eq(here.cte, cte) {
+            return true;
+        }
+        scope = here.outer;
+    }
+    false
+}
+
 /// The recursive query of that name; `None` when it does not refer to itself.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::cte::{self, CteScope};
 use super::from::Side;
+use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::source::{QueryColumn, Source};
 use super::{Names, query, size};
@@ -42,23 +43,51 @@ impl Scope<'_> {
             ctes: cte.outer,
             ..self.names
         };
-        self.derived(&cte.cte.select, named, (&outside, is_optional, true))
+        // It sees what is around the query that it was defined in, and not all that is around this one.
+        let mut outer = self.outer.take();
+        let around = outer.as_mut().and_then(|outer| outer.outside_of(cte.cte));
+        let side = self.derived(
+            &cte.cte.select,
+            named,
+            ((&outside, around), is_optional, true),
+        );
+        self.outer = outer;
+        side
     }
 
-    /// A query in `FROM`, with what names mean outside of it and whether it may be merged.
+    /// A query in `FROM` that stands there.
+    pub(super) fn derived_here(
+        &mut self,
+        select: &ast::Select,
+        goes_by: (&str, &[String]),
+        is_optional: bool,
+    ) -> Result<Side> {
+        let names = self.names;
+        let mut outer = self.outer.take();
+        let around = (&names, query::reborrow(&mut outer));
+        let side = self.derived(select, goes_by, (around, is_optional, true));
+        self.outer = outer;
+        side
+    }
+
+    /// A query in `FROM`, with what names mean outside of it and whether it may be merged. It sees no
+    /// source beside it, but the queries that this one stands in: what it reads of them is read by the
+    /// subquery that it is a part of, which is run again for other values.
     pub(super) fn derived(
         &mut self,
         select: &ast::Select,
         (alias, renamed): (&str, &[String]),
-        (outside, is_optional, merges): (&Names<'_>, bool, bool),
+        ((outside, mut around), is_optional, merges): (Around<'_, '_>, bool, bool),
     ) -> Result<Side> {
         let _level = outside.numbering.deeper()?;
-        if merges
-            && let Some(merged) = self.merged(select, (alias, renamed), (outside, is_optional))?
-        {
-            return Ok(merged);
+        if merges {
+            let around = (outside, query::reborrow(&mut around));
+            let side = self.merged(select, (alias, renamed), (around, is_optional))?;
+            if let Some(side) = side {
+                return Ok(side);
+            }
         }
-        let query = query::query(select, outside, None)?;
+        let query = query::query(select, outside, around)?;
         self.parameters_count = self.parameters_count.max(query.parameters_count());
         let columns: Vec<ResultColumn> = query.columns().into_iter().cloned().collect();
         let columns = query::renamed(columns, renamed)?;
@@ -123,12 +152,13 @@ impl Scope<'_> {
         &mut self,
         select: &ast::Select,
         (alias, renamed): (&str, &[String]),
-        (names, is_optional): (&Names<'_>, bool),
+        ((names, around), is_optional): (Around<'_, '_>, bool),
     ) -> Result<Option<Side>> {
         let Some(block) = plain_block(select).filter(|_| names.numbering.may_merge()) else {
             return Ok(None);
         };
         let mut inner = Scope::new(*names, None, Clause::Where);
+        inner.outer = around;
         inner.from.columns_count = self.from.columns_count;
         inner.from.first_relation = self.from.next_relation();
         let tree = match inner.bind_from(&block.from) {

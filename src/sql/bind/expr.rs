@@ -240,6 +240,7 @@ impl Scope<'_> {
     fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
+        (a, b) = self.of_digits(a, b)?;
         (a, b) = comparable(a, b);
         (a, b) = self.caseless(a, b);
         let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
@@ -261,6 +262,7 @@ impl Scope<'_> {
         for member in list {
             let member = self.operand(member)?;
             same_width(&expr, &member)?;
+            let member = self.digits_beside(&expr, member)?;
             let (left, member) = comparable(expr, member);
             expr = left;
             members.push(member);
@@ -286,6 +288,8 @@ impl Scope<'_> {
     ) -> Result<Expr> {
         let expr = self.value(expr)?;
         let (low, high) = (self.value(&bounds.0)?, self.value(&bounds.1)?);
+        let low = self.digits_beside(&expr, low)?;
+        let high = self.digits_beside(&expr, high)?;
         let (expr, low) = comparable(expr, low);
         let (expr, high) = comparable(expr, high);
         let nullable = expr.nullable || low.nullable || high.nullable;

@@ -218,8 +218,7 @@ impl Scope<'_> {
                 if *lateral {
                     return self.lateral(select, (alias, columns));
                 }
-                let outside = self.names;
-                self.derived(select, (alias, columns), (&outside, is_optional, true))
+                self.derived_here(select, (alias, columns), is_optional)
             }
             TableFactor::JsonTable(table) => self.json_table(table),
             TableFactor::Nested(tables) => self.list(tables, is_optional),

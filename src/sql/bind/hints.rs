@@ -1,21 +1,22 @@
 //! Hints: those of Lindorm and MySQL that mean something here, and the lists of indexes.
 
 use super::source::Source;
+use super::versions;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Hint, IndexHint, IndexHintKind};
 use crate::sql::bound::{Hints, KeyRef};
 
-/// Hints that ask for something that is not offered yet; to ignore them would give other rows.
-const UNSUPPORTED: &[&str] = &["_l_versions_", "_l_ts_", "_l_ts_min_", "_l_ts_max_"];
-
 /// The hints behind a verb, and those beside the table's name.
 ///
 /// # Errors
-/// 1235 for one that would change the result and is not offered, 1176 for an index that does not
-/// exist.
+/// 1235 and 1221 for one that is not for this statement or table, 1210 for wrong arguments, 1176 for an
+/// index that does not exist.
 pub(super) fn hints(all: &[Hint], beside: &[IndexHint], source: Option<&Source>) -> Result<Hints> {
-    let mut hints = Hints::default();
-    for hint in all {
+    let mut hints = Hints {
+        ts_ms: versions::written_at(all, versions::only(source))?,
+        ..Hints::default()
+    };
+    for hint in all.iter().filter(|hint| !versions::is_one(hint)) {
         let name = hint.name.to_ascii_lowercase();
         let number = hint.args.first().and_then(|arg| arg.parse::<u64>().ok());
         match name.as_str() {
@@ -27,9 +28,6 @@ pub(super) fn hints(all: &[Hint], beside: &[IndexHint], source: Option<&Source>)
             "_l_force_index_" => name_indexes(&mut hints, &hint.args, source)?,
             "_l_ignore_index_" if hint.args.is_empty() => ignore_all(&mut hints, source),
             "_l_ignore_index_" => ignore_indexes(&mut hints, &hint.args, source)?,
-            unsupported if UNSUPPORTED.contains(&unsupported) => {
-                return Err(Error::unsupported(format!("the hint {}", hint.name)));
-            }
             _ => hints.unknown.push(hint.name.clone()),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::scope::{Clause, Scope};
 use super::source::Source;
-use super::{Names, from, view, write};
+use super::{Names, from, versions, view, write};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, LoadDuplicates};
 use crate::sql::bound::{Insert, InsertKind, InsertSource, Load, LoadTarget};
@@ -54,6 +54,7 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
             source: InsertSource::Given,
             on_duplicate: Vec::new(),
             ttl_ms: None,
+            ts_ms: None,
             subqueries: Vec::new(),
             parameters_count: 0,
         },
@@ -85,6 +86,9 @@ fn bound_targets(
             let Some(column_idx) = source.column_idx(name).or_else(undeclared) else {
                 return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
             };
+            if let Some(table) = source.table() {
+                versions::check_writable(table, column_idx)?;
+            }
             if columns.contains(&column_idx) {
                 let text = format!("Column '{name}' specified twice");
                 return Err(Error::new(Code::ColumnSpecifiedTwice, text));

@@ -201,7 +201,7 @@ impl Widening {
 
     /// The definition of a table with the names that were met.
     pub(super) fn table(&self, table: Arc<Table>) -> Arc<Table> {
-        if !table.takes_names() {
+        if !table.knows_names() {
             return table;
         }
         let mut met = self.met.lock();
@@ -234,7 +234,13 @@ impl Widening {
         let met = self.met.lock();
         let names = met.tables.get(&table.id).map(|known| &known.shown);
         let names = names.into_iter().flatten();
-        names.filter_map(|name| table.named_idx(name)).collect()
+        // A time of writing is shown where it is named.
+        let places = names.filter_map(|name| table.named_idx(name));
+        let is_cell = |idx: &usize| {
+            let column = table.columns.get(*idx);
+            column.is_some_and(|column| column.place == ColumnPlace::Named)
+        };
+        places.filter(is_cell).collect()
     }
 
     /// Notes a name.

@@ -1,5 +1,6 @@
 //! The select list: what is computed, and how a client sees it.
 
+use super::call;
 use super::scope::{Item, Scope};
 use super::source::Place;
 use crate::error::{Code, Error, Result};
@@ -21,7 +22,8 @@ impl Scope<'_> {
                 SelectItem::Star => self.star(item, None, &mut outputs)?,
                 SelectItem::TableStar(table) => self.star(item, Some(table), &mut outputs)?,
                 SelectItem::Expr { expr, alias, text } => {
-                    let name = alias.as_ref().unwrap_or(text);
+                    let own = call::const_name(expr);
+                    let name = alias.as_ref().or(own.as_ref()).unwrap_or(text);
                     let output = self.output(expr, name)?;
                     outputs.push(output);
                 }

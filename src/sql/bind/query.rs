@@ -136,7 +136,10 @@ fn set_operation(
     set_query(query, (operator, all, left, right), names)
 }
 
-fn reborrow<'s>(outer: &'s mut Option<&mut (dyn Outer + '_)>) -> Option<&'s mut (dyn Outer + 's)> {
+/// The enclosing query, for a while.
+pub(super) fn reborrow<'s>(
+    outer: &'s mut Option<&mut (dyn Outer + '_)>,
+) -> Option<&'s mut (dyn Outer + 's)> {
     match outer {
         Some(outer) => Some(&mut **outer),
         None => None,

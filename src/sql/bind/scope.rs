@@ -1,12 +1,12 @@
 //! Where names are looked up: the sources, the select list's aliases, the proposed row of an INSERT,
 //! the enclosing queries.
 
-use super::Names;
 use super::same::same;
 use super::source::{Ambiguous, Bound, Source};
 use super::window::WindowCall;
+use super::{Names, cte};
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{ColumnName, RowAlias};
+use crate::sql::ast::{ColumnName, Cte, RowAlias};
 use crate::sql::bound::{Aggregate, Capture, Subquery};
 use crate::sql::expr::{Expr, ExprKind, Slot};
 use crate::types::ColumnType;
@@ -144,6 +144,10 @@ pub(super) trait Outer {
     /// # Errors
     /// As [`Scope::undeclared`].
     fn capture_undeclared(&mut self, name: &ColumnName) -> Result<Option<Expr>>;
+
+    /// The nearest query from here on outwards that a common table expression was not defined outside of:
+    /// what it sees.
+    fn outside_of(&mut self, cte: &Cte) -> Option<&mut dyn Outer>;
 }
 
 impl Outer for Scope<'_> {
@@ -165,6 +169,16 @@ impl Outer for Scope<'_> {
         match &mut self.outer {
             Some(outer) => outer.capture_undeclared(name),
             None => Ok(None),
+        }
+    }
+
+    fn outside_of(&mut self, cte: &Cte) -> Option<&mut dyn Outer> {
+        if !cte::is_among(cte, self.names.ctes) {
+            return Some(self);
+        }
+        match &mut self.outer {
+            Some(outer) => outer.outside_of(cte),
+            None => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::source::Source;
 use super::window::Draft;
-use super::{hints, late, named, order, push, windowing};
+use super::{hints, late, named, order, push, versions, windowing};
 use crate::error::Result;
 use crate::sql::ast::{self, Block};
 use crate::sql::bound::{
@@ -36,6 +36,7 @@ pub(super) fn block(
     scope.from.keeps_order |= block.straight;
     let tree = scope.bind_from(&block.from)?;
     named::check_dump(block, scope.source().and_then(Source::table))?;
+    versions::read(&block.hints, &mut scope.from)?;
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();
     let filter = filter.map(|filter| scope.value(filter)).transpose()?;
@@ -66,7 +67,6 @@ pub(super) fn block(
     };
     let windowing =
         windowing::assemble(clauses.windows, &mut clauses.outputs, &mut clauses.order_by)?;
-    let is_assigning = names.numbering.is_assigning();
     let select = Select {
         from,
         alias: alias.unwrap_or_default(),
@@ -85,7 +85,8 @@ pub(super) fn block(
         for_update: select.lock.is_some(),
         parameters_count,
     };
-    Ok(if is_assigning {
+    let select = late::with_outputs_sorted(select);
+    Ok(if names.numbering.is_assigning() {
         late::with_late_outputs(select)
     } else {
         select
@@ -178,7 +179,10 @@ pub(super) fn hints_of(written: &[ast::Hint], from: &From, scope: &mut Scope<'_>
         From::Table(_) => scope.source(),
         From::Nothing | From::Joined(_) => None,
     };
-    let mut hints = hints::without_rows(written, &[], source)?;
+    // Those about versions are the business of who reads or writes them.
+    let written = written.iter().filter(|hint| !versions::is_one(hint));
+    let written: Vec<ast::Hint> = written.cloned().collect();
+    let mut hints = hints::without_rows(&written, &[], source)?;
     if let Some(beside) = scope.from.only_hints.take() {
         hints.indexes_ignored.extend(beside.indexes_ignored);
         if let Some(named) = beside.indexes_named {

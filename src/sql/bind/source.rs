@@ -144,6 +144,13 @@ impl Source {
         }
     }
 
+    /// Puts another definition of the same table in the place of its own.
+    pub(super) fn set_table(&mut self, other: Arc<Table>) {
+        if let Columns::Table(table, _) = &mut self.columns {
+            *table = other;
+        }
+    }
+
     /// Whether a qualifier means this source.
     pub(super) fn is_named(&self, database: Option<&str>, table: Option<&str>) -> bool {
         let is_same = |own: &str, other: &str| {

@@ -103,7 +103,7 @@ impl Scope<'_> {
         let named = (alias.unwrap_or(&view.name), view.columns.as_slice());
         let merges = view.algorithm != ViewAlgorithm::TempTable;
         let parameters_count = self.parameters_count;
-        let side = self.derived(&select, named, (&outside, is_optional, merges));
+        let side = self.derived(&select, named, ((&outside, None), is_optional, merges));
         self.parameters_count = parameters_count;
         let side = side.map_err(|error| invalid(view, error))?;
         if let Some(source) = self.from.sources.last_mut() {

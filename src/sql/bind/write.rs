@@ -7,7 +7,7 @@ use super::literal;
 use super::scope::{Clause, Proposed, Scope};
 use super::source::Source;
 use super::through::{self, Insertable};
-use super::{Names, from, hints, order, query, view};
+use super::{Names, from, hints, order, query, versions, view};
 use crate::catalog::{ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate};
@@ -27,7 +27,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
     };
     // Hints that would change what is written are refused; there is no plan for others to change.
     let source = Source::new(Arc::clone(&table), None);
-    let ttl_ms = hints::hints(&insert.hints, &[], Some(&source))?.ttl_ms;
+    let hints = hints::hints(&insert.hints, &[], Some(&source))?;
     let kind = insert_kind(insert, names);
     let columns = insert_columns(insert, (&source, view.as_ref()), names)?;
     if kind == InsertKind::Upsert {
@@ -65,7 +65,8 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         columns,
         source: source_rows,
         on_duplicate,
-        ttl_ms,
+        ttl_ms: hints.ttl_ms,
+        ts_ms: hints.ts_ms,
         subqueries,
         parameters_count,
     })
@@ -113,6 +114,9 @@ fn insert_columns(
         let Some(idx) = idx else {
             return Err(Scope::new(*names, None, Clause::FieldList).unknown(name));
         };
+        if let Some(table) = source.table() {
+            versions::check_writable(table, idx)?;
+        }
         if columns.contains(&idx) {
             return Err(Error::new(
                 Code::ColumnSpecifiedTwice,
@@ -273,7 +277,11 @@ pub(super) fn assigned_column(name: &ColumnName, scope: &Scope<'_>) -> Result<us
         (None, Some(table)) => scope.names.undeclared(table, &name.column)?,
         (found, _) => found,
     };
-    found.ok_or_else(|| scope.unknown(&name.to_string()))
+    let found = found.ok_or_else(|| scope.unknown(&name.to_string()))?;
+    if let Some(table) = source.and_then(Source::table) {
+        versions::check_writable(table, found)?;
+    }
+    Ok(found)
 }
 
 pub(super) fn assigned_value(

@@ -45,7 +45,7 @@ pub(crate) mod shift;
 pub mod typing;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use fold::{
     Stability, fold, fold_for_execution, is_constant, is_statement_constant, stability,

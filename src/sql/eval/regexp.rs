@@ -39,6 +39,21 @@ pub(crate) fn compiled(pattern: &str, flags: &str) -> Result<Regex> {
     })
 }
 
+/// As [`compiled`], but `None` for what is no pattern to anybody, such as a bracket without its other one.
+///
+/// # Errors
+/// 3685 for what is a pattern elsewhere and none here, or too large when compiled.
+pub(crate) fn compiled_if_pattern(pattern: &str) -> Result<Option<Regex>> {
+    let error = match compiled(pattern, "") {
+        Ok(regex) => return Ok(Some(regex)),
+        Err(error) => error,
+    };
+    match Regex::new(pattern) {
+        Err(regex::Error::Syntax(why)) if !why.contains("not supported") => Ok(None),
+        Ok(_) | Err(_) => Err(error),
+    }
+}
+
 fn compile(pattern: &str, flags: &str) -> Result<Regex> {
     let illegal = |why: &str| {
         let text = format!("Illegal argument to a regular expression: {why}");

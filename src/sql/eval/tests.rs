@@ -76,7 +76,8 @@ impl FindTable for Nobody {
 /// 2024-02-29 12:34:56.789012 in UTC.
 const NOW: i64 = 1_709_210_096_789_012;
 
-fn context() -> EvalContext {
+/// A context without anything.
+pub(crate) fn context() -> EvalContext {
     EvalContext {
         now: Timestamp::from_clock(NOW, 6),
         zone: Zone::UTC,

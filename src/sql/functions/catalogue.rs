@@ -113,6 +113,33 @@ pub fn entries() -> &'static [Entry] {
     &ENTRIES
 }
 
+/// What MySQL 8.0 has and this server does not, and why.
+const ABSENT: &[(&str, &str)] = &[
+    (
+        "AES_ENCRYPT, AES_DECRYPT",
+        "No block cipher in MySQL's modes is among the libraries of this server.",
+    ),
+    (
+        "ICU_VERSION",
+        "There is no ICU here: regular expressions are those of Rust's `regex`, in linear time. A \
+         version of a library that is not there would be a lie.",
+    ),
+    ("EXTRACTVALUE, UPDATEXML", "Nothing here reads XML."),
+    (
+        "ST_\\*, MBR\\*, POINT, POLYGON and the like",
+        "There are no types of shapes.",
+    ),
+    (
+        "GTID_\\*, WAIT_FOR_EXECUTED_GTID_SET, SOURCE_POS_WAIT, MASTER_POS_WAIT",
+        "There is no replication by a binary log.",
+    ),
+    (
+        "PS_CURRENT_THREAD_ID, PS_THREAD_ID",
+        "A session is no thread here: CONNECTION_ID tells it.",
+    ),
+    ("ROLES_GRAPHML, VALIDATE_PASSWORD_STRENGTH", "Not offered."),
+];
+
 /// The page `docs/functions.md`.
 pub fn page() -> String {
     let mut page = "# Functions\n\nMade from the registries in `src/sql/functions` and \
@@ -131,6 +158,10 @@ pub fn page() -> String {
             let doc = entry.doc.replace('|', "\\|");
             let _ = writeln!(page, "| `{}({arguments})` | {doc} |", entry.name);
         }
+    }
+    page.push_str("\n## Not here\n\n| functions of MySQL 8.0 | why not |\n|---|---|\n");
+    for (names, why) in ABSENT {
+        let _ = writeln!(page, "| {names} | {why} |");
     }
     page
 }

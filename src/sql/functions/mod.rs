@@ -64,6 +64,7 @@ mod calendar;
 pub mod catalogue;
 mod clock;
 mod code;
+mod compress;
 mod control;
 mod date_format;
 mod date_math;
@@ -74,11 +75,15 @@ pub(crate) mod json;
 mod json_change;
 mod json_contents;
 mod json_path;
+mod json_schema;
+mod json_schema_check;
 mod json_show;
 pub mod json_table;
+mod load_file;
 mod locale;
 pub mod lock;
 mod math;
+mod name_const;
 mod network;
 mod numeric;
 mod pause;
@@ -184,7 +189,7 @@ impl Category {
             Category::Cast => "Cast",
             Category::Bit => "Bit",
             Category::Json => "JSON",
-            Category::Digest => "Digest",
+            Category::Digest => "Digest and compression",
             Category::Information => "Information",
             Category::Locking => "Locking",
             Category::Miscellaneous => "Miscellaneous",
@@ -328,6 +333,7 @@ static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         clock::TABLE,
         code::TABLE,
         code::NUMBERS,
+        compress::TABLE,
         control::TABLE,
         control::COMPARISONS,
         date_format::TABLE,
@@ -338,9 +344,12 @@ static BY_NAME: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         json::TABLE,
         json_change::TABLE,
         json_contents::TABLE,
+        json_schema::TABLE,
         json_show::TABLE,
+        load_file::TABLE,
         lock::TABLE,
         math::TABLE,
+        name_const::TABLE,
         network::TABLE,
         numeric::TABLE,
         pause::TABLE,

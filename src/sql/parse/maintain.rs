@@ -1,4 +1,4 @@
-//! CHECK, REPAIR, ANALYZE and OPTIMIZE TABLE.
+//! CHECK, REPAIR, ANALYZE and OPTIMIZE TABLE; BACKUP.
 
 use super::cursor::Parser;
 use super::word::Word;
@@ -34,5 +34,12 @@ impl Parser<'_> {
             self.bump();
         }
         Ok(Statement::Maintain(Maintain { kind, tables }))
+    }
+
+    /// At `BACKUP`.
+    pub(super) fn backup(&mut self) -> Result<Statement> {
+        self.bump();
+        self.expect_word(Word::TO)?;
+        Ok(Statement::Backup(self.text()?))
     }
 }

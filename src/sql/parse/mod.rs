@@ -17,6 +17,7 @@ mod cast;
 mod column_type;
 mod cursor;
 mod ddl;
+mod digest;
 mod expr;
 mod from;
 mod function;
@@ -41,6 +42,7 @@ mod window;
 mod word;
 mod write;
 
+pub use self::digest::{DIGEST_BYTES_MAX, Digest, DigestKey, digest};
 pub use self::word::keywords;
 use super::ast::{Expr, Statement};
 use super::context::Mode;
@@ -84,6 +86,8 @@ pub struct Parsed {
     /// Where the next statement begins; the length of the text when nothing but blanks and
     /// comments follows.
     pub rest_offset: usize,
+    /// What it has in common with statements that differ in literals alone.
+    pub digest: DigestKey,
 }
 
 /// Parses the first statement of `sql`. To run several, go on with `&sql[rest_offset..]` until
@@ -94,6 +98,7 @@ pub struct Parsed {
 /// `ParserCapacity` and `TooManyPlaceholders` for what passes a limit.
 pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
     let lexed = lexer::Lexer::new(sql, mode).statement()?;
+    let digest = digest::key(sql, &lexed.tokens);
     let mut parser = cursor::Parser::new(sql, mode, lexed.tokens);
     let statement = if parser.at_end() && lexed.has_comment {
         Statement::Do(Vec::new())
@@ -105,6 +110,7 @@ pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
         parameters_count: parser.parameters_count(),
         end_offset: parser.start_offset(),
         rest_offset: lexed.rest_offset,
+        digest,
     })
 }
 

@@ -57,8 +57,14 @@ impl Parser<'_> {
 
     fn show_what(&mut self, full: bool) -> Result<Option<Show>> {
         let Some(word) = self.word() else {
-            if self.verb(0) == "DYNAMIC" {
-                return self.show_dynamic_columns();
+            match self.verb(0).as_str() {
+                "DYNAMIC" => return self.show_dynamic_columns(),
+                "SLOW" if self.verb(1) == "QUERIES" => {
+                    self.bump();
+                    self.bump();
+                    return Ok(Some(Show::SlowQueries(self.limit()?)));
+                }
+                _ => {}
             }
             return self.show_count();
         };

@@ -4,7 +4,7 @@ use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Describe, Explain, ExplainFormat, Maintenance, Statement};
+use crate::sql::ast::{Delete, Describe, Explain, ExplainFormat, Maintenance, Statement};
 
 /// Verbs that MySQL or Lindorm has and this server does not, with one more word where it says more.
 const UNSUPPORTED: &[&str] = &[
@@ -99,6 +99,7 @@ impl Parser<'_> {
             Word::FLUSH => Ok(self.flush()),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
             Word::UNDROP => self.undrop(),
+            Word::BACKUP => self.backup(),
             Word::ADVISE => {
                 self.bump();
                 self.expect_word(Word::TABLE)?;
@@ -189,6 +190,11 @@ impl Parser<'_> {
                 _ => break,
             }
         }
+        // `DESC row` alone is about a table of that name.
+        let is_row = self.word() == Some(Word::ROW) && self.kind_ahead(1) != Kind::End;
+        if is_row && !analyze && format.is_none() {
+            return self.explain_row();
+        }
         if !self.explains() {
             if analyze || format.is_some() {
                 return Err(self.syntax_error());
@@ -209,6 +215,25 @@ impl Parser<'_> {
             format: format.unwrap_or(default),
             analyze,
             statement,
+        })))
+    }
+
+    /// At `ROW` in `EXPLAIN ROW t WHERE …`.
+    fn explain_row(&mut self) -> Result<Statement> {
+        self.bump();
+        let table = self.table_name()?;
+        let Some(filter) = self.condition(Word::WHERE)? else {
+            return Err(self.syntax_error());
+        };
+        Ok(Statement::ExplainRow(Box::new(Delete {
+            several: None,
+            hints: Vec::new(),
+            ignore: false,
+            table,
+            alias: None,
+            filter: Some(filter),
+            order_by: Vec::new(),
+            limit: None,
         })))
     }
 

@@ -31,6 +31,14 @@ macro_rules! words {
                     $(Word::$free => false,)*
                 }
             }
+
+            /// The word in capitals.
+            pub(super) fn name(self) -> &'static str {
+                match self {
+                    $(Word::$reserved => stringify!($reserved),)*
+                    $(Word::$free => stringify!($free),)*
+                }
+            }
         }
     };
 }
@@ -64,7 +72,7 @@ words! {
         ZEROFILL
     }
     free {
-        ACTION ADDDATE ADVISE AFTER AGAINST ALWAYS ANY ASCII ASYNC AT AUTO_INCREMENT BEGIN BENCHMARK
+        ACTION ADDDATE ADVISE AFTER AGAINST ALWAYS ANY ASCII ASYNC AT AUTO_INCREMENT BACKUP BEGIN BENCHMARK
         BINLOG BIT BOOL BOOLEAN BTREE CACHE CAST CHAIN CHANNEL CHARSET CHECKSUM CLONE CLOSE COLLATION
         COLUMNS COLUMN_FORMAT COMMENT COMMIT COMMITTED CONNECTION CONSISTENT COPY COUNT CURDATE
         CURRENT CURTIME DATA DATE DATETIME DATE_ADD DATE_SUB DAY DEALLOCATE DISABLE DISCARD DISK DO

@@ -4,6 +4,7 @@
 //! stored and the problem is a warning. `NULL` passes: whether a column takes it is not asked here.
 //! Conversions inside expressions are `sql/eval`'s.
 
+mod hex;
 mod number;
 mod temporal;
 mod text;
@@ -13,6 +14,8 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt;
+
+pub use hex::{bytes_of_digits, leading_bytes};
 
 use super::column_type::ColumnType;
 use super::temporal::{DateRules, Timestamp, Zone};

@@ -13,6 +13,7 @@
 use super::indexes;
 use crate::catalog::{Column, ColumnDefault, ColumnPlace, Include, Table};
 use crate::error::Result;
+use crate::exec::ddl::versions;
 use crate::sql::computed;
 
 /// Takes back what turned the definition `before` into the one that was `made`: columns, options and
@@ -31,6 +32,7 @@ pub fn take_back(table: &mut Table, (before, made): (&Table, &Table)) -> Result<
     }
     undo(&mut table.comment, (&before.comment, &made.comment));
     undo_options(table, (before, made));
+    versions::agree(table)?;
     let mut placed = Vec::with_capacity(table.columns.len());
     for (idx, column) in table.columns.iter().enumerate() {
         let is_added = find(made, column).is_some() && find(before, column).is_none();
@@ -96,7 +98,7 @@ fn is_needed(table: &Table, column_idx: usize) -> Result<bool> {
     };
     let ttl = table.wide.ttl.as_ref();
     let ttl_column = ttl.and_then(|ttl| ttl.column.as_ref());
-    if column.place == ColumnPlace::Expiry
+    if matches!(column.place, ColumnPlace::Expiry | ColumnPlace::Versions)
         || ttl_column.is_some_and(|ttl| ttl.id == column.id)
         || table.key_position(column_idx).is_some()
     {

@@ -363,11 +363,11 @@ async fn statements_go_on_while_tables_are_emptied_and_indexes_come_and_go() {
                 let mut session = session(&shared, writer);
                 let mut statements_count = 0;
                 while !is_over.load(Ordering::Relaxed) {
-                    let text = if rng.random_bool(0.3) {
-                        let c = rng.random_range(0..5);
-                        format!("SELECT /*+ _l_allow_filtering_ */ * FROM t WHERE c = {c}")
-                    } else {
-                        statement(&mut rng)
+                    let c = rng.random_range(0..5);
+                    let text = match rng.random_range(0..10) {
+                        0..3 => format!("SELECT /*+ _l_allow_filtering_ */ * FROM t WHERE c = {c}"),
+                        3..5 => format!("SELECT * FROM t WHERE a = {c}"),
+                        _ => statement(&mut rng),
                     };
                     let outcome = ask(&mut session, &text).await;
                     let expected = ["affected", "rows", "error 1062", "error 1213"];

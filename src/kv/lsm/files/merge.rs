@@ -12,7 +12,7 @@ use lsm_tree::{Result, Slice, Table};
 use super::source::Source;
 use super::view::View;
 use crate::kv::lsm::spaces::PREFIX_BYTES;
-use crate::kv::{Page, Scan};
+use crate::kv::{Census, IsPast, Page, Scan};
 
 /// A merge of the sources of one range.
 pub(super) struct Merge {
@@ -36,6 +36,37 @@ struct Waiting {
     /// The first key that it can have in the range.
     first: Slice,
     table: Table,
+}
+
+/// One entry.
+pub(in crate::kv::lsm) struct Met<'a> {
+    /// With its space.
+    pub(in crate::kv::lsm) key: &'a [u8],
+    pub(in crate::kv::lsm) what: What<'a>,
+}
+
+/// What an entry is to a snapshot.
+pub(in crate::kv::lsm) enum What<'a> {
+    /// The value of a key.
+    Row(&'a [u8]),
+    /// The key is deleted.
+    Deleted,
+    /// There is a newer one of its key, or it is newer than the snapshot.
+    Other,
+}
+
+/// What some entries were.
+pub(super) struct Tally {
+    /// How many there were, older versions included.
+    pub(super) entries: u64,
+    /// How many of them were in files.
+    pub(super) in_files: u64,
+    /// Bytes of their keys and values.
+    pub(super) bytes: u64,
+    /// Their keys.
+    pub(super) found: Census,
+    /// Whether the range ended with them.
+    pub(super) is_whole: bool,
 }
 
 impl Merge {
@@ -74,7 +105,7 @@ impl Merge {
             self.begin()?;
         }
         while let Some(leader) = self.leader {
-            let Some(source) = self.open.get_mut(leader) else {
+            let Some(source) = self.open.get(leader) else {
                 break;
             };
             let key = source.key();
@@ -90,14 +121,88 @@ impl Merge {
                 self.done.clear();
                 self.done.extend_from_slice(source.key());
             }
-            if !source.advance()? {
-                self.open.swap_remove(leader);
-                self.elect()?;
-            } else if let Some(limit) = &self.limit
-                && limit.as_slice() <= source.key()
-            {
-                self.elect()?;
+            self.pass(leader)?;
+        }
+        Ok(())
+    }
+
+    /// The next entry, dead ones included.
+    pub(super) fn next_entry(&mut self) -> Result<Option<Met<'_>>> {
+        match self.leader {
+            Some(leader) => self.pass(leader)?,
+            None => self.begin()?,
+        }
+        let Some(source) = self.leader.and_then(|at| self.open.get(at)) else {
+            return Ok(None);
+        };
+        let key = source.key();
+        let is_newest = source.seqno() < self.seqno && key != self.done.as_slice();
+        if is_newest {
+            self.done.clear();
+            self.done.extend_from_slice(key);
+        }
+        let what = match source.value() {
+            Some(value) if is_newest => What::Row(value),
+            None if is_newest => What::Deleted,
+            Some(_) | None => What::Other,
+        };
+        Ok(Some(Met { key, what }))
+    }
+
+    /// Counts what the next entries are, up to so many entries or bytes of them and those of the last
+    /// key.
+    pub(super) fn tally(
+        &mut self,
+        (entries_max, bytes_max): (u64, u64),
+        is_past: IsPast<'_>,
+    ) -> Result<Tally> {
+        let mut tally = Tally {
+            entries: 0,
+            in_files: 0,
+            bytes: 0,
+            found: Census::nothing(),
+            is_whole: false,
+        };
+        if self.leader.is_none() {
+            self.begin()?;
+        }
+        loop {
+            let leading = self.leader.and_then(|at| Some((at, self.open.get(at)?)));
+            let Some((leader, source)) = leading else {
+                tally.is_whole = true;
+                return Ok(tally);
+            };
+            let is_new = source.key() != self.done.as_slice();
+            let is_full = entries_max <= tally.entries || bytes_max <= tally.bytes;
+            if is_full && is_new {
+                return Ok(tally);
             }
+            tally.entries += 1;
+            tally.bytes += bytes_of(source);
+            tally.in_files += u64::from(source.is_file());
+            if source.seqno() < self.seqno && is_new {
+                tally.found.add(source.value(), is_past);
+                self.done.clear();
+                self.done.extend_from_slice(source.key());
+            }
+            self.pass(leader)?;
+        }
+    }
+
+    /// Goes to the next entry of the leader, or of who leads then.
+    #[inline]
+    fn pass(&mut self, leader: usize) -> Result<()> {
+        let Some(source) = self.open.get_mut(leader) else {
+            return Ok(());
+        };
+        if !source.advance()? {
+            self.open.swap_remove(leader);
+            return self.elect();
+        }
+        if let Some(limit) = &self.limit
+            && limit.as_slice() <= source.key()
+        {
+            return self.elect();
         }
         Ok(())
     }
@@ -157,4 +262,9 @@ impl Merge {
         let waiting = self.waiting.front().map(|next| next.first.as_ref());
         open.chain(waiting).min().map(<[u8]>::to_vec)
     }
+}
+
+fn bytes_of(source: &Source) -> u64 {
+    let bytes = source.key().len() + source.value().map_or(0, <[u8]>::len);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }

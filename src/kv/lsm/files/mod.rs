@@ -7,7 +7,8 @@
 //! - [`View`] holds the files and the memtable as they stood when the snapshot was taken;
 //! - `source` goes through one of them, and through a file that lies wholly in the range block by
 //!   block, copying nothing but the row;
-//! - `merge` follows the source with the least key as long as it has the least key.
+//! - `merge` follows the source with the least key as long as it has the least key;
+//! - `census` counts what a space holds, live and dead, by samples; [`Passage`] meets every entry.
 //!
 //! That is 50 ns for each row. Blocks that are read so are not put into the block cache: a scan of
 //! everything does not push out what point reads need; the system's file cache serves it.
@@ -15,16 +16,24 @@
 //! Nothing is kept open across calls but by [`Parked`]: the next page of the same statement goes on
 //! where the last one ended, of several scans that take turns ([`PARKED_MAX`]).
 
+mod census;
 mod merge;
 mod source;
 #[cfg(test)]
 mod tests;
 mod view;
 
-use super::{fault, spaces};
+use fjall::Keyspace;
+
+use super::spaces::Bounds;
+use super::{damage, fault, spaces};
 use crate::kv::page::PAGE_ROWS;
 use crate::kv::{Key, KeyRange, Page, Result, Scan, Space, Ts};
+pub(super) use census::census;
+#[cfg(test)]
+pub(super) use census::passed;
 use merge::Merge;
+pub(super) use merge::{Met, What};
 pub(super) use view::View;
 
 /// Pages below this many rows are read by the storage library: a scan that stays short would pay
@@ -41,12 +50,13 @@ pub(super) struct FileScan {
     space: Space,
     /// Where it ends.
     until: Option<Key>,
+    data: Keyspace,
 }
 
 impl FileScan {
     /// Begins a scan of what was written before `ts`; `None` when it is better left to the storage
     /// library.
-    pub(super) fn begin(view: &View, ts: Ts, scan: &Scan) -> Option<FileScan> {
+    pub(super) fn begin((view, data): (&View, &Keyspace), ts: Ts, scan: &Scan) -> Option<FileScan> {
         if scan.options.reverse || scan.options.max_rows < PAGE_ROWS_MIN {
             return None;
         }
@@ -55,6 +65,7 @@ impl FileScan {
             merge: Merge::new(view, bounds, ts.0),
             space: scan.space,
             until: scan.range.until.clone(),
+            data: data.clone(),
         })
     }
 
@@ -64,13 +75,33 @@ impl FileScan {
     /// Those of the disk, and [`crate::kv::Error::Corrupt`].
     pub(super) fn fill(&mut self, scan: &Scan, page: &mut Page) -> Result<()> {
         let filled = self.merge.fill(scan, page);
-        filled.map_err(|cause| fault::error("scanning", &fjall::Error::Storage(cause)))
+        filled
+            .map_err(|cause| damage::of_scan(&self.data.tree, scan, &fjall::Error::Storage(cause)))
     }
 
     /// Waits for the next page; `None` when there is none.
     pub(super) fn park(self, page: &Page) -> Option<Parked> {
         let resume = page.rest()?.start.clone();
         Some(Parked { scan: self, resume })
+    }
+}
+
+/// A way through all entries of a range, dead ones included.
+pub(super) struct Passage(Merge);
+
+impl Passage {
+    /// Begins one between two physical keys: what was written before `ts` is met as what it is.
+    pub(super) fn begin(view: &View, (ts, bounds): (Ts, Bounds)) -> Passage {
+        Passage(Merge::new(view, bounds, ts.0))
+    }
+
+    /// The next entry.
+    ///
+    /// # Errors
+    /// As [`FileScan::fill`].
+    pub(super) fn next(&mut self) -> Result<Option<Met<'_>>> {
+        let met = self.0.next_entry();
+        met.map_err(|cause| fault::error("scanning", &fjall::Error::Storage(cause)))
     }
 }
 

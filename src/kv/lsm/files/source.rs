@@ -24,8 +24,10 @@ const MEMTABLE_ENTRIES: usize = 256;
 pub(super) enum Source {
     /// A file that is read from its first block to its last.
     Blocks(Blocks),
-    /// Entries that were put together elsewhere.
+    /// Entries of a part of a file.
     Entries(Entries),
+    /// Entries of a memtable.
+    Memtable(Entries),
 }
 
 impl Source {
@@ -51,7 +53,12 @@ impl Source {
             last: None,
             taken: Vec::new().into_iter(),
         };
-        Source::Entries(Entries::new(Box::new(entries)))
+        Source::Memtable(Entries::new(Box::new(entries)))
+    }
+
+    /// Whether its entries are in a file.
+    pub(super) fn is_file(&self) -> bool {
+        !matches!(self, Source::Memtable(_))
     }
 
     /// Goes to the next entry; `false` when there is none.
@@ -59,7 +66,7 @@ impl Source {
     pub(super) fn advance(&mut self) -> Result<bool> {
         match self {
             Source::Blocks(blocks) => blocks.advance(),
-            Source::Entries(entries) => entries.advance(),
+            Source::Entries(entries) | Source::Memtable(entries) => entries.advance(),
         }
     }
 
@@ -68,7 +75,9 @@ impl Source {
     pub(super) fn key(&self) -> &[u8] {
         match self {
             Source::Blocks(blocks) => &blocks.key,
-            Source::Entries(entries) => entries.entry().map_or(&[], |entry| &entry.key.user_key),
+            Source::Entries(entries) | Source::Memtable(entries) => {
+                entries.entry().map_or(&[], |entry| &entry.key.user_key)
+            }
         }
     }
 
@@ -77,7 +86,9 @@ impl Source {
     pub(super) fn seqno(&self) -> u64 {
         match self {
             Source::Blocks(blocks) => blocks.seqno,
-            Source::Entries(entries) => entries.entry().map_or(0, |entry| entry.key.seqno),
+            Source::Entries(entries) | Source::Memtable(entries) => {
+                entries.entry().map_or(0, |entry| entry.key.seqno)
+            }
         }
     }
 
@@ -86,7 +97,7 @@ impl Source {
     pub(super) fn value(&self) -> Option<&[u8]> {
         match self {
             Source::Blocks(blocks) => blocks.value(),
-            Source::Entries(entries) => entries
+            Source::Entries(entries) | Source::Memtable(entries) => entries
                 .entry()
                 .filter(|entry| !entry.key.is_tombstone())
                 .map(|entry| entry.value.as_ref()),

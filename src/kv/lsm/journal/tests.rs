@@ -50,7 +50,8 @@ async fn rows_by_commit(engine: &Lsm) -> Vec<usize> {
     }
 }
 
-/// A directory with some commits of three rows, and its journal without the zeros behind them.
+/// A directory with some commits of three rows, and its journal without the zeros behind them, nor the
+/// batch that ends it: as after a kill.
 async fn made(durability: Durability, value_bytes: usize) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
     let options = Options {
@@ -67,6 +68,9 @@ async fn made(durability: Durability, value_bytes: usize) -> (tempfile::TempDir,
     let journal = list(&dir.path().join("lsm")).unwrap().pop().unwrap();
     let bytes = fs::read(&journal).unwrap();
     let end = walk(&bytes, None).end;
+    let bounds = bounds(&bytes[..end]);
+    let end = bounds[bounds.len() - 2];
+    fs::write(&journal, &bytes[..end]).unwrap();
     (dir, journal, bytes[..end].to_vec())
 }
 
@@ -270,4 +274,34 @@ async fn in_async_mode_batches_may_tear_together() {
         repair(journal.parent().unwrap()),
         Err(Error::Corrupt { .. })
     ));
+}
+
+#[tokio::test]
+async fn after_an_orderly_end_damage_to_the_last_commit_is_found() {
+    for durability in [Durability::Sync, Durability::Async] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            durability,
+            async_sync_interval: std::time::Duration::from_hours(1),
+            ..options(dir.path())
+        };
+        let engine = Lsm::open(&options).unwrap();
+        engine.create_space(SPACE).await.unwrap();
+        for number in 0..COMMITS {
+            commit(&engine, number, 3, 20).await;
+        }
+        engine.close().await.unwrap();
+        let journal = list(&dir.path().join("lsm")).unwrap().pop().unwrap();
+        let mut bytes = fs::read(&journal).unwrap();
+        let end = walk(&bytes, None).end;
+        let bounds = bounds(&bytes[..end]);
+        let last = bounds[bounds.len() - 3];
+        bytes[last + 30] ^= 1;
+        fs::write(&journal, &bytes).unwrap();
+        let refused = repair(journal.parent().unwrap());
+        assert!(
+            matches!(refused, Err(Error::Corrupt { .. })),
+            "{durability:?}"
+        );
+    }
 }

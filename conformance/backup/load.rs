@@ -1,0 +1,234 @@
+//! Writers that go on until they are told to stop, what they were acknowledged, and what must be there.
+//!
+//! Each writer `w` does writes numbered from 0, each of which is one transaction:
+//!
+//! - a row `(w, n)` with an indexed text that follows from it;
+//! - every fourth is a transfer instead: two accounts and a row that says so, in one BEGIN … COMMIT.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+use crate::client::{Client, EndForm, Failure};
+
+const WRITERS: usize = 6;
+const ACCOUNTS: u64 = 5;
+const BALANCE: i64 = 1000;
+const DATABASE: &str = "loaded";
+
+/// How far a writer is.
+#[derive(Default)]
+struct Log {
+    /// Writes below it are acknowledged.
+    acknowledged: AtomicU64,
+    /// Writes below it have begun.
+    begun: AtomicU64,
+}
+
+/// The writers at work.
+pub(crate) struct Load {
+    is_over: Arc<AtomicBool>,
+    logs: Vec<Arc<Log>>,
+    threads: Vec<JoinHandle<Result<(), String>>>,
+}
+
+impl Load {
+    pub(crate) fn make_tables(client: &mut Client) -> Result<(), String> {
+        let mut statements = vec![
+            format!("CREATE DATABASE {DATABASE}"),
+            format!("USE {DATABASE}"),
+            "CREATE TABLE done (w INT, n BIGINT, t VARCHAR(60), PRIMARY KEY (w, n), UNIQUE KEY (t), \
+             KEY (n) INCLUDE (t))"
+                .to_owned(),
+            "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, KEY (balance))".to_owned(),
+        ];
+        statements.extend(
+            (0..ACCOUNTS).map(|id| format!("INSERT INTO accounts VALUES ({id}, {BALANCE})")),
+        );
+        for sql in statements {
+            client.execute(&sql).map_err(|e| format!("{sql}: {e}"))?;
+        }
+        Ok(())
+    }
+
+    /// Starts writers that begin with number 0.
+    pub(crate) fn start(address: &str) -> Result<Load, String> {
+        Load::from(address, &[0; WRITERS])
+    }
+
+    /// Starts writers that go on behind what is there.
+    pub(crate) fn start_on(client: &mut Client, address: &str) -> Result<Load, String> {
+        client
+            .execute(&format!("USE {DATABASE}"))
+            .map_err(|e| e.to_string())?;
+        let first: Result<Vec<u64>, String> = (0..WRITERS).map(|w| next_of(client, w)).collect();
+        Load::from(address, &first?)
+    }
+
+    fn from(address: &str, first: &[u64]) -> Result<Load, String> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut load = Load {
+            is_over: Arc::clone(&is_over),
+            logs: Vec::new(),
+            threads: Vec::new(),
+        };
+        for (writer, first) in first.iter().enumerate() {
+            let log = Arc::new(Log::default());
+            log.acknowledged.store(*first, Ordering::SeqCst);
+            log.begun.store(*first, Ordering::SeqCst);
+            load.logs.push(Arc::clone(&log));
+            let client = Client::connect(address, DATABASE, EndForm::Ok);
+            let mut client = client.map_err(|e| e.to_string())?;
+            let is_over = Arc::clone(&is_over);
+            load.threads.push(thread::spawn(move || {
+                work(&mut client, writer, (&log, &is_over))
+            }));
+        }
+        Ok(load)
+    }
+
+    pub(crate) fn acknowledged(&self) -> Vec<u64> {
+        self.logs
+            .iter()
+            .map(|log| log.acknowledged.load(Ordering::SeqCst))
+            .collect()
+    }
+
+    pub(crate) fn begun(&self) -> Vec<u64> {
+        self.logs
+            .iter()
+            .map(|log| log.begun.load(Ordering::SeqCst))
+            .collect()
+    }
+
+    /// Ends the writers; how far they were.
+    pub(crate) fn stop(self) -> Result<Vec<u64>, String> {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.killed().map(|(acknowledged, _)| acknowledged)
+    }
+
+    /// Waits for the writers, whose server is gone: what was acknowledged, what had begun.
+    pub(crate) fn killed(mut self) -> Result<(Vec<u64>, Vec<u64>), String> {
+        for thread in self.threads.drain(..) {
+            thread.join().map_err(|_| "a writer panicked")??;
+        }
+        Ok((self.acknowledged(), self.begun()))
+    }
+}
+
+fn work(
+    client: &mut Client,
+    writer: usize,
+    (log, is_over): (&Log, &AtomicBool),
+) -> Result<(), String> {
+    let mut n = log.begun.load(Ordering::SeqCst);
+    while !is_over.load(Ordering::SeqCst) {
+        log.begun.store(n + 1, Ordering::SeqCst);
+        match write(client, writer, n) {
+            Ok(()) => {
+                n += 1;
+                log.acknowledged.store(n, Ordering::SeqCst);
+            }
+            Err(Failure::Lost(_)) => return Ok(()),
+            // Somebody else had the account: the same write again.
+            Err(Failure::Server {
+                errno: 1213 | 1205, ..
+            }) => match client.execute("ROLLBACK") {
+                Err(Failure::Lost(_)) => return Ok(()),
+                other => drop(other),
+            },
+            Err(failure) => return Err(format!("writer {writer}, write {n}: {failure}")),
+        }
+    }
+    Ok(())
+}
+
+fn is_transfer(n: u64) -> bool {
+    n % 4 == 3
+}
+
+fn parties(writer: usize, n: u64) -> (u64, u64) {
+    let giver = (writer as u64 + n) % ACCOUNTS;
+    (giver, (giver + 1 + n % (ACCOUNTS - 1)) % ACCOUNTS)
+}
+
+fn text_of(writer: usize, n: u64) -> String {
+    format!("writer {writer} did write {n} of many")
+}
+
+fn write(client: &mut Client, writer: usize, n: u64) -> Result<(), Failure> {
+    let row = format!(
+        "INSERT INTO done VALUES ({writer}, {n}, '{}')",
+        text_of(writer, n)
+    );
+    if !is_transfer(n) {
+        return client.execute(&row).map(drop);
+    }
+    let (giver, taker) = parties(writer, n);
+    client.execute("BEGIN")?;
+    client.execute(&format!(
+        "UPDATE accounts SET balance = balance - 1 WHERE id = {giver}"
+    ))?;
+    client.execute(&row)?;
+    client.execute(&format!(
+        "UPDATE accounts SET balance = balance + 1 WHERE id = {taker}"
+    ))?;
+    client.execute("COMMIT").map(drop)
+}
+
+fn next_of(client: &mut Client, writer: usize) -> Result<u64, String> {
+    let sql = format!("SELECT COUNT(*) FROM done WHERE w = {writer}");
+    let rows = client.rows(&sql).map_err(|e| e.to_string())?;
+    let count = rows.first().and_then(|row| row[0].as_deref()?.parse().ok());
+    count.ok_or_else(|| format!("{sql}: {rows:?}"))
+}
+
+/// Holds a server to the log: every write of each writer up to some number, at least those that were
+/// acknowledged and at most those that had begun, and nothing else.
+pub(crate) fn verify(
+    client: &mut Client,
+    acknowledged: &[u64],
+    begun: &[u64],
+) -> Result<(), String> {
+    let told = |e: Failure| e.to_string();
+    client.execute(&format!("USE {DATABASE}")).map_err(told)?;
+    let mut balances = vec![BALANCE; usize::try_from(ACCOUNTS).unwrap_or_default()];
+    for writer in 0..WRITERS {
+        let sql = format!("SELECT n, t FROM done WHERE w = {writer} ORDER BY n");
+        let rows = client.rows(&sql).map_err(told)?;
+        for (row, n) in rows.iter().zip(0..) {
+            let expected = [Some(n.to_string()), Some(text_of(writer, n))];
+            if *row != expected {
+                return Err(format!(
+                    "writer {writer}: {row:?} in the place of write {n}"
+                ));
+            }
+            if is_transfer(n) {
+                let (giver, taker) = parties(writer, n);
+                balances[usize::try_from(giver).unwrap_or_default()] -= 1;
+                balances[usize::try_from(taker).unwrap_or_default()] += 1;
+            }
+        }
+        let found = rows.len() as u64;
+        let (least, most) = (acknowledged[writer], begun[writer]);
+        if !(least..=most).contains(&found) {
+            return Err(format!(
+                "writer {writer}: {found} writes, not {least} to {most}"
+            ));
+        }
+    }
+    for (id, expected) in balances.iter().enumerate() {
+        let sql = format!("SELECT balance FROM accounts WHERE id = {id}");
+        let rows = client.rows(&sql).map_err(told)?;
+        if rows != [[Some(expected.to_string())]] {
+            return Err(format!(
+                "account {id} has {rows:?}, by the transfers {expected}"
+            ));
+        }
+    }
+    let rows = client.rows("CHECK TABLE done, accounts").map_err(told)?;
+    let is_fine = rows.len() == 2 && rows.iter().all(|row| row[3].as_deref() == Some("OK"));
+    is_fine
+        .then_some(())
+        .ok_or_else(|| format!("CHECK TABLE says {rows:?}"))
+}

@@ -1,0 +1,431 @@
+//! Backups of a server that works: taken under full load, restored, killed in the middle, damaged.
+//!
+//! The oracle lives in this process ([`load`]): writers log what was acknowledged before a backup began
+//! and what was under way when it had ended; what is restored must lie between, as a prefix of every
+//! writer, with whole transactions and indexes like their tables.
+//!
+//! | environment | meaning |
+//! |---|---|
+//! | `MESETA_BACKUP_ROUNDS=n` | backups, and kills in the middle of one; 6 and 10 unless told |
+//! | `MESETA_BACKUP_SEED=n` | the moments of the kills |
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::little_endian_bytes,
+    reason = "a test program: it may stop at a surprise"
+)]
+
+#[allow(dead_code, reason = "shared with the slt runner")]
+#[path = "../../sql-tests/runner/client.rs"]
+mod client;
+mod load;
+#[allow(dead_code, reason = "shared with the slt runner")]
+#[path = "../../sql-tests/runner/server.rs"]
+mod server;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use client::{Client, EndForm};
+use load::Load;
+use server::{Launch, Server};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_meseta");
+const BACKUP_ROUNDS: u64 = 6;
+const KILL_ROUNDS: u64 = 10;
+/// Time between two backups, and before the first.
+const BETWEEN: Duration = Duration::from_millis(300);
+/// A kill comes so long after a backup was asked for.
+const KILL_AFTER_US: std::ops::Range<u64> = 0..400_000;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = vec![
+        trial("under_load_it_is_a_state_that_existed", under_load),
+        trial(
+            "kill_9_leaves_the_server_well_and_half_a_backup_says_so",
+            killed,
+        ),
+        trial("a_flipped_bit_is_named", flipped),
+        trial("one_table_comes_back", one_table),
+        trial("what_will_not_do_is_refused", refused),
+        trial("the_guide_is_true", guide),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: &'static str, run: fn(&Path) -> Result<String, String>) -> Trial {
+    Trial::test(name, move || {
+        let scratch = tempfile::tempdir().map_err(|e| Failed::from(e.to_string()))?;
+        let summary = run(scratch.path()).map_err(Failed::from)?;
+        println!("backup: {name}: {summary}");
+        Ok(())
+    })
+}
+
+fn rounds(default: u64) -> u64 {
+    let given = std::env::var("MESETA_BACKUP_ROUNDS");
+    given
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+/// Starts a server over `dir/data` that may make backups in `dir/backups`.
+fn start(dir: &Path) -> Result<Server, String> {
+    let backups = dir.join("backups");
+    fs::create_dir_all(&backups).map_err(|e| e.to_string())?;
+    let started = Server::start(&Launch {
+        binary: Path::new(BINARY),
+        engine: "lsm",
+        directory: dir,
+        options: &["--backup-dir", &backups.display().to_string()],
+    });
+    started.map_err(|e| e.to_string())
+}
+
+fn connect(server: &Server) -> Result<Client, String> {
+    Client::connect(&server.address, "", EndForm::Ok).map_err(|e| e.to_string())
+}
+
+/// Runs `meseta` with arguments: exit code, and all that it prints.
+fn meseta(arguments: &[&str]) -> Result<(i32, String), String> {
+    let done = Command::new(BINARY).args(arguments).output();
+    let done = done.map_err(|e| e.to_string())?;
+    let text = [done.stdout, done.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok((done.status.code().unwrap_or(-1), text))
+}
+
+fn expect_exit(arguments: &[&str], expected: i32) -> Result<String, String> {
+    let (code, text) = meseta(arguments)?;
+    if code == expected {
+        return Ok(text);
+    }
+    Err(format!(
+        "meseta {}: exit code {code}, not {expected}: {text}",
+        arguments.join(" ")
+    ))
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Ends a server in order.
+fn stop(server: &Server) -> Result<(), String> {
+    let id = server.process_id().to_string();
+    let killed = Command::new("kill").args(["-TERM", &id]).status();
+    killed.map_err(|e| e.to_string())?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    // Its data directory is free when it has ended.
+    while Client::connect(&server.address, "", EndForm::Ok).is_ok() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+    server.wait().map_err(|e| e.to_string())
+}
+
+fn under_load(dir: &Path) -> Result<String, String> {
+    let server = start(dir)?;
+    Load::make_tables(&mut connect(&server)?)?;
+    let load = Load::start(&server.address)?;
+    let mut backups = Vec::new();
+    let mut slowest = Duration::ZERO;
+    for round in 0..rounds(BACKUP_ROUNDS) {
+        thread::sleep(BETWEEN);
+        let path = dir.join("backups").join(round.to_string());
+        let before = load.acknowledged();
+        let begun = Instant::now();
+        let rows = connect(&server)?.rows(&format!("BACKUP TO '{}'", text(&path)));
+        slowest = slowest.max(begun.elapsed());
+        let rows = rows.map_err(|e| e.to_string())?;
+        if rows.len() != 1 || rows[0][0].as_deref() != Some(text(&path).as_str()) {
+            return Err(format!("BACKUP says {rows:?}"));
+        }
+        backups.push((path, before, load.begun()));
+    }
+    let writes: u64 = load.stop()?.iter().sum();
+    drop(server);
+    for (round, (path, before, begun)) in backups.iter().enumerate() {
+        expect_exit(&["check", &text(path)], 0)?;
+        let new = dir.join(format!("restored-{round}"));
+        fs::create_dir(&new).map_err(|e| e.to_string())?;
+        expect_exit(
+            &[
+                "restore",
+                &text(path),
+                "--data-dir",
+                &text(&new.join("data")),
+            ],
+            0,
+        )?;
+        let server = start(&new)?;
+        load::verify(&mut connect(&server)?, before, begun)
+            .map_err(|e| format!("backup {round}: {e}"))?;
+        stop(&server)?;
+        expect_exit(&["check", &text(&new.join("data"))], 0)?;
+    }
+    let count = backups.len();
+    Ok(format!(
+        "{count} backups under {writes} writes, the slowest took {slowest:?}"
+    ))
+}
+
+fn killed(dir: &Path) -> Result<String, String> {
+    let seed = std::env::var("MESETA_BACKUP_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| rand::rng().random());
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut server = start(dir)?;
+    Load::make_tables(&mut connect(&server)?)?;
+    let (mut none, mut half, mut whole) = (0, 0, 0);
+    for round in 0..rounds(KILL_ROUNDS) {
+        let path = dir.join("backups").join(format!("k{round}"));
+        let load = Load::start_on(&mut connect(&server)?, &server.address)?;
+        thread::sleep(Duration::from_millis(100));
+        let mut client = connect(&server)?;
+        let sql = format!("BACKUP TO '{}'", text(&path));
+        let backup = thread::spawn(move || client.rows(&sql).is_ok());
+        thread::sleep(Duration::from_micros(random.random_range(KILL_AFTER_US)));
+        server.kill().map_err(|e| e.to_string())?;
+        let was_told = backup.join().map_err(|_| "a thread panicked")?;
+        let (acknowledged, begun) = load.killed()?;
+        server = start(dir)?;
+        load::verify(&mut connect(&server)?, &acknowledged, &begun)
+            .map_err(|e| format!("round {round}, seed {seed}: {e}"))?;
+        let is_whole = path.join("BACKUP").exists();
+        if was_told && !is_whole {
+            return Err(format!(
+                "round {round}, seed {seed}: a backup that was told is not whole"
+            ));
+        }
+        let new = text(&dir.join(format!("new-{round}")));
+        if is_whole {
+            whole += 1;
+            expect_exit(&["check", &text(&path)], 0)?;
+            expect_exit(&["restore", &text(&path), "--data-dir", &new], 0)?;
+        } else {
+            let is_begun = path.exists();
+            *(if is_begun { &mut half } else { &mut none }) += 1;
+            let told = expect_exit(&["restore", &text(&path), "--data-dir", &new], 2)?;
+            let told = told + &expect_exit(&["check", &text(&path)], 2)?;
+            if path.join("BACKUP.part").exists() && !told.contains("was not finished") {
+                return Err(format!(
+                    "round {round}, seed {seed}: half of a backup: {told}"
+                ));
+            }
+            if Path::new(&new).exists() {
+                return Err(format!(
+                    "round {round}, seed {seed}: restored from half of a backup"
+                ));
+            }
+            // And the place can be used once it is empty.
+            if is_begun {
+                fs::remove_dir_all(&path).map_err(|e| e.to_string())?;
+            }
+        }
+    }
+    Ok(format!(
+        "seed {seed}: killed before {none}, within {half}, behind {whole} backups"
+    ))
+}
+
+/// Rows enough for several blocks, and a backup of them.
+fn filled(dir: &Path) -> Result<(Server, PathBuf), String> {
+    let server = start(dir)?;
+    let mut client = connect(&server)?;
+    let mut run = |sql: &str| client.execute(sql).map_err(|e| format!("{sql}: {e}"));
+    run("CREATE DATABASE shop")?;
+    run("CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(100), KEY (note))")?;
+    run("CREATE TABLE shop.other (id INT PRIMARY KEY)")?;
+    run("INSERT INTO shop.other VALUES (1)")?;
+    for block in 0..20 {
+        let rows: Vec<String> = (0..500)
+            .map(|row| format!("({0}, 'note {0} {0} {0}')", block * 500 + row))
+            .collect();
+        run(&format!(
+            "INSERT INTO shop.orders VALUES {}",
+            rows.join(", ")
+        ))?;
+    }
+    let path = dir.join("backups/one");
+    let told = connect(&server)?.rows(&format!("BACKUP TO '{}'", text(&path)));
+    told.map_err(|e| e.to_string())?;
+    Ok((server, path))
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let below = entries.flat_map(|entry| match entry.path() {
+        path if path.is_dir() => files_below(&path),
+        path => vec![path],
+    });
+    below.collect()
+}
+
+fn flipped(dir: &Path) -> Result<String, String> {
+    let (server, path) = filled(dir)?;
+    stop(&server)?;
+    let files = files_below(&path);
+    for file in &files {
+        let whole = fs::read(file).map_err(|e| e.to_string())?;
+        if whole.is_empty() {
+            continue;
+        }
+        let mut bytes = whole.clone();
+        let at = bytes.len() / 2;
+        bytes[at] ^= 8;
+        // Another file of that name: the old one is the server's, too.
+        let put = |bytes: &[u8]| fs::remove_file(file).and_then(|()| fs::write(file, bytes));
+        put(&bytes).map_err(|e| e.to_string())?;
+        let told = expect_exit(&["check", &text(&path)], 1)?;
+        let named = format!("damaged: {}: ", text(file));
+        if !told.lines().any(|line| line.starts_with(&named)) {
+            return Err(format!("{} is not named: {told}", text(file)));
+        }
+        let new = dir.join("new");
+        let told = expect_exit(&["restore", &text(&path), "--data-dir", &text(&new)], 2)?;
+        if !told.contains(&text(file)) {
+            return Err(format!("{} is not named: {told}", text(file)));
+        }
+        if new.exists() {
+            fs::remove_dir_all(&new).map_err(|e| e.to_string())?;
+        }
+        put(&whole).map_err(|e| e.to_string())?;
+    }
+    expect_exit(&["check", &text(&path)], 0)?;
+    expect_exit(&["check", &text(&dir.join("data"))], 0)?;
+    Ok(format!("one bit in each of {} files", files.len()))
+}
+
+fn one_table(dir: &Path) -> Result<String, String> {
+    let (server, path) = filled(dir)?;
+    let data = text(&dir.join("data"));
+    let arguments = [
+        "restore",
+        &text(&path),
+        "--data-dir",
+        &data,
+        "--table",
+        "shop.orders",
+    ];
+    let told = expect_exit(&arguments, 2)?;
+    if !told.contains("is in use") {
+        return Err(format!("beside a server: {told}"));
+    }
+    let wait = connect(&server)?.execute("DROP TABLE shop.orders");
+    wait.map_err(|e| e.to_string())?;
+    stop(&server)?;
+    expect_exit(&arguments, 0)?;
+    let told = expect_exit(&arguments, 2)?;
+    if !told.contains("already exists") {
+        return Err(format!("twice: {told}"));
+    }
+    expect_exit(&["check", &data], 0)?;
+    let server = start(dir)?;
+    let mut client = connect(&server)?;
+    let found = client.rows("SELECT id FROM shop.orders WHERE note = 'note 777 777 777'");
+    let found = found.map_err(|e| e.to_string())?;
+    if found != [[Some("777".to_owned())]] {
+        return Err(format!("found {found:?}"));
+    }
+    let found = client
+        .rows("CHECK TABLE shop.orders")
+        .map_err(|e| e.to_string())?;
+    if found.len() != 1 || found[0][3].as_deref() != Some("OK") {
+        return Err(format!("CHECK TABLE says {found:?}"));
+    }
+    Ok("10000 rows and an index".to_owned())
+}
+
+fn refused(dir: &Path) -> Result<String, String> {
+    let (server, path) = filled(dir)?;
+    let mut client = connect(&server)?;
+    let outside = text(&dir.join("outside"));
+    let missing = text(&dir.join("backups/no/such"));
+    let cases = [
+        ("b", 1210),
+        (outside.as_str(), 1290),
+        ("/", 1290),
+        (missing.as_str(), 1),
+        (&text(&path), 1086),
+    ];
+    for (target, expected) in cases {
+        match client.rows(&format!("BACKUP TO '{target}'")) {
+            Err(client::Failure::Server { errno, .. }) if errno == expected => {}
+            other => return Err(format!("{target}: {other:?}, not {expected}")),
+        }
+    }
+    for arguments in [
+        &["check"][..],
+        &["check", "/nosuch"],
+        &["check", &text(&dir.join("data"))],
+        &["restore", &text(&path)],
+        &["restore", &text(&path), "--data-dir", &text(dir)],
+        &[
+            "restore",
+            &text(&path),
+            "--data-dir",
+            &text(dir),
+            "--table",
+            "orders",
+        ],
+    ] {
+        let (code, told) = meseta(arguments)?;
+        if code == 0 || told.trim().lines().count() != 1 {
+            return Err(format!("meseta {}: {code}, {told}", arguments.join(" ")));
+        }
+    }
+    for help in [&["check", "--help"], &["restore", "--help"]] {
+        expect_exit(help, 0)?;
+    }
+    Ok(format!("{} paths", cases.len()))
+}
+
+/// Runs the statements and the `meseta` commands of docs/backup.md, in order.
+fn guide(dir: &Path) -> Result<String, String> {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/backup.md");
+    let guide = fs::read_to_string(guide).map_err(|e| e.to_string())?;
+    let guide = guide.replace("/var/backups/meseta", &text(&dir.join("backups")));
+    let guide = guide.replace("/var/lib/meseta", &text(&dir.join("data")));
+    let (server, _) = filled(dir)?;
+    let mut running = Some(server);
+    let mut count = 0;
+    for block in guide.split("```").skip(1).step_by(2) {
+        let (language, lines) = block.split_once('\n').unwrap_or_default();
+        for line in lines.lines() {
+            let command = line.split(" # ").next().unwrap_or_default().trim();
+            match (language, command.strip_prefix("meseta ")) {
+                ("sql", _) => {
+                    let server = match running.take() {
+                        Some(server) => server,
+                        None => start(dir)?,
+                    };
+                    let ran = connect(&server)?.query(command.trim_end_matches(';'));
+                    ran.map_err(|e| format!("{command}: {e}"))?;
+                    running = Some(server);
+                }
+                // The server itself.
+                ("sh", Some(arguments)) if arguments.starts_with("--") => continue,
+                ("sh", Some(arguments)) => {
+                    if let Some(server) = running.take() {
+                        stop(&server)?;
+                    }
+                    expect_exit(&arguments.split_whitespace().collect::<Vec<_>>(), 0)?;
+                }
+                _ => continue,
+            }
+            count += 1;
+        }
+    }
+    Ok(format!("{count} commands"))
+}

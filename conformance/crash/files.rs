@@ -1,0 +1,82 @@
+//! What an idle server may keep: in its data directory, and in memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a server may take to come to rest.
+const SETTLE_MAX: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Files of rows, lists of files, journals: none is left over from earlier servers.
+const FILES_MAX: usize = 120;
+/// Bytes of a process that has done nothing yet but start and compact.
+const RSS_KIB_MAX: u64 = 600 << 10;
+
+/// Waits until a server is at rest; says what it has then.
+pub(crate) fn settle(data: &Path, process_id: u32) -> Result<String, String> {
+    let deadline = Instant::now() + SETTLE_MAX;
+    loop {
+        let mut files = Vec::new();
+        walk(data, &mut files);
+        let rss_kib = rss_kib(process_id)?;
+        if let Some(stray) = files.iter().find(|path| is_stray(data, path)) {
+            return Err(format!("{} is left over", stray.display()));
+        }
+        if files.len() <= FILES_MAX && rss_kib <= RSS_KIB_MAX {
+            return Ok(format!(
+                "{} files, {} MiB of memory",
+                files.len(),
+                rss_kib >> 10
+            ));
+        }
+        if deadline < Instant::now() {
+            let files = files.len();
+            return Err(format!(
+                "at rest there are {files} files and {rss_kib} KiB of memory"
+            ));
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+/// Whether a file is one that no server needs.
+fn is_stray(data: &Path, path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let within = path
+        .strip_prefix(data)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned();
+    let is_number = |text: &str| text.parse::<u64>().is_ok();
+    if let Some(within) = within.strip_prefix("lsm/") {
+        let is_journal = name.strip_suffix(".jnl").is_some_and(is_number);
+        let is_list = name == "current" || name.strip_prefix('v').is_some_and(is_number);
+        let is_rows = within.contains("/tables/") && is_number(&name);
+        return !(is_journal || is_list || is_rows || ["lock", "version"].contains(&name.as_str()));
+    }
+    within.starts_with("spill") || name.strip_suffix(".new").is_some()
+}
+
+fn rss_kib(process_id: u32) -> Result<u64, String> {
+    let status = fs::read_to_string(format!("/proc/{process_id}/status"));
+    let status = status.map_err(|error| error.to_string())?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    kib.ok_or_else(|| "the server is gone".to_owned())
+}

@@ -1,0 +1,215 @@
+//! One flipped bit in a file of a data directory, any file, any bit: the server refuses to start and names
+//! the file, or a statement that meets it ends in an error that names the file, or nothing that is read
+//! depends on it. It is never returned as data.
+//!
+//! One bit is beyond a journal's checksums: in the batch that was written last before a kill, damage
+//! looks like a commit that was under way. After an orderly end there is no such batch, so the server is
+//! ended orderly here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Trial;
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+
+use crate::broken::stop;
+use crate::client::{Client, Failure};
+use crate::server::Server;
+use crate::tools::run;
+use crate::{DATABASE, Ending, Rounds, connect, connect_bare, kill, others, trial};
+
+/// Flips of the quick profile.
+const FLIPS: u64 = 24;
+/// Rows of the table; enough for several files.
+const ROWS: u64 = 6_000;
+const ROWS_PER_INSERT: u64 = 500;
+/// The error of a statement that meets damage.
+const CORRUPT: u16 = 1712;
+/// What is read, by every way there is.
+const READS: [&str; 4] = [
+    "SELECT * FROM t WHERE id >= 0",
+    "SELECT id, u FROM t FORCE INDEX (by_u) WHERE u >= 0",
+    "SELECT * FROM t WHERE id IN (1, 77, 2500, 4999)",
+    "SELECT COUNT(*) FROM later WHERE id >= 0",
+];
+
+/// The kinds of files: a part of the path.
+const KINDS: [&str; 8] = [
+    ".jnl",
+    "keyspaces/1/tables/",
+    "keyspaces/1/v",
+    "keyspaces/1/current",
+    "keyspaces/0/",
+    "lsm/version",
+    "MESETA",
+    ".pem",
+];
+
+/// What became of a flip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// The server did not start.
+    Refused,
+    /// A statement ended in an error.
+    Read,
+    /// Nothing depends on the bit.
+    Harmless,
+}
+
+/// What this file runs.
+pub(crate) fn trials() -> Vec<Trial> {
+    let name = "flipped_bit_is_never_data".to_owned();
+    vec![trial(name, (Ending::Kill, others(FLIPS)), flip_all)]
+}
+
+fn flip_all(rounds: &Rounds) -> Result<String, String> {
+    let mut random = rounds.random.borrow_mut();
+    let server = rounds.start()?;
+    let mut client = connect_bare(&server.address)?;
+    make_rows(&mut client).map_err(|e| e.to_string())?;
+    let expected = read_all(&mut client).map_err(|e| e.to_string())?;
+    drop(client);
+    stop(&server)?;
+    let (data, intact) = (
+        rounds.directory().join("data"),
+        rounds.directory().join("intact"),
+    );
+    copy(&data, &intact)?;
+    let mut seen = Vec::new();
+    for round in 0..rounds.count {
+        let kind = KINDS[usize::try_from(round).unwrap_or(0) % KINDS.len()];
+        let (path, bit) = flip(&data, kind, &mut random)?;
+        let told = |text: String| format!("bit {bit} of {}: {text}", path.display());
+        seen.push(look(rounds, (&expected, kind), &path).map_err(told)?);
+        fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
+        copy(&intact, &data)?;
+    }
+    let count = |which| seen.iter().filter(|one| **one == which).count();
+    Ok(format!(
+        "of {} flips {} were found at the start, {} by a statement, {} were where nothing is read",
+        seen.len(),
+        count(Seen::Refused),
+        count(Seen::Read),
+        count(Seen::Harmless)
+    ))
+}
+
+fn make_rows(client: &mut Client) -> Result<(), Failure> {
+    client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
+    client.execute(&format!("USE {DATABASE}"))?;
+    client.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, u INT, v VARCHAR(200), UNIQUE INDEX by_u (u))",
+    )?;
+    client.execute("CREATE TABLE later (id INT PRIMARY KEY)")?;
+    for start in (0..ROWS).step_by(usize::try_from(ROWS_PER_INSERT).unwrap_or(1)) {
+        let row = |id: u64| format!("({id}, {}, REPEAT('row {id}', 20))", ROWS - id);
+        let rows: Vec<String> = (start..start + ROWS_PER_INSERT).map(row).collect();
+        client.execute(&format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
+    }
+    client
+        .execute("OPTIMIZE TABLE t")
+        .map(drop)
+        .or_else(|failure| match failure {
+            // It answers with rows.
+            Failure::Lost(error) if error.kind() == std::io::ErrorKind::InvalidData => Ok(()),
+            other @ (Failure::Server { .. } | Failure::Lost(_)) => Err(other),
+        })?;
+    // These stay in the journal.
+    for id in 0..50 {
+        client.execute(&format!("INSERT INTO later VALUES ({id})"))?;
+    }
+    Ok(())
+}
+
+type Reads = Vec<Vec<Vec<Option<String>>>>;
+
+fn read_all(client: &mut Client) -> Result<Reads, Failure> {
+    let mut reads = Vec::new();
+    for sql in READS {
+        reads.push(client.rows(sql)?);
+    }
+    Ok(reads)
+}
+
+/// Flips a bit where something is written.
+fn flip(data: &Path, kind: &str, random: &mut StdRng) -> Result<(PathBuf, usize), String> {
+    let mut files = Vec::new();
+    walk(data, &mut files);
+    files.retain(|path| path.to_string_lossy().contains(kind));
+    files.sort();
+    let path = files
+        .choose(random)
+        .ok_or_else(|| format!("no file {kind}"))?;
+    let mut bytes = fs::read(path).map_err(|error| error.to_string())?;
+    // The rest of a journal is zeros that nothing was written to yet.
+    let written = bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |at| at + 1);
+    let bit = random.random_range(0..8 * written.max(1));
+    bytes[bit / 8] ^= 1 << (bit % 8);
+    fs::write(path, bytes).map_err(|error| error.to_string())?;
+    Ok((path.clone(), bit))
+}
+
+fn look(rounds: &Rounds, (expected, kind): (&Reads, &str), path: &Path) -> Result<Seen, String> {
+    let name = path.strip_prefix(rounds.directory()).unwrap_or(path);
+    let name = name.to_string_lossy().into_owned();
+    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    let server = match rounds.start() {
+        Ok(server) => server,
+        Err(told) if is_named(&told, &name) => return Ok(Seen::Refused),
+        Err(told) => return Err(format!("the refusal does not name the file: {told}")),
+    };
+    let mut client = connect(&server.address)?;
+    let seen = match read_all(&mut client) {
+        Ok(found) if found == *expected => Seen::Harmless,
+        Ok(_) => return Err(format!("other rows were read; the log: {}", rounds.log())),
+        Err(Failure::Server { errno, text, .. }) if errno == CORRUPT => {
+            if !is_named(&text, &name) {
+                return Err(format!("the error does not name the file: {text}"));
+            }
+            Seen::Read
+        }
+        Err(failure) => return Err(format!("{failure}; the log: {}", rounds.log())),
+    };
+    drop(client);
+    end(&server)?;
+    if seen == Seen::Harmless && kind == ".jnl" {
+        return Err(format!(
+            "a flipped bit of a journal was not found: {}",
+            rounds.log()
+        ));
+    }
+    Ok(seen)
+}
+
+fn end(server: &Server) -> Result<(), String> {
+    kill(server)
+}
+
+/// Whether a text names a file; a list that is named wrongly is one that is missing.
+fn is_named(text: &str, name: &str) -> bool {
+    text.contains(name)
+        || name == "current" && text.contains("is missing")
+        || name == "MESETA" && text.contains("data directory")
+}
+
+fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+/// Copies a directory, holes as holes.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let options = ["-a", "--sparse=always"].iter().map(AsRef::as_ref);
+    run("cp", options.chain([from.as_os_str(), to.as_os_str()])).map(drop)
+}

@@ -1,0 +1,216 @@
+//! A full disk: writes are refused with the numbers before the disk is full in truth, reads go on, what
+//! makes room is done, and writes come back by themselves when there is room.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+
+use crate::client::{Client, Failure};
+use crate::disk::Disk;
+use crate::server::Server;
+use crate::{DATABASE, Ending, READ_ONLY, Rounds, connect, connect_bare, kill, trial};
+
+/// The disk.
+pub(crate) const BYTES: u64 = 400 << 20;
+/// A row.
+const ROW_BYTES: u64 = 500_000;
+/// More rows than fit.
+const ROWS_MAX: u64 = BYTES / ROW_BYTES;
+/// What a delete needs; with less the reserve must be gone.
+const NEEDED: u64 = 2 << 20;
+/// The error.
+const DISK_FULL: u16 = 1021;
+/// After this time flushes have ended, and journals that are not needed are gone.
+const FLUSHED: Duration = Duration::from_secs(2);
+/// How long it may take until room that was made is there.
+const BACK_MAX: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What this file runs.
+pub(crate) fn trials() -> Vec<Trial> {
+    let name = "full_disk_ends_nothing_but_writes".to_owned();
+    vec![trial(name, (Ending::Full, 1), run)]
+}
+
+fn run(rounds: &Rounds) -> Result<String, String> {
+    let server = rounds.start()?;
+    let mut client = connect_bare(&server.address)?;
+    make_tables(&mut client).map_err(|e| e.to_string())?;
+    let rows = fill(&mut client)?;
+    expect_no_room(&mut client)?;
+    expect_reads(&mut client, rows)?;
+    let reserve = rounds.directory().join("data/RESERVE");
+    done(&mut client, "DELETE FROM large WHERE id = 0")?;
+    expect_reads(&mut client, rows - 1)?;
+    let server = restart_on_full_disk(rounds, server)?;
+    let mut client = connect(&server.address)?;
+    expect_reads(&mut client, rows - 1)?;
+    // The trash keeps what was dropped until it is purged.
+    for sql in [
+        "CREATE TABLE another (id INT PRIMARY KEY)",
+        "DROP TABLE another",
+    ] {
+        done(&mut client, sql)?;
+    }
+    done(&mut client, "DROP TABLE large")?;
+    done(&mut client, "PURGE TABLE large")?;
+    let dropped = wait_until_written(&mut client)?;
+    done(
+        &mut client,
+        "CREATE TABLE large (id INT PRIMARY KEY, v LONGTEXT)",
+    )?;
+    fill(&mut client)?;
+    done(&mut client, "TRUNCATE TABLE large")?;
+    let truncated = wait_until_written(&mut client)?;
+    let freed = fill_from_outside(rounds, &mut client)?;
+    if !reserve.exists() {
+        return Err(format!("there is no reserve again: {}", rounds.log()));
+    }
+    let log = rounds.log();
+    if log.contains(READ_ONLY) {
+        return Err(format!("the engine gave up: {log}"));
+    }
+    Ok(format!(
+        "1021 after {} MB of {} MB; DROP and PURGE made room in {dropped:?}, TRUNCATE in {truncated:?}, a file's removal in {freed:?}",
+        rows * ROW_BYTES / 1_000_000,
+        BYTES / 1_000_000
+    ))
+}
+
+fn make_tables(client: &mut Client) -> Result<(), Failure> {
+    client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
+    client.execute(&format!("USE {DATABASE}"))?;
+    client.execute("CREATE TABLE large (id INT PRIMARY KEY, v LONGTEXT)")?;
+    client.execute("CREATE TABLE small (id INT PRIMARY KEY, v INT)")?;
+    client.execute("INSERT INTO small VALUES (1, 1), (2, 2)")?;
+    Ok(())
+}
+
+/// Writes until there is no room, and none comes back from flushes; says how many rows there are.
+fn fill(client: &mut Client) -> Result<u64, String> {
+    let mut row = 0;
+    let mut is_refused = false;
+    while row < ROWS_MAX {
+        let sql = format!("INSERT INTO large VALUES ({row}, REPEAT('x', {ROW_BYTES}))");
+        match client.execute(&sql) {
+            Ok(_) => {
+                row += 1;
+                is_refused = false;
+            }
+            Err(Failure::Server { errno, text, .. }) if errno == DISK_FULL => {
+                if !text.contains("bytes free, and writing needs") {
+                    return Err(text);
+                }
+                if is_refused {
+                    return Ok(row);
+                }
+                is_refused = true;
+                std::thread::sleep(FLUSHED);
+            }
+            Err(failure) => return Err(format!("row {row}: {failure}")),
+        }
+    }
+    Err("the disk does not become full".to_owned())
+}
+
+fn expect_no_room(client: &mut Client) -> Result<(), String> {
+    for sql in [
+        "INSERT INTO small VALUES (3, 3)",
+        "UPDATE small SET v = 7 WHERE id = 1",
+        "REPLACE INTO small VALUES (1, 9)",
+    ] {
+        match client.execute(sql) {
+            Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
+            Err(failure) => return Err(format!("{sql}: {failure}")),
+            Ok(_) => return Err(format!("{sql}: was done")),
+        }
+    }
+    Ok(())
+}
+
+fn expect_reads(client: &mut Client, rows: u64) -> Result<(), String> {
+    for (sql, expected) in [
+        ("SELECT COUNT(*) FROM large WHERE id >= 0", rows.to_string()),
+        (
+            "SELECT LENGTH(v) FROM large WHERE id = 1",
+            ROW_BYTES.to_string(),
+        ),
+        ("SELECT v FROM small WHERE id = 1", "1".to_owned()),
+    ] {
+        let found = client
+            .rows(sql)
+            .map_err(|error| format!("{sql}: {error}"))?;
+        if found != [[Some(expected)]] {
+            return Err(format!("{sql}: {found:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn done(client: &mut Client, sql: &str) -> Result<(), String> {
+    let done = client.execute(sql);
+    done.map(drop).map_err(|error| format!("{sql}: {error}"))
+}
+
+/// With nothing at all left a server starts, and reads.
+fn restart_on_full_disk(rounds: &Rounds, server: Server) -> Result<Server, String> {
+    kill(&server)?;
+    drop(server);
+    let filler = rounds.directory().join("data/lost+found/filler");
+    fill_with(&filler, 0)?;
+    let server = rounds.start()?;
+    let mut client = connect(&server.address)?;
+    let rows = client.rows("SELECT v FROM small WHERE id = 2");
+    rows.map_err(|error| format!("a read on a full disk: {error}"))?;
+    fs::remove_file(&filler).map_err(|error| error.to_string())?;
+    Ok(server)
+}
+
+/// Others fill the disk, and make room again.
+fn fill_from_outside(rounds: &Rounds, client: &mut Client) -> Result<Duration, String> {
+    let filler = rounds.directory().join("data/lost+found/filler");
+    fill_with(&filler, 0)?;
+    match client.execute("INSERT INTO small VALUES (4, 4)") {
+        Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
+        other => return Err(format!("with a disk that others filled: {other:?}")),
+    }
+    done(client, "DELETE FROM small WHERE id = 2")?;
+    let is_needed = Disk::free_bytes(&filler) < NEEDED;
+    if is_needed && rounds.directory().join("data/RESERVE").exists() {
+        return Err("the reserve was not given up".to_owned());
+    }
+    fs::remove_file(&filler).map_err(|error| error.to_string())?;
+    wait_until_written(client)
+}
+
+/// Writes a file until so many bytes are left.
+fn fill_with(path: &Path, left: u64) -> Result<(), String> {
+    let mut file = File::create(path).map_err(|error| error.to_string())?;
+    for bytes in [1 << 20, 4096, 1] {
+        let zeros = vec![1; bytes];
+        while left < Disk::free_bytes(path) && file.write_all(&zeros).is_ok() {}
+    }
+    // What the system has promised and not yet looked for.
+    let _ = file.sync_all();
+    Ok(())
+}
+
+fn wait_until_written(client: &mut Client) -> Result<Duration, String> {
+    let started = Instant::now();
+    loop {
+        // Another value each time: what changes nothing is not written.
+        let value = rand::random::<u16>();
+        match client.execute(&format!("REPLACE INTO small VALUES (5, {value})")) {
+            Ok(_) => return Ok(started.elapsed()),
+            Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
+            Err(failure) => return Err(failure.to_string()),
+        }
+        if BACK_MAX < started.elapsed() {
+            return Err(format!("writes have not come back after {BACK_MAX:?}"));
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}

@@ -1,0 +1,102 @@
+//! The commands that need no server: `meseta check` and `meseta restore`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+
+use super::{Request, first_line, is_answer};
+use crate::upkeep::Task;
+
+/// What `--help` says of them.
+pub(super) const HELP: &str = "\
+Commands (each has a --help of its own):
+  meseta check DIR                          Read and verify a backup, or the data of a stopped server
+  meseta restore BACKUP --data-dir NEW      Make a data directory from a backup
+  meseta restore BACKUP --data-dir DIR --table DB.TABLE
+                                            Put one table of a backup into the data of a stopped server";
+
+const DIR: &str = "dir";
+const BACKUP: &str = "backup";
+const DATA_DIR: &str = "data-dir";
+const TABLE: &str = "table";
+
+/// The command that the arguments begin with, if they do.
+pub(super) fn of(arguments: &[OsString]) -> Option<Result<Request, String>> {
+    let name = arguments.get(1)?.to_str()?;
+    let (command, task): (Command, fn(&ArgMatches) -> Option<Task>) = match name {
+        "check" => (check(), check_task),
+        "restore" => (restore(), restore_task),
+        _ => return None,
+    };
+    let arguments = arguments.get(1..).unwrap_or_default();
+    let request = match command
+        .bin_name(format!("meseta {name}"))
+        .try_get_matches_from(arguments)
+    {
+        Ok(matches) => match task(&matches) {
+            Some(task) => Ok(Request::Upkeep(task)),
+            None => Err("--table takes DATABASE.TABLE; see --help".to_owned()),
+        },
+        Err(error) if is_answer(error.kind()) => Ok(Request::Print(error.to_string())),
+        Err(error) => Err(first_line(&error.to_string())),
+    };
+    Some(request)
+}
+
+fn path(name: &'static str, help: &'static str) -> Arg {
+    let argument = Arg::new(name).value_parser(value_parser!(PathBuf));
+    argument.required(true).help(help)
+}
+
+fn check() -> Command {
+    Command::new("check")
+        .about(
+            "Reads every file of a backup, or of the data directory of a stopped server, and compares \
+             it with its checksum; then reads every row, and compares the tables with their indexes \
+             both ways. Nothing is changed. Ends with 0 when all is well, 1 when something is damaged, \
+             2 when it could not be looked at.",
+        )
+        .arg(path(DIR, "The backup, or the data directory").value_name("DIR"))
+}
+
+fn restore() -> Command {
+    Command::new("restore")
+        .about(
+            "Makes a data directory from a backup, verifying every file on the way. With --table, puts \
+             one table with its indexes into the data directory of a stopped server instead.",
+        )
+        .arg(path(BACKUP, "The backup: a directory that BACKUP TO has made").value_name("BACKUP"))
+        .arg(
+            path(DATA_DIR, "The data directory: empty or missing, but for --table")
+                .long(DATA_DIR)
+                .value_name("DIR"),
+        )
+        .arg(
+            Arg::new(TABLE)
+                .long(TABLE)
+                .value_name("DB.TABLE")
+                .help("The one table to restore; there must be none of that name"),
+        )
+}
+
+fn check_task(matches: &ArgMatches) -> Option<Task> {
+    let dir = matches.get_one::<PathBuf>(DIR)?.clone();
+    Some(Task::Check { dir })
+}
+
+/// `None` for a table without database.
+fn restore_task(matches: &ArgMatches) -> Option<Task> {
+    let backup = matches.get_one::<PathBuf>(BACKUP)?.clone();
+    let data_dir = matches.get_one::<PathBuf>(DATA_DIR)?.clone();
+    let Some(table) = matches.get_one::<String>(TABLE) else {
+        return Some(Task::Restore { backup, data_dir });
+    };
+    let (database, table) = table.split_once('.')?;
+    let is_name = !database.is_empty() && !table.is_empty();
+    is_name.then(|| Task::RestoreTable {
+        backup,
+        data_dir,
+        table: (database.to_owned(), table.to_owned()),
+    })
+}

@@ -1,0 +1,166 @@
+//! Where the log goes and how it looks: lines for people, or one JSON object a line for programs.
+//!
+//! JSON is written here, since all that is needed is an object of a moment, a level, a module and the
+//! fields of an event: `tracing-subscriber` would bring two crates for it.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// An object of JSON.
+    Json,
+}
+
+/// Logs to standard error what the filter lets pass.
+pub(super) fn start(filter: &str, format: LogFormat) {
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
+    match format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.event_format(Json).init(),
+    }
+}
+
+/// Writes events as objects of JSON.
+struct Json;
+
+impl<S, N> FormatEvent<S, N> for Json
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut fields = Fields(Map::new());
+        event.record(&mut fields);
+        let about = event.metadata();
+        let mut line = Map::new();
+        let mut put = |name: &str, value: String| line.insert(name.to_owned(), value.into());
+        put("timestamp", format!("{:.6}", Timestamp::now()));
+        put("level", about.level().to_string());
+        put("target", about.target().to_owned());
+        for (name, value) in fields.0 {
+            // A field of one of the names above would be the second of that name.
+            let is_taken = line.contains_key(&name);
+            let name = if is_taken { format!("{name}_") } else { name };
+            line.insert(name, value);
+        }
+        writeln!(writer, "{}", Value::Object(line))
+    }
+}
+
+/// Takes down the fields of an event.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use tracing_subscriber::fmt::MakeWriter;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl MakeWriter<'_> for Lines {
+        type Writer = Lines;
+
+        fn make_writer(&self) -> Lines {
+            self.clone()
+        }
+    }
+
+    #[test]
+    fn each_line_is_an_object() {
+        let lines = Lines::default();
+        let logs = tracing_subscriber::fmt()
+            .with_writer(lines.clone())
+            .event_format(Json)
+            .finish();
+        tracing::subscriber::with_default(logs, || {
+            tracing::warn!(id = 7, level = "x", "a \"quoted\"\nline");
+            tracing::info!(is_so = true, error = %"why");
+        });
+        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
+        let objects: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(objects.len(), 2);
+        assert_eq!(objects[0]["message"], "a \"quoted\"\nline");
+        assert_eq!(
+            (&objects[0]["id"], &objects[0]["level"]),
+            (&7.into(), &"WARN".into())
+        );
+        assert_eq!(objects[0]["level_"], "x");
+        assert_eq!(
+            (&objects[1]["is_so"], &objects[1]["error"]),
+            (&true.into(), &"why".into())
+        );
+        assert!(objects[1]["timestamp"].as_str().unwrap().ends_with('Z'));
+    }
+}

@@ -1,0 +1,124 @@
+//! What an INSERT puts in the place of an old row: dated, and with its end.
+
+use std::borrow::Cow;
+
+use super::expiry::Renewal;
+use super::insert::{Counts, Inserter, Proposed};
+use super::row;
+use super::versions::Before;
+use crate::catalog::{ColumnPlace, Table};
+use crate::error::Result;
+use crate::sql::bound::InsertKind;
+use crate::types::Value;
+
+impl<'a> Inserter<'a> {
+    /// Puts a row in the place of `old`, all of it or what is named; whether it is seen.
+    pub(super) async fn write(
+        &mut self,
+        row: &Proposed,
+        old: Option<&[Value<'static>]>,
+    ) -> Result<bool> {
+        let values = self.written(row, old)?;
+        if let Some(values) = &values {
+            self.changer.change(&row.key, old, Some(values)).await?;
+        }
+        Ok(values.is_some())
+    }
+
+    /// The row in the place of `old`, as it is dated; `None`, with a warning, when a deletion hides it.
+    pub(super) fn written<'r>(
+        &self,
+        row: &'r Proposed,
+        old: Option<&[Value<'static>]>,
+    ) -> Result<Option<Cow<'r, [Value<'static>]>>> {
+        if self.table().wide.versions.is_none() {
+            return Ok(Some(Cow::Borrowed(&row.values)));
+        }
+        let before = Before {
+            values: old,
+            deletion: self.changer.deletions.get(&row.key).copied(),
+        };
+        let replaces = self.insert.kind == InsertKind::Replace;
+        let names = |idx| replaces || self.insert.columns.contains(&idx);
+        let written = self.changer.written(before, row.values.clone(), &names)?;
+        Ok(written.map(Cow::Owned))
+    }
+
+    /// REPLACE, which removes the rows of all collisions.
+    pub(super) async fn replace(
+        &mut self,
+        row: &Proposed,
+        old: Option<Vec<Value<'static>>>,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        self.given.note(&row.values);
+        let keeps_versions = self.table().wide.versions.is_some();
+        // Where versions are kept, equal values are one more.
+        let is_same =
+            !keeps_versions && old.as_ref().is_some_and(|old| row::same(&row.values, old));
+        let Some(values) = self.written(row, old.as_deref())? else {
+            return Ok(());
+        };
+        let mut deleted = 0;
+        // What comes late may not be what the row has then, and stands in nobody's way.
+        while let Some(met) = self.changer.collision(&row.key, &values).await? {
+            let other = self.changer.row_of(&met).await?;
+            self.changer
+                .change(&met.row_key, Some(&other), None)
+                .await?;
+            deleted += 1;
+        }
+        // Where the primary key is the only one, MySQL sees that the row stays as it is.
+        if old.is_some() && (!is_same || has_unique_index(self.table())) {
+            deleted += 1;
+        }
+        counts.duplicates += deleted;
+        counts.affected += deleted + 1;
+        if is_same {
+            return Ok(());
+        }
+        self.changer
+            .change(&row.key, old.as_deref(), Some(&values))
+            .await
+    }
+
+    /// The row after `ON DUPLICATE KEY UPDATE`, as it is dated; the old one when nothing changes.
+    pub(super) fn dated(
+        &self,
+        old: &[Value<'static>],
+        new: Vec<Value<'static>>,
+    ) -> Result<Vec<Value<'static>>> {
+        if !self.changer.is_dated() && row::same(&new, old) {
+            return Ok(new);
+        }
+        let before = Before {
+            values: Some(old),
+            deletion: None,
+        };
+        let assigned = &self.insert.on_duplicate;
+        let names = |idx| assigned.iter().any(|(named, _)| *named == idx);
+        let written = self.changer.written(before, new, &names)?;
+        Ok(written.unwrap_or_else(|| old.to_vec()))
+    }
+
+    pub(super) fn renewal(&self) -> Renewal<'a> {
+        Renewal {
+            env: self.env(),
+            ttl_ms: self.insert.ttl_ms,
+            ts_ms: self.insert.ts_ms,
+        }
+    }
+}
+
+/// Whether a column holds what the server keeps of a row beside its values.
+pub(super) fn is_kept_beside(place: ColumnPlace) -> bool {
+    match place {
+        ColumnPlace::Expiry | ColumnPlace::Versions | ColumnPlace::Stamp => true,
+        ColumnPlace::Row | ColumnPlace::Named | ColumnPlace::Others => false,
+    }
+}
+
+fn has_unique_index(table: &Table) -> bool {
+    let mut indexes = table.indexes.iter();
+    indexes.any(|index| index.unique && index.state.is_written())
+}

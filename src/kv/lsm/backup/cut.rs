@@ -1,0 +1,101 @@
+//! What belongs to one state, taken by the committer between two batches.
+//!
+//! Nobody commits meanwhile, but background work goes on: it writes memtables to tables, replaces the
+//! list of the tables, and then deletes journals. So the journals are opened first and the list is read
+//! after them: what a journal had that is gone by then is in the tables of the list. What is in both is
+//! no harm, as after a crash: replaying a journal skips what the tables have.
+//!
+//! Everything that takes time is left for later: open files can be read, and tables that are held stay
+//! on the disk, whatever becomes of their names. A journal grows after the cut; what is behind the last
+//! batch of the cut is left out when it is copied.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fjall::{AbstractTree, Keyspace};
+use lsm_tree::Table;
+
+use super::tree::{self, Tree};
+use super::{LIBRARY_TREE, reading};
+use crate::kv::lsm::journal;
+use crate::kv::{Error, Result, Ts};
+
+/// How often the list is read: each time it was replaced meanwhile, by a flush or a compaction.
+const TRIES: usize = 100;
+
+/// One state of the engine.
+pub(in crate::kv::lsm) struct Cut {
+    /// The commits before it.
+    pub(super) ts: Ts,
+    /// The directory of the engine.
+    pub(super) engine_dir: PathBuf,
+    /// The journals, in order, by name.
+    pub(super) journals: Vec<(String, File)>,
+    /// The tree of the data, and its directory.
+    pub(super) data: (PathBuf, Tree),
+    /// Keeps the tables of the list on the disk.
+    pub(super) _tables: Vec<Table>,
+}
+
+impl Cut {
+    /// The directory of the storage library's own tree: nothing changes there once the engine is open.
+    pub(super) fn library_dir(&self) -> PathBuf {
+        let (data_dir, _) = &self.data;
+        data_dir.with_file_name(LIBRARY_TREE)
+    }
+}
+
+/// Takes the state of now. Only for the thread that writes, while it is not writing, when everything
+/// written is synced; `ts` is the newest state that is shown.
+///
+/// # Errors
+///
+/// [`Error::Io`], [`Error::Corrupt`].
+pub(in crate::kv::lsm) fn take(ts: Ts, data: &Keyspace) -> Result<Cut> {
+    let data_dir = data.path().to_path_buf();
+    let engine_dir = data_dir
+        .ancestors()
+        .nth(2)
+        .unwrap_or(&data_dir)
+        .to_path_buf();
+    let journals = open_journals(&engine_dir)?;
+    for _ in 0..TRIES {
+        let version = data.tree.current_version();
+        let tables: Vec<Table> = version.iter_tables().cloned().collect();
+        let path = data_dir.join(tree::version_name(version.id()));
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            Err(cause) => return Err(reading(&path, &cause)),
+        };
+        let Some(tree) = Tree::of(version.id(), bytes) else {
+            return Err(super::damaged(&path, "it is not a list of tables"));
+        };
+        return Ok(Cut {
+            ts,
+            engine_dir,
+            journals,
+            data: (data_dir, tree),
+            _tables: tables,
+        });
+    }
+    Err(Error::Io {
+        doing: format!("reading {}", data_dir.display()),
+        cause: format!("the list of tables was replaced {TRIES} times meanwhile"),
+    })
+}
+
+fn open_journals(engine_dir: &Path) -> Result<Vec<(String, File)>> {
+    let mut journals = Vec::new();
+    for path in journal::list(engine_dir)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match File::open(&path) {
+            Ok(file) => journals.push((name.into_owned(), file)),
+            // All of it is in the tables.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(reading(&path, &cause)),
+        }
+    }
+    Ok(journals)
+}

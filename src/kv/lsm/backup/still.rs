@@ -1,0 +1,270 @@
+//! The rows of a backup or of a data directory that no server has open, without a change to either.
+//!
+//! Opening a directory changes it: journals are cut and replayed, tables that nobody needs are deleted.
+//! So what is opened is a stand-in in the directory for temporary files: its tables are symbolic links,
+//! all else is copied. No background work runs there.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fjall::{AbstractTree, Database, Keyspace};
+use tempfile::TempDir;
+
+use super::{ENGINE_DIR, TABLES_DIR, TREES_DIR, copy, reading, writing};
+use crate::kv::lsm::options::Options;
+use crate::kv::lsm::rows::RowCache;
+use crate::kv::lsm::snapshot::{Base, LsmSnapshot};
+use crate::kv::lsm::spaces::{self, PREFIX_BYTES};
+use crate::kv::lsm::{DATA, LIMITS, estimate, fault, gone, journal, tree_options};
+use crate::kv::{
+    Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
+    Limits, Result, Snapshot, Space, Spaces, Ts, WriteSet,
+};
+
+/// Memory for blocks.
+const CACHE_BYTES: u64 = 64 << 20;
+
+/// Memory for single rows.
+const ROW_CACHE_BYTES: u64 = 1 << 20;
+
+/// What a stand-in's name begins with.
+const PREFIX: &str = "meseta-still-";
+
+/// An engine that reads and does not write.
+pub struct Still {
+    base: Arc<Base>,
+    data: Keyspace,
+    _db: Database,
+    // Last: it is taken away when nobody has its files open.
+    _dir: TempDir,
+}
+
+/// What one table of the data tree holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// The first key.
+    pub first: Place,
+    /// The last key.
+    pub last: Place,
+    /// The last key in front of the damage, if it is within the rows and not before all of them.
+    pub readable_to: Option<Place>,
+}
+
+/// A space and a key in it; no space for what is the engine's own.
+type Place = Option<(Space, Key)>;
+
+impl Still {
+    /// Opens a backup or a data directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn open(dir: &Path) -> Result<Still> {
+        let stand_in = tempfile::Builder::new().prefix(PREFIX).tempdir();
+        let stand_in = stand_in
+            .map_err(|cause| Error::io("making a directory for temporary files", &cause))?;
+        let opened = open_in(dir, stand_in.path());
+        let (db, data) = opened.map_err(|cause| in_terms_of(dir, stand_in.path(), cause))?;
+        let registry = gone::read_registry(&db, &data)?;
+        let rows = Arc::new(RowCache::new(ROW_CACHE_BYTES));
+        let parts = (rows, Arc::new(registry.set), Arc::default());
+        let base = Base::take(&db, &data, parts);
+        Ok(Still {
+            base: Arc::new(base),
+            data,
+            _db: db,
+            _dir: stand_in,
+        })
+    }
+
+    /// What the table of this id holds, and how far it can be read.
+    pub fn extent(&self, table_id: u64) -> Option<Extent> {
+        let version = self.data.tree.current_version();
+        let table = version.iter_tables().find(|table| table.id() == table_id)?;
+        let keys = &table.metadata.key_range;
+        let mut readable_to = None;
+        for entry in table.scan().ok()? {
+            match entry {
+                Ok(entry) => readable_to = Some(place(&entry.key.user_key)),
+                Err(_) => break,
+            }
+        }
+        Some(Extent {
+            first: place(keys.min()),
+            last: place(keys.max()),
+            readable_to,
+        })
+    }
+}
+
+fn place(physical: &[u8]) -> Place {
+    let space = spaces::space_of(physical)?;
+    let key = physical.get(PREFIX_BYTES..).unwrap_or_default();
+    Some((space, key.to_vec()))
+}
+
+/// Errors that name files of the stand-in name those it stands for.
+fn in_terms_of(dir: &Path, stand_in: &Path, cause: Error) -> Error {
+    let (dir, stand_in) = (dir.display().to_string(), stand_in.display().to_string());
+    let told = |text: String| text.replace(&stand_in, &dir);
+    match cause {
+        Error::Corrupt { what } => Error::Corrupt { what: told(what) },
+        Error::Io { doing, cause } => Error::Io {
+            doing: told(doing),
+            cause: told(cause),
+        },
+        other @ (Error::DiskFull { .. }
+        | Error::NoRoom { .. }
+        | Error::NoSuchSpace(_)
+        | Error::SpaceUsed(_)
+        | Error::Closed
+        | Error::ReadOnly { .. }
+        | Error::SnapshotTooOld
+        | Error::InUse { .. }
+        | Error::ForeignDirectory { .. }
+        | Error::OtherFormat { .. }
+        | Error::Unwritable { .. }
+        | Error::NotEmpty { .. }
+        | Error::NoBackup { .. }
+        | Error::Injected { .. }) => other,
+    }
+}
+
+fn open_in(dir: &Path, stand_in: &Path) -> Result<(Database, Keyspace)> {
+    let dir = dir.canonicalize().map_err(|cause| reading(dir, &cause))?;
+    let (from, to) = (dir.join(ENGINE_DIR), stand_in.join(ENGINE_DIR));
+    copy::make_dirs(&to.join(TREES_DIR))?;
+    copy_files(&from, &to)?;
+    for tree in children(&from.join(TREES_DIR))? {
+        let to = to
+            .join(TREES_DIR)
+            .join(tree.file_name().unwrap_or_default());
+        copy::make_dirs(&to.join(TABLES_DIR))?;
+        copy_files(&tree, &to)?;
+        for table in children(&tree.join(TABLES_DIR))? {
+            let link = to
+                .join(TABLES_DIR)
+                .join(table.file_name().unwrap_or_default());
+            symlink(&table, &link).map_err(|cause| writing(&link, &cause))?;
+        }
+    }
+    journal::repair(&to)?;
+    open_tree(to)
+}
+
+fn open_tree(engine_dir: PathBuf) -> Result<(Database, Keyspace)> {
+    let open = move || {
+        let builder = Database::builder(engine_dir)
+            .cache_size(CACHE_BYTES)
+            .manual_journal_persist(true)
+            .worker_threads_unchecked(0);
+        let db = builder.open()?;
+        let data = db.keyspace(DATA, || tree_options(&Options::new("")))?;
+        Ok((db, data))
+    };
+    // As in `lsm`: the library asserts where it should return errors.
+    match panic::catch_unwind(AssertUnwindSafe(open)) {
+        Ok(Ok(opened)) => Ok(opened),
+        Ok(Err(cause)) => Err(fault::error("opening the storage engine", &cause)),
+        Err(_) => Err(Error::Corrupt {
+            what: "the storage engine could not read its files".to_owned(),
+        }),
+    }
+}
+
+fn children(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).map_err(|cause| reading(dir, &cause))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths
+        .collect::<std::io::Result<_>>()
+        .map_err(|cause| reading(dir, &cause))
+}
+
+/// Copies the files of a directory. The zeros that the library puts behind the last batch of a journal
+/// stay away.
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    for path in children(from)? {
+        if !path.is_file() {
+            continue;
+        }
+        let mut bytes = fs::read(&path).map_err(|cause| reading(&path, &cause))?;
+        if path.extension().is_some_and(|extension| extension == "jnl") {
+            let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+            bytes.truncate(bytes.len() - zeros);
+        }
+        let to = to.join(path.file_name().unwrap_or_default());
+        fs::write(&to, bytes).map_err(|cause| writing(&to, &cause))?;
+    }
+    Ok(())
+}
+
+fn refused() -> Error {
+    Error::ReadOnly {
+        cause: "it is open to be read and nothing else".to_owned(),
+    }
+}
+
+impl Engine for Still {
+    fn name(&self) -> &'static str {
+        "lsm, to be read"
+    }
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            persistent: true,
+            estimates: true,
+        }
+    }
+
+    fn snapshot(&self) -> Arc<dyn Snapshot> {
+        Arc::new(LsmSnapshot::still(Arc::clone(&self.base)))
+    }
+
+    fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        Answer::Now(self.base.get(space, key))
+    }
+
+    fn commit(&self, _: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
+        Answer::Now(Err(refused().into()))
+    }
+
+    fn create_space(&self, _: Space) -> Answer<'_, Result<()>> {
+        Answer::Now(Err(refused()))
+    }
+
+    fn drop_space(&self, _: Space) -> Answer<'_, Result<()>> {
+        Answer::Now(Err(refused()))
+    }
+
+    fn spaces(&self) -> Spaces {
+        self.base.spaces.spaces()
+    }
+
+    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
+        estimate::estimate(&self.base, space, range)
+    }
+
+    fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+        self.base.census(space, is_past)
+    }
+
+    fn compact<'a>(&'a self, _: &'a [Space]) -> Answer<'a, Result<()>> {
+        Answer::Now(Err(refused()))
+    }
+
+    fn sync(&self) -> Answer<'_, Result<()>> {
+        Answer::Now(Ok(()))
+    }
+
+    fn close(&self) -> Answer<'_, Result<()>> {
+        Answer::Now(Ok(()))
+    }
+}

@@ -1,0 +1,184 @@
+//! Every byte of a backup, or of the data directory of a stopped server, against its checksum.
+//!
+//! A backup has a checksum for each file. In a data directory the storage library's lists have those of
+//! the tables, and the journals those of their batches. What is in no list is of no use to anybody, and
+//! is left out.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::tree::Tree;
+use super::{
+    BACKUP_FILE, Backup, ENGINE_DIR, Entry, PART_FILE, Progress, Sum, TABLES_DIR, TREES_DIR, copy,
+    no_backup, reading, table_id,
+};
+use crate::kv::lsm::{directory, journal};
+use crate::kv::{Error, Result};
+
+/// What the storage library's file `version` says.
+const LIBRARY_VERSION: &[u8] = b"FJL\x03";
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// Files that were read.
+    pub files: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Those that are not what was written.
+    pub damaged: Vec<Damage>,
+    /// What is worth a word and no damage.
+    pub notes: Vec<String>,
+    /// Keeps servers out of a data directory.
+    _lock: Option<fs::File>,
+}
+
+/// A file that is not what was written.
+#[derive(Debug)]
+pub struct Damage {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+    /// Which table of the data tree it is, for [`super::Still::extent`].
+    pub table: Option<u64>,
+}
+
+/// A file to be read.
+struct Wanted {
+    path: PathBuf,
+    checksum: u128,
+    /// Where it is known.
+    bytes: Option<u64>,
+}
+
+/// Reads all files of a backup or a data directory. While the answer is kept, no server opens that
+/// directory.
+///
+/// # Errors
+///
+/// [`Error::NoBackup`] when it is neither; [`Error::InUse`], [`Error::OtherFormat`]; [`Error::Io`] for
+/// directories that cannot be read.
+pub fn verify(dir: &Path, progress: Progress<'_>) -> Result<Verified> {
+    let is_backup = dir.join(BACKUP_FILE).exists();
+    if dir.join(PART_FILE).exists() && !is_backup {
+        return Err(no_backup(dir));
+    }
+    let lock = (!is_backup).then(|| directory::hold(dir)).transpose()?;
+    let mut found = Verified {
+        _lock: lock,
+        ..Verified::default()
+    };
+    let wanted = if is_backup {
+        wanted_of_backup(dir, &mut found)?
+    } else {
+        wanted_of_data(dir, &mut found)?
+    };
+    let size = |wanted: &Wanted| fs::metadata(&wanted.path).map_or(0, |found| found.len());
+    let all = wanted.iter().map(size).sum();
+    let done = Cell::new(0);
+    for wanted in wanted {
+        let more = |bytes: u64| {
+            done.set(done.get() + bytes);
+            progress(done.get(), all).then_some(()).ok_or(Error::Closed)
+        };
+        found.files += 1;
+        match copy::sum_of(&wanted.path, &more) {
+            Ok(sum) => {
+                found.bytes += sum.bytes;
+                if let Some(what) = difference(&wanted, sum) {
+                    found.add(wanted.path, what);
+                }
+            }
+            Err(Error::Closed) => return Err(Error::Closed),
+            Err(cause) => found.add(wanted.path, cause.to_string()),
+        }
+    }
+    Ok(found)
+}
+
+impl Verified {
+    fn add(&mut self, path: PathBuf, what: impl Into<String>) {
+        let table = table_id(&path.to_string_lossy());
+        let what = what.into();
+        self.damaged.push(Damage { path, what, table });
+    }
+}
+
+fn difference(wanted: &Wanted, sum: Sum) -> Option<String> {
+    match wanted.bytes {
+        Some(bytes) if bytes != sum.bytes => {
+            Some(format!("it has {} bytes, {bytes} were written", sum.bytes))
+        }
+        _ if wanted.checksum == sum.checksum => None,
+        _ => Some(format!(
+            "its checksum is {:032x}, written was {:032x}",
+            sum.checksum, wanted.checksum
+        )),
+    }
+}
+
+fn wanted_of_backup(dir: &Path, found: &mut Verified) -> Result<Vec<Wanted>> {
+    let backup = match Backup::read(dir) {
+        Ok(backup) => backup,
+        Err(Error::Corrupt { .. }) => {
+            found.add(dir.join(BACKUP_FILE), "it is not what was written there");
+            return Ok(Vec::new());
+        }
+        Err(cause) => return Err(cause),
+    };
+    let wanted = |entry: &Entry| Wanted {
+        path: dir.join(&entry.name),
+        checksum: entry.sum.checksum,
+        bytes: Some(entry.sum.bytes),
+    };
+    Ok(backup.entries.iter().map(wanted).collect())
+}
+
+fn wanted_of_data(dir: &Path, found: &mut Verified) -> Result<Vec<Wanted>> {
+    let engine_dir = dir.join(ENGINE_DIR);
+    let version = engine_dir.join("version");
+    let text = fs::read(&version).map_err(|cause| reading(&version, &cause))?;
+    found.files += 1;
+    if text != LIBRARY_VERSION {
+        found.add(version, "it does not say FJL 3");
+    }
+    check_journals(&engine_dir, found)?;
+    let trees_dir = engine_dir.join(TREES_DIR);
+    let trees = fs::read_dir(&trees_dir).map_err(|cause| reading(&trees_dir, &cause))?;
+    let mut wanted = Vec::new();
+    for entry in trees {
+        let dir = entry.map_err(|cause| reading(&trees_dir, &cause))?.path();
+        found.files += 2;
+        match Tree::read(&dir) {
+            Ok(tree) => wanted.extend(tree.tables.iter().map(|table| Wanted {
+                path: dir.join(TABLES_DIR).join(table.id.to_string()),
+                checksum: table.checksum,
+                bytes: None,
+            })),
+            Err(broken) => found.add(broken.path, broken.what),
+        }
+    }
+    Ok(wanted)
+}
+
+fn check_journals(engine_dir: &Path, found: &mut Verified) -> Result<()> {
+    for path in journal::list(engine_dir)? {
+        found.files += 1;
+        found.bytes += fs::metadata(&path).map_or(0, |found| found.len());
+    }
+    match journal::examine(engine_dir) {
+        Ok(None) => {}
+        Ok(Some(torn)) => found.notes.push(format!(
+            "{}: the last {} bytes, behind byte {}, are no whole commit; a crash leaves such an end, \
+             and a server cuts it off",
+            torn.cut.path.display(),
+            torn.cut.bytes,
+            torn.cut.at
+        )),
+        Err(Error::Corrupt { what }) => found.add(engine_dir.to_path_buf(), what),
+        Err(cause) => return Err(cause),
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! What the committer does beside committing: it looks after the disk, and after what an idle engine owes
+//! it.
+//!
+//! The storage library's own threads flush and compact. One that fails ends, and nobody is told but the
+//! next commit; a commit that waits for a flush then would wait for ever. So the committer waits itself,
+//! in front of the library, and looks for the failure meanwhile and when it is idle.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fjall::{AbstractTree, PersistMode};
+
+use super::super::{fault, spaces, told};
+use super::Committer;
+use crate::kv::{Error, Result};
+
+/// How often a failure in the background is looked for.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Memtables that wait to be flushed before commits wait for one of them; the library's own waiting
+/// begins with one more.
+const FLUSHES_MAX: usize = 3;
+
+/// Files that lie over each other before commits wait for a compaction; the library's own waiting begins
+/// with two more.
+const OVERLAPS_MAX: usize = 28;
+
+/// How often a commit that waits looks whether it must.
+const WAIT_INTERVAL: Duration = Duration::from_millis(1);
+
+impl Committer {
+    /// Before a batch: waits until it will be taken, and looks how much room there is.
+    pub(super) fn prepare(&mut self) {
+        while self.is_behind() && self.shared.read_only().is_none() {
+            thread::sleep(WAIT_INTERVAL);
+            self.look_for_failure();
+        }
+        self.room.look((&self.db, &self.data));
+    }
+
+    fn is_behind(&self) -> bool {
+        let tree = &self.data.tree;
+        FLUSHES_MAX <= tree.sealed_memtable_count() || OVERLAPS_MAX <= tree.l0_run_count()
+    }
+
+    /// Now and then: whether a thread in the background has failed.
+    pub(super) fn look_for_failure(&mut self) {
+        if self.failure_looked_for.elapsed() < LOOK_INTERVAL {
+            return;
+        }
+        self.failure_looked_for = Instant::now();
+        if self.shared.read_only().is_some() {
+            return;
+        }
+        self.room.look((&self.db, &self.data));
+        if self.room.is_scarce() {
+            // Those who try again and again would keep it from ever being idle.
+            self.let_go();
+        }
+        match self.db.persist(PersistMode::Buffer) {
+            Ok(()) => {}
+            Err(fjall::Error::Poisoned) => drop(self.fail_in_background()),
+            Err(cause) => drop(self.fail("writing the journal", &cause)),
+        }
+    }
+
+    /// Everything that was written is on disk.
+    pub(super) fn note_synced(&mut self) {
+        self.run.synced = self.run.written;
+        self.run.synced_at = Instant::now();
+    }
+
+    /// In async mode: syncs what has waited long enough.
+    pub(super) fn sync_when_due(&mut self) {
+        let is_dirty = self.run.synced < self.run.written;
+        if is_dirty && self.sync_interval <= self.run.synced_at.elapsed() && self.sync().is_err() {
+            // Every later write says why; there is nobody to tell now.
+            self.run.synced = self.run.written;
+        }
+    }
+
+    /// A last batch behind all that were acknowledged: so damage to the last of those cannot look like
+    /// a commit that was under way when the power went, which is cut off.
+    pub(super) fn write_end(&self) -> Result<()> {
+        let mut batch = self.db.batch().durability(Some(PersistMode::SyncData));
+        batch.insert(&self.data, spaces::END_KEY, spaces::END_VALUE);
+        let written = batch.commit();
+        written.map_err(|cause| self.fail("ending the journal", &cause))
+    }
+
+    /// After a failure nothing is certain any more.
+    pub(super) fn fail(&self, doing: &str, cause: &fjall::Error) -> Error {
+        self.give_up(fault::error(doing, cause))
+    }
+
+    /// After one that the library keeps to itself.
+    pub(super) fn fail_in_background(&self) -> Error {
+        if let Some(known) = self.shared.read_only() {
+            return known;
+        }
+        self.give_up(Error::Io {
+            doing: "flushing or compacting".to_owned(),
+            cause: told::last()
+                .unwrap_or_else(|| "a thread of the storage engine failed".to_owned()),
+        })
+    }
+
+    fn give_up(&self, cause: Error) -> Error {
+        self.base.stop_caching();
+        self.shared.set_read_only(&cause);
+        cause
+    }
+}

@@ -1,0 +1,204 @@
+//! Finds stretches of keys of which nearly all are dead ([`super::sparse`]).
+//!
+//! Suspect is where many keys were deleted, by one commit or by many small ones, and where a scan met
+//! little else than values that had ended. A suspect range is gone through once, and what is sparse in
+//! it is kept. The committer notes what is written to the range meanwhile (a [`Watch`]), so that a
+//! stretch is true of the state in which it is first seen.
+//!
+//! A large delete is gone through before it is acknowledged, for a fraction of what it cost: so the
+//! next reader does not pay for it. All else, and what that fraction did not suffice for, is done by the
+//! reclaiming thread. Time is bounded by entries, dead ones included, and not by the rows that are found.
+
+mod suspect;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use fjall::Slice;
+use tokio::sync::oneshot;
+
+pub(super) use self::suspect::{Deleted, Looked, Suspect, counts_of};
+use self::walk::Walk;
+use super::Shared;
+use super::queue::Request;
+use super::snapshot::Base;
+use super::spaces::Bounds;
+use super::sparse::Stretch;
+use crate::kv::Result;
+
+/// Deleted keys of a space that make a range suspect: stepping over them takes longer than a short scan.
+pub(super) const DELETES_MIN: usize = 512;
+
+/// A stretch is worth keeping with so many dead keys for each live one …
+const DEAD_PER_ROW: u64 = 4;
+/// … counted as if there were some more of those, or every gap would be one.
+const ROWS_MORE: u64 = 16;
+
+/// What looking takes at most of the time of a commit that waits for it, …
+const FOREGROUND_BUDGET: Duration = Duration::from_millis(20);
+/// … or this part of what the commit took, if that is more.
+const FOREGROUND_PART: u32 = 16;
+
+/// How often what readers met is looked at, …
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// … and how many times the length of a look lies between two at least.
+const LOOK_PAUSE: u32 = 10;
+
+/// Writes that a watch notes; past it, nothing of what is found is kept.
+const TOUCHED_MAX: usize = 4096;
+
+/// Whether so many dead keys are worth stretches, beside so many live ones.
+pub(super) fn is_sparse(dead: u64, rows: usize) -> bool {
+    let rows = u64::try_from(rows).unwrap_or(u64::MAX);
+    DEAD_PER_ROW.saturating_mul(rows.saturating_add(ROWS_MORE)) <= dead
+}
+
+/// What the committer notes for a walk that goes on.
+pub(super) struct Watch {
+    range: Bounds,
+    touched: Vec<Slice>,
+    is_lost: bool,
+    walker: Weak<()>,
+}
+
+impl Watch {
+    /// Whether somebody waits for what it notes.
+    pub(super) fn is_wanted(&self) -> bool {
+        0 < self.walker.strong_count()
+    }
+
+    /// Whether it is that of a walker.
+    pub(super) fn is_of(&self, walker: &Arc<()>) -> bool {
+        self.walker.as_ptr() == Arc::as_ptr(walker)
+    }
+
+    /// Notes a batch, in order of its keys.
+    pub(super) fn note(&mut self, changes: &[(Slice, Option<Slice>)]) {
+        let before = |bound: &[u8]| changes.partition_point(|(key, _)| key.as_ref() < bound);
+        let own = changes.get(before(&self.range.0)..before(&self.range.1));
+        let own = own.unwrap_or_default();
+        self.is_lost |= TOUCHED_MAX < self.touched.len() + own.len();
+        if !self.is_lost {
+            self.touched.extend(own.iter().map(|(key, _)| key.clone()));
+        }
+    }
+
+    /// Those of the stretches that hold still.
+    pub(super) fn unchanged(&mut self, mut found: Vec<Stretch>) -> Vec<Stretch> {
+        if self.is_lost {
+            return Vec::new();
+        }
+        self.touched.sort_unstable();
+        let before = |bound: &[u8]| self.touched.partition_point(|key| key.as_ref() < bound);
+        found.retain(|one| before(&one.from) == before(&one.until));
+        found
+    }
+}
+
+/// Asks the committer to note what is written to a range.
+pub(super) struct Watching {
+    pub(super) range: Bounds,
+    pub(super) walker: Arc<()>,
+    pub(super) answer: oneshot::Sender<Result<Arc<Base>>>,
+}
+
+impl Watching {
+    pub(super) fn watch(&self) -> Watch {
+        Watch {
+            range: self.range.clone(),
+            touched: Vec::new(),
+            is_lost: false,
+            walker: Arc::downgrade(&self.walker),
+        }
+    }
+}
+
+/// Hands the committer what a walk has found.
+pub(super) struct Found {
+    pub(super) walker: Arc<()>,
+    pub(super) stretches: Vec<Stretch>,
+    pub(super) answer: oneshot::Sender<Result<()>>,
+}
+
+impl Shared {
+    /// Has a range looked at by the reclaiming thread, unless it was asked for that just now.
+    pub(super) fn look_at(&self, suspect: Suspect) {
+        let now = Instant::now();
+        let mut next = self.next_look.lock();
+        if next.is_none_or(|next| next <= now) {
+            *next = now.checked_add(LOOK_INTERVAL);
+            drop(next);
+            self.reclaim.look(suspect);
+        }
+    }
+
+    /// After a look that took so long, readers need not ask for another one soon: looking takes a small
+    /// part of the time, whatever they meet.
+    pub(super) fn put_off_looks(&self, took: Duration) {
+        let pause = took.saturating_mul(LOOK_PAUSE).max(LOOK_INTERVAL);
+        let mut next = self.next_look.lock();
+        *next = (*next).max(Instant::now().checked_add(pause));
+    }
+
+    /// Goes through ranges for a commit that has taken so long, and keeps what is sparse in them; what
+    /// there is no time for, the reclaiming thread gets. Blocks. A failure costs nothing but the time of
+    /// those who read there.
+    pub(super) fn thin(&self, suspects: Vec<Suspect>, took: Duration) {
+        let budget = FOREGROUND_BUDGET.max(took / FOREGROUND_PART);
+        let deadline = Instant::now() + budget;
+        for suspect in suspects {
+            let budget = deadline.saturating_duration_since(Instant::now());
+            if budget.is_zero() {
+                self.reclaim.look(suspect);
+                continue;
+            }
+            match self.thin_one(suspect, budget) {
+                Ok(Looked::Through) => {}
+                Ok(Looked::UpTo(rest) | Looked::Never(rest)) => self.reclaim.look(rest),
+                Err(cause) => tracing::debug!(%cause, "a sparse range was not looked at"),
+            }
+        }
+    }
+
+    /// Goes through a range for so long at most.
+    pub(super) fn thin_one(&self, suspect: Suspect, budget: Duration) -> Result<Looked> {
+        let walker = Arc::new(());
+        let (answer, base) = oneshot::channel();
+        self.queue.push(Request::Watch(Watching {
+            range: suspect.range.clone(),
+            walker: Arc::clone(&walker),
+            answer,
+        }))?;
+        let base = base
+            .blocking_recv()
+            .unwrap_or_else(|_| Err(self.silence()))?;
+        let Some(view) = &base.view else {
+            return Ok(Looked::Never(suspect));
+        };
+        if !suspect.is_close((&base, view))? {
+            return Ok(Looked::Through);
+        }
+        let past = self
+            .expiry
+            .as_ref()
+            .map(|expiry| (expiry.as_ref(), expiry.now_ms()));
+        let mut walk = Walk::new((&base, view), &suspect, past);
+        walk.deadline = Instant::now() + budget;
+        let rest = walk.run()?;
+        let (stretches, spendable) = (walk.found, (walk.left, walk.room));
+        drop(base);
+        let (answer, done) = oneshot::channel();
+        self.queue.push(Request::Keep(Found {
+            walker,
+            stretches,
+            answer,
+        }))?;
+        done.blocking_recv()
+            .unwrap_or_else(|_| Err(self.silence()))?;
+        let rest = rest.and_then(|start| suspect.rest_from(start, spendable));
+        Ok(rest.map_or(Looked::Through, Looked::UpTo))
+    }
+}

@@ -1,0 +1,237 @@
+//! The HTTP door, for instruments alone: `/metrics` in Prometheus' text format and `/health`.
+//!
+//! A responder of our own, some two hundred lines: it answers GET and HEAD of two paths and closes the
+//! connection, and nothing else of HTTP is needed. The crates that speak HTTP bring routing, bodies,
+//! keep-alive and HTTP/2 and were not in the tree. It knows no statement and holds no data: who reaches
+//! it learns numbers. Everything is bounded: bytes of a request, its time, connections at a time.
+//!
+//! `/health` answers 200 while statements can be run, and 503 with the reason while the server starts,
+//! stops, or takes no writes. In reading order: here (accept, answer), `request` (what is asked),
+//! `metrics` (what is told) on `page` (how it is written) and `process` (what the system knows).
+
+mod metrics;
+mod page;
+mod process;
+mod request;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use self::request::{HEAD_BYTES_MAX, Method, Request, Wrong};
+use crate::session::Shared;
+
+/// Connections at a time; the next is closed. A few instruments ask a few times a minute.
+const CONNECTIONS_MAX: usize = 16;
+
+/// How long a client may take, from connecting to having read the answer.
+const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// How often what a client sends behind its request is read and thrown away.
+const LINGER_READS_MAX: usize = 16;
+
+/// After a failed accept nothing is tried for this long.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Prometheus' text format.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+const TEXT_TYPE: &str = "text/plain; charset=utf-8";
+
+/// What the server is to those who ask.
+#[derive(Default)]
+struct Known {
+    /// Set once the data is open.
+    shared: OnceLock<Arc<Shared>>,
+    is_stopping: AtomicBool,
+}
+
+/// The door.
+#[derive(Clone)]
+pub struct Http {
+    known: Arc<Known>,
+    address: SocketAddr,
+}
+
+impl Http {
+    /// Opens the door: from now on it is answered, first that the server starts.
+    ///
+    /// # Errors
+    /// When the address cannot be taken, in words for the operator.
+    pub fn open(address: SocketAddr) -> Result<Http, String> {
+        let listener = super::listener::listen_for("--http-listen", address)?;
+        let address = listener.local_addr();
+        let address = address.map_err(|error| format!("cannot listen: {error}"))?;
+        let known = Arc::<Known>::default();
+        tokio::spawn(accept(listener, Arc::clone(&known)));
+        Ok(Http { known, address })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The server has started.
+    pub fn started(&self, shared: &Arc<Shared>) {
+        let _ = self.known.shared.set(Arc::clone(shared));
+    }
+
+    /// The server stops.
+    pub fn stopping(&self) {
+        self.known.is_stopping.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn accept(listener: TcpListener, known: Arc<Known>) {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+                    continue;
+                };
+                let known = Arc::clone(&known);
+                tokio::spawn(async move {
+                    // Whatever fails, the client is gone or late.
+                    let _ = timeout(TIME_MAX, serve(socket, &known)).await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "an HTTP connection could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Answers one request.
+async fn serve(mut socket: TcpStream, known: &Known) -> std::io::Result<()> {
+    let mut head = Vec::with_capacity(HEAD_BYTES_MAX);
+    let answer = loop {
+        match Request::parse(&head) {
+            Ok(Some(request)) => break known.answer(&request),
+            Ok(None) if HEAD_BYTES_MAX <= head.len() => break Answer::to_wrong(Wrong::TooLong),
+            Ok(None) => {}
+            Err(wrong) => break Answer::to_wrong(wrong),
+        }
+        let room = HEAD_BYTES_MAX - head.len();
+        let room = u64::try_from(room).unwrap_or(0);
+        if (&mut socket).take(room).read_buf(&mut head).await? == 0 {
+            return Ok(());
+        }
+    };
+    socket.write_all(&answer.bytes()).await?;
+    socket.shutdown().await?;
+    // A socket that is closed with something unread takes the answer back.
+    let mut rest = Vec::with_capacity(HEAD_BYTES_MAX);
+    for _ in 0..LINGER_READS_MAX {
+        rest.clear();
+        if socket.read_buf(&mut rest).await? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// An answer.
+#[derive(Debug)]
+struct Answer {
+    status: &'static str,
+    media_type: &'static str,
+    body: String,
+    /// Whether the body is left out.
+    is_head: bool,
+}
+
+impl Answer {
+    fn text(status: &'static str, body: impl Into<String>) -> Answer {
+        Answer {
+            status,
+            media_type: TEXT_TYPE,
+            body: body.into(),
+            is_head: false,
+        }
+    }
+
+    fn to_wrong(wrong: Wrong) -> Answer {
+        match wrong {
+            Wrong::Request => Answer::text("400 Bad Request", "not a request of HTTP/1\n"),
+            Wrong::Method => Answer::text("405 Method Not Allowed", "only GET and HEAD\n"),
+            Wrong::TooLong => {
+                let text = format!("the most is {HEAD_BYTES_MAX} bytes\n");
+                Answer::text("431 Request Header Fields Too Large", text)
+            }
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let (status, media_type, length) = (self.status, self.media_type, self.body.len());
+        let mut bytes = format!(
+            "HTTP/1.1 {status}\r\n\
+             Content-Type: {media_type}\r\n\
+             Content-Length: {length}\r\n\
+             Cache-Control: no-store\r\n\
+             X-Content-Type-Options: nosniff\r\n\
+             Connection: close\r\n\
+             {}\r\n",
+            if status.starts_with("405") {
+                "Allow: GET, HEAD\r\n"
+            } else {
+                ""
+            }
+        )
+        .into_bytes();
+        if !self.is_head {
+            bytes.extend_from_slice(self.body.as_bytes());
+        }
+        bytes
+    }
+}
+
+impl Known {
+    fn answer(&self, request: &Request<'_>) -> Answer {
+        let answer = match request.path {
+            "/metrics" => self.metrics(),
+            "/health" => self.health(),
+            "/" => Answer::text("200 OK", "meseta: /metrics /health\n"),
+            _ => Answer::text("404 Not Found", "there are /metrics and /health\n"),
+        };
+        Answer {
+            is_head: request.method == Method::Head,
+            ..answer
+        }
+    }
+
+    fn metrics(&self) -> Answer {
+        match self.shared.get() {
+            None => Answer::text("503 Service Unavailable", "starting\n"),
+            Some(shared) => Answer {
+                media_type: METRICS_TYPE,
+                ..Answer::text("200 OK", metrics::text(shared))
+            },
+        }
+    }
+
+    fn health(&self) -> Answer {
+        let why_not = match self.shared.get() {
+            None => Some("starting".to_owned()),
+            Some(_) if self.is_stopping.load(Ordering::Relaxed) => Some("stopping".to_owned()),
+            Some(shared) => {
+                let read_only = shared.engine_stats().read_only;
+                read_only.map(|cause| format!("read-only: {cause}"))
+            }
+        };
+        match why_not {
+            None => Answer::text("200 OK", "ok\n"),
+            Some(reason) => Answer::text("503 Service Unavailable", format!("{reason}\n")),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Long statements leave the threads of the runtime to short ones: a command that has used some turns
+//! ([`crate::exec::pace`]) is finished on a thread of its own, which gives way.
+//!
+//! A worker of the runtime that computes looks at no socket, and the system gives it as much of a
+//! processor as one that has a short statement to answer. Only so many commands have a thread of their
+//! own at a time; further ones go on taking turns.
+
+use std::num::NonZero;
+use std::pin::Pin;
+use std::sync::LazyLock;
+use std::task::Poll;
+use std::thread::available_parallelism;
+
+use tokio::sync::Semaphore;
+
+use crate::exec::{elsewhere, pace};
+
+/// Turns after which a command is long.
+const TURNS_MAX: u32 = 20;
+
+/// Commands that may have a thread of their own, for each processor.
+const SEATS_PER_PROCESSOR: usize = 2;
+
+static SEATS: LazyLock<Semaphore> = LazyLock::new(|| {
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    Semaphore::new(processors.saturating_mul(SEATS_PER_PROCESSOR))
+});
+
+/// Does `work` here, or what is left of it elsewhere when it takes long.
+pub(super) async fn when_long<F>(mut work: Pin<&mut F>) -> F::Output
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    let mut turns = 0_u32;
+    let begun = std::future::poll_fn(|context| {
+        let before = pace::turns();
+        let polled = work.as_mut().poll(context).map(Some);
+        turns = turns.saturating_add(pace::turns().wrapping_sub(before));
+        if polled.is_pending() && TURNS_MAX < turns {
+            return Poll::Ready(None);
+        }
+        polled
+    });
+    if let Some(done) = begun.await {
+        return done;
+    }
+    let Ok(_seat) = SEATS.try_acquire() else {
+        return work.await;
+    };
+    match elsewhere::finish(work.as_mut()) {
+        Some(done) => done,
+        None => work.await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::exec::pace::Pace;
+
+    async fn turns(count: u32) -> Option<String> {
+        let mut pace = Pace::default();
+        for _ in 0..count {
+            while !pace.is_over() {
+                thread::sleep(Duration::from_micros(50));
+            }
+            tokio::task::yield_now().await;
+        }
+        // It may wait for what the runtime drives.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        thread::current().name().map(str::to_owned)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn what_takes_long_ends_on_a_thread_of_its_own() {
+        let work = tokio::spawn(async { when_long(pin!(turns(2 * TURNS_MAX))).await });
+        // The only worker is free meanwhile.
+        let other = tokio::spawn(async { tokio::time::sleep(Duration::from_millis(1)).await });
+        other.await.unwrap();
+        assert_eq!(work.await.unwrap().as_deref(), Some("meseta-leisure"));
+        let short = tokio::spawn(async { when_long(pin!(turns(2))).await });
+        let short = short.await.unwrap();
+        assert_ne!(short.as_deref(), Some("meseta-leisure"));
+    }
+
+    #[tokio::test]
+    async fn where_there_is_one_thread_it_stays() {
+        let name = when_long(pin!(turns(2 * TURNS_MAX))).await;
+        assert_ne!(name.as_deref(), Some("meseta-leisure"));
+    }
+}

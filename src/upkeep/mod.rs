@@ -1,0 +1,115 @@
+//! What is done to a data directory or a backup that no server has open: `meseta check` and
+//! `meseta restore`.
+//!
+//! - `check`: every file against its checksum, every row, every index against its table;
+//! - `table`: one table out of a backup into a data directory;
+//! - `progress`: how far it is, for a person at a terminal.
+//!
+//! What the files are is the matter of `kv::lsm`; making a backup is a statement (`session`).
+
+mod check;
+mod locate;
+mod progress;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::kv::lsm;
+use progress::Bar;
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// Verify a backup or a data directory.
+    Check {
+        /// It.
+        dir: PathBuf,
+    },
+    /// Make a data directory from a backup.
+    Restore {
+        /// The backup.
+        backup: PathBuf,
+        /// The directory to be made.
+        data_dir: PathBuf,
+    },
+    /// Put one table of a backup into a data directory.
+    RestoreTable {
+        /// The backup.
+        backup: PathBuf,
+        /// The data directory of a stopped server.
+        data_dir: PathBuf,
+        /// Database and name of the table.
+        table: (String, String),
+    },
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// All is well.
+    Fine,
+    /// Something is damaged, and was told.
+    Damaged,
+}
+
+/// What a check ends with when it found damage.
+const EXIT_DAMAGED: u8 = 1;
+
+/// What a task ends with that could not be done.
+const EXIT_FAILED: u8 = 2;
+
+/// Does it. What is found goes to standard output, why it could not be done to standard error.
+pub fn run(task: &Task) -> ExitCode {
+    let mut out = io::stdout();
+    let ended = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build();
+    let ended = ended.map_err(|error| format!("cannot start: {error}"));
+    let ended = ended.and_then(|runtime| runtime.block_on(done(task, &mut out)));
+    match ended {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Damaged) => ExitCode::from(EXIT_DAMAGED),
+        Err(line) => {
+            let _ = writeln!(io::stderr(), "meseta: {line}");
+            ExitCode::from(EXIT_FAILED)
+        }
+    }
+}
+
+async fn done(task: &Task, out: &mut dyn Write) -> Result<Outcome, String> {
+    match task {
+        Task::Check { dir } => check::run(dir, out).await,
+        Task::Restore { backup, data_dir } => restore(backup, data_dir, out),
+        Task::RestoreTable {
+            backup,
+            data_dir,
+            table,
+        } => table::restore(backup, data_dir, (table, out)).await,
+    }
+}
+
+fn restore(backup: &Path, data_dir: &Path, out: &mut dyn Write) -> Result<Outcome, String> {
+    let bar = Bar::new("restoring");
+    let restored = lsm::restore(backup, data_dir, &|done, all| bar.show(done, all));
+    bar.clear();
+    let restored = restored.map_err(|error| error.to_string())?;
+    let (files, bytes) = restored.size();
+    let text = format!(
+        "restored {files} files, {} from the backup of {}\nstart: meseta --data-dir {}\n",
+        progress::size(bytes),
+        restored.taken,
+        data_dir.display()
+    );
+    tell(out, &text)?;
+    Ok(Outcome::Fine)
+}
+
+fn tell(out: &mut dyn Write, text: &str) -> Result<(), String> {
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| format!("cannot write to standard output: {error}"))
+}

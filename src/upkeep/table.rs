@@ -1,0 +1,140 @@
+//! `meseta restore --table`: one table out of a backup into the data directory of a stopped server.
+//!
+//! Rows and entries of indexes are copied as they are stored, into storage of their own; the definition
+//! is written last, so that the table is there whole or not at all. What was being built when the backup
+//! was taken is `DISABLED`, as after UNDROP. Grants and views are not touched: they go by name.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::progress::Bar;
+use super::{Outcome, tell};
+use crate::catalog::store::SYSTEM_SPACE;
+use crate::catalog::{Catalog, Definitions, IndexState, Table};
+use crate::codec::keyspace::SystemKey;
+use crate::error::Result;
+use crate::exec::write::space;
+use crate::index;
+use crate::kv::lsm::{self, Backup, Lsm, Still};
+use crate::kv::{Engine, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
+
+/// Copies a table.
+///
+/// # Errors
+/// Why it is not there, in one line.
+pub(super) async fn restore(
+    backup: &Path,
+    data_dir: &Path,
+    ((database, name), out): (&(String, String), &mut dyn Write),
+) -> std::result::Result<Outcome, String> {
+    let read = Backup::read(backup).and_then(|read| read.check_lists(backup).map(|()| read));
+    let taken = read.map_err(|error| error.to_string())?.taken;
+    if !lsm::is_data_dir(data_dir) {
+        let dir = data_dir.display();
+        return Err(format!(
+            "{dir} is no data directory: a table is restored into one that is there"
+        ));
+    }
+    let source = Still::open(backup).map_err(|error| error.to_string())?;
+    let target = Lsm::open(&lsm::Options::new(data_dir)).map_err(|error| error.to_string())?;
+    let target: Arc<dyn Engine> = Arc::new(target);
+    let copied = copy(&source, &target, (database, name)).await;
+    let closed = target.close().await;
+    let rows = copied.map_err(|error| error.message().to_owned())?;
+    closed.map_err(|error| error.to_string())?;
+    let text = format!("restored {database}.{name}, {rows} rows, from the backup of {taken}\n");
+    tell(out, &text)?;
+    Ok(Outcome::Fine)
+}
+
+async fn copy(
+    source: &dyn Engine,
+    target: &Arc<dyn Engine>,
+    (database, name): (&str, &str),
+) -> Result<u64> {
+    let definitions = Definitions::read(source).await?;
+    let old = definitions.table(database, name)?;
+    let catalog = Catalog::open(Arc::clone(target)).await?;
+    if !catalog.current().has_database(database) {
+        catalog.create_database(database).await?;
+    }
+    let mut new = Table::clone(old);
+    new.shadow = None;
+    for index in &mut new.indexes {
+        if index.state == IndexState::Building {
+            index.state = IndexState::Disabled;
+        }
+    }
+    catalog.house(&mut new).await?;
+    let snapshot = source.snapshot();
+    let bar = Bar::new("copying");
+    let all = source.estimate(space(old), &KeyRange::all()).rows;
+    let mut copier = Copier {
+        source: snapshot.as_ref(),
+        target: target.as_ref(),
+        bar: &bar,
+        all,
+    };
+    let rows = copier.copy(space(old), space(&new)).await?;
+    for (from, to) in old.indexes.iter().zip(&new.indexes) {
+        if to.state.is_written() {
+            copier.copy(index::space(from), index::space(to)).await?;
+        }
+    }
+    if let (Some(from), Some(to)) = (old.deletions_space(), new.deletions_space()) {
+        copier.copy(Space(from), Space(to)).await?;
+    }
+    bar.clear();
+    copier.copy_counter((old, &new)).await?;
+    catalog.adopt(new).await?;
+    Ok(rows)
+}
+
+struct Copier<'a> {
+    source: &'a dyn Snapshot,
+    target: &'a dyn Engine,
+    bar: &'a Bar,
+    /// Rows, roughly.
+    all: u64,
+}
+
+impl Copier<'_> {
+    /// Copies all keys of a space; how many.
+    async fn copy(&mut self, from: Space, to: Space) -> Result<u64> {
+        let mut scan = Scan::new(from, KeyRange::all());
+        let mut page = Page::default();
+        let mut copied = 0;
+        loop {
+            self.source.scan(&scan, &mut page).await?;
+            let count = u64::try_from(page.len()).unwrap_or(u64::MAX);
+            if 0 < count {
+                let mut writes = WriteSet::blind();
+                for (key, value) in page.iter() {
+                    writes.put(to, key, value);
+                }
+                let growth = i64::try_from(count).unwrap_or(i64::MAX);
+                writes.growth = BTreeMap::from([(to, growth)]);
+                self.target.commit(writes).await?;
+            }
+            copied += count;
+            self.bar.show(copied, self.all);
+            if !scan.advance(&mut page) {
+                return Ok(copied);
+            }
+        }
+    }
+
+    /// The counter of `AUTO_INCREMENT` goes on where it was.
+    async fn copy_counter(&self, (old, new): (&Table, &Table)) -> Result<()> {
+        let key = SystemKey::Counter(old.id.0).encode();
+        if let Some(record) = self.source.get(SYSTEM_SPACE, &key).await? {
+            let mut writes = WriteSet::blind();
+            let key = SystemKey::Counter(new.id.0).encode();
+            writes.put(SYSTEM_SPACE, key, record.to_vec());
+            self.target.commit(writes).await?;
+        }
+        Ok(())
+    }
+}

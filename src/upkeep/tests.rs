@@ -1,0 +1,352 @@
+//! Checks and restored tables, over data that statements have written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::*;
+use crate::codec::row::expiry_of;
+use crate::exec::testing::Server;
+use crate::index;
+use crate::kv::expiry::{Expiry, Living};
+use crate::kv::lsm::{Lsm, Options};
+use crate::kv::{Space, WriteSet};
+
+struct House {
+    base: tempfile::TempDir,
+}
+
+impl House {
+    fn new() -> House {
+        let base = tempfile::tempdir().unwrap();
+        House { base }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.base.path().join(name)
+    }
+
+    /// A server over the data directory of this name.
+    async fn server(&self, name: &str) -> Server {
+        let options = Options {
+            cache_bytes: 1 << 20,
+            ..Options::new(self.path(name))
+        };
+        let engine = Arc::new(Lsm::open(&options).unwrap());
+        let expiry = Arc::new(Expiry::new(expiry_of));
+        Server::on(Arc::new(Living::new(engine, expiry))).await
+    }
+
+    /// What a task says, and how it ends.
+    async fn told(&self, task: Task) -> Result<(Outcome, Vec<String>), String> {
+        let mut out = Vec::new();
+        let outcome = done(&task, &mut out).await?;
+        let base = self.base.path().display().to_string();
+        let text = String::from_utf8(out).unwrap().replace(&base, "");
+        Ok((outcome, text.lines().map(str::to_owned).collect()))
+    }
+
+    async fn check(&self, name: &str) -> (Outcome, Vec<String>) {
+        let dir = self.path(name);
+        self.told(Task::Check { dir }).await.unwrap()
+    }
+
+    async fn restore_table(
+        &self,
+        table: &str,
+        name: &str,
+    ) -> Result<(Outcome, Vec<String>), String> {
+        let (database, table) = table.split_once('.').unwrap();
+        let task = Task::RestoreTable {
+            backup: self.path("backup"),
+            data_dir: self.path(name),
+            table: (database.to_owned(), table.to_owned()),
+        };
+        self.told(task).await
+    }
+}
+
+async fn stop(server: Server) {
+    server.shared().close().await;
+}
+
+/// Two tables with indexes of every kind, a counter, rows that end, and a dropped table.
+async fn fill(server: &Server) {
+    for sql in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (tenant INT, id INT, note VARCHAR(40), price DECIMAL(9,2), \
+         PRIMARY KEY (tenant, id DESC), KEY by_note (note), UNIQUE KEY by_price (price, id) INCLUDE (note))",
+        "CREATE TABLE shop.tickets (id INT AUTO_INCREMENT PRIMARY KEY, v INT)",
+        "ALTER TABLE shop.orders ADD COLUMN later INT DEFAULT 7",
+        "ALTER TABLE shop.orders DROP COLUMN later",
+        "ALTER TABLE shop.orders ADD COLUMN later VARCHAR(9) DEFAULT 'x'",
+        "CREATE TABLE passing (id INT PRIMARY KEY, v INT, KEY (v)) WITH (TTL='3600')",
+        "INSERT INTO passing VALUES (1, 1), (2, 2)",
+        "CREATE TABLE gone (id INT PRIMARY KEY, v INT, KEY (v))",
+        "INSERT INTO gone VALUES (1, 1), (2, 2)",
+        "DROP TABLE gone",
+        "INSERT INTO shop.tickets (v) VALUES (1), (2), (3)",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    for tenant in 0..20 {
+        let rows = (0..50).map(|id| format!("({tenant}, {id}, 'n{}', {tenant}.5)", id % 7));
+        let rows: Vec<String> = rows.collect();
+        let sql = format!(
+            "INSERT INTO shop.orders (tenant, id, note, price) VALUES {}",
+            rows.join(", ")
+        );
+        // The price is unique with the id within a tenant alone.
+        server.run(&sql).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_well_is_said_to_be() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    server
+        .engine()
+        .checkpoint(&house.path("backup"))
+        .await
+        .unwrap();
+    stop(server).await;
+    for name in ["data", "backup"] {
+        let (outcome, lines) = house.check(name).await;
+        assert_eq!(outcome, Outcome::Fine, "{lines:?}");
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].ends_with("nothing is damaged"), "{lines:?}");
+    }
+    let wrong = house
+        .told(Task::Check {
+            dir: house.path(""),
+        })
+        .await;
+    assert!(wrong.unwrap_err().contains("is no backup"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_is_not_like_its_table_and_a_damaged_row_are_named() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    let definitions = server.catalog().current();
+    let table = definitions.table("shop", "orders").unwrap();
+    let entries = index::space(&table.indexes[0]);
+    let (first, _) = server.rows_of(entries).await.remove(0);
+    let rows = Space(definitions.table("shop", "tickets").unwrap().id.0);
+    let (ticket, _) = server.rows_of(rows).await.remove(1);
+    let mut writes = WriteSet::blind();
+    writes.delete(entries, first);
+    writes.put(rows, ticket, vec![99]);
+    server.engine().commit(writes).await.unwrap();
+    stop(server).await;
+    let (outcome, lines) = house.check("data").await;
+    assert_eq!(outcome, Outcome::Damaged);
+    let lines = lines.join("\n");
+    assert!(
+        lines.contains("table shop.orders, index by_note: row /0/49 has no entry"),
+        "{lines}"
+    );
+    assert!(
+        lines.contains("damaged: table shop.orders, index by_note: 1 differences"),
+        "{lines}"
+    );
+    assert!(
+        lines.contains("damaged: table shop.tickets at row /2: "),
+        "{lines}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_file_is_named_with_what_it_holds() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    server.run("OPTIMIZE TABLE shop.orders").await.unwrap();
+    stop(server).await;
+    let tables = house.path("data/lsm/keyspaces/1/tables");
+    let files = fs::read_dir(&tables)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let file = files
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.len() / 3;
+    bytes[at] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let (outcome, lines) = house.check("data").await;
+    assert_eq!(outcome, Outcome::Damaged);
+    let name = file.file_name().unwrap().to_string_lossy().into_owned();
+    let told = format!("damaged: /data/lsm/keyspaces/1/tables/{name}: its checksum is ");
+    assert!(lines[0].starts_with(&told), "{lines:?}");
+    assert!(lines[0].contains("and can be read to "), "{lines:?}");
+    let of_table = lines
+        .iter()
+        .filter(|line| line.starts_with("damaged: table "));
+    assert!(of_table.count() != 0, "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_table_comes_back_with_its_indexes() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    server
+        .engine()
+        .checkpoint(&house.path("backup"))
+        .await
+        .unwrap();
+    let orders = server.run("SELECT * FROM shop.orders").await.unwrap();
+    let create = server.run("SHOW CREATE TABLE shop.orders").await.unwrap();
+    stop(server).await;
+    // Into another server, and into the same one after a mishap.
+    let other = house.server("other").await;
+    other
+        .run("CREATE TABLE t (a INT PRIMARY KEY)")
+        .await
+        .unwrap();
+    stop(other).await;
+    let server = house.server("data").await;
+    for sql in [
+        "DROP TABLE shop.orders",
+        "DELETE FROM shop.tickets WHERE id = 3",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    stop(server).await;
+    for name in ["data", "other"] {
+        let (_, lines) = house.restore_table("shop.orders", name).await.unwrap();
+        assert!(
+            lines[0].starts_with("restored shop.orders, 1000 rows, "),
+            "{lines:?}"
+        );
+        let server = house.server(name).await;
+        assert_eq!(
+            server.run("SELECT * FROM shop.orders").await.unwrap(),
+            orders
+        );
+        assert_eq!(
+            server.run("SHOW CREATE TABLE shop.orders").await.unwrap(),
+            create
+        );
+        assert_eq!(server.check("shop.orders").await, ["status OK"]);
+        let found = server
+            .run("SELECT COUNT(*) FROM shop.orders WHERE note = 'n3'")
+            .await;
+        assert_eq!(found.unwrap(), [["140"]]);
+        server
+            .run("UPDATE shop.orders SET note = 'new' WHERE tenant = 3")
+            .await
+            .unwrap();
+        assert_eq!(server.check("shop.orders").await, ["status OK"]);
+        stop(server).await;
+        assert_eq!(house.check(name).await.0, Outcome::Fine);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_is_restored_with_its_counter_into_what_has_none_of_its_name() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    server
+        .engine()
+        .checkpoint(&house.path("backup"))
+        .await
+        .unwrap();
+    stop(server).await;
+    stop(house.server("other").await).await;
+    let exists = house
+        .restore_table("shop.tickets", "data")
+        .await
+        .unwrap_err();
+    assert_eq!(exists, "Table 'tickets' already exists");
+    house.restore_table("shop.tickets", "other").await.unwrap();
+    let other = house.server("other").await;
+    other
+        .run("INSERT INTO shop.tickets (v) VALUES (9)")
+        .await
+        .unwrap();
+    let ids = other
+        .run("SELECT id FROM shop.tickets WHERE v = 9")
+        .await
+        .unwrap();
+    assert!(3 < ids[0][0].parse::<u64>().unwrap(), "{ids:?}");
+    let running = house
+        .restore_table("shop.orders", "other")
+        .await
+        .unwrap_err();
+    assert!(running.contains("is in use by another server"), "{running}");
+    stop(other).await;
+    for (table, text) in [
+        ("shop.nosuch", "Table 'shop.nosuch' doesn't exist"),
+        ("nosuch.t", "Unknown database 'nosuch'"),
+    ] {
+        assert_eq!(house.restore_table(table, "other").await.unwrap_err(), text);
+    }
+    let nowhere = house
+        .restore_table("shop.orders", "nosuch")
+        .await
+        .unwrap_err();
+    assert!(nowhere.contains("is no data directory"), "{nowhere}");
+    assert!(!Path::new(&house.path("nosuch")).exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_was_being_built_comes_back_disabled() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    let at = ("shop", "orders");
+    let definitions = server.catalog().current();
+    let id = definitions.table(at.0, at.1).unwrap().indexes[0].id;
+    let building = crate::catalog::IndexState::Building;
+    server
+        .catalog()
+        .set_index_state(at, (id, building))
+        .await
+        .unwrap();
+    server
+        .engine()
+        .checkpoint(&house.path("backup"))
+        .await
+        .unwrap();
+    stop(server).await;
+    let other = house.server("other").await;
+    stop(other).await;
+    house.restore_table("shop.orders", "other").await.unwrap();
+    let other = house.server("other").await;
+    assert_eq!(
+        other.check("shop.orders").await,
+        ["note index by_note is DISABLED: not compared", "status OK"]
+    );
+    stop(other).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_backup_becomes_a_server() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    server
+        .engine()
+        .checkpoint(&house.path("backup"))
+        .await
+        .unwrap();
+    stop(server).await;
+    let task = Task::Restore {
+        backup: house.path("backup"),
+        data_dir: house.path("new"),
+    };
+    let (_, lines) = house.told(task.clone()).await.unwrap();
+    assert_eq!(lines[1], "start: meseta --data-dir /new");
+    assert!(house.told(task).await.unwrap_err().contains("is not empty"));
+    let server = house.server("new").await;
+    assert_eq!(server.check("shop.orders").await, ["status OK"]);
+    server.run("UNDROP TABLE gone").await.unwrap();
+    assert_eq!(server.check("gone").await, ["status OK"]);
+    stop(server).await;
+}
