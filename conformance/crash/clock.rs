@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,7 +45,8 @@ const ROUND_IDS: i64 = 1_000_000;
 /// The clock of the server: a file that says by how much it differs from the machine's.
 struct Clock {
     file: PathBuf,
-    offset_s: AtomicI64,
+    /// It lies between these; they differ while it jumps.
+    offsets_s: Mutex<(i64, i64)>,
     /// The greatest offset that there was: while the clock is behind a compaction, rows live longer by
     /// as much at most.
     greatest_s: AtomicI64,
@@ -55,14 +56,32 @@ impl Clock {
     fn set(&self, offset_s: i64) -> Result<(), String> {
         let new = self.file.with_extension("new");
         fs::write(&new, format!("{offset_s:+}\n")).map_err(|e| e.to_string())?;
-        fs::rename(&new, &self.file).map_err(|e| e.to_string())?;
-        self.offset_s.store(offset_s, Ordering::SeqCst);
         self.greatest_s.fetch_max(offset_s, Ordering::SeqCst);
+        // A whole write of another thread may take place between the file and what is told of it.
+        {
+            let mut offsets_s = self.offsets_s();
+            *offsets_s = (offsets_s.0.min(offset_s), offsets_s.1.max(offset_s));
+        }
+        fs::rename(&new, &self.file).map_err(|e| e.to_string())?;
+        *self.offsets_s() = (offset_s, offset_s);
         Ok(())
     }
 
+    fn offsets_s(&self) -> MutexGuard<'_, (i64, i64)> {
+        self.offsets_s
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Between what it lies, in milliseconds.
+    fn offsets_ms(&self) -> (i64, i64) {
+        let (low, high) = *self.offsets_s();
+        (low * 1000, high * 1000)
+    }
+
+    /// The offset while it does not jump, in milliseconds.
     fn offset_ms(&self) -> i64 {
-        self.offset_s.load(Ordering::SeqCst) * 1000
+        self.offsets_ms().0
     }
 }
 
@@ -110,7 +129,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     let library = library().ok_or("libfaketime is not installed")?;
     let clock = Arc::new(Clock {
         file: rounds.directory().join("clock"),
-        offset_s: AtomicI64::new(0),
+        offsets_s: Mutex::new((0, 0)),
         greatest_s: AtomicI64::new(0),
     });
     clock.set(0)?;
@@ -242,14 +261,14 @@ fn start_writers(
 
 impl Acknowledged {
     fn write(&mut self, client: &mut Client, (clock, id): (&Clock, i64)) -> Result<(), Failure> {
-        let before = (real_ms(), clock.offset_ms());
+        let before = (real_ms(), clock.offsets_ms());
         client.execute(&format!(
             "UPSERT INTO ending (id, v) VALUES ({id}, {})",
             id % 10
         ))?;
-        let after = (real_ms(), clock.offset_ms());
+        let after = (real_ms(), clock.offsets_ms());
         // A jump lies before or behind the moment of the write.
-        let offsets = (before.1.min(after.1), before.1.max(after.1));
+        let offsets = (before.1.0.min(after.1.0), before.1.1.max(after.1.1));
         let latest = clock.greatest_s.load(Ordering::SeqCst) * 1000;
         let end_ms = (
             before.0 + offsets.0 + TTL_S * 1000 - 1000,
