@@ -41,6 +41,8 @@ use server::{Launch, Server};
 const BINARY: &str = env!("CARGO_BIN_EXE_meseta");
 const BACKUP_ROUNDS: u64 = 6;
 const KILL_ROUNDS: u64 = 10;
+/// Rows in memory before they are written to a file.
+const MEMTABLE_BYTES: u64 = 256 << 10;
 /// Time between two backups, and before the first.
 const BETWEEN: Duration = Duration::from_millis(300);
 /// A kill comes so long after a backup was asked for.
@@ -83,12 +85,15 @@ fn rounds(default: u64) -> u64 {
 fn start(dir: &Path) -> Result<Server, String> {
     let backups = dir.join("backups");
     fs::create_dir_all(&backups).map_err(|e| e.to_string())?;
-    let started = Server::start(&Launch {
+    let launch = Launch {
         binary: Path::new(BINARY),
         engine: "lsm",
         directory: dir,
         options: &["--backup-dir", &backups.display().to_string()],
-    });
+    };
+    // Small, so that backups meet flushes, compactions and several journals.
+    let memtable = ("MESETA_TEST_MEMTABLE_BYTES", MEMTABLE_BYTES.to_string());
+    let started = Server::start_with(&launch, &[(memtable.0.to_owned(), memtable.1)]);
     started.map_err(|e| e.to_string())
 }
 
@@ -193,6 +198,7 @@ fn killed(dir: &Path) -> Result<String, String> {
         let load = Load::start_on(&mut connect(&server)?, &server.address)?;
         thread::sleep(Duration::from_millis(100));
         let mut client = connect(&server)?;
+        let before = load.acknowledged();
         let sql = format!("BACKUP TO '{}'", text(&path));
         let backup = thread::spawn(move || client.rows(&sql).is_ok());
         thread::sleep(Duration::from_micros(random.random_range(KILL_AFTER_US)));
@@ -208,11 +214,12 @@ fn killed(dir: &Path) -> Result<String, String> {
                 "round {round}, seed {seed}: a backup that was told is not whole"
             ));
         }
-        let new = text(&dir.join(format!("new-{round}")));
+        let new_dir = dir.join(format!("new-{round}"));
+        let new = text(&new_dir.join("data"));
         if is_whole {
             whole += 1;
-            expect_exit(&["check", &text(&path)], 0)?;
-            expect_exit(&["restore", &text(&path), "--data-dir", &new], 0)?;
+            expect_restored(&path, &new_dir, (&before, &begun))
+                .map_err(|e| format!("round {round}, seed {seed}, the backup: {e}"))?;
         } else {
             let is_begun = path.exists();
             *(if is_begun { &mut half } else { &mut none }) += 1;
@@ -237,6 +244,22 @@ fn killed(dir: &Path) -> Result<String, String> {
     Ok(format!(
         "seed {seed}: killed before {none}, within {half}, behind {whole} backups"
     ))
+}
+
+/// A whole backup becomes a server that has what was acknowledged before it began, and nothing that had
+/// not begun when it ended.
+fn expect_restored(
+    path: &Path,
+    new_dir: &Path,
+    (before, begun): (&[u64], &[u64]),
+) -> Result<(), String> {
+    expect_exit(&["check", &text(path)], 0)?;
+    fs::create_dir(new_dir).map_err(|e| e.to_string())?;
+    let new = text(&new_dir.join("data"));
+    expect_exit(&["restore", &text(path), "--data-dir", &new], 0)?;
+    let restored = start(new_dir)?;
+    load::verify(&mut connect(&restored)?, before, begun)?;
+    stop(&restored)
 }
 
 /// Rows enough for several blocks, and a backup of them.

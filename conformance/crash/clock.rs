@@ -46,7 +46,7 @@ const ROUND_IDS: i64 = 1_000_000;
 struct Clock {
     file: PathBuf,
     /// It lies between these; they differ while it jumps.
-    offsets_s: Mutex<(i64, i64)>,
+    between_s: Mutex<(i64, i64)>,
     /// The greatest offset that there was: while the clock is behind a compaction, rows live longer by
     /// as much at most.
     greatest_s: AtomicI64,
@@ -59,23 +59,23 @@ impl Clock {
         self.greatest_s.fetch_max(offset_s, Ordering::SeqCst);
         // A whole write of another thread may take place between the file and what is told of it.
         {
-            let mut offsets_s = self.offsets_s();
-            *offsets_s = (offsets_s.0.min(offset_s), offsets_s.1.max(offset_s));
+            let mut between = self.between_s();
+            *between = (between.0.min(offset_s), between.1.max(offset_s));
         }
         fs::rename(&new, &self.file).map_err(|e| e.to_string())?;
-        *self.offsets_s() = (offset_s, offset_s);
+        *self.between_s() = (offset_s, offset_s);
         Ok(())
     }
 
-    fn offsets_s(&self) -> MutexGuard<'_, (i64, i64)> {
-        self.offsets_s
+    fn between_s(&self) -> MutexGuard<'_, (i64, i64)> {
+        self.between_s
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Between what it lies, in milliseconds.
     fn offsets_ms(&self) -> (i64, i64) {
-        let (low, high) = *self.offsets_s();
+        let (low, high) = *self.between_s();
         (low * 1000, high * 1000)
     }
 
@@ -129,7 +129,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     let library = library().ok_or("libfaketime is not installed")?;
     let clock = Arc::new(Clock {
         file: rounds.directory().join("clock"),
-        offsets_s: Mutex::new((0, 0)),
+        between_s: Mutex::new((0, 0)),
         greatest_s: AtomicI64::new(0),
     });
     clock.set(0)?;

@@ -11,6 +11,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +22,27 @@ pub(crate) const DISK_BYTES: u64 = 2 << 30;
 /// A mount may be held for a moment by a process that is ending.
 const UNMOUNT_TRIES: u32 = 100;
 const UNMOUNT_PAUSE: Duration = Duration::from_millis(50);
+
+/// The smallest disk that there can be.
+const LEAST_BYTES: u64 = 32 << 20;
+
+/// Why there can be no disk here, if that is so: it takes root, loop devices and ext4.
+pub(crate) fn missing() -> Option<&'static str> {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let missing = MISSING.get_or_init(|| {
+        let scratch = tempfile::tempdir().map_err(|error| error.to_string());
+        let made = scratch.and_then(|scratch| {
+            let disk = Disk::make(scratch.path(), LEAST_BYTES)?;
+            disk.unmount()
+        });
+        let reason = made.err()?;
+        println!(
+            "crash: what needs a disk of its own is skipped, there can be none here: {reason}"
+        );
+        Some(reason)
+    });
+    missing.as_deref()
+}
 
 /// A mounted disk; unmounted when dropped.
 pub(crate) struct Disk {

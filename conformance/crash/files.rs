@@ -70,7 +70,8 @@ fn is_stray(data: &Path, path: &Path) -> bool {
         let is_journal = name.strip_suffix(".jnl").is_some_and(is_number);
         let is_list = name == "current" || name.strip_prefix('v').is_some_and(is_number);
         let is_rows = within.contains("/tables/") && is_number(&name);
-        return !(is_journal || is_list || is_rows || ["lock", "version"].contains(&name.as_str()));
+        let is_other = ["lock", "version", "run"].contains(&name.as_str());
+        return !(is_journal || is_list || is_rows || is_other);
     }
     within.starts_with("spill") || name.strip_suffix(".new").is_some()
 }

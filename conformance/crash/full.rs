@@ -3,15 +3,19 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
+use rand::Rng;
 
 use crate::client::{Client, Failure};
 use crate::disk::Disk;
-use crate::server::Server;
-use crate::{DATABASE, Ending, READ_ONLY, Rounds, connect, connect_bare, kill, trial};
+use crate::server::{Launch, Server};
+use crate::{
+    DATABASE, Ending, READ_ONLY, Rounds, connect, connect_bare, kill, tools, trial,
+    with_small_memtables,
+};
 
 /// The disk.
 pub(crate) const BYTES: u64 = 400 << 20;
@@ -29,10 +33,18 @@ const FLUSHED: Duration = Duration::from_secs(2);
 const BACK_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Rows of which a backup is made.
+const BACKED_UP_ROWS: u64 = 100;
+/// What writing needs beside the room of a compaction: the journal, and more than is in memory.
+const WRITING_BYTES: u64 = 72 << 20;
+
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
-    let name = "full_disk_ends_nothing_but_writes".to_owned();
-    vec![trial(name, (Ending::Full, 1), run)]
+    let of = |name: &str, run| trial(name.to_owned(), (Ending::Full, 1), run);
+    vec![
+        of("full_disk_ends_nothing_but_writes", run),
+        of("backup_leaves_the_room_that_writing_needs", back_up),
+    ]
 }
 
 fn run(rounds: &Rounds) -> Result<String, String> {
@@ -78,6 +90,118 @@ fn run(rounds: &Rounds) -> Result<String, String> {
         rows * ROW_BYTES / 1_000_000,
         BYTES / 1_000_000
     ))
+}
+
+/// A directory of the disk under another name: what is there cannot be linked to.
+struct Bound(PathBuf);
+
+impl Bound {
+    fn make(rounds: &Rounds) -> Result<Bound, String> {
+        let inner = rounds.directory().join("data/lost+found/backups");
+        let outer = rounds.directory().join("backups");
+        for dir in [&inner, &outer] {
+            fs::create_dir_all(dir).map_err(|error| error.to_string())?;
+        }
+        let places = [inner.as_os_str(), outer.as_os_str()];
+        tools::run("mount", ["--bind".as_ref()].into_iter().chain(places))?;
+        Ok(Bound(outer))
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = tools::run("umount", ["-l".as_ref(), self.0.as_os_str()]);
+    }
+}
+
+/// A backup that has to copy to the disk of the data is refused before flushes and compactions lack room.
+fn back_up(rounds: &Rounds) -> Result<String, String> {
+    let bound = Bound::make(rounds)?;
+    let server = Server::start_with(
+        &Launch {
+            binary: &rounds.binary,
+            engine: "lsm",
+            directory: rounds.directory(),
+            options: &["--backup-dir", &bound.0.to_string_lossy()],
+        },
+        &with_small_memtables(&[]),
+    );
+    let server = server.map_err(|error| error.to_string())?;
+    let mut client = connect_bare(&server.address)?;
+    make_tables(&mut client).map_err(|e| e.to_string())?;
+    for row in 0..BACKED_UP_ROWS {
+        // What compresses would take no room.
+        let text: String = {
+            let mut random = rounds.random.borrow_mut();
+            let letters = (0..ROW_BYTES).map(|_| char::from(random.random_range(b'a'..=b'z')));
+            letters.collect()
+        };
+        let sql = format!("INSERT INTO large VALUES ({row}, '{text}')");
+        client
+            .execute(&sql)
+            .map_err(|error| format!("row {row}: {error}"))?;
+    }
+    let rows_bytes = bytes_at_rest(&rounds.directory().join("data/lsm/keyspaces/1/tables"))?;
+    // Enough for writing, and too little for a copy beside it.
+    let filler = rounds.directory().join("data/lost+found/filler");
+    fill_with(&filler, rows_bytes + rows_bytes / 2 + WRITING_BYTES)?;
+    let target = bound.0.join("one");
+    let sql = format!("BACKUP TO '{}'", target.display());
+    match client.rows(&sql) {
+        Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
+        other => return Err(format!("a backup without room: {other:?}")),
+    }
+    if target.exists() {
+        return Err("what was made of it is there".to_owned());
+    }
+    wait_until_written(&mut client)?;
+    fs::remove_file(&filler).map_err(|error| error.to_string())?;
+    // Room may come back with the next commit of the filesystem's own journal.
+    let since = Instant::now();
+    loop {
+        match client.rows(&sql) {
+            Err(Failure::Server { errno, .. })
+                if errno == DISK_FULL && since.elapsed() < BACK_MAX =>
+            {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            made => {
+                made.map_err(|error| format!("a backup with room: {error}"))?;
+                break;
+            }
+        }
+    }
+    done(&mut client, "INSERT INTO small VALUES (4, 4)")?;
+    let log = rounds.log();
+    if log.contains(READ_ONLY) {
+        return Err(format!("the engine gave up: {log}"));
+    }
+    kill(&server)?;
+    fs::remove_dir_all(&target).map_err(|error| error.to_string())?;
+    Ok(format!("{} MB of rows", rows_bytes / 1_000_000))
+}
+
+/// The bytes of files, when nothing is written any more.
+fn bytes_at_rest(dir: &Path) -> Result<u64, String> {
+    let started = Instant::now();
+    let (mut bytes, mut since) = (0, started);
+    while started.elapsed() < BACK_MAX {
+        let found = bytes_of(dir);
+        if found != bytes {
+            (bytes, since) = (found, Instant::now());
+        }
+        if FLUSHED <= since.elapsed() && bytes < BACKED_UP_ROWS * ROW_BYTES * 3 / 2 {
+            return Ok(bytes);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Err(format!("files of {bytes} bytes do not come to rest"))
+}
+
+fn bytes_of(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| entry.metadata().map_or(0, |found| found.len()));
+    sizes.sum()
 }
 
 fn make_tables(client: &mut Client) -> Result<(), Failure> {

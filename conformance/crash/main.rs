@@ -40,6 +40,7 @@ mod disk;
 mod faults;
 mod files;
 mod flips;
+mod forged;
 mod full;
 mod indexes;
 mod isolation;
@@ -50,6 +51,7 @@ mod ring;
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
 mod steps;
+mod told;
 mod tools;
 mod writers;
 
@@ -81,9 +83,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Rows in memory before they are written to a file: little, so that rounds end in flushes and
 /// compactions too.
 const MEMTABLE_BYTES: u64 = 256 << 10;
-/// What a server says that lost its disk, or is stopping. How a write ended that is told so is unknown, and
-/// the writer ends.
+/// What a server says that lost its disk, or is stopping: the writer ends.
 const LOST_DISK: [u16; 5] = [1021, 1030, 1053, 1180, 1836];
+/// The one of them after which it is not known whether the write took place; after the others it did not.
+const UNDETERMINED: u16 = 1180;
 /// What its log has then.
 const READ_ONLY: &str = "takes no more writes";
 /// The database of the test.
@@ -159,6 +162,8 @@ fn main() -> ExitCode {
     }
     trials.extend(clock::trials());
     trials.extend(steps::trials());
+    trials.extend(told::trials());
+    trials.extend(forged::trials());
     trials.extend(broken::trials());
     trials.extend(full::trials());
     trials.extend(flips::trials());
@@ -172,16 +177,10 @@ fn rounds_of(variable: &str) -> u64 {
 
 /// A loop of rounds, which ends in one line about itself.
 fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
-    Trial::test(name.clone(), move || {
+    let is_impossible = ending.disk_bytes().is_some() && disk::missing().is_some();
+    let trial = Trial::test(name.clone(), move || {
         let count = setting("MESETA_CRASH_ROUNDS").unwrap_or(count);
-        let rounds = match Rounds::new(ending, count) {
-            Ok(rounds) => rounds,
-            Err(reason) if ending.disk_bytes().is_some() => {
-                println!("crash: {name}: skipped, there can be no disk of its own here: {reason}");
-                return Ok(());
-            }
-            Err(reason) => return Err(reason.into()),
-        };
+        let rounds = Rounds::new(ending, count).map_err(Failed::from)?;
         let (started, seed) = (Instant::now(), rounds.seed);
         println!("crash: {name}: {count} rounds, MESETA_CRASH_SEED={seed}");
         let summary = run(&rounds).and_then(|told| Ok((told, rounds.settle()?)));
@@ -196,7 +195,8 @@ fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
             println!("crash: {name}: {count} ends at: {point}");
         }
         Ok(())
-    })
+    });
+    trial.with_ignored_flag(is_impossible)
 }
 
 /// How a loop is run, and the server of it.
@@ -420,6 +420,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
             .verify(&mut client)
             .map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
+    oracle.check_progress()?;
     Ok(oracle.summary())
 }
 
@@ -442,5 +443,13 @@ fn is_over(failure: &Failure) -> bool {
     match failure {
         Failure::Lost(_) => true,
         Failure::Server { errno, .. } => LOST_DISK.contains(errno),
+    }
+}
+
+/// Whether a write that ended so may have taken place.
+fn is_in_doubt(failure: &Failure) -> bool {
+    match failure {
+        Failure::Lost(_) => true,
+        Failure::Server { errno, .. } => *errno == UNDETERMINED,
     }
 }

@@ -24,17 +24,17 @@ const STEPS_MAX: u64 = 60;
 const ROWS: u64 = 300;
 
 /// A change, a query that has rows when it was made and none when not, and how it is taken back.
-struct Change {
-    sql: &'static str,
+pub(crate) struct Change {
+    pub(crate) sql: &'static str,
     made: &'static str,
-    back: &'static [&'static str],
+    pub(crate) back: &'static [&'static str],
 }
 
 const fn change(sql: &'static str, made: &'static str, back: &'static [&'static str]) -> Change {
     Change { sql, made, back }
 }
 
-const CHANGES: &[Change] = &[
+pub(crate) const CHANGES: &[Change] = &[
     change(
         "CREATE TABLE n (id INT PRIMARY KEY, v INT, INDEX (v))",
         "SHOW TABLES LIKE 'n'",
@@ -162,7 +162,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
-fn make_tables(client: &mut Client) -> Result<(), Failure> {
+pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
     client.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(40), INDEX by_a (a))")?;
@@ -195,7 +195,7 @@ fn one_step(
 }
 
 /// Waits until nothing goes on any more; whether the change was made.
-fn settle(client: &mut Client, change: &Change) -> Result<bool, String> {
+pub(crate) fn settle(client: &mut Client, change: &Change) -> Result<bool, String> {
     let deadline = Instant::now() + SETTLE_MAX;
     let tables = names(client, "SHOW TABLES")?;
     for table in tables.iter().filter(|table| *table != "w") {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::client::{Client, Failure};
 use crate::oracle::Oracle;
 use crate::server::Server;
-use crate::{DATABASE, Rounds, connect, is_conflict, is_over};
+use crate::{DATABASE, Rounds, connect, is_conflict, is_in_doubt, is_over};
 
 /// Rows of one multi-row INSERT.
 pub(crate) const PARTS: u64 = 10;
@@ -67,8 +67,10 @@ pub(crate) struct Log {
     pub(crate) writer: u64,
     /// The number of the first write of the round.
     pub(crate) first: u64,
-    /// Every write below this number was acknowledged; this one may be under way.
+    /// Every write below this number was acknowledged.
     pub(crate) next: u64,
+    /// Whether the next one may have taken place all the same.
+    pub(crate) in_doubt: bool,
 }
 
 /// Makes the database and what the writers find in it.
@@ -139,11 +141,15 @@ fn work(mut client: Client, job: Job, writer: u64, first: u64) -> Result<Log, St
         writer,
         first,
         next: first,
+        in_doubt: false,
     };
     loop {
         match write(&mut client, job, writer, log.next) {
             Ok(()) => log.next += 1,
-            Err(failure) if is_over(&failure) => return Ok(log),
+            Err(failure) if is_over(&failure) => {
+                log.in_doubt = is_in_doubt(&failure);
+                return Ok(log);
+            }
             Err(failure) if is_conflict(&failure) => {
                 // Not acknowledged and, the server says, not done: the same write again.
                 let back = client.execute("ROLLBACK");

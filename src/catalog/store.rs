@@ -182,7 +182,7 @@ impl Catalog {
         if !catalog.current().has_database(DEFAULT_DATABASE) {
             catalog.create_database(DEFAULT_DATABASE).await?;
         }
-        catalog.drop_orphans().await?;
+        catalog.drop_orphans().await;
         Ok(catalog)
     }
 
@@ -316,7 +316,8 @@ impl Catalog {
             within.tables.insert(name.to_owned(), Arc::new(table));
         }
         self.publish(writes, next).await?;
-        self.drop_storage(&old, Lasts::Always).await
+        self.give_back(spaces(&old).collect()).await;
+        Ok(())
     }
 
     /// Adds an index, whose [`Index::id`] is chosen here; the definition that has it.
@@ -356,7 +357,8 @@ impl Catalog {
         let position = index_position(&table, index)?;
         let dropped = table.indexes.remove(position);
         self.replace(table, None).await?;
-        Ok(self.engine.drop_space(Space(dropped.id.0)).await?)
+        self.give_back(vec![Space(dropped.id.0)]).await;
+        Ok(())
     }
 
     /// Sets the state of the index with this id; nothing happens when it is there no more.
@@ -426,7 +428,8 @@ impl Catalog {
         expiry.watch(ending.collect());
     }
 
-    async fn drop_orphans(&self) -> Result<()> {
+    /// Gives back what no definition has.
+    async fn drop_orphans(&self) {
         let current = self.current();
         let trashed = current.trash.values().map(|trashed| &trashed.table);
         let owned: HashSet<Space> = current
@@ -435,12 +438,9 @@ impl Catalog {
             .flat_map(|table| spaces(table))
             .chain([SYSTEM_SPACE])
             .collect();
-        for space in self.engine.spaces().live {
-            if !owned.contains(&space) {
-                self.engine.drop_space(space).await?;
-            }
-        }
-        Ok(())
+        let live = self.engine.spaces().live.into_iter();
+        let orphans = live.filter(|space| !owned.contains(space));
+        self.give_back(orphans.collect()).await;
     }
 }
 

@@ -18,6 +18,7 @@ pub mod answer;
 pub mod census;
 pub mod error;
 pub mod expiry;
+pub mod guess;
 pub mod later;
 pub mod lsm;
 pub mod memory;
@@ -29,6 +30,7 @@ pub mod write_set;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 
@@ -132,9 +134,14 @@ pub trait Engine: Send + Sync + 'static {
     /// What this engine can do beyond the contract.
     fn capabilities(&self) -> Capabilities;
 
-    /// What it tells of itself. May look at files' sizes, and reads no data.
+    /// What it tells of itself. May look at files' sizes, and so wait for the disk; reads no data.
     fn stats(&self) -> Stats {
         Stats::default()
+    }
+
+    /// Why nothing is written any more; `None` while writes are taken. Waits for nothing.
+    fn read_only(&self) -> Option<String> {
+        None
     }
 
     /// The newest committed state, held fast for as long as the snapshot lives.
@@ -210,13 +217,18 @@ pub trait Engine: Send + Sync + 'static {
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>>;
 
     /// Puts a copy of the newest committed state into a directory, which is made, or must be empty;
-    /// commits go on meanwhile. `None` from an engine without files. An answer that nobody waits for
-    /// any more gives the copy up and takes it away.
+    /// commits go on meanwhile. `None` from an engine without files. Once `is_over` is set the copy is
+    /// given up, and taken away by the time of the answer; so it is, some time, when nobody waits for
+    /// the answer any more.
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`].
-    fn checkpoint<'a>(&'a self, _dir: &'a Path) -> Answer<'a, Result<Option<Checkpoint>>> {
+    /// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`], [`Error::NoRoom`].
+    fn checkpoint<'a>(
+        &'a self,
+        _dir: &'a Path,
+        _is_over: &'a Arc<AtomicBool>,
+    ) -> Answer<'a, Result<Option<Checkpoint>>> {
         Answer::Now(Ok(None))
     }
 

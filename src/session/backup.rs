@@ -6,6 +6,9 @@
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::compile::text;
 use super::listing::{LONG_TEXT, Listing};
@@ -18,14 +21,19 @@ use crate::types::{ColumnType, Value};
 pub(super) struct Backups {
     /// Absolute, without links; `None` for nowhere.
     dir: Option<PathBuf>,
+    /// The server's own data, the same; nothing is ever written there.
+    data_dir: Option<PathBuf>,
 }
 
 impl Backups {
-    /// Below a directory.
+    /// Below a directory, and not in the data directory.
     ///
     /// # Errors
-    /// One line for the operator, when it is no directory.
-    pub(super) fn below(dir: Option<&Path>) -> std::result::Result<Backups, String> {
+    /// One line for the operator, when it is no directory, or lies in the data directory.
+    pub(super) fn below(
+        dir: Option<&Path>,
+        data_dir: Option<&Path>,
+    ) -> std::result::Result<Backups, String> {
         let Some(dir) = dir else {
             return Ok(Backups::default());
         };
@@ -35,13 +43,34 @@ impl Backups {
         if !found.is_dir() {
             return Err(wrong(&"not a directory"));
         }
-        Ok(Backups { dir: Some(found) })
+        let data_dir = data_dir.map(Path::canonicalize).transpose();
+        let backups = Backups {
+            data_dir: data_dir.map_err(|error| wrong(&error))?,
+            dir: Some(found),
+        };
+        if backups
+            .dir
+            .as_deref()
+            .is_some_and(|dir| backups.is_data(dir))
+        {
+            return Err(wrong(
+                &"it lies in the data directory, where no backup may be",
+            ));
+        }
+        Ok(backups)
+    }
+
+    /// Whether a path without links is in the server's own data.
+    fn is_data(&self, path: &Path) -> bool {
+        let data_dir = self.data_dir.as_deref();
+        data_dir.is_some_and(|data_dir| path.starts_with(data_dir))
     }
 
     /// The directory that a path names, links followed.
     ///
     /// # Errors
-    /// 1290 outside of the directory, 1210 for a relative path, 1 when the one above it is missing.
+    /// 1290 outside of the directory and in the data directory, 1210 for a relative path, 1 when the
+    /// one above it is missing.
     fn target(&self, text: &str) -> Result<PathBuf> {
         let Some(dir) = self.dir.as_deref() else {
             return Err(prevented("without"));
@@ -62,7 +91,8 @@ impl Backups {
         };
         let target = parent.join(name);
         // A link would lead out of it again.
-        if fs::symlink_metadata(&target).is_ok_and(|found| found.is_symlink()) {
+        let is_link = fs::symlink_metadata(&target).is_ok_and(|found| found.is_symlink());
+        if is_link || self.is_data(&target) {
             return Err(prevented("with"));
         }
         Ok(target)
@@ -93,9 +123,15 @@ impl Session {
         let target = self.shared.backups.target(path)?;
         let processes = self.shared.processes();
         processes.set_state(self.client.connection_id, "Backing up".to_owned());
+        let is_over: Arc<AtomicBool> = Arc::default();
+        let mut making = pin!(self.shared.engine.checkpoint(&target, &is_over));
         let made = tokio::select! {
-            made = self.shared.engine.checkpoint(&target) => made?,
-            error = self.cancel.stopped() => return Err(error),
+            made = &mut making => made?,
+            error = self.cancel.stopped() => {
+                is_over.store(true, Ordering::Relaxed);
+                // Whoever is answered finds nothing left of it, unless it was done all the same.
+                making.await.map_err(|_| error)?
+            }
         };
         let Some(made) = made else {
             return Err(Error::unsupported("BACKUP with --engine memory"));
@@ -134,7 +170,7 @@ mod tests {
         };
         link("other", "out");
         link("inside/sub", "in");
-        let backups = Backups::below(Some(&inside)).unwrap();
+        let backups = Backups::below(Some(&inside), None).unwrap();
         let errno = |path: &Path| {
             let target = backups.target(&path.display().to_string());
             target.unwrap_err().code().errno()
@@ -164,6 +200,33 @@ mod tests {
         assert_eq!(errno(&inside.join("nosuch/b")), 1);
         let error = Backups::default().target("/b").unwrap_err();
         assert_eq!(error.code().errno(), 1290);
-        assert!(Backups::below(Some(&base.path().join("nosuch"))).is_err());
+        assert!(Backups::below(Some(&base.path().join("nosuch")), None).is_err());
+    }
+
+    #[test]
+    fn nothing_is_written_to_the_data_directory() {
+        let base = tempfile::tempdir().unwrap();
+        let data = base.path().join("data");
+        let trees = data.join("lsm/keyspaces");
+        fs::create_dir_all(&trees).unwrap();
+        std::os::unix::fs::symlink(&trees, base.path().join("link")).unwrap();
+        let backups = Backups::below(Some(base.path()), Some(&data)).unwrap();
+        for wrong in [
+            "data",
+            "data/b",
+            "data/lsm/keyspaces/b",
+            "link/b",
+            "b/../data/b",
+        ] {
+            let target = base.path().join(wrong).display().to_string();
+            let refused = backups.target(&target).unwrap_err();
+            assert_eq!(refused.code().errno(), 1290, "{wrong}");
+        }
+        let beside = base.path().join("data2").display().to_string();
+        assert!(backups.target(&beside).is_ok());
+        for within in [&data, &trees] {
+            let told = Backups::below(Some(within), Some(&data)).unwrap_err();
+            assert!(told.contains("lies in the data directory"), "{told}");
+        }
     }
 }

@@ -108,7 +108,7 @@ async fn what_is_well_is_said_to_be() {
     fill(&server).await;
     server
         .engine()
-        .checkpoint(&house.path("backup"))
+        .checkpoint(&house.path("backup"), &Arc::default())
         .await
         .unwrap();
     stop(server).await;
@@ -196,7 +196,7 @@ async fn one_table_comes_back_with_its_indexes() {
     fill(&server).await;
     server
         .engine()
-        .checkpoint(&house.path("backup"))
+        .checkpoint(&house.path("backup"), &Arc::default())
         .await
         .unwrap();
     let orders = server.run("SELECT * FROM shop.orders").await.unwrap();
@@ -254,7 +254,7 @@ async fn a_table_is_restored_with_its_counter_into_what_has_none_of_its_name() {
     fill(&server).await;
     server
         .engine()
-        .checkpoint(&house.path("backup"))
+        .checkpoint(&house.path("backup"), &Arc::default())
         .await
         .unwrap();
     stop(server).await;
@@ -311,7 +311,7 @@ async fn an_index_that_was_being_built_comes_back_disabled() {
         .unwrap();
     server
         .engine()
-        .checkpoint(&house.path("backup"))
+        .checkpoint(&house.path("backup"), &Arc::default())
         .await
         .unwrap();
     stop(server).await;
@@ -333,7 +333,7 @@ async fn a_whole_backup_becomes_a_server() {
     fill(&server).await;
     server
         .engine()
-        .checkpoint(&house.path("backup"))
+        .checkpoint(&house.path("backup"), &Arc::default())
         .await
         .unwrap();
     stop(server).await;

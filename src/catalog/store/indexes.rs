@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::storage::Lasts;
 use super::{Catalog, Definitions};
-use crate::catalog::schema::{INDEXES_MAX, IndexId, IndexState, Table, TableId};
+use crate::catalog::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::kv::Space;
 
@@ -71,11 +71,10 @@ impl Catalog {
             versions.deletions = self.new_space(Lasts::Always).await?.0;
         }
         let table = self.replace(table, has_moved.then_some(&**old)).await?;
-        for index in &old.indexes {
-            if table.indexes.iter().all(|kept| kept.id != index.id) {
-                self.engine.drop_space(Space(index.id.0)).await?;
-            }
-        }
+        let is_lost = |index: &&Index| table.indexes.iter().all(|kept| kept.id != index.id);
+        let lost = old.indexes.iter().filter(is_lost);
+        let lost = lost.map(|index| Space(index.id.0));
+        self.give_back(lost.collect()).await;
         Ok(table)
     }
 

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::storage::Lasts;
+use super::storage::{Lasts, spaces};
 use super::{Catalog, Definitions, SYSTEM_SPACE, table_key};
 use crate::catalog::persist;
 use crate::catalog::schema::{Column, ColumnDefault, IndexId, IndexState, KeyPart, Table, TableId};
@@ -116,7 +116,7 @@ impl Catalog {
         let table = Arc::new(table);
         next.put(&table);
         self.publish(writes, next).await?;
-        self.drop_storage(&old, Lasts::Always).await?;
+        self.give_back(spaces(&old).collect()).await;
         Ok(table)
     }
 
@@ -133,10 +133,9 @@ impl Catalog {
         let mut table = Table::clone(&owner);
         let taken = table.shadow.take();
         self.replace(table, None).await?;
-        match taken {
-            Some(taken) => self.drop_storage(&taken, Lasts::Always).await,
-            None => Ok(()),
-        }
+        let taken_spaces = taken.iter().flat_map(|taken| spaces(taken));
+        self.give_back(taken_spaces.collect()).await;
+        Ok(())
     }
 }
 

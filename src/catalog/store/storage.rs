@@ -48,12 +48,22 @@ impl Catalog {
         Ok(())
     }
 
-    /// Gives back the storage of a table that is not published any more.
-    pub(super) async fn drop_storage(&self, table: &Table, lasts: Lasts) -> Result<()> {
+    /// Gives back the storage of a temporary table that nobody uses any more.
+    pub(super) async fn drop_temporary_storage(&self, table: &Table) -> Result<()> {
         for space in spaces(table) {
-            self.drop_space(space, lasts).await?;
+            self.drop_space(space, Lasts::WhileOpen).await?;
         }
         Ok(())
+    }
+
+    /// Gives back storage that no published definition has any more. The change has taken place by then,
+    /// so that nothing fails here: what cannot be given back now is dropped at the next start.
+    pub(super) async fn give_back(&self, spaces: Vec<Space>) {
+        for space in spaces {
+            if let Err(cause) = self.engine.drop_space(space).await {
+                tracing::warn!(%space, %cause, "storage is not given back before the next start");
+            }
+        }
     }
 }
 

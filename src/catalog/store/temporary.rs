@@ -137,7 +137,7 @@ impl Catalog {
         let mut swept = Vec::new();
         for table in left {
             self.temporary.live.write().remove(&table.id);
-            self.drop_storage(&table, Lasts::WhileOpen).await?;
+            self.drop_temporary_storage(&table).await?;
             swept.push(table.id);
         }
         Ok(swept)

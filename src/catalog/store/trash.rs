@@ -94,9 +94,8 @@ impl Catalog {
             gone.push(Arc::clone(&trashed.table));
         }
         self.publish(writes, next).await?;
-        for table in gone {
-            self.drop_storage(&table, Lasts::Always).await?;
-        }
+        let gone_spaces = gone.iter().flat_map(|table| spaces(table));
+        self.give_back(gone_spaces.collect()).await;
         Ok(())
     }
 
@@ -132,9 +131,7 @@ impl Catalog {
         next.trash.remove(&table.id);
         next.put(&table);
         self.publish_addition(writes, next).await?;
-        for space in lost {
-            self.engine.drop_space(space).await?;
-        }
+        self.give_back(lost).await;
         Ok(table)
     }
 
@@ -164,9 +161,8 @@ impl Catalog {
             false
         });
         self.publish_addition(writes, next).await?;
-        for table in &gone {
-            self.drop_storage(table, Lasts::Always).await?;
-        }
+        let gone_spaces = gone.iter().flat_map(|table| spaces(table));
+        self.give_back(gone_spaces.collect()).await;
         Ok(gone.len())
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use super::Shared;
 use super::counts::{Counted, Counts};
-use super::journal::{MARKER_KEY, Marker};
+use super::journal::Run;
 use super::options::Durability;
 use super::queue::{Commit, Outcome, Request, Waits};
 use super::recent::{KeyHash, Recent};
@@ -37,8 +37,8 @@ mod keep;
 /// group of its own.
 const GROUP_BYTES_MAX: usize = 4 << 20;
 
-/// How often an idle engine lets go of old files.
-const IDLE_TICK: Duration = Duration::from_secs(1);
+/// How often an idle engine lets go of old files, and looks for failures.
+const IDLE_TICK: Duration = Duration::from_millis(250);
 
 /// More than the record of a space takes.
 const SPACE_RECORD_BYTES: u64 = 1 << 10;
@@ -69,14 +69,6 @@ pub(super) struct Committer {
     failure_looked_for: Instant,
 }
 
-/// What async batches are marked with.
-struct Run {
-    id: u64,
-    written: u64,
-    synced: u64,
-    synced_at: Instant,
-}
-
 /// A batch in the making.
 #[derive(Default)]
 struct Group {
@@ -97,12 +89,7 @@ impl Committer {
             deleted: HashMap::new(),
             bases: VecDeque::from([Arc::downgrade(&base)]),
             bases_max: BASES_MIN,
-            run: Run {
-                id: rand::random(),
-                written: 0,
-                synced: 0,
-                synced_at: Instant::now(),
-            },
+            run: Run::new(opened.engine_dir),
             physical: Vec::new(),
             room: opened.room,
             failure_looked_for: Instant::now(),
@@ -118,7 +105,7 @@ impl Committer {
     /// Serves the queue until the engine is closed.
     pub(super) fn run(mut self) {
         loop {
-            let is_dirty = self.run.synced < self.run.written;
+            let is_dirty = self.run.is_dirty();
             let patience = if is_dirty {
                 self.sync_interval
             } else {
@@ -146,6 +133,7 @@ impl Committer {
                     Request::Cut(answer) => self.cut(answer),
                     Request::Close(answer) => return self.close(answer, waiting),
                 }
+                self.sync_when_due();
             }
             self.sync_when_due();
         }
@@ -332,14 +320,10 @@ impl Committer {
             Durability::Sync => PersistMode::SyncData,
             Durability::Async => PersistMode::Buffer,
         };
+        self.begin_run()?;
         let batch = OwnedWriteBatch::with_capacity(self.db.clone(), items.len() + 1);
         let mut batch = batch.durability(Some(mode));
-        self.run.written += 1;
-        if self.durability == Durability::Async {
-            batch.insert(&self.data, MARKER_KEY, self.marker().encode());
-        } else {
-            self.run.synced = self.run.written;
-        }
+        self.run.mark((&mut batch, &self.data));
         self.counts.put(counted, (&mut batch, &self.data));
         let shown = self.next_ts();
         // In key order: the ways to neighbours in the memtable are the same for the most part, and
@@ -357,6 +341,9 @@ impl Committer {
         }
         match batch.commit() {
             Ok(()) => {
+                if self.durability == Durability::Sync {
+                    self.run.note_synced();
+                }
                 if let Some(sparse) = sparse {
                     self.sparse = Arc::new(sparse);
                 }
@@ -369,14 +356,6 @@ impl Committer {
             Err(cause) => Err(CommitError::Undetermined {
                 cause: self.fail("writing a commit", &cause).to_string(),
             }),
-        }
-    }
-
-    fn marker(&self) -> Marker {
-        Marker {
-            run: self.run.id,
-            number: self.run.written,
-            synced: self.run.synced,
         }
     }
 
@@ -451,23 +430,21 @@ impl Committer {
             bytes: SPACE_RECORD_BYTES,
             makes_room: true,
         })?;
+        self.begin_run()?;
         let (key, value) = record;
         let persist = match waits {
             Waits::ForDisk => PersistMode::SyncData,
             Waits::No => PersistMode::Buffer,
         };
         let mut batch = self.db.batch().durability(Some(persist));
-        self.run.written += 1;
-        if self.durability == Durability::Async {
-            batch.insert(&self.data, MARKER_KEY, self.marker().encode());
-        }
+        self.run.mark((&mut batch, &self.data));
         batch.insert(&self.data, key, value);
         let counted = Counted::of(space, keys_count);
         self.counts.put(counted, (&mut batch, &self.data));
         let written = batch.commit();
         written.map_err(|cause| self.fail("writing a space record", &cause))?;
         if waits == Waits::ForDisk {
-            self.note_synced();
+            self.run.note_synced();
         }
         Ok(())
     }
@@ -479,7 +456,7 @@ impl Committer {
         if let Err(cause) = self.db.persist(PersistMode::SyncData) {
             return Err(self.fail("syncing the journal", &cause));
         }
-        self.note_synced();
+        self.run.note_synced();
         Ok(())
     }
 

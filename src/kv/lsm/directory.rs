@@ -10,12 +10,14 @@
 //! Only [`claim`], [`DirectoryLock::seal`], `room` and a restored backup write here; the files inside `lsm/` are the
 //! engine's own.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use super::journal;
 use crate::kv::{Error, Result};
 
 /// First line of a version file of any format.
@@ -28,6 +30,9 @@ pub(super) const FORMAT: &str = "format 2";
 /// server of its time would write to it without counting.
 const FORMAT_1: &str = "format 1";
 
+/// A directory that is made is its owner's alone; one that is there stays as it is.
+const DIR_MODE: u32 = 0o700;
+
 const VERSION_FILE: &str = "MESETA";
 const VERSION_FILE_NEW: &str = "MESETA.new";
 const LOCK_FILE: &str = "LOCK";
@@ -35,6 +40,10 @@ const ENGINE_DIR: &str = "lsm";
 
 /// Within it; the storage library leaves it to the system when its entries are durable.
 const TREES_DIR: &str = "keyspaces";
+
+/// Within that: the rows.
+const DATA_TREE: &str = "1";
+const TABLES_DIR: &str = "tables";
 
 /// Holds the data directory for this process until it is dropped.
 pub(super) struct DirectoryLock {
@@ -48,7 +57,8 @@ pub(super) struct DirectoryLock {
 ///
 /// # Errors
 ///
-/// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`], [`Error::Unwritable`].
+/// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`], [`Error::Unwritable`];
+/// [`Error::Corrupt`] when the version file of a directory with rows is missing.
 pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     let unwritable = |cause: io::Error| Error::Unwritable {
         dir: dir.to_path_buf(),
@@ -57,18 +67,19 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     if dir.is_file() {
         return Err(unwritable(io::Error::other("it is a file")));
     }
-    fs::create_dir_all(dir).map_err(unwritable)?;
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(DIR_MODE).create(dir);
+    made.map_err(unwritable)?;
+    if check_version(dir)?.is_none() {
+        check_not_foreign(dir)?;
+    }
+    let file = lock(dir)?;
+    // Again: until now another server may have been at it.
     let version = check_version(dir)?;
     let is_sealed = version.is_some();
     if !is_sealed {
         check_not_foreign(dir)?;
-    }
-    let file = lock(dir)?;
-    // A directory without version file was left in the middle of its first start: nothing was
-    // ever acknowledged from it.
-    let engine_dir = dir.join(ENGINE_DIR);
-    if !is_sealed && engine_dir.exists() {
-        fs::remove_dir_all(&engine_dir).map_err(unwritable)?;
+        remove_unfinished(dir)?;
     }
     Ok(DirectoryLock {
         dir: dir.to_path_buf(),
@@ -76,6 +87,35 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         is_sealed: version == Some(Version::Present),
         _file: file,
     })
+}
+
+/// Removes what a first start leaves that was cut off: nothing was ever acknowledged from it. Where
+/// something was written, the version file was there once.
+fn remove_unfinished(dir: &Path) -> Result<()> {
+    let engine_dir = dir.join(ENGINE_DIR);
+    if !engine_dir.exists() {
+        return Ok(());
+    }
+    let has_rows = has_tables(&engine_dir) || journal::has_batches(&engine_dir)?;
+    if has_rows {
+        let (version, engine_dir) = (dir.join(VERSION_FILE), engine_dir.display());
+        return Err(Error::Corrupt {
+            what: format!(
+                "{} is missing, and {engine_dir} holds rows",
+                version.display()
+            ),
+        });
+    }
+    fs::remove_dir_all(&engine_dir).map_err(|cause| Error::Unwritable {
+        dir: dir.to_path_buf(),
+        cause: cause.to_string(),
+    })
+}
+
+/// Whether there are files of rows.
+fn has_tables(engine_dir: &Path) -> bool {
+    let tables = engine_dir.join(TREES_DIR).join(DATA_TREE).join(TABLES_DIR);
+    fs::read_dir(tables).is_ok_and(|mut tables| tables.next().is_some())
 }
 
 /// The formats that can be read.
@@ -149,7 +189,15 @@ pub(super) fn write_version(dir: &Path, format: &str) -> io::Result<()> {
     file.write_all(format!("{VERSION_HEAD}\n{format}\n").as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, dir.join(VERSION_FILE))?;
-    sync_dir(dir)
+    sync_dir(dir)?;
+    // The directory itself may be new. Where the one above it cannot be read, it is not.
+    if let Some(above) = dir.canonicalize()?.parent()
+        && let Err(cause) = sync_dir(above)
+        && cause.kind() != io::ErrorKind::PermissionDenied
+    {
+        return Err(cause);
+    }
+    Ok(())
 }
 
 fn sync_dir(dir: &Path) -> io::Result<()> {

@@ -6,7 +6,7 @@
     reason = "the record of the ranges is written here; its key is in `spaces`"
 )]
 
-use fjall::{Database, Keyspace, Readable};
+use fjall::{Database, Keyspace, PersistMode, Readable};
 
 use super::fault;
 use super::spaces::{self, Registry, SpaceSet};
@@ -70,7 +70,8 @@ pub(super) fn read(db: &Database, data: &Keyspace) -> Result<Gone> {
     stored.map_or(Ok(Gone::default()), |stored| Gone::decode(&stored))
 }
 
-/// Takes the records of dropped spaces without keys out of the registry.
+/// Takes the records of dropped spaces without keys out of the registry. Each batch is synced before
+/// the next is written, as the journal has it that carry no marker.
 ///
 /// # Errors
 ///
@@ -82,12 +83,12 @@ pub(super) fn forget_empty(db: &Database, data: &Keyspace, registry: &mut Regist
     let mut gone = registry.gone.clone();
     gone.add(&empty);
     if gone != registry.gone {
-        let mut batch = db.batch();
+        let mut batch = db.batch().durability(Some(PersistMode::SyncData));
         batch.insert(data, spaces::GONE_KEY, gone.encode());
         batch.commit().map_err(failed)?;
     }
     for some in empty.chunks(BATCH_RECORDS) {
-        let mut batch = db.batch();
+        let mut batch = db.batch().durability(Some(PersistMode::SyncData));
         for space in some {
             let (key, _) = spaces::dead_record(*space);
             batch.remove(data, key);

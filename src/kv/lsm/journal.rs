@@ -9,13 +9,13 @@
 //! intact batches, then nothing or only zeros                 open as it is
 //! intact batches, then garbage, no intact batch behind it    cut the garbage: it was never acknowledged
 //! garbage with an intact batch behind it                     refuse: acknowledged bytes are damaged
-//!   … unless every such batch says that the bytes before     cut: in async mode several batches may
-//!     it were not yet synced                                 be on their way to the disk together
+//!   … unless every such batch says that the bytes before     cut: several batches that nobody waits
+//!     it were not yet synced                                 for may be on their way together
+//!   … or is none of the server's own                         cut: it is within a client's value
 //! ```
 //!
-//! In sync mode a batch is written only after the one before it was synced, so that an intact batch
-//! proves everything in front of it was acknowledged. In async mode every batch carries a
-//! [`Marker`] that says what was synced when it was written.
+//! So every batch carries a [`Marker`], which says what was synced when it was written, and tells a batch
+//! from bytes that look like one: see [`run`].
 //!
 //! The checksum leaves out the head of a batch. Its count is checked by the items themselves; its
 //! sequence number must grow, or the batch counts as damaged.
@@ -42,6 +42,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::kv::{Error, Result};
 
+mod run;
+
+pub(super) use run::Run;
+
 const TAG_START: u8 = 1;
 const TAG_ITEM: u8 = 2;
 const TAG_END: u8 = 3;
@@ -59,10 +63,10 @@ const SEQNO_STEP_MAX: u64 = 1 << 32;
 /// The library's counter must stay below twice this.
 const SEQNO_MAX: u64 = 1 << 62;
 
-/// The engine's key under which async batches carry their [`Marker`].
+/// The engine's key under which batches carry their [`Marker`].
 pub(super) const MARKER_KEY: &[u8] = &[0, b'j'];
 
-/// What an async batch knows about the batches before it.
+/// What a batch knows about the batches before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marker {
     /// Tells one run of the server from another.
@@ -128,6 +132,7 @@ pub(super) fn repair(dir: &Path) -> Result<Option<Cut>> {
 /// [`Error::Corrupt`] when bytes that were acknowledged are damaged.
 pub(super) fn examine(dir: &Path) -> Result<Option<Torn>> {
     let journals = list(dir)?;
+    let run = run::last_of(dir);
     let mut last = None;
     for (idx, path) in journals.iter().enumerate() {
         let bytes = read(path)?;
@@ -136,9 +141,10 @@ pub(super) fn examine(dir: &Path) -> Result<Option<Torn>> {
         let Some(damage) = walk.damage else { continue };
         let behind = journals.get(idx + 1..).unwrap_or_default();
         let later = bytes.get(damage.resume..).unwrap_or_default();
-        check_unsynced(later, (path, walk.end), last)?;
+        let mut behind_damage = BehindDamage::new((path, walk.end), last, run);
+        behind_damage.check(later)?;
         for path in behind {
-            check_unsynced(&read(path)?, (path, 0), last)?;
+            behind_damage.check(&read(path)?)?;
         }
         let cut = Cut {
             path: path.clone(),
@@ -149,6 +155,20 @@ pub(super) fn examine(dir: &Path) -> Result<Option<Torn>> {
         return Ok(Some(Torn { cut, behind }));
     }
     Ok(None)
+}
+
+/// Whether something was ever written to the journals in `dir`.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn has_batches(dir: &Path) -> Result<bool> {
+    for path in list(dir)? {
+        if batch(&read(&path)?, 0).is_ok() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Where the last of the batches ends that are older than `seqno`.
@@ -271,34 +291,81 @@ fn is_zeros(bytes: &[u8]) -> bool {
     pages.all(|page| ZEROS.get(..page.len()) == Some(page))
 }
 
-/// Refuses when an intact batch in `bytes` proves that the damage was synced once.
-fn check_unsynced(bytes: &[u8], damage: (&Path, usize), last: Option<Batch>) -> Result<()> {
-    let mut at = 0;
-    while let Some(found) = next_batch(bytes, at) {
-        at = found.end;
-        let is_unsynced = found.marker.is_some_and(|marker| {
-            let before = last.and_then(|last| last.marker);
-            let before = before.filter(|before| before.run == marker.run);
-            marker.synced <= before.map_or(0, |before| before.number)
-        });
-        if !is_unsynced {
-            let (path, at) = damage;
-            return Err(Error::Corrupt {
-                what: format!(
-                    "journal {} is damaged at byte {at}, in front of intact commits",
-                    path.display()
-                ),
-            });
-        }
-    }
-    Ok(())
+/// Looks behind damage for a batch that proves that what is damaged was synced once.
+struct BehindDamage<'a> {
+    damage: (&'a Path, usize),
+    /// The last batch in front of the damage.
+    last: Option<Batch>,
+    /// The run whose batches count; `None` for all.
+    run: Option<u64>,
+    /// Where there is nothing in front: the batch before the first one that was found.
+    lost: Option<u64>,
 }
 
-/// The first intact batch at `at` or behind it.
-fn next_batch(bytes: &[u8], at: usize) -> Option<Batch> {
+impl<'a> BehindDamage<'a> {
+    fn new(damage: (&'a Path, usize), last: Option<Batch>, run: Option<u64>) -> BehindDamage<'a> {
+        // What is in front may be older than the file, or written by a server that knows of none.
+        let is_of = |run: u64, last: Batch| last.marker.is_some_and(|marker| marker.run == run);
+        let run = run.filter(|run| last.is_none_or(|last| is_of(*run, last)));
+        BehindDamage {
+            damage,
+            last,
+            run,
+            lost: None,
+        }
+    }
+
+    fn check(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut at = 0;
+        while let Some(found) = next_batch((bytes, at), self.run) {
+            at = found.end;
+            if self.is_proof(found) {
+                let (path, at) = self.damage;
+                return Err(Error::Corrupt {
+                    what: format!(
+                        "journal {} is damaged at byte {at}, in front of intact commits",
+                        path.display()
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a batch was written when one that is damaged now was synced.
+    fn is_proof(&mut self, found: Batch) -> bool {
+        let Some(marker) = found.marker else {
+            return true;
+        };
+        let before = marker.number.saturating_sub(1);
+        // The number of a batch that is damaged: the first one, where that is known.
+        let lost = match self.last {
+            Some(last) => match last.marker.filter(|last| last.run == marker.run) {
+                Some(last) => last.number.saturating_add(1),
+                // The whole run so far. Its first batch is written when all before it is synced.
+                None => before.min(1),
+            },
+            None => *self.lost.get_or_insert(before),
+        };
+        lost <= marker.synced
+    }
+}
+
+/// The first intact batch at `at` or behind it, of a run or of any.
+fn next_batch((bytes, at): (&[u8], usize), run: Option<u64>) -> Option<Batch> {
     let starts = bytes.iter().enumerate().skip(at);
-    let mut starts = starts.filter(|(_, byte)| **byte == TAG_START);
+    let mut starts = starts.filter(|(at, byte)| {
+        **byte == TAG_START && run.is_none_or(|run| begins_as_of((bytes, *at), run))
+    });
     starts.find_map(|(at, _)| batch(bytes, at).ok())
+}
+
+/// Whether what is at `at` begins as a batch of a run does. So nothing more is read of bytes that a
+/// client has made up.
+fn begins_as_of((bytes, at): (&[u8], usize), run: u64) -> bool {
+    let mut reader = Reader { bytes, at };
+    let first = reader.start().and_then(|_| reader.item());
+    matches!(first, Some(Item::Marker(marker)) if marker.run == run)
 }
 
 /// Reads the batch at `at`.
@@ -352,10 +419,14 @@ impl<'a> Reader<'a> {
         (self.u8()? == tag).then_some(())
     }
 
-    fn start_and_items(&mut self) -> Option<(u64, &'a [u8], Option<Marker>)> {
+    /// How many items follow, and the sequence number.
+    fn start(&mut self) -> Option<(u32, u64)> {
         self.tag(TAG_START)?;
-        let items_count = self.u32()?;
-        let seqno = self.u64()?;
+        Some((self.u32()?, self.u64()?))
+    }
+
+    fn start_and_items(&mut self) -> Option<(u64, &'a [u8], Option<Marker>)> {
+        let (items_count, seqno) = self.start()?;
         let items_at = self.at;
         let mut marker = None;
         for _ in 0..items_count {

@@ -11,7 +11,7 @@
 //! - `files`: long scans, straight from the files;
 //! - `rows`: single rows that were read lately, in front of the tree;
 //! - `estimate`: the size of a range, from what the files say about themselves;
-//! - `stats`: what it tells of itself;
+//! - `stats` and `read_only`: what it tells of itself;
 //! - `range`: the rows of a range in their order;
 //! - `sparse` and `thin`: ranges of which nearly all is dead, and the rows that are alive in them;
 //! - `backup`: copies of the files, made while commits go on, and what is done with them;
@@ -34,6 +34,7 @@ mod manifest;
 mod options;
 mod queue;
 mod range;
+mod read_only;
 mod recent;
 mod reclaim;
 mod room;
@@ -46,9 +47,9 @@ mod thin;
 mod told;
 
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -131,6 +132,8 @@ struct Shared {
     commits: Commits,
     /// For what the tree tells of itself. `None` once closed.
     tree: Mutex<Option<(Database, Keyspace)>>,
+    /// Where its files are.
+    engine_dir: PathBuf,
 }
 
 /// What the committer starts with.
@@ -138,6 +141,7 @@ struct Opened {
     db: Database,
     data: Keyspace,
     base: Arc<Base>,
+    engine_dir: PathBuf,
     room: Room,
     durability: Durability,
     sync_interval: Duration,
@@ -167,7 +171,10 @@ impl Lsm {
         let dead = DeadSpaces::default();
         let (db, data) = open_tree(&engine_dir, options, &dead)?;
         let mut registry = gone::read_registry(&db, &data)?;
-        gone::forget_empty(&db, &data, &mut registry)?;
+        // It saves room, and can wait until there is some.
+        if room::check_fits(&engine_dir, 0).is_ok() {
+            gone::forget_empty(&db, &data, &mut registry)?;
+        }
         dead.extend(registry.dead.iter().copied());
         lock.seal()?;
         let rows = Arc::new(RowCache::new(options.row_cache_bytes()));
@@ -187,6 +194,7 @@ impl Lsm {
             lock: Mutex::new(Some(lock)),
             commits: Commits::default(),
             tree: Mutex::new(Some((db.clone(), data.clone()))),
+            engine_dir: engine_dir.clone(),
         });
         let means = (Arc::downgrade(&shared), data.clone());
         let dropped = registry.dead.into_iter().collect();
@@ -195,6 +203,7 @@ impl Lsm {
             db,
             data,
             base,
+            engine_dir,
             room: Room::new(&options.dir, options.vital),
             durability: options.durability,
             sync_interval: options.async_sync_interval,
@@ -238,19 +247,6 @@ impl Shared {
 
     fn release(&self) {
         self.lock.lock().take();
-    }
-
-    fn read_only(&self) -> Option<Error> {
-        let cause = self.read_only.read().clone()?;
-        Some(Error::ReadOnly { cause })
-    }
-
-    fn set_read_only(&self, cause: &Error) {
-        let mut read_only = self.read_only.write();
-        if read_only.is_none() {
-            tracing::error!(%cause, "the storage engine takes no more writes until a restart");
-            *read_only = Some(cause.to_string());
-        }
     }
 
     /// Why a request got no answer.
@@ -349,6 +345,10 @@ impl Engine for Lsm {
         stats::of(&self.shared)
     }
 
+    fn read_only(&self) -> Option<String> {
+        self.shared.read_only.read().clone()
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let base = self.shared.base.read().clone();
         Arc::new(LsmSnapshot::new(base, &self.shared))
@@ -427,8 +427,13 @@ impl Engine for Lsm {
         })
     }
 
-    fn checkpoint<'a>(&'a self, dir: &'a Path) -> Answer<'a, Result<Option<Checkpoint>>> {
-        let made = backup::make(Arc::clone(&self.shared), dir.to_path_buf());
+    fn checkpoint<'a>(
+        &'a self,
+        dir: &'a Path,
+        is_over: &'a Arc<AtomicBool>,
+    ) -> Answer<'a, Result<Option<Checkpoint>>> {
+        let means = (Arc::clone(&self.shared), Arc::clone(is_over));
+        let made = backup::make(means, dir.to_path_buf());
         Answer::later(async { made.await.map(Some) })
     }
 

@@ -17,11 +17,12 @@
 //! others who fill the disk leave room for the statements that make some.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace};
-use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use rustix::fs::{FallocateFlags, StatVfs, fallocate, statvfs};
 
 use crate::kv::{Error, Put, Result, Space, WriteSet};
 
@@ -45,6 +46,9 @@ const VITAL_BYTES_MAX: usize = 1 << 20;
 
 /// What stays free whatever is done: for lists of files, and others' small writes.
 const REST_BYTES: u64 = 4 << 20;
+
+/// The unit of the blocks that the system tells of a file.
+pub(super) const STAT_BLOCK_BYTES: u64 = 512;
 
 /// How often the sizes of the files are asked for. The filesystem is asked for each group of commits: a
 /// microsecond.
@@ -104,16 +108,21 @@ pub(super) struct Room {
     vital: Option<Space>,
     state: State,
     figures: Figures,
+    /// Whether the reserve is there, all of it.
     is_reserved: bool,
+    /// Whether it could not be made since there is plenty.
+    has_failed: bool,
     files_known_at: Option<Instant>,
 }
 
 impl Room {
     /// Of the disk of a data directory. The reserve is there, or is made when the room is looked at.
     pub(super) fn new(dir: &Path, vital: Option<Space>) -> Room {
+        let reserve = statvfs(dir).map_or(RESERVE_BYTES, |disk| reserve_bytes(&disk));
         Room {
             vital,
-            is_reserved: dir.join(RESERVE_FILE).exists(),
+            is_reserved: reserve <= taken_bytes(&dir.join(RESERVE_FILE)),
+            has_failed: false,
             dir: dir.to_path_buf(),
             state: State::Plenty,
             figures: Figures::default(),
@@ -132,19 +141,20 @@ impl Room {
             self.files_known_at = Some(now);
             self.figures.files = data.disk_space();
         }
-        self.figures.reserve = RESERVE_BYTES.min(disk.f_blocks * disk.f_frsize / RESERVE_PART);
+        self.figures.reserve = reserve_bytes(&disk);
         self.figures.unflushed = db.write_buffer_size();
         self.figures.free = disk.f_bavail * disk.f_frsize;
         let after = self.figures.state_after(self.state);
         if after != self.state {
             self.state = after;
+            self.has_failed = false;
             self.tell();
         }
         let is_flushing = 0 < data.tree.sealed_memtable_count();
         if self.is_reserved && is_flushing && self.figures.free < self.figures.must_leave() {
             self.give_up_reserve();
         }
-        if !self.is_reserved && self.state == State::Plenty {
+        if !self.is_reserved && !self.has_failed && self.state == State::Plenty {
             self.reserve();
         }
     }
@@ -204,25 +214,51 @@ impl Room {
         })
     }
 
+    /// Tried once each time there is plenty: where it cannot be, writing goes on without.
     fn reserve(&mut self) {
-        // Tried once each time there is plenty: where it cannot be, writing goes on without.
-        self.is_reserved = true;
-        let made = File::create(self.dir.join(RESERVE_FILE)).and_then(|file| {
+        let path = self.dir.join(RESERVE_FILE);
+        let made = File::create(&path).and_then(|file| {
             fallocate(&file, FallocateFlags::empty(), 0, self.figures.reserve)?;
             file.sync_all()
         });
+        self.is_reserved = made.is_ok();
+        self.has_failed = made.is_err();
         if let Err(cause) = made {
             tracing::warn!(%cause, "no room is kept for statements that make room");
+            // A part of it would only be in the way.
+            let _ = fs::remove_file(&path);
         }
     }
 
     fn give_up_reserve(&mut self) {
         self.is_reserved = false;
-        match fs::remove_file(self.dir.join(RESERVE_FILE)) {
-            Ok(()) => self.figures.free += self.figures.reserve,
+        let path = self.dir.join(RESERVE_FILE);
+        let bytes = taken_bytes(&path);
+        match fs::remove_file(&path) {
+            Ok(()) => self.figures.free += bytes,
             Err(cause) => tracing::warn!(%cause, "the reserve was not given up"),
         }
     }
+}
+
+/// The size of the reserve on a disk.
+fn reserve_bytes(disk: &StatVfs) -> u64 {
+    RESERVE_BYTES.min(disk.f_blocks * disk.f_frsize / RESERVE_PART)
+}
+
+/// What a file takes on the disk; a file that was cut off in the making takes less than it should.
+fn taken_bytes(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |found| found.blocks() * STAT_BLOCK_BYTES)
+}
+
+/// What puts leave free, as of now: for whoever writes to the disk beside them.
+pub(super) fn least_bytes((db, data): (&Database, &Keyspace)) -> u64 {
+    let figures = Figures {
+        unflushed: db.write_buffer_size(),
+        files: data.disk_space(),
+        ..Figures::default()
+    };
+    figures.least()
 }
 
 /// Whether the disk of `dir` takes so many bytes more, and leaves what must be left.
@@ -231,11 +267,20 @@ impl Room {
 ///
 /// [`Error::NoRoom`].
 pub(super) fn check_fits(dir: &Path, bytes: u64) -> Result<()> {
+    check_leaves(dir, bytes, JOURNAL_BYTES)
+}
+
+/// Whether the disk of `dir` takes so many bytes more, and leaves others.
+///
+/// # Errors
+///
+/// [`Error::NoRoom`].
+pub(super) fn check_leaves(dir: &Path, bytes: u64, left_bytes: u64) -> Result<()> {
     let Ok(disk) = statvfs(dir) else {
         return Ok(());
     };
     let free_bytes = disk.f_bavail * disk.f_frsize;
-    let least_bytes = bytes.saturating_add(JOURNAL_BYTES);
+    let least_bytes = bytes.saturating_add(left_bytes);
     if least_bytes <= free_bytes {
         return Ok(());
     }
@@ -259,15 +304,33 @@ mod tests {
             files: 100 * MIB,
             reserve: 32 * MIB,
         };
-        fs::write(dir.join(RESERVE_FILE), "").unwrap();
+        let reserve = usize::try_from(figures.reserve).unwrap();
+        fs::write(dir.join(RESERVE_FILE), vec![1; reserve]).unwrap();
         Room {
             state: figures.state_after(state),
             figures,
             dir: dir.to_path_buf(),
             vital: Some(Space(1)),
             is_reserved: true,
+            has_failed: false,
             files_known_at: None,
         }
+    }
+
+    /// Mechanism: a server that was killed while it made the reserve left an empty file, which counted as
+    /// one for ever.
+    #[test]
+    fn an_empty_reserve_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(RESERVE_FILE), "").unwrap();
+        let mut room = Room::new(dir.path(), None);
+        assert!(!room.is_reserved);
+        room.figures = Figures::default();
+        room.is_reserved = true;
+        room.give_up_reserve();
+        assert_eq!(room.figures.free, 0);
+        let whole = self::room(dir.path(), State::Plenty, 300);
+        assert!(whole.is_reserved && Room::new(dir.path(), None).is_reserved);
     }
 
     #[test]

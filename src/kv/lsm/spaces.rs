@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 00 's' id:u32       "live" or "dead": the registry of spaces; ids are big-endian
-//! 00 'j'              the marker of async batches, see `journal`
+//! 00 'j'              the marker of batches, see `journal`
 //! 00 'e'              the last batch of a server that was ended orderly, see `committer`
 //! 00 'g'              ids of dropped spaces that have no record any more, see `gone`
 //! 00 'n' id:u32       how many keys the space has, u64, big-endian; absent where that is not known

@@ -50,6 +50,47 @@ async fn a_strange_directory_is_left_alone() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
+/// Mechanism: a directory without the file MESETA was taken for one whose first start had been cut off,
+/// whatever was in it, and its rows were removed.
+#[tokio::test]
+async fn rows_without_a_version_file_are_refused_and_stay() {
+    for is_flushed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Lsm::open(&options(dir.path())).unwrap();
+        engine.create_space(Space(1)).await.unwrap();
+        let mut writes = WriteSet::blind();
+        writes.put(Space(1), "key", "value");
+        engine.commit(writes).await.unwrap();
+        if is_flushed {
+            engine.compact(&[Space(1)]).await.unwrap();
+        }
+        engine.close().await.unwrap();
+        let version = dir.path().join("MESETA");
+        let text = fs::read(&version).unwrap();
+        fs::remove_file(&version).unwrap();
+        let _ = fs::remove_file(dir.path().join("RESERVE"));
+        let told = refusal(dir.path());
+        assert!(told.contains("MESETA is missing, and"), "{told}");
+        fs::write(&version, text).unwrap();
+        let engine = Lsm::open(&options(dir.path())).unwrap();
+        let found = engine.get_newest(Space(1), b"key").await.unwrap();
+        assert_eq!(found.as_deref(), Some(b"value".as_slice()));
+        engine.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_a_first_start_left_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine_dir = dir.path().join("lsm");
+    fs::create_dir_all(engine_dir.join("keyspaces/1/tables")).unwrap();
+    fs::write(engine_dir.join("0.jnl"), [0; 5000]).unwrap();
+    fs::write(dir.path().join("LOCK"), "").unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    engine.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn another_format_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -226,13 +267,13 @@ async fn after_a_failed_write_every_later_one_says_why() {
     let mut writes = WriteSet::blind();
     writes.put(Space(1), "a", "1");
     engine.commit(writes.clone()).await.unwrap();
-    assert_eq!(engine.stats().read_only, None);
+    assert_eq!(engine.read_only(), None);
     engine.shared.set_read_only(&Error::Io {
         doing: "writing a commit".to_owned(),
         cause: "input/output error".to_owned(),
     });
     let cause = "storage failed while writing a commit: input/output error".to_owned();
-    assert_eq!(engine.stats().read_only.as_deref(), Some(cause.as_str()));
+    assert_eq!(engine.read_only().as_deref(), Some(cause.as_str()));
     let expected = Error::ReadOnly { cause };
     assert_eq!(
         engine.commit(writes).await,

@@ -131,6 +131,10 @@ impl Engine for Faulty {
         self.engine.stats()
     }
 
+    fn read_only(&self) -> Option<String> {
+        self.engine.read_only()
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         Arc::new(FaultySnapshot {
             snapshot: self.engine.snapshot(),

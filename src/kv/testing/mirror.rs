@@ -113,6 +113,10 @@ impl Engine for Mirror {
         self.left.stats()
     }
 
+    fn read_only(&self) -> Option<String> {
+        self.left.read_only()
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let pair = Arc::clone(&self.pair.lock());
         Arc::new(Mirrored(pair))

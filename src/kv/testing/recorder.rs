@@ -2,7 +2,7 @@
 //!
 //! Timestamps are not written: they differ between engines and runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -22,6 +22,8 @@ type ValuePrinter = dyn Fn(Space, &[u8], &[u8]) -> String + Send + Sync;
 pub struct Recorder {
     engine: Arc<dyn Engine>,
     log: Arc<Log>,
+    /// What the next call for its numbers waits for.
+    stall: Mutex<Option<mpsc::Receiver<()>>>,
 }
 
 struct Log {
@@ -52,7 +54,16 @@ impl Recorder {
         Recorder {
             engine,
             log: Arc::new(log),
+            stall: Mutex::default(),
         }
+    }
+
+    /// Lets the next call for its numbers wait, as for a disk that hangs, until what is given here is
+    /// dropped.
+    pub fn stall_stats(&self) -> mpsc::Sender<()> {
+        let (until, stall) = mpsc::channel();
+        *self.stall.lock() = Some(stall);
+        until
     }
 
     /// The lines since the last call of this, oldest first.
@@ -130,7 +141,15 @@ impl Engine for Recorder {
     }
 
     fn stats(&self) -> Stats {
+        let stall = self.stall.lock().take();
+        if let Some(stall) = stall {
+            let _ = stall.recv();
+        }
         self.engine.stats()
+    }
+
+    fn read_only(&self) -> Option<String> {
+        self.engine.read_only()
     }
 
     fn snapshot(&self) -> Arc<dyn Snapshot> {

@@ -1,7 +1,8 @@
 //! Bytes from file to file, and their checksums: XXH3, 128 bits, as the storage library's own.
 
-use std::fs::{self, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -9,7 +10,11 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use super::{reading, writing};
 use crate::kv::Result;
 
-/// Bytes that are read at a time.
+/// What is made here is its owner's alone, whatever the mask.
+const FILE_MODE: u32 = 0o600;
+const DIR_MODE: u32 = 0o700;
+
+/// Bytes that are read or written at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// What is known of the content of a file.
@@ -43,24 +48,33 @@ pub(super) fn sum_of(path: &Path, more: &dyn Fn(u64) -> Result<()>) -> Result<Su
 ///
 /// [`crate::kv::Error::Io`], [`crate::kv::Error::DiskFull`].
 pub(super) fn copy(from: &Path, to: &Path, more: &dyn Fn(u64) -> Result<()>) -> Result<Sum> {
-    let mut file = File::create_new(to).map_err(|cause| writing(to, &cause))?;
+    let mut file = create(to).map_err(|cause| writing(to, &cause))?;
     let sum = pass(from, &mut file, (to, more))?;
     file.sync_all().map_err(|cause| writing(to, &cause))?;
     Ok(sum)
 }
 
-/// Writes a file that is not there yet, and syncs it.
+/// Writes a file that is not there yet, and syncs it; `more` says before each piece whether to go on.
 ///
 /// # Errors
 ///
-/// [`crate::kv::Error::Io`], [`crate::kv::Error::DiskFull`].
-pub(super) fn write(to: &Path, bytes: &[u8]) -> Result<Sum> {
-    let written = File::create_new(to).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(|cause| writing(to, &cause))?;
+/// [`crate::kv::Error::Io`], [`crate::kv::Error::DiskFull`]; that of `more`.
+pub(super) fn write(to: &Path, bytes: &[u8], more: &dyn Fn(u64) -> Result<()>) -> Result<Sum> {
+    let failed = |cause: io::Error| writing(to, &cause);
+    let mut file = create(to).map_err(failed)?;
+    for piece in bytes.chunks(CHUNK_BYTES) {
+        more(u64::try_from(piece.len()).unwrap_or(u64::MAX))?;
+        file.write_all(piece).map_err(failed)?;
+    }
+    file.sync_all().map_err(failed)?;
     Ok(Sum::of(bytes))
+}
+
+/// A file that is not there yet, and nobody else's to read: rows, and hashes of passwords.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(FILE_MODE);
+    options.open(path)
 }
 
 /// Makes the names in a directory survive a power cut.
@@ -79,7 +93,17 @@ pub(super) fn sync_dir(dir: &Path) -> Result<()> {
 ///
 /// [`crate::kv::Error::Io`].
 pub(super) fn make_dirs(dir: &Path) -> Result<()> {
-    fs::create_dir_all(dir).map_err(|cause| writing(dir, &cause))
+    let made = DirBuilder::new().recursive(true).mode(DIR_MODE).create(dir);
+    made.map_err(|cause| writing(dir, &cause))
+}
+
+/// Makes a directory in one that is there.
+///
+/// # Errors
+///
+/// Those of the system.
+pub(super) fn make_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(DIR_MODE).create(dir)
 }
 
 fn pass(

@@ -31,7 +31,7 @@ mod write;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -184,6 +184,11 @@ fn parse_entry(line: &str) -> Option<Entry> {
     let checksum = u128::from_str_radix(parts.next()?, 16).ok()?;
     let bytes = parts.next()?.parse().ok()?;
     let name = parts.next()?.to_owned();
+    // Whoever joins it to a directory stays within.
+    let mut steps = Path::new(&name).components();
+    if name.is_empty() || !steps.all(|step| matches!(step, Component::Normal(_))) {
+        return None;
+    }
     let sum = Sum { bytes, checksum };
     Some(Entry { name, sum })
 }
@@ -222,7 +227,7 @@ fn writing(path: &Path, cause: &io::Error) -> Error {
 ///
 /// [`Error::NotEmpty`], [`Error::Io`].
 fn empty_dir(dir: &Path) -> Result<bool> {
-    match fs::create_dir(dir) {
+    match copy::make_dir(dir) {
         Ok(()) => return Ok(true),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
         Err(cause) => {

@@ -26,7 +26,7 @@ pub fn restore(from: &Path, to: &Path, progress: Progress<'_>) -> Result<Backup>
     let backup = Backup::read(from)?;
     empty_dir(to)?;
     let mark = to.join(RESTORING_FILE);
-    copy::write(&mark, RESTORING_TEXT)?;
+    copy::write(&mark, RESTORING_TEXT, &|_| Ok(()))?;
     copy::sync_dir(to)?;
     let (_, all) = backup.size();
     let done = std::cell::Cell::new(0);

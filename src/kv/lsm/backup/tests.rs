@@ -101,7 +101,8 @@ async fn a_backup_under_writers_is_a_prefix_of_every_writer() {
         for number in 0..4 {
             let dir = base.path().join(format!("backup-{number}"));
             let before = keys(engine.snapshot().as_ref(), SPACE).await.len();
-            let made = engine.checkpoint(&dir).await.unwrap().unwrap();
+            let made = engine.checkpoint(&dir, &Arc::default()).await.unwrap();
+            let made = made.unwrap();
             let after = keys(engine.snapshot().as_ref(), SPACE).await.len();
             assert_eq!(Backup::read(&dir).unwrap().commit, made.ts);
             let still = Still::open(&dir).unwrap();
@@ -142,7 +143,11 @@ async fn what_is_restored_is_a_data_directory_and_the_backup_stays_as_it_is() {
     for number in 0..500 {
         put(&live, 7, number).await;
     }
-    let made = live.checkpoint(&backup).await.unwrap().unwrap();
+    let made = live
+        .checkpoint(&backup, &Arc::default())
+        .await
+        .unwrap()
+        .unwrap();
     put(&live, 8, 0).await;
     let new = base.path().join("new");
     let restored = restore(&backup, &new, &go_on).unwrap();
@@ -188,7 +193,10 @@ async fn a_flipped_bit_is_found_in_every_file() {
     for number in 0..2000 {
         put(&live, 1, number).await;
     }
-    live.checkpoint(&backup).await.unwrap().unwrap();
+    live.checkpoint(&backup, &Arc::default())
+        .await
+        .unwrap()
+        .unwrap();
     live.close().await.unwrap();
     let mut tried = 0;
     for path in files_below(&backup) {
@@ -270,15 +278,18 @@ async fn directories_that_will_not_do_are_refused() {
     // Somebody's.
     fs::create_dir(&backup).unwrap();
     fs::write(backup.join("x"), "x").unwrap();
-    let cause = live.checkpoint(&backup).await.unwrap_err();
+    let cause = live.checkpoint(&backup, &Arc::default()).await.unwrap_err();
     assert!(matches!(cause, Error::NotEmpty { .. }), "{cause}");
     fs::remove_file(backup.join("x")).unwrap();
     // Empty is fine.
-    live.checkpoint(&backup).await.unwrap().unwrap();
-    let cause = live.checkpoint(&backup).await.unwrap_err();
+    live.checkpoint(&backup, &Arc::default())
+        .await
+        .unwrap()
+        .unwrap();
+    let cause = live.checkpoint(&backup, &Arc::default()).await.unwrap_err();
     assert!(matches!(cause, Error::NotEmpty { .. }), "{cause}");
     let cause = live
-        .checkpoint(&base.path().join("no/such"))
+        .checkpoint(&base.path().join("no/such"), &Arc::default())
         .await
         .unwrap_err();
     assert!(cause.to_string().contains("no/such"), "{cause}");
@@ -308,7 +319,7 @@ async fn directories_that_will_not_do_are_refused() {
     }
     live.close().await.unwrap();
     let cause = live
-        .checkpoint(&base.path().join("late"))
+        .checkpoint(&base.path().join("late"), &Arc::default())
         .await
         .unwrap_err();
     assert_eq!(cause, Error::Closed);
@@ -345,6 +356,19 @@ fn what_a_backup_says_of_itself_comes_back() {
     assert_eq!(table_id("lsm/keyspaces/1/v7"), None);
 }
 
+/// Mechanism: KILL QUERY was answered at once, and the directory went some time later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_that_is_over_is_taken_away_by_the_time_of_its_answer() {
+    let base = tempfile::tempdir().unwrap();
+    let dir = base.path().join("backup");
+    let live = engine(&base.path().join("data")).await;
+    put(&live, 1, 0).await;
+    let is_over = Arc::new(AtomicBool::new(true));
+    assert!(live.checkpoint(&dir, &is_over).await.is_err());
+    assert!(!dir.exists());
+    live.close().await.unwrap();
+}
+
 #[test]
 fn a_backup_that_nobody_waits_for_is_taken_away() {
     let base = tempfile::tempdir().unwrap();
@@ -353,14 +377,18 @@ fn a_backup_that_nobody_waits_for_is_taken_away() {
     runtime.block_on(async {
         let live = engine(&base.path().join("data")).await;
         put(&live, 1, 0).await;
+        let is_over = Arc::default();
         tokio::select! {
             biased;
-            _ = live.checkpoint(&dir) => panic!("it was done at once"),
+            _ = live.checkpoint(&dir, &is_over) => panic!("it was done at once"),
             () = async {} => {}
         }
         // Others are none the worse.
         let other = base.path().join("other");
-        live.checkpoint(&other).await.unwrap().unwrap();
+        live.checkpoint(&other, &Arc::default())
+            .await
+            .unwrap()
+            .unwrap();
         live.close().await.unwrap();
     });
     // Waits for what still runs.
@@ -372,4 +400,55 @@ fn a_backup_that_nobody_waits_for_is_taken_away() {
             .damaged
             .is_empty()
     );
+}
+
+/// Mechanism: names were joined to the data directory as they were, so that a backup that somebody had
+/// made up could write anywhere.
+#[test]
+fn names_that_lead_out_of_a_backup_are_damage() {
+    let parsed = |name: &str| {
+        let backup = Backup {
+            commit: Ts(1),
+            taken: "2026-01-01T00:00:00Z".to_owned(),
+            format: directory::FORMAT.to_owned(),
+            entries: vec![Entry {
+                name: name.to_owned(),
+                sum: Sum::default(),
+            }],
+        };
+        Backup::parse(&backup.encode())
+    };
+    assert!(parsed("lsm/keyspaces/1/v7").is_some());
+    for name in ["../x", "/etc/x", "lsm/../../x", "lsm/..", "", "."] {
+        assert_eq!(parsed(name), None, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_made_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let base = tempfile::tempdir().unwrap();
+    let (data, backup, restored) = (
+        base.path().join("data"),
+        base.path().join("backup"),
+        base.path().join("restored"),
+    );
+    let engine = engine(&data).await;
+    put(&engine, 1, 1).await;
+    engine.checkpoint(&backup, &Arc::default()).await.unwrap();
+    engine.close().await.unwrap();
+    restore(&backup, &restored, &go_on).unwrap();
+    let others = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o77;
+    for dir in [
+        &data,
+        &backup,
+        &backup.join("lsm/keyspaces"),
+        &restored,
+        &restored.join("lsm"),
+    ] {
+        assert_eq!(others(dir), 0, "{}", dir.display());
+    }
+    assert_eq!(others(&backup.join("lsm/version")), 0);
+    assert_eq!(others(&restored.join("lsm/version")), 0);
 }

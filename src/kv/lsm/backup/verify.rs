@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
@@ -92,6 +93,8 @@ pub fn verify(dir: &Path, progress: Progress<'_>) -> Result<Verified> {
                 }
             }
             Err(Error::Closed) => return Err(Error::Closed),
+            // Whoever may not read it does not know what is in it.
+            Err(cause) if is_forbidden(&wanted.path) => return Err(cause),
             Err(cause) => found.add(wanted.path, cause.to_string()),
         }
     }
@@ -104,6 +107,11 @@ impl Verified {
         let what = what.into();
         self.damaged.push(Damage { path, what, table });
     }
+}
+
+fn is_forbidden(path: &Path) -> bool {
+    let opened = fs::File::open(path);
+    opened.is_err_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
 }
 
 fn difference(wanted: &Wanted, sum: Sum) -> Option<String> {

@@ -3,9 +3,13 @@
 //! A backup that fails or is given up takes away what it made. One that is cut off by the end of the
 //! process leaves [`super::PART_FILE`] and no [`super::BACKUP_FILE`], which is how it is told from a
 //! whole one.
+//!
+//! On the disk of the data it leaves the room that flushes and compactions need: what cannot be linked is
+//! copied as long as there is more.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +25,7 @@ use super::{
     damaged, empty_dir, reading, writing,
 };
 use crate::kv::lsm::queue::Request;
-use crate::kv::lsm::{Shared, directory, fault, journal};
+use crate::kv::lsm::{Shared, directory, fault, journal, room};
 use crate::kv::{Checkpoint, Error, Result};
 
 /// How long the memtables may take to be written to tables before the cut; what is not by then is
@@ -40,13 +44,16 @@ impl Drop for GiveUp {
     }
 }
 
-/// Puts a copy of the newest state into a directory.
+/// Puts a copy of the newest state into a directory, unless it is over before.
 ///
 /// # Errors
 ///
-/// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`], [`Error::ReadOnly`], [`Error::Closed`].
-pub(in crate::kv::lsm) async fn make(shared: Arc<Shared>, dir: PathBuf) -> Result<Checkpoint> {
-    let is_over = Arc::new(AtomicBool::new(false));
+/// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`], [`Error::NoRoom`], [`Error::ReadOnly`],
+/// [`Error::Closed`].
+pub(in crate::kv::lsm) async fn make(
+    (shared, is_over): (Arc<Shared>, Arc<AtomicBool>),
+    dir: PathBuf,
+) -> Result<Checkpoint> {
     let _give_up = GiveUp(Arc::clone(&is_over));
     let work = tokio::task::spawn_blocking(move || {
         let making = Making::claim(&dir, &is_over)?;
@@ -111,7 +118,7 @@ impl Making<'_> {
 
     fn run(&self, shared: &Shared) -> Result<Checkpoint> {
         let base = shared.base.read().clone().ok_or(Error::Closed)?;
-        self.flush(base.keyspace())?;
+        self.flush(shared, base.keyspace())?;
         drop(base);
         let taken = jiff::Timestamp::now();
         let (sender, answer) = oneshot::channel();
@@ -120,6 +127,7 @@ impl Making<'_> {
         let cut = cut.unwrap_or_else(|_| Err(shared.silence()))?;
         let mut copy = Copy {
             making: self,
+            left_bytes: left_bytes(shared, (self.dir, &cut.engine_dir)),
             entries: Vec::new(),
         };
         copy.all(&cut)?;
@@ -140,14 +148,20 @@ impl Making<'_> {
 
     /// Writes the memtables to tables, so that there is less to be copied; for a while, since commits
     /// go on.
-    fn flush(&self, data: &Keyspace) -> Result<()> {
-        let failed = |cause: fjall::Error| fault::error("writing a memtable", &cause);
-        if !data.rotate_memtable().map_err(failed)? {
-            return Ok(());
+    fn flush(&self, shared: &Shared, data: &Keyspace) -> Result<()> {
+        match data.rotate_memtable() {
+            Ok(true) => {}
+            // Who is asked for the cut knows why.
+            Ok(false) | Err(fjall::Error::Poisoned) => return Ok(()),
+            Err(cause) => return Err(fault::error("writing a memtable", &cause)),
         }
         let until = Instant::now() + FLUSH_PATIENCE;
         while data.tree.sealed_memtable_count() != 0 && Instant::now() < until {
             self.check()?;
+            // A flush that failed is not tried again.
+            if let Some(cause) = shared.read_only() {
+                return Err(cause);
+            }
             thread::sleep(FLUSH_INTERVAL);
         }
         Ok(())
@@ -173,20 +187,47 @@ impl Making<'_> {
     }
 }
 
+/// What a backup leaves free of the disk that it is written to: on the disk of the data what the server
+/// needs, on another one nothing.
+fn left_bytes(shared: &Shared, (dir, engine_dir): (&Path, &Path)) -> Option<u64> {
+    let device = |dir: &Path| fs::metadata(dir).map(|found| found.dev()).ok();
+    let tree = shared.tree.lock().clone();
+    let (db, data) = tree.filter(|_| device(dir) == device(engine_dir))?;
+    Some(room::least_bytes((&db, &data)))
+}
+
 /// Puts the files of a cut into the directory.
 struct Copy<'a> {
     making: &'a Making<'a>,
+    left_bytes: Option<u64>,
     entries: Vec<Entry>,
+}
+
+/// A table that cannot be linked.
+struct Unlinked {
+    from: PathBuf,
+    name: String,
+    checksum: u128,
 }
 
 impl Copy<'_> {
     fn all(&mut self, cut: &Cut) -> Result<()> {
         let (data_dir, data) = &cut.data;
-        self.tree(data_dir, data)?;
         let library_dir = cut.library_dir();
         let library = Tree::read(&library_dir);
         let library = library.map_err(|broken| damaged(&broken.path, &broken.what))?;
-        self.tree(&library_dir, &library)?;
+        let trees = [(data_dir, data), (&library_dir, &library)];
+        let mut unlinked = Vec::new();
+        for (dir, tree) in trees {
+            self.link(dir, tree, &mut unlinked)?;
+        }
+        self.check_room(bytes_to_copy(&unlinked, cut))?;
+        for table in &unlinked {
+            self.copy(table)?;
+        }
+        for (dir, tree) in trees {
+            self.lists(dir, tree)?;
+        }
         for (name, file) in &cut.journals {
             let bytes = journal_bytes(name, file, cut)?;
             self.write(&format!("{ENGINE_DIR}/{name}"), &bytes)?;
@@ -201,51 +242,93 @@ impl Copy<'_> {
         copy::sync_dir(&engine_dir)
     }
 
-    fn tree(&mut self, from: &Path, tree: &Tree) -> Result<()> {
-        let tree_name = from.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{ENGINE_DIR}/{TREES_DIR}/{tree_name}");
-        let to = self.making.dir.join(&name);
-        copy::make_dirs(&to.join(TABLES_DIR))?;
-        for table in &tree.tables {
-            self.table(&from.join(TABLES_DIR), (&name, *table))?;
+    /// Links the tables of a tree; those that cannot be, as to another disk, are left to be copied.
+    fn link(&mut self, from: &Path, tree: &Tree, unlinked: &mut Vec<Unlinked>) -> Result<()> {
+        let tree_name = tree_name(from);
+        copy::make_dirs(&self.making.dir.join(&tree_name).join(TABLES_DIR))?;
+        for TableFile { id, checksum } in tree.tables.iter().copied() {
+            self.making.check()?;
+            let from = from.join(TABLES_DIR).join(id.to_string());
+            let name = format!("{tree_name}/{TABLES_DIR}/{id}");
+            let to = self.making.dir.join(&name);
+            if fs::hard_link(&from, &to).is_ok() {
+                let found = fs::metadata(&to).map_err(|cause| reading(&to, &cause))?;
+                let bytes = found.len();
+                let sum = Sum { bytes, checksum };
+                self.entries.push(Entry { name, sum });
+            } else {
+                unlinked.push(Unlinked {
+                    from,
+                    name,
+                    checksum,
+                });
+            }
         }
+        Ok(())
+    }
+
+    fn copy(&mut self, table: &Unlinked) -> Result<()> {
+        let to = self.making.dir.join(&table.name);
+        let sum = copy::copy(&table.from, &to, &|_| self.check())?;
+        if sum.checksum != table.checksum {
+            let what = "its checksum is not the one it was written with";
+            return Err(damaged(&table.from, what));
+        }
+        let name = table.name.clone();
+        self.entries.push(Entry { name, sum });
+        Ok(())
+    }
+
+    /// Writes a tree's list of tables, behind all of them.
+    fn lists(&mut self, from: &Path, tree: &Tree) -> Result<()> {
+        let name = tree_name(from);
         let (version_name, version) = &tree.version;
         self.write(&format!("{name}/{version_name}"), version)?;
         let current_name = Tree::current_name();
         self.write(&format!("{name}/{current_name}"), &tree.current)?;
+        let to = self.making.dir.join(&name);
         copy::sync_dir(&to.join(TABLES_DIR))?;
         copy::sync_dir(&to)
     }
 
-    /// Links a table; copies it where that cannot be, as to another disk.
-    fn table(&mut self, from: &Path, (tree_name, table): (&str, TableFile)) -> Result<()> {
-        self.making.check()?;
-        let from = from.join(table.id.to_string());
-        let name = format!("{tree_name}/{TABLES_DIR}/{}", table.id);
-        let to = self.making.dir.join(&name);
-        let sum = if fs::hard_link(&from, &to).is_ok() {
-            let found = fs::metadata(&to).map_err(|cause| reading(&to, &cause))?;
-            let (bytes, checksum) = (found.len(), table.checksum);
-            Sum { bytes, checksum }
-        } else {
-            let sum = copy::copy(&from, &to, &|_| self.making.check())?;
-            if sum.checksum != table.checksum {
-                let what = "its checksum is not the one it was written with";
-                return Err(damaged(&from, what));
-            }
-            sum
-        };
-        self.entries.push(Entry { name, sum });
-        Ok(())
-    }
-
     fn write(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.making.check()?;
-        let sum = copy::write(&self.making.dir.join(name), bytes)?;
+        let to = self.making.dir.join(name);
+        let sum = copy::write(&to, bytes, &|_| self.check())?;
         let name = name.to_owned();
         self.entries.push(Entry { name, sum });
         Ok(())
     }
+
+    /// Between two pieces: whether to go on.
+    fn check(&self) -> Result<()> {
+        self.making.check()?;
+        self.check_room(0)
+    }
+
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        match self.left_bytes {
+            Some(left) => room::check_leaves(self.making.dir, bytes, left),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The name of a tree's directory in the backup.
+fn tree_name(from: &Path) -> String {
+    let name = from.file_name().unwrap_or_default().to_string_lossy();
+    format!("{ENGINE_DIR}/{TREES_DIR}/{name}")
+}
+
+/// About what is not linked. A journal has holes where nothing is written yet.
+fn bytes_to_copy(unlinked: &[Unlinked], cut: &Cut) -> u64 {
+    let tables = unlinked
+        .iter()
+        .map(|table| fs::metadata(&table.from).map_or(0, |found| found.len()));
+    let journals = cut.journals.iter().map(|(_, file)| {
+        file.metadata()
+            .map_or(0, |found| found.blocks() * room::STAT_BLOCK_BYTES)
+    });
+    tables.chain(journals).sum()
 }
 
 /// The batches of a journal that belong to a cut.
@@ -257,3 +340,6 @@ fn journal_bytes(name: &str, mut file: &File, cut: &Cut) -> Result<Vec<u8>> {
     bytes.truncate(journal::end_before(&bytes, cut.ts.0));
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,8 +14,9 @@ use super::super::{fault, spaces, told};
 use super::Committer;
 use crate::kv::{Error, Result};
 
-/// How often a failure in the background is looked for.
-const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// How often a failure in the background is looked for; it is found half a second later at most, as the
+/// idle thread wakes up as often.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Memtables that wait to be flushed before commits wait for one of them; the library's own waiting
 /// begins with one more.
@@ -34,6 +35,7 @@ impl Committer {
         while self.is_behind() && self.shared.read_only().is_none() {
             thread::sleep(WAIT_INTERVAL);
             self.look_for_failure();
+            self.sync_when_due();
         }
         self.room.look((&self.db, &self.data));
     }
@@ -64,25 +66,34 @@ impl Committer {
         }
     }
 
-    /// Everything that was written is on disk.
-    pub(super) fn note_synced(&mut self) {
-        self.run.synced = self.run.written;
-        self.run.synced_at = Instant::now();
+    /// Before the first batch of this run: writes the one that it begins with.
+    pub(super) fn begin_run(&mut self) -> Result<()> {
+        if self.run.has_begun() {
+            return Ok(());
+        }
+        let mut batch = self.db.batch().durability(Some(PersistMode::SyncData));
+        self.run.mark((&mut batch, &self.data));
+        let begun = batch.commit();
+        let begun = begun.map_err(|cause| self.fail("beginning the journal", &cause));
+        self.run.note_synced();
+        let begun = begun.and_then(|()| self.run.begin());
+        begun.map_err(|cause| self.read_only(cause))
     }
 
     /// In async mode: syncs what has waited long enough.
     pub(super) fn sync_when_due(&mut self) {
-        let is_dirty = self.run.synced < self.run.written;
-        if is_dirty && self.sync_interval <= self.run.synced_at.elapsed() && self.sync().is_err() {
+        if self.run.is_due(self.sync_interval) && self.sync().is_err() {
             // Every later write says why; there is nobody to tell now.
-            self.run.synced = self.run.written;
+            self.run.note_synced();
         }
     }
 
     /// A last batch behind all that were acknowledged: so damage to the last of those cannot look like
     /// a commit that was under way when the power went, which is cut off.
-    pub(super) fn write_end(&self) -> Result<()> {
+    pub(super) fn write_end(&mut self) -> Result<()> {
+        self.begin_run()?;
         let mut batch = self.db.batch().durability(Some(PersistMode::SyncData));
+        self.run.mark((&mut batch, &self.data));
         batch.insert(&self.data, spaces::END_KEY, spaces::END_VALUE);
         let written = batch.commit();
         written.map_err(|cause| self.fail("ending the journal", &cause))
@@ -90,19 +101,27 @@ impl Committer {
 
     /// After a failure nothing is certain any more.
     pub(super) fn fail(&self, doing: &str, cause: &fjall::Error) -> Error {
+        if let fjall::Error::Poisoned = cause {
+            // It failed before, and nothing was written now.
+            return self.fail_in_background();
+        }
         self.give_up(fault::error(doing, cause))
     }
 
-    /// After one that the library keeps to itself.
+    /// After one that the library keeps to itself: [`Error::ReadOnly`].
     pub(super) fn fail_in_background(&self) -> Error {
-        if let Some(known) = self.shared.read_only() {
-            return known;
-        }
-        self.give_up(Error::Io {
+        let cause = told::last();
+        let cause = cause.unwrap_or_else(|| "a thread of the storage engine failed".to_owned());
+        self.read_only(Error::Io {
             doing: "flushing or compacting".to_owned(),
-            cause: told::last()
-                .unwrap_or_else(|| "a thread of the storage engine failed".to_owned()),
+            cause,
         })
+    }
+
+    /// After a failure in front of what was to be written: nothing of that is.
+    fn read_only(&self, cause: Error) -> Error {
+        let cause = self.give_up(cause);
+        self.shared.read_only().unwrap_or(cause)
     }
 
     fn give_up(&self, cause: Error) -> Error {

@@ -8,12 +8,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Cut, batch, list, repair, walk};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Cut, batch, list, repair, run, walk};
 use crate::kv::lsm::{Durability, Lsm, Options};
 use crate::kv::{Engine, Error, KeyRange, Page, Scan, Space, WriteSet};
 
 const SPACE: Space = Space(1);
 const COMMITS: usize = 5;
+/// The batch that begins the run, and the one of the space's record.
+const BEFORE: usize = 2;
+/// The last commit's batch.
+const LAST: usize = BEFORE + COMMITS - 1;
 
 fn options(dir: &Path) -> Options {
     Options {
@@ -115,7 +121,7 @@ fn torn(bytes: &[u8], at: usize) -> Vec<(&'static str, Vec<u8>)> {
 #[tokio::test]
 async fn the_library_alone_refuses_a_hole_in_the_last_batch() {
     let (_dir, journal, bytes) = made(Durability::Sync, 5000).await;
-    let last = bounds(&bytes)[COMMITS];
+    let last = bounds(&bytes)[LAST];
     let mut hole = bytes.clone();
     hole[last + 4096..last + 4200].fill(0);
     fs::write(&journal, &hole).unwrap();
@@ -127,9 +133,8 @@ async fn the_library_alone_refuses_a_hole_in_the_last_batch() {
 async fn every_tear_of_the_last_batch_leaves_the_others() {
     let (_dir, journal, bytes) = made(Durability::Sync, 20).await;
     let bounds = bounds(&bytes);
-    // One batch for the space's record, then the commits.
-    assert_eq!(bounds.len(), COMMITS + 2);
-    let (last, end) = (bounds[COMMITS], bounds[COMMITS + 1]);
+    assert_eq!(bounds.len(), BEFORE + COMMITS + 1);
+    let (last, end) = (bounds[LAST], bounds[LAST + 1]);
     for at in last..end {
         for (how, torn) in torn(&bytes, at) {
             fs::write(&journal, &torn).unwrap();
@@ -166,7 +171,7 @@ async fn every_tear_of_the_last_batch_leaves_the_others() {
 async fn the_engine_opens_after_tears_and_goes_on() {
     let (dir, journal, bytes) = made(Durability::Sync, 20).await;
     let bounds = bounds(&bytes);
-    let last = bounds[COMMITS];
+    let last = bounds[LAST];
     for at in (last..bytes.len()).step_by(61) {
         for (how, torn) in torn(&bytes, at) {
             fs::write(&journal, &torn).unwrap();
@@ -187,7 +192,7 @@ async fn the_engine_opens_after_tears_and_goes_on() {
 #[tokio::test]
 async fn a_large_batch_may_lose_any_of_its_pages() {
     let (dir, journal, bytes) = made(Durability::Sync, 9000).await;
-    let last = bounds(&bytes)[COMMITS];
+    let last = bounds(&bytes)[LAST];
     for page in (last.next_multiple_of(4096)..bytes.len()).step_by(4096) {
         let mut torn = bytes.clone();
         let until = bytes.len().min(page + 4096);
@@ -203,12 +208,12 @@ async fn a_large_batch_may_lose_any_of_its_pages() {
 async fn damage_in_front_of_an_acknowledged_batch_is_never_cut() {
     let (dir, journal, bytes) = made(Durability::Sync, 20).await;
     let bounds = bounds(&bytes);
-    for damaged in 0..COMMITS {
+    for damaged in 0..LAST {
         for at in bounds[damaged]..bounds[damaged + 1] {
             // The sequence number is outside the checksum: a slightly greater one in the last
             // batch but one makes the last one look misplaced, and nothing can tell them apart.
             let in_seqno = (5..13).contains(&(at - bounds[damaged]));
-            if in_seqno && damaged + 1 == COMMITS {
+            if in_seqno && damaged + 1 == LAST {
                 continue;
             }
             let mut torn = bytes.clone();
@@ -221,7 +226,7 @@ async fn damage_in_front_of_an_acknowledged_batch_is_never_cut() {
     }
     let opened = Lsm::open(&options(dir.path()));
     let text = opened.err().unwrap().to_string();
-    let at = bounds[COMMITS - 1];
+    let at = bounds[LAST - 1];
     assert!(
         text.contains(&format!("is damaged at byte {at}, in front of")),
         "{text}"
@@ -234,8 +239,8 @@ async fn an_older_journal_is_cut_only_before_empty_ones() {
     let bounds = bounds(&bytes);
     let next = journal.with_file_name("9.jnl");
     let damaged = &bytes[..bytes.len() - 3];
-    let newer = &bytes[bounds[COMMITS]..];
-    fs::write(&journal, &bytes[..bounds[COMMITS] - 3]).unwrap();
+    let newer = &bytes[bounds[LAST]..];
+    fs::write(&journal, &bytes[..bounds[LAST] - 3]).unwrap();
     fs::write(&next, newer).unwrap();
     assert!(matches!(
         repair(journal.parent().unwrap()),
@@ -247,7 +252,7 @@ async fn an_older_journal_is_cut_only_before_empty_ones() {
         let cut = repair(journal.parent().unwrap()).unwrap().unwrap();
         assert_eq!(
             (cut.path.as_path(), cut.at),
-            (journal.as_path(), bounds[COMMITS])
+            (journal.as_path(), bounds[LAST])
         );
     }
 }
@@ -256,24 +261,26 @@ async fn an_older_journal_is_cut_only_before_empty_ones() {
 async fn in_async_mode_batches_may_tear_together() {
     let (dir, journal, bytes) = made(Durability::Async, 20).await;
     let bounds = bounds(&bytes);
-    // The first batch is the space's record, which is synced in every mode.
-    for damaged in 1..=COMMITS {
+    // The first batches are synced in every mode.
+    for damaged in 0..BEFORE {
+        let mut torn = bytes.clone();
+        torn[bounds[damaged] + 30] ^= 0xff;
+        fs::write(&journal, &torn).unwrap();
+        assert!(matches!(
+            repair(journal.parent().unwrap()),
+            Err(Error::Corrupt { .. })
+        ));
+    }
+    for damaged in BEFORE..=LAST {
         let mut torn = bytes.clone();
         torn[bounds[damaged] + 30] ^= 0xff;
         fs::write(&journal, &torn).unwrap();
         let engine = Lsm::open(&options(dir.path())).unwrap();
-        let mut expected = vec![3; damaged - 1];
+        let mut expected = vec![3; damaged - BEFORE];
         expected.resize(COMMITS + 1, 0);
         assert_eq!(rows_by_commit(&engine).await, expected);
         engine.close().await.unwrap();
     }
-    let mut torn = bytes;
-    torn[30] ^= 0xff;
-    fs::write(&journal, &torn).unwrap();
-    assert!(matches!(
-        repair(journal.parent().unwrap()),
-        Err(Error::Corrupt { .. })
-    ));
 }
 
 #[tokio::test]
@@ -303,5 +310,109 @@ async fn after_an_orderly_end_damage_to_the_last_commit_is_found() {
             matches!(refused, Err(Error::Corrupt { .. })),
             "{durability:?}"
         );
+    }
+}
+
+/// A batch without items, and so without marker, as servers wrote them that knew of none.
+fn unmarked(seqno: u64) -> Vec<u8> {
+    let mut bytes = vec![1, 0, 0, 0, 0];
+    bytes.extend(seqno.to_le_bytes());
+    bytes.push(3);
+    bytes.extend(xxh3_64(&[]).to_le_bytes());
+    bytes.extend(b"FJL\x03");
+    bytes
+}
+
+/// Mechanism: behind damage every byte was looked at for a batch, so that one in a value that a client
+/// had chosen counted as proof that the torn commit around it was acknowledged, and the start was
+/// refused. A batch proves something only with the id of the run, which clients do not know; and a copy
+/// of an older one says of itself that it is older.
+#[tokio::test]
+async fn what_looks_like_a_batch_within_a_value_proves_nothing() {
+    let (_scratch, journal, bytes) = made(Durability::Sync, 20).await;
+    let dir = journal.parent().unwrap();
+    let last = bounds(&bytes)[LAST];
+    let mut other = bytes.clone();
+    let id = run::last_of(dir).unwrap().to_le_bytes();
+    for at in 0..other.len() - id.len() {
+        if other[at..].starts_with(&id) {
+            other[at] ^= 1;
+        }
+    }
+    for forged in [
+        unmarked(1 << 30),
+        unmarked(0),
+        bytes[..last].to_vec(),
+        other,
+    ] {
+        // In the middle of a value, of which the end is missing.
+        let mut torn = bytes[..last + 100].to_vec();
+        torn.extend_from_slice(&forged);
+        torn.extend_from_slice(&[7; 50]);
+        fs::write(&journal, &torn).unwrap();
+        let cut = repair(dir).unwrap().unwrap();
+        assert_eq!(cut.at, last);
+        // Nor where nothing is in front: older journals may be gone.
+        let mut torn = vec![1, 2, 3];
+        torn.extend_from_slice(&unmarked(9));
+        fs::write(&journal, &torn).unwrap();
+        assert_eq!(repair(dir).unwrap().unwrap().at, 0);
+    }
+}
+
+#[tokio::test]
+async fn journals_of_servers_that_knew_no_marker_are_judged_as_before() {
+    let scratch = tempfile::tempdir().unwrap();
+    let journal = scratch.path().join("1.jnl");
+    let bytes: Vec<u8> = (1..=3).flat_map(unmarked).collect();
+    let each = bytes.len() / 3;
+    for damaged in 0..3 {
+        let mut torn = bytes.clone();
+        torn[damaged * each + 15] ^= 1;
+        fs::write(&journal, &torn).unwrap();
+        let repaired = repair(scratch.path());
+        if damaged == 2 {
+            assert_eq!(repaired.unwrap().unwrap().at, 2 * each);
+        } else {
+            assert!(matches!(repaired, Err(Error::Corrupt { .. })), "{damaged}");
+        }
+    }
+}
+
+/// Mechanism: the records of temporary tables' spaces are written without a sync, several may be on
+/// their way to the disk together, and in sync mode none of them said so.
+#[tokio::test]
+async fn what_nobody_waited_for_may_tear_together_in_sync_mode_too() {
+    const PASSING: usize = 20;
+    let scratch = tempfile::tempdir().unwrap();
+    let options = Options {
+        async_sync_interval: std::time::Duration::from_hours(1),
+        ..options(scratch.path())
+    };
+    let engine = Lsm::open(&options).unwrap();
+    engine.create_space(SPACE).await.unwrap();
+    for id in 0..PASSING {
+        let space = Space(100 + u32::try_from(id).unwrap());
+        engine.create_passing_space(space).await.unwrap();
+    }
+    let journal = list(&scratch.path().join("lsm")).unwrap().pop().unwrap();
+    let dir = journal.parent().unwrap();
+    // Closing waits for what is on its way, and nothing writes it before.
+    commit(&engine, 0, 3, 20).await;
+    engine.close().await.unwrap();
+    let bytes = fs::read(&journal).unwrap();
+    let bounds = bounds(&bytes);
+    let acknowledged = bounds[BEFORE + PASSING];
+    for bound in &bounds[BEFORE..BEFORE + PASSING] {
+        let at = bound + 40;
+        let mut torn = bytes[..acknowledged].to_vec();
+        torn[at] ^= 0xff;
+        fs::write(&journal, &torn).unwrap();
+        assert_eq!(repair(dir).unwrap().unwrap().at, *bound);
+        // The commit behind them was synced, and they with it.
+        let mut torn = bytes.clone();
+        torn[at] ^= 0xff;
+        fs::write(&journal, &torn).unwrap();
+        assert!(matches!(repair(dir), Err(Error::Corrupt { .. })));
     }
 }

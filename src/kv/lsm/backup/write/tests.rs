@@ -1,0 +1,44 @@
+//! The room that a backup leaves.
+
+use super::super::take;
+use super::*;
+use crate::kv::lsm::{Lsm, Options};
+use crate::kv::{Engine, Space, Ts, WriteSet};
+
+/// Mechanism: journals are always copied, and tables where they cannot be linked, also to the disk of
+/// the data: until it was full, and a flush failed.
+#[tokio::test]
+async fn a_copy_that_would_take_the_room_of_flushes_is_refused() {
+    let base = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&Options {
+        cache_bytes: 1 << 20,
+        ..Options::new(base.path().join("data"))
+    });
+    let engine = engine.unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    let mut writes = WriteSet::blind();
+    writes.put(Space(1), "key", "value");
+    engine.commit(writes).await.unwrap();
+    let (_, data) = engine.shared.tree.lock().clone().unwrap();
+    let cut = take(Ts(u64::MAX), &data).unwrap();
+    let dir = base.path().join("backup");
+    let is_over = AtomicBool::new(false);
+    for (left_bytes, is_refused) in [(Some(u64::MAX), true), (Some(0), false), (None, false)] {
+        let making = Making::claim(&dir, &is_over).unwrap();
+        let mut copy = Copy {
+            making: &making,
+            left_bytes,
+            entries: Vec::new(),
+        };
+        let copied = copy.all(&cut);
+        assert_eq!(matches!(copied, Err(Error::NoRoom { .. })), is_refused);
+        assert_eq!(copied.is_ok(), !is_refused, "{copied:?}");
+        making.discard();
+    }
+    // What is left is of the data's disk alone.
+    let left = left_bytes(&engine.shared, (base.path(), &cut.engine_dir));
+    assert!(64 << 20 <= left.unwrap());
+    let elsewhere = left_bytes(&engine.shared, (Path::new("/proc"), &cut.engine_dir));
+    assert_eq!(elsewhere, None);
+    engine.close().await.unwrap();
+}
