@@ -10,6 +10,8 @@
 //! before a row is read, and a write keeps the cells that it does not name. Not here: the bytes
 //! (`codec::row`), and how names are met (`sql::bind`).
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::schema::{Column, Table};
@@ -96,6 +98,28 @@ pub struct TtlColumn {
     pub amount: i64,
     /// The unit, as SQL writes it.
     pub unit: String,
+}
+
+/// Which columns what is stored under names belongs to.
+#[derive(Debug)]
+pub struct StoredNames<'t> {
+    by_name: HashMap<Cow<'t, str>, usize>,
+}
+
+impl StoredNames<'_> {
+    /// The position of the column of a name.
+    pub fn idx(&self, name: &str) -> Option<usize> {
+        self.by_name.get(&folded(name)).copied()
+    }
+}
+
+/// A name in lower case, as most are already.
+fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 impl Pattern {
@@ -251,13 +275,15 @@ impl Table {
         self.columns.iter().position(is_it)
     }
 
-    /// The position of the column that what is stored under a name belongs to. A time of writing is
-    /// stored under none.
-    pub fn stored_idx(&self, name: &str) -> Option<usize> {
-        let is_it = |column: &Column| {
-            column.place != ColumnPlace::Stamp && column.name.eq_ignore_ascii_case(name)
-        };
-        self.columns.iter().position(is_it)
+    /// Which columns what is stored under names belongs to. A time of writing is stored under none.
+    pub fn stored_names(&self) -> StoredNames<'_> {
+        let mut by_name = HashMap::with_capacity(self.columns.len());
+        for (idx, column) in self.columns.iter().enumerate() {
+            if column.place != ColumnPlace::Stamp {
+                by_name.entry(folded(&column.name)).or_insert(idx);
+            }
+        }
+        StoredNames { by_name }
     }
 
     /// Adds columns behind the others, and keeps what indexes compute behind all of them.

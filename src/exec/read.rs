@@ -11,11 +11,11 @@ use std::sync::Arc;
 use super::ahead::{self, Ahead, Read};
 use super::cancel::CancelToken;
 use super::ends::EndReader;
+use super::expand::Expander;
 use super::fan::Fan;
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
-use super::timeline::Expander;
 use super::view::{Batch, View};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ impl Reader {
             keys_only: false,
             ahead: None,
             may_read_ahead,
-            expander: Expander::of(table, means.cancel),
+            expander: Expander::of(table, means),
             rows_read: 0,
             cancel: Arc::clone(means.cancel),
         };
@@ -164,45 +164,63 @@ impl Reader {
     /// Those of the engine.
     pub async fn advance(&mut self) -> Result<bool> {
         for _ in 0..EMPTY_BATCHES_MAX {
-            if self.lookup.is_some() {
-                std::mem::swap(&mut self.batch, &mut self.entries);
+            if self.is_expanded() && !self.fetch().await? {
+                return Ok(false);
             }
-            match std::mem::replace(&mut self.work, Work::Finished) {
-                Work::Finished => return Ok(false),
-                Work::Get(key) => {
-                    let value = self.view.get(self.space, &key).await?;
-                    self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
+            if let Some(expander) = &mut self.expander {
+                if expander.is_done() {
+                    let nothing = Batch::Rows(Vec::new());
+                    expander.begin(std::mem::replace(&mut self.batch, nothing));
                 }
-                Work::MultiGet(keys) => self.multi_get(keys).await?,
-                Work::Merge(merger) => self.merge(merger).await?,
-                Work::Ends(ends) => self.end(ends).await?,
-                Work::Fan(fan) => {
-                    if !self.fan(fan).await? {
-                        return Ok(false);
-                    }
-                }
-                Work::Scan {
-                    current,
-                    ranges,
-                    reverse,
-                } => {
-                    if !self.scan(current, ranges, reverse).await? {
-                        return Ok(false);
-                    }
-                }
-            }
-            if let Some(lookup) = &self.lookup {
-                let rows = lookup.rows(&self.view, &self.batch).await?;
-                self.entries = std::mem::replace(&mut self.batch, rows);
-            }
-            if let Some(expander) = &self.expander {
-                self.batch = expanded(expander, &self.batch)?;
+                self.batch = expander.next_rows()?;
             }
             self.rows_read += u64::try_from(self.batch.len()).unwrap_or(u64::MAX);
             self.cancel.count_rows(self.batch.len());
-            if !self.batch.is_empty() {
+            if !self.batch.is_empty() || !self.is_expanded() {
                 return Ok(true);
             }
+        }
+        Ok(true)
+    }
+
+    /// Whether all versions of what was fetched were given out.
+    fn is_expanded(&self) -> bool {
+        let expander = self.expander.as_ref();
+        expander.is_none_or(Expander::is_done)
+    }
+
+    /// Fetches the next batch of stored rows, or of entries that cover the statement.
+    async fn fetch(&mut self) -> Result<bool> {
+        if self.lookup.is_some() {
+            std::mem::swap(&mut self.batch, &mut self.entries);
+        }
+        match std::mem::replace(&mut self.work, Work::Finished) {
+            Work::Finished => return Ok(false),
+            Work::Get(key) => {
+                let value = self.view.get(self.space, &key).await?;
+                self.batch = Batch::Rows(value.map(|value| (key, value)).into_iter().collect());
+            }
+            Work::MultiGet(keys) => self.multi_get(keys).await?,
+            Work::Merge(merger) => self.merge(merger).await?,
+            Work::Ends(ends) => self.end(ends).await?,
+            Work::Fan(fan) => {
+                if !self.fan(fan).await? {
+                    return Ok(false);
+                }
+            }
+            Work::Scan {
+                current,
+                ranges,
+                reverse,
+            } => {
+                if !self.scan(current, ranges, reverse).await? {
+                    return Ok(false);
+                }
+            }
+        }
+        if let Some(lookup) = &self.lookup {
+            let rows = lookup.rows(&self.view, &self.batch).await?;
+            self.entries = std::mem::replace(&mut self.batch, rows);
         }
         Ok(true)
     }
@@ -321,7 +339,7 @@ impl Reader {
 
     /// Whether the batch fetched last is known to be the last one.
     pub fn is_at_end(&self) -> bool {
-        matches!(self.work, Work::Finished)
+        matches!(self.work, Work::Finished) && self.is_expanded()
     }
 
     /// The rows of the batch fetched last.
@@ -347,17 +365,6 @@ impl Reader {
         };
         self.rows_read + u64::try_from(held).unwrap_or(u64::MAX)
     }
-}
-
-/// The versions of the rows of a batch.
-fn expanded(expander: &Expander, batch: &Batch) -> Result<Batch> {
-    let mut rows = Vec::with_capacity(batch.len());
-    for row_idx in 0..batch.len() {
-        if let Some((key, value)) = batch.get(row_idx) {
-            expander.expand(key, value, &mut rows)?;
-        }
-    }
-    Ok(Batch::Rows(rows))
 }
 
 impl Work {

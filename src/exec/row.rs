@@ -2,6 +2,8 @@
 //!
 //! This file is hot: no allocation per row.
 
+use std::collections::HashSet;
+
 use crate::catalog::{Column, ColumnPlace, Index, KeyPart, Table};
 use crate::codec::key::{self, Corrupt, Direction};
 use crate::codec::row::{Cell, CellName, DynamicColumn, RowBuilder, RowView};
@@ -16,6 +18,8 @@ pub struct Layout {
     places: Vec<Place>,
     /// The parts of the key.
     parts: Vec<(ColumnType, Direction)>,
+    /// Names of columns that [`Place::Others`] leaves out, in lower case; none where that is not.
+    names: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +75,15 @@ impl Layout {
             // The column that is asked for is named in the same definition.
             ColumnPlace::Stamp => Stamped::of(table, column).map_or(Place::Nowhere, Place::Stamp),
         };
+        let has_others = table.others_idx().is_some();
+        let named = table
+            .columns
+            .iter()
+            .filter(|column| has_others && column.place != ColumnPlace::Stamp);
         Layout {
+            names: named
+                .map(|column| column.name.to_ascii_lowercase())
+                .collect(),
             places: table.columns.iter().enumerate().map(place).collect(),
             parts: table
                 .key
@@ -112,6 +124,7 @@ impl Layout {
         Layout {
             places,
             parts: typed.collect(),
+            names: HashSet::new(),
         }
     }
 }
@@ -227,7 +240,7 @@ impl<'a> StoredRow<'a> {
         for cell in self.row.dynamic_columns()? {
             let DynamicColumn { name, value } = cell?;
             // A column that was declared since goes by its id; what had its name is gone.
-            if self.table.stored_idx(name).is_some() {
+            if self.layout.names.contains(name) {
                 continue;
             }
             others.dynamic(name, &value)?;

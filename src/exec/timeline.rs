@@ -12,24 +12,20 @@
 //! The newest version of each cell is the value that the row has. Cells that were written before the
 //! table kept versions are dated 0. The value of a column that was added since, and the default of a cell
 //! that a deletion has emptied, are no versions: no write is told by them, and no deletion takes them
-//! away. Not here: which time a write has (`exec::write::versions`), and the
-//! bytes (`codec::row`).
+//! away. Not here: which time a write has (`exec::write::versions`), what a batch of rows is read as
+//! (`exec::expand`), and the bytes (`codec::row`).
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use bytes::Bytes;
-
-use super::cancel::CancelToken;
-use super::row::{self as stored, Layout, StoredRow};
-use super::write::row::{self, implicit_default};
+use super::row as stored;
+use super::write::row::implicit_default;
 use crate::catalog::versions::{Reading, Versions};
 use crate::catalog::{Column, ColumnDefault, ColumnPlace, Table};
 use crate::codec::row::{
     CellName, ColumnId, Deletion, RowBuilder, VersionsBuilder, VersionsHead, VersionsView,
 };
 use crate::error::{Error, Result};
-use crate::kv::Key;
 use crate::types::Value;
 use crate::types::coerce::{self, StoreMode};
 use crate::types::temporal::DateRules;
@@ -92,12 +88,19 @@ impl Timeline {
         };
         let place = table.versions_idx().and_then(|idx| values.get(idx));
         let section = place.and_then(Value::as_bytes);
+        let names = LazyCell::new(|| table.stored_names());
         let head = match section {
             Some(bytes) => {
                 let view = VersionsView::parse(bytes)?;
                 for cell in view.cells() {
                     let cell = cell?;
-                    let Some((id, newest)) = newest_of((table, values), &others, cell.name) else {
+                    let found = match cell.name {
+                        CellName::Id(id) => newest_of((table, values), id),
+                        CellName::Name(name) => {
+                            named((table, values), &others, (name, names.idx(name)))
+                        }
+                    };
+                    let Some((id, newest)) = found else {
                         continue;
                     };
                     let mut versions = vec![Version {
@@ -164,6 +167,17 @@ impl Timeline {
             !versions.is_empty()
         });
         has_any
+    }
+
+    /// Lets go of dynamic columns of which nothing is known but that they have been `NULL` since before
+    /// a time: or a row would have every name that was ever written to it.
+    pub fn forget_names(&mut self, before_ms: u64) {
+        self.cells.retain(|id, versions| match id {
+            CellId::Column(_) => true,
+            CellId::Name(_) => versions
+                .iter()
+                .any(|version| before_ms <= version.ms || !version.value.is_null()),
+        });
     }
 
     /// Puts the newest version of each cell into the values of the row, and all versions beside them.
@@ -235,13 +249,14 @@ impl Timeline {
         table: &Table,
         chosen: impl Fn(&[Version]) -> Option<&Version>,
     ) -> Result<Value<'static>> {
+        let names = table.stored_names();
         let mut others = RowBuilder::new();
         let mut is_empty = true;
         let written = self.cells.iter();
         let written = written.filter_map(|(id, versions)| Some((id, &chosen(versions)?.value)));
         for (id, value) in written.chain(&self.unwritten) {
             if let CellId::Name(name) = id
-                && table.stored_idx(name).is_none()
+                && names.idx(name).is_none()
                 && !value.is_null()
             {
                 others.dynamic(name, value)?;
@@ -254,49 +269,86 @@ impl Timeline {
         Ok(Value::Bytes(others.finish()?.into()))
     }
 
-    /// The rows that a SELECT reads: the k-th has the k-th version of each cell.
-    fn rows(
+    /// The rows that a SELECT reads.
+    pub fn unfold(
         mut self,
         (table, reading): (&Table, Reading),
         values: &[Value<'static>],
-    ) -> Result<Vec<Vec<Value<'static>>>> {
-        let versions_max = usize::try_from(reading.versions).unwrap_or(usize::MAX);
-        for (id, versions) in &mut self.cells {
-            let is_it = |column: &&Column| *id == CellId::Column(column.id);
-            if let Some(column) = table.columns.iter().find(is_it) {
-                // The newest is as the row has it.
-                for version in versions.iter_mut().skip(1) {
-                    version.value = fitting(&version.value, column);
-                }
+    ) -> Unfolding {
+        for column in &table.columns {
+            let id = CellId::Column(column.id);
+            let versions = self.cells.get_mut(&id);
+            let versions = versions.filter(|_| column.place == ColumnPlace::Row);
+            // The newest is as the row has it.
+            for version in versions.into_iter().flatten().skip(1) {
+                version.value = fitting(&version.value, column);
             }
+        }
+        let versions_max = usize::try_from(reading.versions).unwrap_or(usize::MAX);
+        for versions in self.cells.values_mut() {
             versions.retain(|version| reading.takes(version.ms));
             versions.truncate(versions_max);
         }
-        let longest = self.cells.values().map(Vec::len).max().unwrap_or(0);
-        let count = longest.max(usize::from(reading.takes(self.row_ms)));
         if !reading.takes(0) {
             self.unwritten.clear();
         }
-        let frame = without_cells(table, values);
-        let row = |k: usize| {
-            let cells = self.cells.iter();
-            let cells = cells.filter_map(|(id, all)| Some((id.clone(), vec![all.get(k)?.clone()])));
-            let one = Timeline {
-                row_ms: self.row_ms,
-                deletion: self.deletion,
-                cells: cells.collect(),
-                unwritten: if k == 0 {
-                    self.unwritten.clone()
-                } else {
-                    BTreeMap::new()
-                },
-                shown: self.shown,
-            };
-            let mut values = frame.clone();
-            one.store(table, &mut values)?;
-            Ok(values)
+        let longest = self.cells.values().map(Vec::len).max().unwrap_or(0);
+        let cells = std::mem::take(&mut self.cells).into_iter();
+        Unfolding {
+            rows_left: longest.max(usize::from(reading.takes(self.row_ms))),
+            cells: cells
+                .map(|(id, versions)| (id, versions.into_iter()))
+                .collect(),
+            frame: without_cells(table, values),
+            row: self,
+        }
+    }
+}
+
+/// The rows that one stored row is read as, one after the other: the k-th has the k-th version of each
+/// cell.
+#[derive(Debug)]
+pub struct Unfolding {
+    rows_left: usize,
+    /// Cells that have versions left.
+    cells: Vec<(CellId, std::vec::IntoIter<Version>)>,
+    /// What all rows have.
+    frame: Vec<Value<'static>>,
+    /// The next of them, without its cells.
+    row: Timeline,
+}
+
+impl Unfolding {
+    /// The values of the next row; `None` behind the last.
+    ///
+    /// # Errors
+    /// What cannot be stored.
+    pub fn next_row(&mut self, table: &Table) -> Result<Option<Vec<Value<'static>>>> {
+        let Some(rows_left) = self.rows_left.checked_sub(1) else {
+            return Ok(None);
         };
-        (0..count).map(row).collect()
+        self.rows_left = rows_left;
+        let cells = self.cells.iter_mut();
+        let cells = cells.filter_map(|(id, left)| Some((id.clone(), vec![left.next()?])));
+        self.row.cells = cells.collect();
+        self.cells.retain(|(_, left)| 0 < left.len());
+        let mut values = self.frame.clone();
+        self.row.store(table, &mut values)?;
+        self.row.unwritten.clear();
+        Ok(Some(values))
+    }
+
+    /// Roughly the bytes that it holds.
+    pub fn memory_bytes(&self) -> usize {
+        let version = |version: &Version| size_of::<Version>() + version.value.memory_bytes();
+        let cells = self.cells.iter();
+        let cells = cells.map(|(id, left)| {
+            let versions = left.as_slice().iter().map(version).sum::<usize>();
+            size_of_val(id) + versions
+        });
+        let frame = self.frame.iter();
+        let frame = frame.map(|value| size_of_val(value) + value.memory_bytes());
+        cells.sum::<usize>() + frame.sum::<usize>()
     }
 }
 
@@ -334,34 +386,35 @@ pub fn values_of<'v>(
     cells.filter_map(|(idx, value)| Some((CellId::of(table, idx)?, value)))
 }
 
-/// The cell of a stored name by the definition of now, and the value that the row has there; `None`
+/// The cell of a stored column by the definition of now, and the value that the row has there; `None`
 /// when it belongs to no column any more.
 fn newest_of(
     (table, values): (&Table, &[Value<'static>]),
-    others: &[crate::codec::row::DynamicColumn<'_>],
-    name: CellName<'_>,
+    id: ColumnId,
 ) -> Option<(CellId, Value<'static>)> {
-    match name {
-        CellName::Id(id) => {
-            let has_had = |column: &Column| {
-                column.place == ColumnPlace::Row
-                    && (column.id == id || column.past.former.iter().any(|past| past.id == id))
-            };
-            let idx = table.columns.iter().position(has_had)?;
-            Some((CellId::of(table, idx)?, values.get(idx)?.clone()))
-        }
-        CellName::Name(name) => {
-            let id = CellId::Name(name.to_owned());
-            if let Some(idx) = table.stored_idx(name) {
-                let is_it = CellId::of(table, idx).as_ref() == Some(&id);
-                return is_it.then_some((id, values.get(idx)?.clone()));
-            }
-            let at = others.binary_search_by(|cell| cell.name.cmp(name)).ok();
-            let other = at.and_then(|at| others.get(at));
-            let value = other.map_or(Value::Null, |cell| cell.value.clone().into_owned());
-            Some((id, value))
-        }
+    let has_had = |column: &Column| {
+        column.place == ColumnPlace::Row
+            && (column.id == id || column.past.former.iter().any(|past| past.id == id))
+    };
+    let idx = table.columns.iter().position(has_had)?;
+    Some((CellId::of(table, idx)?, values.get(idx)?.clone()))
+}
+
+/// The same of a cell under a name, with the position of the column that it belongs to.
+fn named(
+    (table, values): (&Table, &[Value<'static>]),
+    others: &[crate::codec::row::DynamicColumn<'_>],
+    (name, idx): (&str, Option<usize>),
+) -> Option<(CellId, Value<'static>)> {
+    let id = CellId::Name(name.to_owned());
+    if let Some(idx) = idx {
+        let is_it = CellId::of(table, idx).as_ref() == Some(&id);
+        return is_it.then_some((id, values.get(idx)?.clone()));
     }
+    let at = others.binary_search_by(|cell| cell.name.cmp(name)).ok();
+    let other = at.and_then(|at| others.get(at));
+    let value = other.map_or(Value::Null, |cell| cell.value.clone().into_owned());
+    Some((id, value))
 }
 
 /// The values of a row without those of its cells, which may be long: its key, its end.
@@ -392,7 +445,7 @@ fn is_each_its_own(table: &Table, idx: usize) -> bool {
 }
 
 /// What a column has without any version that cannot be `NULL`: its default.
-fn none_of(column: &Column) -> Value<'static> {
+pub fn none_of(column: &Column) -> Value<'static> {
     match &column.default {
         ColumnDefault::Constant(value) => value.clone(),
         ColumnDefault::None | ColumnDefault::Now => implicit_default(&column.ty),
@@ -409,42 +462,6 @@ fn fitting(value: &Value<'static>, column: &Column) -> Value<'static> {
     };
     let fitted = coerce::coerce(value.clone(), &column.ty, &mode);
     fitted.map_or(Value::Null, |fitted| fitted.value.into_owned())
-}
-
-/// Reads the versions that a definition asks for out of stored rows.
-pub struct Expander {
-    table: Arc<Table>,
-    layout: Layout,
-    reading: Reading,
-    cancel: Arc<CancelToken>,
-}
-
-impl Expander {
-    /// Of a definition that reads other versions than the newest; `None` of all others.
-    pub fn of(table: &Arc<Table>, cancel: &Arc<CancelToken>) -> Option<Expander> {
-        Some(Expander {
-            reading: table.wide.reading?,
-            layout: Layout::of(table),
-            table: Arc::clone(table),
-            cancel: Arc::clone(cancel),
-        })
-    }
-
-    /// Adds the rows that a stored row is read as.
-    ///
-    /// # Errors
-    /// 1712 for damaged bytes; what ends the statement.
-    pub fn expand(&self, key: &[u8], value: &[u8], rows: &mut Vec<(Key, Bytes)>) -> Result<()> {
-        self.cancel.check()?;
-        let table = &self.table;
-        let values = StoredRow::parse(table, &self.layout, key, value)?.to_values()?;
-        let timeline = Timeline::of(table, &values)?;
-        for values in timeline.rows((table, self.reading), &values)? {
-            let value = row::value(table, &values)?;
-            rows.push((key.to_vec(), Bytes::from(value)));
-        }
-        Ok(())
-    }
 }
 
 /// The deletion that a record in the space of deletions tells of.

@@ -5,7 +5,7 @@
 
 use super::row::{Layout, StoredRow};
 use super::timeline::{self, CellId, Timeline, Version};
-use crate::catalog::{ColumnPlace, Table};
+use crate::catalog::{Column, ColumnPlace, Table};
 use crate::codec::row::Deletion;
 use crate::error::Result;
 use crate::types::Value;
@@ -143,8 +143,10 @@ fn of_row(
     for (id, value) in &timeline.unwritten {
         let reason = if is_past {
             "the row has ended"
-        } else {
+        } else if is_default((table, id), value) {
             "the default: nobody has written it"
+        } else {
+            "no version: a DELETE as of a time took those away and left it, as each row needs its own"
         };
         let state = if is_past { "expired" } else { "visible" };
         let line = Line::about(&name_of(table, id), state, reason);
@@ -157,6 +159,20 @@ fn of_row(
         }
     }
     Ok(())
+}
+
+/// Whether a value that is no version is what a column has had since it was declared, or has when a
+/// deletion empties it.
+fn is_default((table, id): (&Table, &CellId), value: &Value<'static>) -> bool {
+    let is_it =
+        |column: &&Column| column.place == ColumnPlace::Row && *id == CellId::Column(column.id);
+    let column = table.columns.iter().find(is_it);
+    column.is_none_or(|column| {
+        let defaults = [&column.past.absent, &timeline::none_of(column)];
+        defaults
+            .iter()
+            .any(|default| default.total_cmp(value).is_eq())
+    })
 }
 
 /// Of a table that keeps no versions: what the row has.

@@ -13,7 +13,7 @@ use std::fmt;
 use std::panic::RefUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -139,6 +139,10 @@ impl Engine for Living {
         self.inner.stats()
     }
 
+    fn read_only(&self) -> Option<String> {
+        self.inner.read_only()
+    }
+
     fn expiry(&self) -> Option<&Arc<Expiry>> {
         Some(&self.expiry)
     }
@@ -215,8 +219,12 @@ impl Engine for Living {
         self.inner.compact(spaces)
     }
 
-    fn checkpoint<'a>(&'a self, dir: &'a Path) -> Answer<'a, Result<Option<Checkpoint>>> {
-        self.inner.checkpoint(dir)
+    fn checkpoint<'a>(
+        &'a self,
+        dir: &'a Path,
+        is_over: &'a Arc<AtomicBool>,
+    ) -> Answer<'a, Result<Option<Checkpoint>>> {
+        self.inner.checkpoint(dir, is_over)
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {

@@ -69,9 +69,12 @@ pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> 
     Ok(Some(note))
 }
 
-/// Whether an option says when rows end.
-pub(super) fn is_ttl(name: &str) -> bool {
-    name.eq_ignore_ascii_case(TTL)
+/// Whether an option says how long rows and their versions stay. What it has done to them cannot be
+/// taken back.
+pub(super) fn says_what_stays(name: &str) -> bool {
+    [TTL, VERSIONS]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// An option that is there stays where it stands.

@@ -37,25 +37,3 @@ pub(super) fn set(table: &mut Table, value: &str) -> Result<()> {
     options::put(table, VERSIONS, &count.to_string());
     table.set_versions(count)
 }
-
-/// Lets the number of versions be what the option says, after that was changed back. A table that has kept
-/// versions meanwhile goes on with it.
-///
-/// # Errors
-/// An internal error.
-pub(super) fn agree(table: &mut Table) -> Result<()> {
-    let Some(versions) = &table.wide.versions else {
-        return Ok(());
-    };
-    let kept = versions.count().to_string();
-    let mut options = table.options.iter();
-    let said = options.find(|(name, _)| name == VERSIONS);
-    match said.map(|(_, value)| value.clone()) {
-        Some(said) if said == kept => Ok(()),
-        Some(said) => set(table, &said),
-        None => {
-            options::put(table, VERSIONS, &kept);
-            Ok(())
-        }
-    }
-}

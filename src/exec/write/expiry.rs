@@ -3,7 +3,7 @@
 //! A row ends as a whole, at the earliest of what the table's option, the table's column and the
 //! statement's hint say; the entries of its indexes end with it. A row that is written again counts
 //! anew from then. Only where nothing says anything (a table whose option is `'0'`, no hint) does it
-//! keep the end that it has.
+//! keep the end that it has; a row that REPLACE puts in its place is a new one, and has none then.
 
 use super::Env;
 use crate::catalog::wide::{ColumnPlace, Ttl, TtlColumn};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::duplicate_entry;
 use super::expiry::Renewal;
 use super::insert::{Counts, Inserter, Proposed};
 use super::row;
@@ -44,7 +45,8 @@ impl<'a> Inserter<'a> {
         Ok(written.map(Cow::Owned))
     }
 
-    /// REPLACE, which removes the rows of all collisions.
+    /// REPLACE, which removes the rows of all collisions; as a DELETE as of its time would, so that what
+    /// was written since is in the way.
     pub(super) async fn replace(
         &mut self,
         row: &Proposed,
@@ -63,6 +65,11 @@ impl<'a> Inserter<'a> {
         // What comes late may not be what the row has then, and stands in nobody's way.
         while let Some(met) = self.changer.collision(&row.key, &values).await? {
             let other = self.changer.row_of(&met).await?;
+            if self.changer.is_written_since(&other)? {
+                let (at, key) = (met.space, &met.entry_key);
+                let zone = &self.changer.env.ctx.zone;
+                return Err(duplicate_entry(self.table(), at, key, zone));
+            }
             self.changer
                 .change(&met.row_key, Some(&other), None)
                 .await?;

@@ -10,7 +10,8 @@
 //! A write gives a version to the columns that it names and to those that it changes. A row that is
 //! deleted leaves the time of its deletion in a space of the table's own, where no reader meets it; it
 //! counts for [`DELETION_KEPT_MS`] and goes with compaction. A row that is written again meanwhile
-//! takes it over.
+//! takes it over. As long a dynamic column that was set to `NULL` hides what comes late: then its name
+//! leaves the row.
 
 use super::Env;
 use super::changer::Changer;
@@ -111,6 +112,7 @@ impl<'a> Dating<'a> {
                 ..Timeline::default()
             },
         };
+        timeline.forget_names(self.clock_ms.saturating_sub(DELETION_KEPT_MS));
         let deletion = timeline.deletion.filter(|one| self.counts(*one));
         timeline.deletion = deletion;
         let hidden_ms = deletion.map_or(0, |deletion| deletion.ms);
@@ -158,9 +160,10 @@ impl<'a> Dating<'a> {
         };
         let (old, new) = (others(old.unwrap_or_default())?, others(new)?);
         // What replaces a row names all that it ever had, also what is NULL now.
+        let stored = table.stored_names();
         for id in timeline.cells.keys().filter(|_| names(idx)) {
             if let CellId::Name(name) = id
-                && table.stored_idx(name).is_none()
+                && stored.idx(name).is_none()
                 && find(&new, name).is_none()
             {
                 cells.push((id.clone(), Value::Null));
@@ -262,6 +265,16 @@ impl Changer<'_> {
     /// Whether a write is dated by a hint: then it is one even if no value changes.
     pub(super) fn is_dated(&self) -> bool {
         self.dating.ts_ms.is_some()
+    }
+
+    /// Whether a row was written behind the time that a hint gives the statement.
+    pub(super) fn is_written_since(&self, old: &[Value<'static>]) -> Result<bool> {
+        match self.dating.ts_ms {
+            Some(ms) if self.table.wide.versions.is_some() => {
+                Ok(ms < Timeline::of(self.table, old)?.row_ms)
+            }
+            Some(_) | None => Ok(false),
+        }
     }
 
     /// Deletes a row as far as it was written up to the time of the statement; whether that changed

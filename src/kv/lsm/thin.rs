@@ -144,27 +144,52 @@ impl Shared {
     }
 
     /// Goes through ranges for a commit that has taken so long, and keeps what is sparse in them; what
-    /// there is no time for, the reclaiming thread gets. Blocks. A failure costs nothing but the time of
-    /// those who read there.
+    /// there is no time for, the reclaiming thread gets. Blocks: the time counts from now, and what the
+    /// committer has to do before it answers is part of it. A failure costs nothing but the time of those
+    /// who read there.
     pub(super) fn thin(&self, suspects: Vec<Suspect>, took: Duration) {
         let budget = FOREGROUND_BUDGET.max(took / FOREGROUND_PART);
         let deadline = Instant::now() + budget;
         for suspect in suspects {
-            let budget = deadline.saturating_duration_since(Instant::now());
-            if budget.is_zero() {
+            if deadline <= Instant::now() {
                 self.reclaim.look(suspect);
                 continue;
             }
-            match self.thin_one(suspect, budget) {
-                Ok(Looked::Through) => {}
-                Ok(Looked::UpTo(rest) | Looked::Never(rest)) => self.reclaim.look(rest),
-                Err(cause) => tracing::debug!(%cause, "a sparse range was not looked at"),
+            if let Err(cause) = self.thin_until(suspect, deadline) {
+                tracing::debug!(%cause, "a sparse range was not looked at");
             }
         }
     }
 
-    /// Goes through a range for so long at most.
+    /// Goes through a range for a commit that waits; the rest is the reclaiming thread's.
+    fn thin_until(&self, suspect: Suspect, deadline: Instant) -> Result<()> {
+        let watched = self.watch(&suspect)?;
+        if deadline <= Instant::now() {
+            self.reclaim.look(suspect);
+            return Ok(());
+        }
+        let (looked, kept) = self.thin_watched(suspect, watched, deadline)?;
+        match looked {
+            Looked::Through => {}
+            Looked::UpTo(rest) | Looked::Never(rest) => self.reclaim.look(rest),
+        }
+        if Instant::now() < deadline {
+            self.await_kept(kept)?;
+        }
+        Ok(())
+    }
+
+    /// Goes through a range for so long at most, and waits until what was found is kept.
     pub(super) fn thin_one(&self, suspect: Suspect, budget: Duration) -> Result<Looked> {
+        let watched = self.watch(&suspect)?;
+        let deadline = Instant::now() + budget;
+        let (looked, kept) = self.thin_watched(suspect, watched, deadline)?;
+        self.await_kept(kept)?;
+        Ok(looked)
+    }
+
+    /// Has what is written to a range noted from now on; the state that it has now.
+    fn watch(&self, suspect: &Suspect) -> Result<(Arc<()>, Arc<Base>)> {
         let walker = Arc::new(());
         let (answer, base) = oneshot::channel();
         self.queue.push(Request::Watch(Watching {
@@ -175,30 +200,46 @@ impl Shared {
         let base = base
             .blocking_recv()
             .unwrap_or_else(|_| Err(self.silence()))?;
+        Ok((walker, base))
+    }
+
+    /// Goes through a range that is watched, and hands in what is found; what says that it is kept.
+    fn thin_watched(
+        &self,
+        suspect: Suspect,
+        (walker, base): (Arc<()>, Arc<Base>),
+        deadline: Instant,
+    ) -> Result<(Looked, Option<Kept>)> {
         let Some(view) = &base.view else {
-            return Ok(Looked::Never(suspect));
+            return Ok((Looked::Never(suspect), None));
         };
         if !suspect.is_close((&base, view))? {
-            return Ok(Looked::Through);
+            return Ok((Looked::Through, None));
         }
         let past = self
             .expiry
             .as_ref()
             .map(|expiry| (expiry.as_ref(), expiry.now_ms()));
         let mut walk = Walk::new((&base, view), &suspect, past);
-        walk.deadline = Instant::now() + budget;
+        walk.deadline = deadline;
         let rest = walk.run()?;
         let (stretches, spendable) = (walk.found, (walk.left, walk.room));
         drop(base);
-        let (answer, done) = oneshot::channel();
+        let (answer, kept) = oneshot::channel();
         self.queue.push(Request::Keep(Found {
             walker,
             stretches,
             answer,
         }))?;
-        done.blocking_recv()
-            .unwrap_or_else(|_| Err(self.silence()))?;
         let rest = rest.and_then(|start| suspect.rest_from(start, spendable));
-        Ok(rest.map_or(Looked::Through, Looked::UpTo))
+        Ok((rest.map_or(Looked::Through, Looked::UpTo), Some(kept)))
+    }
+
+    fn await_kept(&self, kept: Option<Kept>) -> Result<()> {
+        let kept = kept.map(oneshot::Receiver::blocking_recv);
+        kept.map_or(Ok(()), |kept| kept.unwrap_or_else(|_| Err(self.silence())))
     }
 }
+
+/// What the committer answers when it has kept what was found.
+type Kept = oneshot::Receiver<Result<()>>;

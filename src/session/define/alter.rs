@@ -6,10 +6,11 @@
 //!  look       at the rows that are there; the first that does not fit ends it all
 //!  publish    columns, and the new indexes as BUILDING: one change, one commit
 //!  build      new indexes, and those whose parts have changed
-//!  publish    what drops something
+//!  publish    what drops something; how long rows and their versions stay
 //! ```
 //! A crash before the first publishing leaves nothing; one behind it leaves the new columns, builds
-//! that go on at the next start, and what was to be dropped.
+//! that go on at the next start, and what was to be dropped. No failure leaves fewer versions of a row:
+//! what is beyond their number is never seen again.
 
 use std::sync::Arc;
 
@@ -37,8 +38,8 @@ struct Plan<'a> {
     /// Where it goes, if it does.
     target: Option<(String, String)>,
     is_changed: bool,
-    /// Whether what drops waits for the new indexes.
-    drops_last: bool,
+    /// What is published before indexes are built; what drops waits for new ones if it can.
+    first: alter::Part,
     pledges: Vec<(String, Column)>,
     /// They stand as long as the plan.
     pledger: Pledger,
@@ -107,12 +108,7 @@ impl Session {
         if !plan.is_changed && plan.added.is_empty() {
             return Ok(None);
         }
-        let first = if plan.drops_last {
-            alter::Part::Before
-        } else {
-            alter::Part::All
-        };
-        self.publish(plan, first).await.map(Some)
+        self.publish(plan, plan.first).await.map(Some)
     }
 
     /// Whether a plan failed because its name stands for a table of another id now.
@@ -156,6 +152,7 @@ impl Session {
         let quiet = self.quiet();
         let names = define_all(&mut changed, &added, &quiet)?;
         changed.check_indexes_count()?;
+        let builds = has_new_index(&old, &changed);
         let has_to_fit = !outcome.pledges.is_empty();
         let counting = self.counted_anew((&old, &mut changed), actions)?;
         if let Some(column) = counting.and_then(|idx| changed.columns.get(idx)) {
@@ -178,7 +175,7 @@ impl Session {
             old,
             is_changed: outcome.is_changed || target.is_some(),
             target,
-            drops_last: has_room,
+            first: alter::Part::first(actions, (has_room, builds)),
             pledges: outcome.pledges,
             pledger: Pledger::default(),
             has_to_fit,
@@ -299,10 +296,10 @@ impl Session {
         };
         let (added, again) = (ids(true), ids(false));
         self.build_all(plan, (published, &added, &again)).await?;
-        if plan.drops_last {
-            self.publish(plan, alter::Part::After).await?;
+        match plan.first.second() {
+            Some(second) => self.publish(plan, second).await.map(drop),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Publishes a part of the statement; with it the new indexes, unless it is the second part. The
@@ -310,7 +307,7 @@ impl Session {
     async fn publish(&self, plan: &Plan<'_>, part: alter::Part) -> Result<Published> {
         let ctx = self.context(Arc::default());
         let quiet = self.quiet();
-        let is_last = part == alter::Part::After;
+        let is_last = part.is_behind();
         let mut names = Vec::new();
         let mut before = Table::clone(&plan.old);
         let changed = self.shared.catalog.change_table_of(plan.old.id, |table| {
@@ -327,9 +324,7 @@ impl Session {
                     table.count_from(first.max(plan.count_from));
                 }
             }
-            if let Some((database, name)) =
-                plan.target.as_ref().filter(|_| is_last || !plan.drops_last)
-            {
+            if let Some((database, name)) = plan.target.as_ref().filter(|_| part.has_drops()) {
                 database.clone_into(&mut table.database);
                 name.clone_into(&mut table.name);
             }
@@ -365,7 +360,7 @@ impl Session {
         let mut jobs: Vec<Arc<Job>> = start(added, OnFailure::Drop);
         jobs.extend(start(again, OnFailure::Disable));
         let mode = plan.added.iter().find_map(|index| index.mode);
-        if mode == Some(IndexMode::Async) && !plan.drops_last {
+        if mode == Some(IndexMode::Async) && plan.first != alter::Part::Before {
             return Ok(());
         }
         let built = self.await_builds(&jobs).await;
@@ -387,7 +382,7 @@ impl Session {
         let Published { before, table, .. } = published;
         let undone = self.shared.catalog.change_table_of(table.id, |now| {
             now.indexes.retain(|index| !added.contains(&index.id));
-            if plan.drops_last {
+            if plan.first == alter::Part::Before {
                 alter::take_back(now, (before, table))?;
             }
             Ok(())
@@ -425,6 +420,15 @@ pub(in crate::session) fn renamed_by(action: &AlterAction) -> Option<&ast::Table
         AlterAction::Rename(to) => Some(to),
         _ => None,
     }
+}
+
+/// Whether a definition has an index that is to be built.
+fn has_new_index(old: &Table, changed: &Table) -> bool {
+    let is_old = |index: &Index| {
+        let mut old = old.indexes.iter();
+        old.any(|old| (old.id, old.state) == (index.id, index.state))
+    };
+    !changed.indexes.iter().all(is_old)
 }
 
 /// Others may have changed the columns while the rows were looked at.

@@ -13,16 +13,18 @@
 use super::indexes;
 use crate::catalog::{Column, ColumnDefault, ColumnPlace, Include, Table};
 use crate::error::Result;
-use crate::exec::ddl::versions;
 use crate::sql::computed;
 
 /// Takes back what turned the definition `before` into the one that was `made`: columns, options and
 /// comments. New indexes are the caller's, and gone already. Columns stay when one of them got another
-/// type or takes no `NULL` any more: what was written since may be of the new form.
+/// type or takes no `NULL` any more: what was written since may be of the new form. How long rows and
+/// versions stay is none of it: that is said when nothing can fail any more.
 ///
 /// # Errors
 /// An internal error.
 pub fn take_back(table: &mut Table, (before, made): (&Table, &Table)) -> Result<()> {
+    undo(&mut table.comment, (&before.comment, &made.comment));
+    undo_options(table, (before, made));
     if before
         .columns
         .iter()
@@ -30,9 +32,6 @@ pub fn take_back(table: &mut Table, (before, made): (&Table, &Table)) -> Result<
     {
         return Ok(());
     }
-    undo(&mut table.comment, (&before.comment, &made.comment));
-    undo_options(table, (before, made));
-    versions::agree(table)?;
     let mut placed = Vec::with_capacity(table.columns.len());
     for (idx, column) in table.columns.iter().enumerate() {
         let is_added = find(made, column).is_some() && find(before, column).is_none();

@@ -72,7 +72,7 @@ impl Maker<'_> {
     /// What is about columns that are there, named as they were. Whether it is.
     fn change_old(&mut self, action: &AlterAction, part: Part) -> Result<bool> {
         match action {
-            AlterAction::DropColumn { name, if_exists } if part.has_last() => {
+            AlterAction::DropColumn { name, if_exists } if part.has_drops() => {
                 self.drop(name, *if_exists)?;
             }
             AlterAction::ChangeColumn {

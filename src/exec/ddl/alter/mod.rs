@@ -38,17 +38,49 @@ pub enum Part {
     All,
     /// Those that new indexes may need, and that can be taken back.
     Before,
-    /// The others: what drops, what renames indexes, and when rows end.
+    /// The others: what drops, what renames indexes, and `options::says_what_stays`.
     After,
+    /// Where what drops cannot wait: all but how long rows and their versions stay.
+    Most,
+    /// How long rows and their versions stay.
+    Rest,
 }
 
 impl Part {
     fn has_first(self) -> bool {
-        matches!(self, Part::All | Part::Before)
+        matches!(self, Part::All | Part::Before | Part::Most)
+    }
+
+    /// What drops, and what renames indexes or the table.
+    pub fn has_drops(self) -> bool {
+        matches!(self, Part::All | Part::After | Part::Most)
     }
 
     fn has_last(self) -> bool {
-        matches!(self, Part::All | Part::After)
+        matches!(self, Part::All | Part::After | Part::Rest)
+    }
+
+    /// What is done before indexes are built: whether what drops can wait, and whether any are built.
+    pub fn first(actions: &[AlterAction], (can_wait, builds): (bool, bool)) -> Part {
+        match can_wait {
+            true => Part::Before,
+            false if builds && says_what_stays(actions) => Part::Most,
+            false => Part::All,
+        }
+    }
+
+    /// What is left to do when the new indexes are there.
+    pub fn second(self) -> Option<Part> {
+        match self {
+            Part::Before => Some(Part::After),
+            Part::Most => Some(Part::Rest),
+            Part::All | Part::After | Part::Rest => None,
+        }
+    }
+
+    /// Whether it comes behind the new indexes.
+    pub fn is_behind(self) -> bool {
+        matches!(self, Part::After | Part::Rest)
     }
 }
 
@@ -75,11 +107,11 @@ pub fn apply(
     (part, ctx): (Part, &EvalContext),
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    if part.has_last() {
+    if part.has_drops() {
         indexes::drop(table, actions, &mut outcome)?;
     }
     columns::change(table, actions, (part, ctx), &mut outcome)?;
-    if part.has_last() {
+    if part.has_drops() {
         indexes::rename(table, actions, &mut outcome)?;
     }
     for action in actions {
@@ -89,6 +121,34 @@ pub fn apply(
         }
     }
     Ok(outcome)
+}
+
+/// Whether actions say how long rows and their versions stay.
+fn says_what_stays(actions: &[AlterAction]) -> bool {
+    let says = |action: &AlterAction| match action {
+        AlterAction::Options(changed) => {
+            let mut names = changed.with.iter().map(|(name, _)| name);
+            names.any(|name| options::says_what_stays(name))
+        }
+        AlterAction::AddIndex(_)
+        | AlterAction::DropIndex { .. }
+        | AlterAction::Keys
+        | AlterAction::DropKey
+        | AlterAction::AddKey(_)
+        | AlterAction::SetKey(_)
+        | AlterAction::AddColumns { .. }
+        | AlterAction::DropColumn { .. }
+        | AlterAction::ChangeColumn { .. }
+        | AlterAction::RenameColumn { .. }
+        | AlterAction::SetDefault { .. }
+        | AlterAction::Rename(_)
+        | AlterAction::Force
+        | AlterAction::OrderBy
+        | AlterAction::Compact
+        | AlterAction::Unsupported(_)
+        | AlterAction::RenameIndex { .. } => false,
+    };
+    actions.iter().any(says)
 }
 
 /// What `AUTO_INCREMENT` means after the actions, when the new indexes are among the definition's: a
@@ -190,7 +250,8 @@ pub fn refuse(actions: &[AlterAction]) -> Result<()> {
     refused.map_or(Ok(()), Err)
 }
 
-/// When rows end is said last: a row that was written with an end has it for good.
+/// How long rows and their versions stay is said last: a row that was written with an end has it for
+/// good, and a version beyond their number is never seen again.
 fn change_options(
     table: &mut Table,
     changed: &TableOptions,
@@ -205,7 +266,7 @@ fn change_options(
         table.comment.clone_from(comment);
     }
     for (name, value) in &changed.with {
-        let is_now = if options::is_ttl(name) {
+        let is_now = if options::says_what_stays(name) {
             part.has_last()
         } else {
             part.has_first()

@@ -432,6 +432,51 @@ async fn a_failing_engine_leaves_a_table_that_is_whole() {
     }
 }
 
+/// Mechanism: the storage of what was there before is given back when the new definition is published;
+/// when that failed, a change that had taken place was told as failed.
+#[tokio::test]
+async fn a_change_that_took_place_is_never_told_as_failed() {
+    // Each with a query that has rows as long as it has not taken place.
+    let changes = [
+        ("TRUNCATE TABLE t", "SELECT a FROM t WHERE a > 0"),
+        (
+            "DROP INDEX ib ON t",
+            "SHOW INDEX FROM t WHERE Key_name = 'ib'",
+        ),
+        (
+            "ALTER TABLE t DROP INDEX ib, ADD COLUMN c INT",
+            "SHOW INDEX FROM t WHERE Key_name = 'ib'",
+        ),
+        ("PURGE TABLE old", "SHOW TRASH"),
+    ];
+    let mut refused = 0;
+    for (sql, before) in changes {
+        for call in 1..60 {
+            let memory: Arc<dyn Engine> = Arc::new(Memory::default());
+            let server = Server::over(Arc::clone(&memory), true).await;
+            for sql in [
+                "CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY ib (b))",
+                "INSERT INTO t VALUES (1, 10), (2, 20)",
+                "CREATE TABLE old (a INT PRIMARY KEY)",
+                "DROP TABLE old",
+            ] {
+                server.run(sql).await.unwrap();
+            }
+            let wrapped = Faulty::new(Arc::clone(&memory), Faults::Nth(call, Fault::Refuse));
+            let Some(failing) = Server::over_or_none(Arc::new(wrapped)).await else {
+                continue;
+            };
+            let told = failing.run(sql).await;
+            drop(server);
+            let server = Server::over(memory, true).await;
+            let is_as_before = !server.run(before).await.unwrap().is_empty();
+            assert_eq!(told.is_err(), is_as_before, "call {call}: {sql}: {told:?}");
+            refused += u32::from(told.is_err());
+        }
+    }
+    assert!(0 < refused);
+}
+
 async fn check_whole(server: &Server, told: &str) {
     for sql in [
         "UNDROP TABLE t",
