@@ -15,8 +15,9 @@ use crate::error::{Code, Error, Result};
 /// Pieces of memory up to this many are freed on the spot: in less than a millisecond.
 pub const PIECES_HERE_MAX: usize = 10_000;
 
-/// The nice value of threads that give way: a ninth of the processor's time beside one that does not
-/// (sched(7)). On Linux each thread has its own.
+/// The least nice value of threads that give way: a ninth of the processor's time beside one that does
+/// not (sched(7)). On Linux each thread has its own. A server that was started with a greater one
+/// keeps it: its long statements get no more than its short ones.
 #[cfg(target_os = "linux")]
 const GIVING_WAY: i32 = 10;
 
@@ -120,7 +121,38 @@ fn giving_way<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
 /// way.
 fn give_way() {
     #[cfg(target_os = "linux")]
-    if let Err(cause) = rustix::process::setpriority_process(None, GIVING_WAY) {
-        tracing::debug!(%cause, "a thread cannot give way");
+    {
+        use rustix::process::{getpriority_process, setpriority_process};
+
+        let given = getpriority_process(None)
+            .and_then(|own| setpriority_process(None, own.max(GIVING_WAY)));
+        if let Err(cause) = given {
+            tracing::debug!(%cause, "a thread cannot give way");
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::thread;
+
+    use rustix::process::{getpriority_process, setpriority_process};
+
+    use super::*;
+
+    #[test]
+    fn a_thread_gives_way_and_never_gets_more() {
+        let nice_after = |before: i32| {
+            let given = thread::spawn(move || {
+                setpriority_process(None, before).unwrap();
+                give_way();
+                getpriority_process(None).unwrap()
+            });
+            given.join().unwrap()
+        };
+        let own = getpriority_process(None).unwrap();
+        assert_eq!(nice_after(own), own.max(GIVING_WAY));
+        let greater = own.max(GIVING_WAY + 5);
+        assert_eq!(nice_after(greater), greater);
     }
 }

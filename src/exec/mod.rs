@@ -17,6 +17,7 @@ pub mod distinct;
 pub mod elsewhere;
 mod ends;
 pub mod exact;
+mod expand;
 pub mod explain;
 mod fan;
 pub mod group;

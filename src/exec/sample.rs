@@ -13,6 +13,7 @@ use crate::catalog::Table;
 use crate::codec::key::{decode_part, prefix_successor};
 use crate::error::Result;
 use crate::index;
+use crate::kv::guess::{float_of, whole};
 use crate::kv::page::position;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, ScanOptions, Space};
 use crate::plan::skip::VALUES_MAX;
@@ -268,7 +269,7 @@ pub async fn count(
     let rows = if counted < guess {
         guess
     } else {
-        counted.max(saturated(sample.guess))
+        counted.max(whole(sample.guess))
     };
     Ok(Count {
         rows,
@@ -292,7 +293,7 @@ async fn sample(
     for (begun, range) in ranges.iter().take(effort.ranges_max).enumerate() {
         let max_rows = effort.rows_max.saturating_sub(rows).max(1);
         let page = page(view, space, (range, max_rows, false)).await?;
-        let in_front = float(rows);
+        let in_front = float_of(rows);
         rows += page.batch.len();
         if page.has_more {
             let last = self::page(view, space, (range, 1, true)).await?;
@@ -300,11 +301,11 @@ async fn sample(
             return Ok(Sample {
                 rows,
                 is_whole: false,
-                guess: guess * float(ranges.len()) / float(begun + 1),
+                guess: guess * float_of(ranges.len()) / float_of(begun + 1),
             });
         }
         if effort.rows_max <= rows && begun + 1 < ranges.len() {
-            let guess = float(rows) * float(ranges.len()) / float(begun + 1);
+            let guess = float_of(rows) * float_of(ranges.len()) / float_of(begun + 1);
             return Ok(Sample {
                 rows,
                 is_whole: false,
@@ -312,11 +313,11 @@ async fn sample(
             });
         }
     }
-    let part = float(ranges.len().clamp(1, effort.ranges_max));
+    let part = float_of(ranges.len().clamp(1, effort.ranges_max));
     Ok(Sample {
         rows,
         is_whole: ranges.len() <= effort.ranges_max,
-        guess: float(rows) * float(ranges.len()) / part,
+        guess: float_of(rows) * float_of(ranges.len()) / part,
     })
 }
 
@@ -353,27 +354,10 @@ fn span_rows(page: &Batch, last: &Batch) -> f64 {
     let middle = page.len() / 2;
     let reached = page.len().checked_sub(1).and_then(|idx| key(page, idx));
     let (Some(half), Some(reached), Some(last)) = (key(page, middle), reached, key(last, 0)) else {
-        return float(page.len());
+        return float_of(page.len());
     };
     let part = position(&reached, &half, &last).max(PART_MIN);
-    float(middle) + float(page.len() - middle) / part
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "numbers of rows and spans, for a guess"
-)]
-fn float(count: usize) -> f64 {
-    count as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a guess about a number of rows, which saturates"
-)]
-fn saturated(rows: f64) -> u64 {
-    rows.round() as u64
+    float_of(middle) + float_of(page.len() - middle) / part
 }
 
 #[cfg(test)]

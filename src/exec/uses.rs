@@ -36,12 +36,13 @@ struct Slot {
 
 type Slots = Box<[Slot]>;
 
-/// How many statements have read ranges of a key in its order, and against it.
+/// How many statements have read ranges of a key against the order of its last part, and how many
+/// otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Directions {
-    /// In its order, or in any.
+    /// In its order, in any, or against that of more parts than the last.
     pub forwards: u64,
-    /// From its end.
+    /// From its end, ordered by the last part alone: with that part turned round, they would be read forwards.
     pub backwards: u64,
 }
 
@@ -76,11 +77,11 @@ impl Uses {
                 if let (Entries::Ranges(_), Some(index)) =
                     (&access.entries, table.indexes.get(access.position))
                 {
-                    self.note_direction(index.id.0, plan.reverse);
+                    self.note_direction(index.id.0, is_backwards(plan, index.parts.len()));
                 }
             }
             Access::PrefixScan(_) | Access::FullScan => {
-                self.note_direction(table.id.0, plan.reverse);
+                self.note_direction(table.id.0, is_backwards(plan, table.key.len()));
             }
             Access::Ends(ends) => ends.seeks.iter().for_each(|seek| note(seek.key)),
             Access::Merge(merge) => merge.branches.iter().for_each(|branch| note(branch.key)),
@@ -99,11 +100,11 @@ impl Uses {
     }
 
     /// Notes that a range of a table or index, which are numbered together, is read.
-    pub fn note_direction(&self, id: u32, reverse: bool) {
+    pub fn note_direction(&self, id: u32, backwards: bool) {
         let Some(slot) = self.made(id) else {
             return;
         };
-        let count = if reverse {
+        let count = if backwards {
             &slot.backwards
         } else {
             &slot.forwards
@@ -140,6 +141,11 @@ impl Uses {
         let slots = self.segments.get(segment_idx)?.get_or_init(slots);
         slots.get(slot_idx)
     }
+}
+
+/// Whether a key of so many parts is read against the order of its last part alone.
+fn is_backwards(plan: &TablePlan, parts_count: usize) -> bool {
+    plan.reverse && plan.order_part.is_some_and(|part| part + 1 == parts_count)
 }
 
 impl Slot {
@@ -180,8 +186,8 @@ mod tests {
     fn directions_are_counted_apart() {
         let uses = Uses::default();
         assert_eq!(uses.directions(9), Directions::default());
-        for reverse in [true, false, true] {
-            uses.note_direction(9, reverse);
+        for backwards in [true, false, true] {
+            uses.note_direction(9, backwards);
         }
         let seen = uses.directions(9);
         assert_eq!((seen.forwards, seen.backwards), (1, 2));

@@ -17,7 +17,7 @@ pub use super::request::{
 };
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
-use super::{ends, merge, order, paths, point, points, residual, skip};
+use super::{contradiction, ends, merge, order, paths, point, points, residual, skip};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
@@ -158,6 +158,8 @@ pub struct TablePlan {
     /// Whether the order of keys (and ranges, and rows within them) is turned round. `MultiGet`
     /// and `PrefixScan` list ascending whatever this says.
     pub reverse: bool,
+    /// The position of the key part by which the rows are in order, where it is the only one.
+    pub order_part: Option<usize>,
     /// In which order to read the ranges of a spread key, if not one after the other. Of a full scan,
     /// too.
     pub fan_out: Option<FanOut>,
@@ -195,6 +197,10 @@ enum Detail {
 /// # Errors
 /// 1104 or 1175 when only a full scan would do and nothing permits it, 1104 for too many keys.
 pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
+    contradiction::planned(request, to_run)
+}
+
+fn to_run(request: &Request<'_>) -> Result<TablePlan> {
     if let Some(filter) = request.filter.filter(|_| request.limit != Some(0))
         && !order::multiplies(request)
         && !request.hints.name_keys()
@@ -228,7 +234,7 @@ fn has_index_within_key(table: &Table) -> bool {
 /// # Errors
 /// 1104 for too many keys; what the folding of constants gives.
 pub fn explain_table(request: &Request<'_>) -> Result<TablePlan> {
-    plan_filter(request, Detail::Explain)
+    contradiction::planned(request, |request| plan_filter(request, Detail::Explain))
 }
 
 fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
@@ -306,6 +312,7 @@ fn plan_conjuncts(request: &Request<'_>, conjuncts: &[Expr], detail: Detail) -> 
         refusal: is_refused.then(|| Refusal::new(request, &all.primary.derived, &verdicts)),
         verdicts,
         reverse: best.order.reverse && !is_one_row,
+        order_part: best.order.part,
         residual: residual::filter(&best.derived.residual),
         ordered,
         grouped_in_order: best.order.grouped || is_one_row,
@@ -443,6 +450,7 @@ impl TablePlan {
         TablePlan {
             access,
             reverse: false,
+            order_part: None,
             fan_out: None,
             residual: None,
             ordered: true,
@@ -467,6 +475,7 @@ impl TablePlan {
         TablePlan {
             access: Access::Merge(merged.merge),
             reverse: merged.order.reverse,
+            order_part: None,
             fan_out: None,
             residual: residual::filter(&merged.residual),
             ordered: merged.order.ordered,

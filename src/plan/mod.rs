@@ -14,6 +14,7 @@ pub mod access;
 mod advice;
 mod candidates;
 mod computed;
+mod contradiction;
 pub mod cut;
 pub mod derive;
 pub mod domain;

@@ -21,6 +21,8 @@ pub(super) struct Order {
     pub(super) ordered: bool,
     /// Whether the key must be read backwards for it.
     pub(super) reverse: bool,
+    /// The position of the key part that orders, where it is the only one.
+    pub(super) part: Option<usize>,
     /// Whether the rows of a group come one after the other.
     pub(super) grouped: bool,
 }
@@ -30,23 +32,33 @@ pub(super) fn of(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> O
     // Aggregates without GROUP BY are one row.
     let is_one_group = request.grouping.is_some_and(<[Expr]>::is_empty);
     let matched = if is_one_group {
-        Some(Direction::Asc)
+        Some(Matched::default())
     } else {
-        direction(request, key, fixed)
+        matched(request, key, fixed)
     };
     Order {
         ordered: matched.is_some(),
-        reverse: matched == Some(Direction::Desc),
+        reverse: matched.is_some_and(|matched| matched.direction == Some(Direction::Desc)),
+        part: matched.and_then(|matched| matched.part),
         grouped: request
             .grouping
             .is_some_and(|groups| are_groups_together((request, groups), key, fixed)),
     }
 }
 
-/// In which direction the key must be read; `None` when it does not help.
-fn direction(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> Option<Direction> {
+/// How ORDER BY is met by a key.
+#[derive(Debug, Clone, Copy, Default)]
+struct Matched {
+    /// In which direction the key must be read; `None` when any will do.
+    direction: Option<Direction>,
+    /// As in [`Order`].
+    part: Option<usize>,
+}
+
+/// How the key must be read; `None` when it does not help.
+fn matched(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> Option<Matched> {
     let mut position = 0;
-    let mut direction = None;
+    let mut matched = Matched::default();
     for wanted in request.order_by {
         if eval::is_statement_constant(&wanted.expr) {
             continue;
@@ -68,12 +80,15 @@ fn direction(request: &Request<'_>, key: KeyParts<'_>, fixed: &[usize]) -> Optio
         }
         let is_backwards = wanted.descending != (key.direction(position) == Direction::Desc);
         let needed = Direction::of(is_backwards);
-        if *direction.get_or_insert(needed) != needed {
-            return None;
-        }
+        matched.part = match matched.direction {
+            None => Some(position),
+            Some(direction) if direction == needed => None,
+            Some(_) => return None,
+        };
+        matched.direction = Some(needed);
         position += 1;
     }
-    Some(direction.unwrap_or(Direction::Asc))
+    Some(matched)
 }
 
 /// Whether a row may be read as several of one key.

@@ -81,6 +81,7 @@ fn plan(request: &Request<'_>, dimensions: Vec<Pieces>) -> TablePlan {
             spans: Vec::new(),
         }),
         reverse: order.reverse,
+        order_part: order.part,
         fan_out: None,
         residual: None,
         ordered: order.ordered,

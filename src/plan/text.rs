@@ -245,6 +245,11 @@ impl Writer<'_> {
                 branches,
                 otherwise,
             } => self.case((operand.as_deref(), otherwise.as_deref()), branches),
+            ExprKind::Cast(a, CastType::BytesBeside) => {
+                self.text.push_str("UNHEX(");
+                self.expr(a, Level::Or);
+                self.text.push(')');
+            }
             ExprKind::Cast(a, target) => {
                 self.text.push_str("CAST(");
                 self.expr(a, Level::Or);
@@ -433,7 +438,7 @@ fn cast_word(target: &CastType) -> String {
         CastType::Unsigned => "UNSIGNED".to_owned(),
         CastType::Char(None) => "CHAR".to_owned(),
         CastType::Char(Some(chars)) => format!("CHAR({chars})"),
-        CastType::Binary(None) => "BINARY".to_owned(),
+        CastType::Binary(None) | CastType::BytesBeside => "BINARY".to_owned(),
         CastType::Binary(Some(bytes)) => format!("BINARY({bytes})"),
         CastType::Decimal { precision, scale } => format!("DECIMAL({precision},{scale})"),
         CastType::Float => "FLOAT".to_owned(),

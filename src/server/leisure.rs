@@ -3,7 +3,11 @@
 //!
 //! A worker of the runtime that computes looks at no socket, and the system gives it as much of a
 //! processor as one that has a short statement to answer. Only so many commands have a thread of their
-//! own at a time; further ones go on taking turns.
+//! own at a time; further ones go on taking turns, and ask again now and then.
+//!
+//! A command keeps its thread to its end, also while it only waits: for a client that does not read,
+//! for a lock, in `SLEEP`. Where so many wait that none is left, long commands take turns as if there
+//! were no such threads.
 
 use std::num::NonZero;
 use std::pin::Pin;
@@ -15,7 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::exec::{elsewhere, pace};
 
-/// Turns after which a command is long.
+/// Turns after which a command is long, and asks for a thread; again after each so many.
 const TURNS_MAX: u32 = 20;
 
 /// Commands that may have a thread of their own, for each processor.
@@ -27,36 +31,47 @@ static SEATS: LazyLock<Semaphore> = LazyLock::new(|| {
 });
 
 /// Does `work` here, or what is left of it elsewhere when it takes long.
-pub(super) async fn when_long<F>(mut work: Pin<&mut F>) -> F::Output
+pub(super) async fn when_long<F>(work: Pin<&mut F>) -> F::Output
 where
     F: Future + Send,
     F::Output: Send,
 {
-    let mut turns = 0_u32;
-    let begun = std::future::poll_fn(|context| {
-        let before = pace::turns();
-        let polled = work.as_mut().poll(context).map(Some);
-        turns = turns.saturating_add(pace::turns().wrapping_sub(before));
-        if polled.is_pending() && TURNS_MAX < turns {
-            return Poll::Ready(None);
+    with_seats(work, &SEATS).await
+}
+
+async fn with_seats<F>(mut work: Pin<&mut F>, seats: &Semaphore) -> F::Output
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    loop {
+        let mut turns = 0_u32;
+        let begun = std::future::poll_fn(|context| {
+            let before = pace::turns();
+            let polled = work.as_mut().poll(context).map(Some);
+            turns = turns.saturating_add(pace::turns().wrapping_sub(before));
+            if polled.is_pending() && TURNS_MAX < turns {
+                return Poll::Ready(None);
+            }
+            polled
+        });
+        if let Some(done) = begun.await {
+            return done;
         }
-        polled
-    });
-    if let Some(done) = begun.await {
-        return done;
-    }
-    let Ok(_seat) = SEATS.try_acquire() else {
-        return work.await;
-    };
-    match elsewhere::finish(work.as_mut()) {
-        Some(done) => done,
-        None => work.await,
+        let Ok(_seat) = seats.try_acquire() else {
+            continue;
+        };
+        return match elsewhere::finish(work.as_mut()) {
+            Some(done) => done,
+            None => work.await,
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::sync::Arc;
     use std::thread;
     use std::time::Duration;
 
@@ -86,6 +101,23 @@ mod tests {
         let short = tokio::spawn(async { when_long(pin!(turns(2))).await });
         let short = short.await.unwrap();
         assert_ne!(short.as_deref(), Some("meseta-leisure"));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn who_found_no_seat_asks_again() {
+        let seats = Arc::new(Semaphore::new(0));
+        let free = Arc::clone(&seats);
+        let names = tokio::spawn(async move {
+            let names = pin!(async {
+                let without = turns(3 * TURNS_MAX).await;
+                free.add_permits(1);
+                (without, turns(3 * TURNS_MAX).await)
+            });
+            with_seats(names, &seats).await
+        });
+        let (without, with) = names.await.unwrap();
+        assert_ne!(without.as_deref(), Some("meseta-leisure"));
+        assert_eq!(with.as_deref(), Some("meseta-leisure"));
     }
 
     #[tokio::test]

@@ -15,9 +15,9 @@ const ROW_OVERHEAD_BYTES: usize = 64;
 /// Kinds of values among which the operator `=` and the equality of values are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// Whole numbers and DECIMAL.
+    /// Whole numbers, years and DECIMAL.
     Exact,
-    /// Character strings.
+    /// Character strings, and members of an ENUM: they are their labels.
     Text,
     /// Byte strings.
     Bytes,
@@ -35,19 +35,18 @@ impl Class {
     /// The class of a value; `None` for `NULL` and where equality has rules of its own.
     pub fn of(value: &Value<'_>) -> Option<Class> {
         match value {
-            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) => Some(Class::Exact),
-            Value::Text(_) => Some(Class::Text),
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Year(_) => {
+                Some(Class::Exact)
+            }
+            // The error member is equal to a declared '', and to another number.
+            Value::Enum(member) if member.label.is_empty() => None,
+            Value::Text(_) | Value::Enum(_) => Some(Class::Text),
             Value::Bytes(_) => Some(Class::Bytes),
             Value::Date(_) => Some(Class::Date),
             Value::Time(_) => Some(Class::Time),
             Value::Datetime(_) => Some(Class::Datetime),
             Value::Timestamp(_) => Some(Class::Timestamp),
-            Value::Null
-            | Value::Float(_)
-            | Value::Double(_)
-            | Value::Year(_)
-            | Value::Enum(_)
-            | Value::Json(_) => None,
+            Value::Null | Value::Float(_) | Value::Double(_) | Value::Json(_) => None,
         }
     }
 
@@ -55,10 +54,11 @@ impl Class {
     pub fn of_type(ty: &ColumnType) -> Option<Class> {
         match ty {
             ty if ty.is_integer() => Some(Class::Exact),
-            ColumnType::Decimal { .. } => Some(Class::Exact),
-            ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {
-                Some(Class::Text)
-            }
+            ColumnType::Decimal { .. } | ColumnType::Year => Some(Class::Exact),
+            ColumnType::Char { .. }
+            | ColumnType::Varchar { .. }
+            | ColumnType::Text(_)
+            | ColumnType::Enum(_) => Some(Class::Text),
             ColumnType::Varbinary { .. } | ColumnType::Binary { .. } | ColumnType::Blob(_) => {
                 Some(Class::Bytes)
             }
@@ -72,10 +72,16 @@ impl Class {
             | ColumnType::Int { .. }
             | ColumnType::Float
             | ColumnType::Double
-            | ColumnType::Year
-            | ColumnType::Json
-            | ColumnType::Enum(_) => None,
+            | ColumnType::Json => None,
         }
+    }
+
+    /// A value of a class as the key of a map.
+    pub fn key(value: Value<'static>) -> GroupKey<'static> {
+        if let Value::Enum(member) = value {
+            return GroupKey(Value::Text(member.label));
+        }
+        GroupKey(value)
     }
 }
 
@@ -88,6 +94,7 @@ pub struct Members {
     hashed: Option<(Vec<Class>, HashSet<Vec<GroupKey<'static>>>)>,
     has_null: bool,
     bytes: usize,
+    is_stand_in: bool,
 }
 
 impl Members {
@@ -100,7 +107,23 @@ impl Members {
             hashed: classes.map(|classes| (classes, HashSet::new())),
             has_null: false,
             bytes: 0,
+            is_stand_in: false,
         }
+    }
+
+    /// A row that stands for those that are not known yet.
+    pub fn stand_in(types: Vec<ColumnType>, row: Vec<Value<'static>>) -> Members {
+        let mut members = Members {
+            is_stand_in: true,
+            ..Members::new(types)
+        };
+        members.push(row);
+        members
+    }
+
+    /// Whether the rows stand for others.
+    pub fn is_stand_in(&self) -> bool {
+        self.is_stand_in
     }
 
     /// Adds a row; one that is there already is left out where that can be told.
@@ -112,7 +135,7 @@ impl Members {
             if has_null {
                 // Equal to nothing; kept for the rules of NULL.
             } else if pairs.all(|(value, class)| Class::of(value) == Some(*class)) {
-                if !keys.insert(row.iter().cloned().map(GroupKey).collect()) {
+                if !keys.insert(row.iter().cloned().map(Class::key).collect()) {
                     return;
                 }
             } else {
@@ -159,7 +182,7 @@ impl Members {
         }
         let key: Vec<GroupKey<'static>> = values
             .iter()
-            .map(|value| GroupKey(value.clone().into_owned()))
+            .map(|value| Class::key(value.clone().into_owned()))
             .collect();
         Some(keys.contains(&key))
     }

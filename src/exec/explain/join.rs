@@ -6,6 +6,7 @@ use crate::exec::join::{Kind, Planned, Shape, plan_pool, planned};
 use crate::exec::meter::Part;
 use crate::exec::nest::Nest;
 use crate::exec::probe;
+use crate::exec::query::Program;
 use crate::exec::rows::BoxFuture;
 use crate::plan::explain::whole::{
     JoinShown, JoinStepShown, MethodShown, RowsShown, TableShown, UnitShown,
@@ -14,8 +15,9 @@ use crate::plan::join::{
     self, Conjunct, JoinPlan, Lookup, Method, Pool, Setting, Step, UnitRows, Wanted,
 };
 use crate::plan::refusal::Refusal;
-use crate::plan::stand_in::{self, Choice, StandIns};
+use crate::plan::stand_in::{self, Choice, StandIns, Surroundings};
 use crate::plan::text::{self, Names};
+use crate::sql::bound::Capture;
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
 
@@ -173,18 +175,10 @@ impl Walk {
         let alias = source.map_or("", |source| source.alias.as_str());
         match place.shape.kinds.get(source_idx) {
             Some(Kind::Query(program)) => {
-                let mut within = place.ctx.nested();
                 let captures = source.map_or(&[][..], |source| &source.captures);
-                for capture in captures {
-                    let name = capture_name(place, &capture.expr);
-                    let slot = (capture.slot, &capture.expr.ty, name.as_str());
-                    let filter = program.select().and_then(|select| select.filter.as_ref());
-                    stand_in::fill(&mut within, slot, Choice::Distinct(filter));
-                }
-                let mode = if captures.is_empty() {
-                    place.mode
-                } else {
-                    Mode::Trial
+                let (within, mode) = match captures {
+                    [] => (place.ctx.nested(), place.mode),
+                    captures => (lateral(place, program, captures), Mode::Trial),
                 };
                 let env = place.nest.env(within, None);
                 let query = self.query(program, (env, mode)).await?;
@@ -261,6 +255,19 @@ impl Walk {
             })
         })
     }
+}
+
+/// What a lateral query is tried out with.
+fn lateral(place: Place<'_, '_>, program: &Program, captures: &[Capture]) -> EvalContext {
+    let mut within = place.ctx.quiet();
+    let filter = program.select().and_then(|select| select.filter.as_ref());
+    let around = Surroundings::of(filter, place.ctx);
+    for capture in captures {
+        let name = capture_name(place, &capture.expr);
+        let slot = (capture.slot, &capture.expr.ty, name.as_str());
+        stand_in::fill(&mut within, slot, Choice::Distinct(&around));
+    }
+    within
 }
 
 /// What a lateral query reads of the rows before it.

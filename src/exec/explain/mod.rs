@@ -26,7 +26,7 @@ use crate::plan::explain::whole::{
     BlockShown, QueryShown, RecursiveShown, RowsShown, SetShown, SubqueryShown, TableShown, Took,
 };
 use crate::plan::refusal::Refusal;
-use crate::plan::stand_in::{self, Choice, StandIns};
+use crate::plan::stand_in::{self, Choice, StandIns, Surroundings};
 use crate::plan::text::{self, Names};
 use crate::sql::bound::{Answer, From, Select, Subquery};
 use crate::sql::context::{EvalContext, SlotValue};
@@ -258,13 +258,14 @@ fn trial(
     (program, subquery, inner): (&select::Program, &Subquery, &Program),
     (nest, ctx): (&Nest, &EvalContext),
 ) -> (Env, Vec<String>) {
-    let mut within = ctx.nested();
+    let mut within = ctx.quiet();
     let mut reads = Vec::new();
+    let filter = inner.select().and_then(|select| select.filter.as_ref());
+    let around = Surroundings::of(filter, ctx);
     for capture in &subquery.captures {
         let name = capture_name(&program.select, &capture.expr, ctx);
         let slot = (capture.slot, &capture.expr.ty, name.as_str());
-        let filter = inner.select().and_then(|select| select.filter.as_ref());
-        stand_in::fill(&mut within, slot, Choice::Distinct(filter));
+        stand_in::fill(&mut within, slot, Choice::Distinct(&around));
         reads.push(name);
     }
     (nest.env(within, ask::rows_max(subquery.answer)), reads)
@@ -341,9 +342,7 @@ fn stand_in_answer(subquery: &Subquery) -> SlotValue {
         Answer::Set => {
             let types: Vec<_> = columns.iter().map(|column| column.ty.clone()).collect();
             let row = types.iter().map(stand_in::any).collect();
-            let mut members = Members::new(types);
-            members.push(row);
-            SlotValue::Set(Arc::new(members))
+            SlotValue::Set(Arc::new(Members::stand_in(types, row)))
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::exec::pace::Pace;
 use crate::plan::join::Step;
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::Expr;
+use crate::sql::members::Class;
 use crate::types::value::GroupKey;
 
 /// What a row costs beyond its pieces.
@@ -189,7 +190,7 @@ pub(super) fn key_of<'e>(
         if value.is_null() {
             return Ok(None);
         }
-        values.push(GroupKey(value.into_owned()));
+        values.push(Class::key(value.into_owned()));
     }
     Ok(Some(values))
 }

@@ -10,7 +10,7 @@
 use crate::error::Result;
 use crate::sql::context::EvalContext;
 use crate::sql::eval;
-use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow};
+use crate::sql::expr::{CastType, CompareOp, Expr, ExprKind, NoRow};
 use crate::types::Value;
 
 /// Rows of a subquery of which keys are made; more are looked up one by one in each row that is read.
@@ -19,12 +19,13 @@ const SET_KEYS_MAX: usize = 2000;
 /// The conjuncts of a filter, for one execution: parameters and the clock count as constants.
 ///
 /// # Errors
-/// What the folding of constants gives.
+/// What the folding of constants gives; 1366 for a text beside a column of bytes that gives none, as where
+/// it is a literal.
 pub fn conjuncts(filter: &Expr, ctx: &EvalContext) -> Result<Vec<Expr>> {
     let mut filter = filter.clone();
     put_parameters(&mut filter, ctx);
     let mut folded = eval::fold_for_execution(filter, ctx)?;
-    settle(&mut folded, ctx);
+    settle(&mut folded, ctx)?;
     let mut list = Vec::new();
     flatten_and(positive(folded), &mut list);
     Ok(list)
@@ -77,21 +78,34 @@ fn list_members(expr: &mut Expr, ctx: &EvalContext) {
 
 /// Computes the constants that folding leaves because they warn (`1/0`): the key can use them, and
 /// the statement warns once. One whose computation fails stays, and fails when a row meets it.
-fn settle(expr: &mut Expr, ctx: &EvalContext) {
+fn settle(expr: &mut Expr, ctx: &EvalContext) -> Result<()> {
     match expr.kind {
-        ExprKind::Literal(_) => return,
+        ExprKind::Literal(_) => return Ok(()),
         ExprKind::Row(_) => {}
         _ if eval::is_statement_constant(expr) => {
-            let value = eval::eval_exact(expr, &NoRow, ctx).map(Value::into_owned);
-            if let Ok(value) = value {
-                expr.nullable = value.is_null();
-                expr.kind = ExprKind::Literal(value);
+            match eval::eval_exact(expr, &NoRow, ctx).map(Value::into_owned) {
+                Ok(value) => {
+                    expr.nullable = value.is_null();
+                    expr.kind = ExprKind::Literal(value);
+                }
+                Err(error) if is_bytes_beside(expr) => return Err(error),
+                Err(_) => {}
             }
-            return;
+            return Ok(());
         }
         _ => {}
     }
-    eval::fold::each_child_mut(expr, &mut |child| settle(child, ctx));
+    let mut settled = Ok(());
+    eval::fold::each_child_mut(expr, &mut |child| {
+        if settled.is_ok() {
+            settled = settle(child, ctx);
+        }
+    });
+    settled
+}
+
+fn is_bytes_beside(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Cast(_, CastType::BytesBeside))
 }
 
 fn flatten_and(expr: Expr, list: &mut Vec<Expr>) {

@@ -13,8 +13,8 @@ use super::units::Conjunct;
 use super::{Setting, table_plan};
 use crate::error::Result;
 use crate::plan::derive::shape;
-use crate::plan::stand_in::{self, Choice, StandIns};
-use crate::plan::{Access, TablePlan};
+use crate::plan::stand_in::{self, Choice, StandIns, Surroundings};
+use crate::plan::{Access, Span, TablePlan};
 use crate::sql::bound::{Capture, Joined, Relation};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::fold;
@@ -152,13 +152,15 @@ impl Trial {
             return false;
         }
         match (&self.plan.access, alone) {
-            (Access::FullScan, _) => false,
+            // What contradicts the rows so far may not contradict others.
+            (Access::FullScan | Access::Nothing, _) => false,
             (access, _) if access.is_one_row() => true,
             (_, None) => true,
             (_, Some(alone)) => {
                 matches!(alone.access, Access::FullScan)
                     || alone.parts_used < self.plan.parts_used
                     || is_by_index(alone) != is_by_index(&self.plan)
+                    || is_at_one_value(&self.plan) && !is_at_one_value(alone)
             }
         }
     }
@@ -168,13 +170,30 @@ fn is_by_index(plan: &TablePlan) -> bool {
     matches!(plan.access, Access::Index(_))
 }
 
+/// Whether all that is read has one value in the columns that bound it.
+fn is_at_one_value(plan: &TablePlan) -> bool {
+    let spans = match &plan.access {
+        Access::PointGet(_) => return true,
+        Access::PrefixScan(scan) => &scan.spans,
+        Access::Index(index) => &index.spans,
+        Access::Nothing
+        | Access::MultiGet(_)
+        | Access::Ends(_)
+        | Access::Merge(_)
+        | Access::Count(_)
+        | Access::FullScan => return false,
+    };
+    let is_value = |span: &Span| span.point().is_some_and(|values| !values.is_empty());
+    matches!(spans.as_slice(), [span] if is_value(span))
+}
+
 /// A context in which values stand for the slots of a lookup.
 pub(crate) fn with_stand_ins(
     lookup: &Lookup,
     (joined, ctx): (&Joined, &EvalContext),
     choice: Choice<'_>,
 ) -> EvalContext {
-    let mut ctx = ctx.nested();
+    let mut ctx = ctx.quiet();
     for capture in &lookup.captures {
         let name = match capture.expr.kind {
             ExprKind::Column(idx) => column_name(joined, idx),
@@ -195,15 +214,9 @@ pub fn shown(
     lookup: &Lookup,
 ) -> Result<(TablePlan, StandIns)> {
     let filter = lookup.filter.as_ref();
-    let plan_with = |choice| {
-        let ctx = with_stand_ins(lookup, (setting.joined, setting.ctx), choice);
-        let plan = table_plan(setting, source, (filter, &ctx), true)?;
-        Ok((plan, StandIns::of(filter, &ctx)))
-    };
-    let (plan, names) = plan_with(Choice::Distinct(filter))?;
-    // Two that are equal in what is found are not so here.
-    if matches!(plan.access, Access::Nothing) {
-        return plan_with(Choice::Same);
-    }
-    Ok((plan, names))
+    let around = Surroundings::of(filter, setting.ctx);
+    let choice = Choice::Distinct(&around);
+    let ctx = with_stand_ins(lookup, (setting.joined, setting.ctx), choice);
+    let plan = table_plan(setting, source, (filter, &ctx), true)?;
+    Ok((plan, StandIns::of(filter, &ctx)))
 }
