@@ -6,8 +6,6 @@ use std::time::Duration;
 /// What an engine tells of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Why nothing is written any more.
-    pub read_only: Option<String>,
     /// Its numbers; those of one name stand together.
     pub numbers: Vec<Number>,
 }

@@ -60,6 +60,7 @@ pub(super) async fn serve(
     let gone = match Box::pin(entered).await {
         Ok(mut connection) => {
             let gone = connection.run().await;
+            connection.talk.clear_statements();
             connection.talk.session.close().await;
             gone
         }
@@ -266,7 +267,7 @@ impl Connection {
     /// A new session for a user who must prove itself; the old one is rolled back.
     async fn change_user(&mut self, login: &Login) -> Result<(), Gone> {
         let talk = &mut self.talk;
-        talk.statements = Statements::default();
+        talk.clear_statements();
         talk.session.close().await;
         self.seat = None;
         let mut guest = Guest {
@@ -373,11 +374,7 @@ impl Talk {
                 self.statements
                     .append_long_data(id, parameter, (data, bytes_max));
             }
-            Command::StmtClose(id) => {
-                if self.statements.close(id) {
-                    self.session.close_statement(id);
-                }
-            }
+            Command::StmtClose(id) => self.close_statement(id),
             Command::StmtReset(id) => self.reset_statement(id),
             Command::StmtFetch { id, rows_max } => self.fetch(id, rows_max).await?,
         }
@@ -388,7 +385,7 @@ impl Talk {
         match Login::parse_change_user(body, self.wire.capabilities) {
             Ok(login) => Next::ChangeUser(Box::new(login)),
             Err(error) => {
-                self.wire.error(&error);
+                self.error(&error);
                 Next::Command
             }
         }

@@ -10,6 +10,7 @@ use super::connection::{Talk, named};
 use super::rows;
 use super::wire::{Gone, Wire};
 use crate::error::{Code, Error, Result};
+use crate::exec::cancel::Stop;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::protocol::column::{self, JsonAs};
 use crate::protocol::command::{Execute, LAST_STATEMENT_ID};
@@ -18,7 +19,7 @@ use crate::protocol::parameters::{Decoded, Layout, Parameters};
 use crate::protocol::reply;
 use crate::protocol::row::RowEncoder;
 use crate::protocol::{Capabilities, Status};
-use crate::session::{Prepared, Reply, ResultSet};
+use crate::session::{Fetching, Prepared, Reply, ResultSet, Session};
 use crate::types::temporal::zone::Zone;
 use crate::types::{ResultColumn, Value};
 
@@ -87,16 +88,6 @@ impl Statements {
         }
     }
 
-    /// Forgets a statement; whether there was one.
-    pub(super) fn close(&mut self, id: u32) -> bool {
-        self.by_id.remove(&id).is_some()
-    }
-
-    /// Forgets all.
-    pub(super) fn clear(&mut self) {
-        *self = Statements::default();
-    }
-
     fn cursors_count(&self) -> usize {
         self.by_id
             .values()
@@ -161,29 +152,34 @@ impl Talk {
     /// `COM_STMT_EXECUTE`.
     pub(super) async fn execute(&mut self, execute: Execute<'_>) -> std::result::Result<(), Gone> {
         let id = self.statements.resolve(execute.id);
-        let replied = match self.statements.find(id, "EXECUTE") {
+        let layout = if self.wire.capabilities.has(Capabilities::QUERY_ATTRIBUTES) {
+            let is_counted = execute.is_counted;
+            Layout::Named { is_counted }
+        } else {
+            Layout::Plain
+        };
+        let decoded = match self.statements.find(id, "EXECUTE") {
             Ok(statement) => {
-                statement.cursor = None;
-                let layout = if self.wire.capabilities.has(Capabilities::QUERY_ATTRIBUTES) {
-                    let is_counted = execute.is_counted;
-                    Layout::Named { is_counted }
-                } else {
-                    Layout::Plain
-                };
-                match statement.parameters.decode(execute.parameters, layout) {
-                    Ok(Decoded { values, attributes }) => {
-                        self.session.set_attributes(named(attributes));
-                        let values = values.into_iter().map(Value::into_owned).collect();
-                        let reply = self.session.execute(id, values);
-                        match &mut self.reports {
-                            None => reply.await,
-                            Some(reports) => reports.send_until(&mut self.wire, reply).await,
-                        }
-                    }
-                    Err(error) => Err(error),
+                if let Some(cursor) = statement.cursor.take() {
+                    cursor.end(&mut self.session, None);
                 }
+                statement.parameters.decode(execute.parameters, layout)
             }
             Err(error) => Err(error),
+        };
+        let Decoded { values, attributes } = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                self.error(&error);
+                return Ok(());
+            }
+        };
+        self.session.set_attributes(named(attributes));
+        let values = values.into_iter().map(Value::into_owned).collect();
+        let reply = self.session.execute(id, values);
+        let replied = match &mut self.reports {
+            None => reply.await,
+            Some(reports) => reports.send_until(&mut self.wire, reply).await,
         };
         self.refresh();
         match replied {
@@ -192,6 +188,7 @@ impl Talk {
             Ok(Reply::Rows(set)) => self.binary_rows(id, set).await?,
             Ok(Reply::File(_)) => {
                 let error = Error::internal("a prepared statement wants a file");
+                self.session.fail_rows(0, &error);
                 self.wire.error(&error);
             }
             Err(error) => self.wire.error(&error),
@@ -212,8 +209,10 @@ impl Talk {
             .and_then(|kept| kept.shape.take());
         let shape = put_shape(&mut self.wire, columns, (kept, self.state.json_as));
         self.wire.end_of_columns(self.state.status);
-        let streamed = rows::stream(&mut self.wire, (&shape.encoder, &zone), rows.as_mut()).await?;
+        let with = (&shape.encoder, &zone);
+        let streamed = rows::stream(&mut self.wire, with, rows.as_mut()).await;
         drop(rows);
+        let streamed = streamed.map_err(|broken| self.broken(broken))?;
         self.end_rows(streamed, false);
         if let Some(statement) = self.statements.by_id.get_mut(&id) {
             statement.shape = Some(shape);
@@ -235,7 +234,7 @@ impl Talk {
             zone,
             rows,
         } = set;
-        self.session.open_rows();
+        let fetching = self.session.open_rows();
         let encoder = RowEncoder::binary(columns.iter().map(|column| &column.ty));
         rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
         self.wire
@@ -245,6 +244,7 @@ impl Talk {
                 rows,
                 waiting: WaitingRows::new(encoder, zone),
                 end: None,
+                fetching,
             });
         }
     }
@@ -256,41 +256,73 @@ impl Talk {
             Err(error) => Err(error),
         };
         let fetched = match cursor {
-            Ok(cursor) => cursor.fetch(&mut self.wire, rows_max).await?,
-            Err(error) => Fetched::Failed(error),
+            Ok(cursor) => {
+                self.session.begin_fetch(&mut cursor.fetching);
+                let fetched = cursor.fetch(&mut self.wire, rows_max).await;
+                self.session.end_fetch(&mut cursor.fetching);
+                fetched
+            }
+            Err(error) => {
+                self.error(&error);
+                return Ok(());
+            }
         };
         match fetched {
-            Fetched::More => {
+            Ok(Fetched::More) => {
                 let status = self.state.status.with(Status::CURSOR_EXISTS);
                 self.wire.end_of_rows(status, 0);
             }
-            Fetched::Last { warnings_count } => {
-                self.close_cursor(id);
+            Ok(Fetched::Last { warnings_count }) => {
+                self.close_cursor(id, None);
                 let status = self.state.status.with(Status::LAST_ROW_SENT);
                 self.wire.end_of_rows(status, warnings_count);
             }
-            Fetched::Failed(error) => {
-                self.close_cursor(id);
-                self.error(&error);
+            Ok(Fetched::Failed(error)) => {
+                self.close_cursor(id, Some(&error));
+                self.wire.error(&error);
+            }
+            Err(gone) => {
+                self.close_cursor(id, Some(&Stop::ClientLost.error()));
+                return Err(gone);
             }
         }
         Ok(())
     }
 
-    fn close_cursor(&mut self, id: u32) {
+    /// The rows of a cursor have ended, or those that were wanted of them.
+    fn close_cursor(&mut self, id: u32, error: Option<&Error>) {
         let statement = self.statements.find(id, "FETCH").ok();
         let cursor = statement.and_then(|statement| statement.cursor.take());
         if let Some(cursor) = cursor {
-            let rows_count = cursor.waiting.rows_seen;
-            drop(cursor);
-            self.session.end_rows(rows_count);
+            let rows_count = cursor.end(&mut self.session, error);
+            self.session.returned(rows_count);
             self.refresh();
+        }
+    }
+
+    /// `COM_STMT_CLOSE`.
+    pub(super) fn close_statement(&mut self, id: u32) {
+        if let Some(statement) = self.statements.by_id.remove(&id) {
+            if let Some(cursor) = statement.cursor {
+                cursor.end(&mut self.session, None);
+            }
+            self.session.close_statement(id);
+        }
+    }
+
+    /// Forgets all statements.
+    pub(super) fn clear_statements(&mut self) {
+        let statements = std::mem::take(&mut self.statements);
+        for statement in statements.by_id.into_values() {
+            if let Some(cursor) = statement.cursor {
+                cursor.end(&mut self.session, None);
+            }
         }
     }
 
     /// `COM_STMT_RESET`.
     pub(super) fn reset_statement(&mut self, id: u32) {
-        self.close_cursor(id);
+        self.close_cursor(id, None);
         let found = self.statements.find(id, "RESET");
         let reset = found.map(|statement| statement.parameters.clear_long_data());
         self.ok_or_error(reset);
@@ -334,6 +366,8 @@ struct Cursor {
     waiting: WaitingRows,
     /// The warnings' count once the stream has ended.
     end: Option<u16>,
+    /// Its statement, as it is measured.
+    fetching: Fetching,
 }
 
 enum Fetched {
@@ -343,6 +377,15 @@ enum Fetched {
 }
 
 impl Cursor {
+    /// Its rows have ended, or are wanted no more; how many were sent.
+    fn end(self, session: &mut Session, error: Option<&Error>) -> u64 {
+        let rows_count = self.waiting.rows_sent();
+        // What they are read from is let go first.
+        drop(self.rows);
+        session.leave_rows(self.fetching, rows_count, error);
+        rows_count
+    }
+
     /// Sends up to `rows_max` rows.
     async fn fetch(
         &mut self,
@@ -402,6 +445,12 @@ impl WaitingRows {
         let row = self.bytes.get(self.start..end);
         self.start = end;
         row
+    }
+
+    /// How many of those seen wait no more.
+    fn rows_sent(&self) -> u64 {
+        let waiting = u64::try_from(self.ends.len()).unwrap_or(0);
+        self.rows_seen.saturating_sub(waiting)
     }
 
     fn is_empty(&self) -> bool {

@@ -5,6 +5,7 @@ use super::local_file::Wanted;
 use super::rows;
 use super::wire::Gone;
 use crate::error::{Code, Error, Result};
+use crate::exec::cancel::Stop;
 use crate::protocol::Status;
 use crate::protocol::column;
 use crate::protocol::reply::Outcome;
@@ -78,9 +79,17 @@ impl Talk {
         let status = self.state.status.with_if(Status::MORE_RESULTS, more);
         self.wire.end_of_columns(status);
         let encoder = RowEncoder::text_of(&columns);
-        let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await?;
+        let streamed = rows::stream(&mut self.wire, (&encoder, &zone), rows.as_mut()).await;
         drop(rows);
+        let streamed = streamed.map_err(|broken| self.broken(broken))?;
         Ok(self.end_rows(streamed, more))
+    }
+
+    /// The client of a result is gone: its statement has failed.
+    pub(super) fn broken(&mut self, broken: rows::Broken) -> Gone {
+        let error = Stop::ClientLost.error();
+        self.session.fail_rows(broken.rows_count, &error);
+        broken.gone
     }
 
     /// Ends a streamed result; `false` when it ended with an error.
@@ -158,7 +167,7 @@ impl Talk {
 
     /// `COM_RESET_CONNECTION`.
     pub(super) async fn reset_connection(&mut self) {
-        self.statements.clear();
+        self.clear_statements();
         let reset = self.session.reset().await;
         self.refresh();
         self.database_may_differ();

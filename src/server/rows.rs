@@ -27,6 +27,12 @@ pub(super) struct Streamed {
     pub(super) end: Result<u16>,
 }
 
+/// A result that the client did not wait for.
+pub(super) struct Broken {
+    pub(super) rows_count: u64,
+    pub(super) gone: Gone,
+}
+
 /// Writes rows as packets.
 struct PacketSink<'a> {
     out: &'a mut PacketWriter,
@@ -63,7 +69,7 @@ pub(super) async fn stream(
     wire: &mut Wire,
     (encoder, zone): (&RowEncoder, &Zone),
     rows: &mut dyn RowStream,
-) -> std::result::Result<Streamed, Gone> {
+) -> std::result::Result<Streamed, Broken> {
     let mut rows_count = 0;
     loop {
         let mut sink = PacketSink {
@@ -75,13 +81,14 @@ pub(super) async fn stream(
         let page = rows.next_page(&mut sink).await;
         rows_count = sink.rows_count;
         let end = match page {
-            Ok(PageEnd::More) => match wire.flush_unless_stopped().await? {
-                None => {
+            Ok(PageEnd::More) => match wire.flush_unless_stopped().await {
+                Ok(None) => {
                     // A scan whose client keeps up never waits; let others run on this thread.
                     yield_now().await;
                     continue;
                 }
-                Some(stopped) => Err(stopped),
+                Ok(Some(stopped)) => Err(stopped),
+                Err(gone) => return Err(Broken { rows_count, gone }),
             },
             Ok(PageEnd::Last { warnings_count }) => Ok(warnings_count),
             Err(error) => Err(error),

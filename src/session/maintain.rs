@@ -6,7 +6,7 @@ use super::compile::text;
 use super::listing::{LONG_TEXT, Listing, TEXT};
 use super::{Reply, Session};
 use crate::catalog::Table;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::exec::check::{Checker, Finding, count};
 use crate::exec::rows::BoxFuture;
 use crate::exec::write;
@@ -17,10 +17,21 @@ use crate::types::Value;
 
 impl Session {
     /// `FLUSH`: what is kept of accounts for speed, and the files of logs.
-    pub(super) fn flush(&self, logs: bool) {
+    ///
+    /// # Errors
+    /// 1 when too many wait for the log's disk; what stops the statement while it waits itself.
+    pub(super) async fn flush(&self, logs: bool) -> Result<()> {
         self.shared.accounts.forget_fast();
-        if logs {
-            self.shared.monitor.slow.reopen();
+        if !logs {
+            return Ok(());
+        }
+        // Answered when the file is closed: who rotates it may then take it away.
+        tokio::select! {
+            closed = self.shared.monitor.slow.reopen() => closed.map_err(|cause| {
+                let text = format!("Could not close the slow query log ({cause})");
+                Error::new(Code::FileNotCreated, text)
+            }),
+            error = self.cancel.stopped() => Err(error),
         }
     }
 

@@ -11,7 +11,7 @@
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE; `backup`: BACKUP;
 //! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
-//! - `kill`: KILL;
+//! - `kill`: KILL; `secrets`: texts without passwords;
 //! - [`monitor`]: what is measured of statements;
 //! - `set`, `persist`, [`variables`], [`settings`], [`state`]: what a session is told and remembers;
 //!   `track`: what it tells of that; `rehearsal`: running something without remembering it;
@@ -42,6 +42,7 @@ pub mod processes;
 mod rehearsal;
 pub mod reply;
 mod run;
+mod secrets;
 mod set;
 pub mod settings;
 pub mod shared;
@@ -67,6 +68,7 @@ use crate::sql::parse::{self, Parsed};
 use crate::types::temporal::Zone;
 use crate::types::{Timestamp, Value};
 use guard::{Identity, Needs};
+pub use monitor::watch::Fetching;
 use monitor::watch::{Pending, Text, Watch};
 use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState};
@@ -106,6 +108,8 @@ pub struct Session {
     has_attributes: bool,
     /// The statement whose rows are being sent.
     pending: Pending,
+    /// What EXECUTE ran in the statement that is ending: it is measured in its stead.
+    executed: Option<Arc<PreparedStatement>>,
 }
 
 impl Session {
@@ -148,6 +152,7 @@ impl Session {
             bound_at: 0,
             has_attributes: false,
             pending: Pending::default(),
+            executed: None,
         })
     }
 
@@ -162,11 +167,8 @@ impl Session {
             Ok(parsed) => parsed,
             Err(error) => return Err(self.ended_unread(watch, error)),
         };
-        let watch = watch.of(&parsed.statement, parsed.digest);
-        let text = Text {
-            bytes: sql.get(..parsed.end_offset).unwrap_or(sql),
-            digest: None,
-        };
+        let watch = watch.of(&parsed.statement, (parsed.digest, self.settings.mode));
+        let text = Text::whole(sql.get(..parsed.end_offset).unwrap_or(sql));
         // In memory of its own, so that connections that wait do not hold it.
         let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;
         let reply = self.ended(watch, text, result)?;
@@ -212,12 +214,8 @@ impl Session {
         self.returned(rows_count);
     }
 
-    /// The rows of a reply are to be fetched by and by: its statement has ended.
-    pub fn open_rows(&mut self) {
-        self.resume((0, 0), None);
-    }
-
-    fn returned(&self, rows_count: u64) {
+    /// So many rows were the whole reply, or all of it that was wanted.
+    pub fn returned(&self, rows_count: u64) {
         self.state.returned(rows_count);
         self.state.set_warnings_count(self.warnings.count());
     }
@@ -308,7 +306,8 @@ impl Session {
 
     /// Rolls back; the connection ends.
     pub async fn close(&mut self) {
-        self.resume((0, 0), None);
+        // What its client did not wait for.
+        self.resume((0, 0), Some(Code::QueryInterrupted));
         self.end_temporary().await;
         self.state.release_locks();
     }

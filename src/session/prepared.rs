@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
-use crate::sql::context::{SessionFacts, Warnings};
+use crate::sql::context::{Mode, SessionFacts, Warnings};
 use crate::sql::parse::{self, Digest, DigestKey};
 use crate::types::{ResultColumn, Value};
 
@@ -30,6 +30,8 @@ pub(super) struct PreparedStatement {
     /// Its text, or as much of it as is logged.
     text: Arc<[u8]>,
     digest: DigestKey,
+    /// The `sql_mode` that it was read with.
+    mode: Mode,
     /// The digest, if the text is not all.
     long_digest: Option<Arc<Digest>>,
     parameters_count: usize,
@@ -44,6 +46,19 @@ pub(super) struct PreparedStatement {
     needs: Needs,
     /// The session's rights that were found to be enough, by their stamp.
     allowed_at: AtomicU64,
+}
+
+impl PreparedStatement {
+    /// An execution of it, as it is measured.
+    pub(super) fn watched(&self, watch: Watch) -> (Watch, Text<'_>) {
+        let text = Text {
+            bytes: &self.text,
+            is_whole: self.long_digest.is_none(),
+            digest: self.long_digest.as_deref(),
+        };
+        let watch = watch.of(&self.statement, (self.digest, self.mode));
+        (watch, text)
+    }
 }
 
 impl Session {
@@ -131,6 +146,7 @@ impl Session {
             statement: parsed.statement,
             text: watch::kept(sql).into(),
             digest: parsed.digest,
+            mode: self.settings.mode,
             long_digest: watch::digest_if_long(sql, self.settings.mode).map(Arc::new),
             parameters_count: parsed.parameters_count,
             compiled,
@@ -149,14 +165,11 @@ impl Session {
     pub async fn execute(&mut self, id: u32, parameters: Vec<Value<'static>>) -> Result<Reply> {
         let Some(statement) = self.statements.get(&id).map(Arc::clone) else {
             let text = format!("Unknown prepared statement handler ({id}) given to EXECUTE");
-            return Err(Error::new(Code::UnknownStatement, text));
+            let error = Error::new(Code::UnknownStatement, text);
+            return Err(self.ended_unread(Watch::start(&self.cancel), error));
         };
-        let watch = Watch::start(&self.cancel).of(&statement.statement, statement.digest);
+        let (watch, text) = statement.watched(Watch::start(&self.cancel));
         let result = self.run_prepared(&statement, parameters, Some(id)).await;
-        let text = Text {
-            bytes: &statement.text,
-            digest: statement.long_digest.as_deref(),
-        };
         self.ended(watch, text, result)
     }
 
@@ -214,6 +227,7 @@ impl Session {
                 statement: prepared.statement.clone(),
                 text: Arc::clone(&prepared.text),
                 digest: prepared.digest,
+                mode: prepared.mode,
                 long_digest: prepared.long_digest.clone(),
                 parameters_count: prepared.parameters_count,
                 compiled: Some(compiled.clone()),
@@ -297,6 +311,7 @@ impl Session {
             .iter()
             .map(|name| self.state.user_variable(name));
         let values: Vec<Value<'static>> = values.collect();
+        self.executed = Some(Arc::clone(&statement));
         self.run_prepared(&statement, values, None).await
     }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 
+use super::secrets;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::{CancelToken, Stop};
 
@@ -180,7 +181,8 @@ impl Processes {
 
     /// How many connections there have been, with those that are.
     pub fn connections_count(&self) -> u64 {
-        let now = u64::try_from(self.count()).unwrap_or(u64::MAX);
+        let running = self.running.read();
+        let now = u64::try_from(running.len()).unwrap_or(u64::MAX);
         self.past_connections.load(Ordering::Relaxed) + now
     }
 
@@ -284,37 +286,8 @@ impl Process {
             command: doing.command,
             seconds: age_ms / 1000,
             state: doing.state.clone(),
-            text: doing.is_running.then(|| without_passwords(&doing.text)),
+            text: doing.is_running.then(|| secrets::hidden(&doing.text)),
         }
-    }
-}
-
-/// Words that a statement with a password begins with, or what may stand before it.
-const SECRET_BEGINNINGS: &[&str] = &["create", "alter", "set", "prepare", "/", "-", "#", "("];
-
-/// A text as far as others may see it: it ends where a password may come. Whatever stands behind a
-/// semicolon may be a statement.
-pub(super) fn without_passwords(text: &str) -> String {
-    let lower = text.to_ascii_lowercase();
-    let mut begins_at = 0;
-    let mut begins = lower.split(';').filter_map(|part| {
-        let begin = begins_at;
-        begins_at += part.len() + 1;
-        let part = part.trim_start();
-        let may_have = SECRET_BEGINNINGS.iter().any(|word| part.starts_with(word));
-        may_have.then_some(begin)
-    });
-    let shown = begins.next().and_then(|begin| {
-        let rest = lower.get(begin..)?;
-        let found = ["identified", "password"].iter().filter_map(|word| {
-            let at = rest.find(word)?;
-            Some(begin + at + word.len())
-        });
-        text.get(..found.min()?)
-    });
-    match shown {
-        Some(shown) => format!("{shown} <secret>"),
-        None => text.to_owned(),
     }
 }
 
@@ -385,6 +358,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
+        // Who counts holds the lock too, and finds it in one place.
+        let mut running = self.processes.running.write();
         let questions = self.process.questions.load(Ordering::Relaxed);
         self.processes
             .past_questions
@@ -392,7 +367,7 @@ impl Drop for Registration {
         self.processes
             .past_connections
             .fetch_add(1, Ordering::Relaxed);
-        self.processes.running.write().remove(&self.process.id);
+        running.remove(&self.process.id);
     }
 }
 
@@ -438,35 +413,33 @@ mod tests {
         assert_eq!(processes.questions_count(), 1);
     }
 
+    /// Who reads between two steps of a connection's end may not find it in both places.
     #[test]
-    fn passwords_are_not_listed() {
-        for (text, shown) in [
-            (
-                "CREATE USER a IDENTIFIED BY 'x'",
-                "CREATE USER a IDENTIFIED <secret>",
-            ),
-            (
-                "alter user a identified with p as 'x'",
-                "alter user a identified <secret>",
-            ),
-            ("SET PASSWORD = 'x'", "SET PASSWORD <secret>"),
-            (
-                "/* c */ SET PASSWORD = 'x'",
-                "/* c */ SET PASSWORD <secret>",
-            ),
-            ("SELECT password FROM t", "SELECT password FROM t"),
-            ("SELECT password FROM t;", "SELECT password FROM t;"),
-            (
-                "SELECT password; SELECT 1;\nSET PASSWORD = 'x'",
-                "SELECT password; SELECT 1;\nSET PASSWORD <secret>",
-            ),
-            (
-                "DO 1; CREATE USER `a;b` IDENTIFIED BY 'x'",
-                "DO 1; CREATE USER `a;b` IDENTIFIED <secret>",
-            ),
-        ] {
-            assert_eq!(without_passwords(text), shown);
+    fn no_connection_is_counted_twice_when_it_ends() {
+        const ROUNDS: u64 = 2000;
+        let processes = Arc::new(Processes::default());
+        let begun = Arc::new(AtomicU64::new(0));
+        let come_and_go = || {
+            let (processes, begun) = (Arc::clone(&processes), Arc::clone(&begun));
+            std::thread::spawn(move || {
+                for _ in 0..ROUNDS {
+                    begun.fetch_add(1, Ordering::SeqCst);
+                    let one = processes.register(String::new(), Box::new(Gone(false)));
+                    one.begin("Query", b"");
+                }
+            })
+        };
+        let threads = [come_and_go(), come_and_go()];
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            let seen = (processes.connections_count(), processes.questions_count());
+            let most = begun.load(Ordering::SeqCst);
+            assert!(seen.0 <= most && seen.1 <= most, "{seen:?} of {most}");
         }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let all = (processes.connections_count(), processes.questions_count());
+        assert_eq!(all, (2 * ROUNDS, 2 * ROUNDS));
     }
 
     #[test]

@@ -45,7 +45,12 @@ impl Session {
             self.keep(kept).await?;
         }
         for assignment in assignments {
+            let moves_log =
+                matches!(&assignment, Assignment::Global(name, _) if is_of_slow_log(name));
             self.assign(assignment)?;
+            if moves_log {
+                self.follow_slow_log().await?;
+            }
         }
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         self.track_settings();
@@ -223,7 +228,7 @@ impl Session {
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
                 }
-                self.follow_slow_log(&name)
+                Ok(())
             }
             Assignment::Session(name, value) => {
                 for name in aliases(&name) {
@@ -238,16 +243,17 @@ impl Session {
     /// Opens the slow query log where it is to be now.
     ///
     /// # Errors
-    /// 1 when that cannot be done: then it is off.
-    fn follow_slow_log(&self, changed: &str) -> Result<()> {
-        let mut own = ["slow_query_log", "slow_query_log_file"].into_iter();
-        let concerns_it = own.any(|name| name.eq_ignore_ascii_case(changed));
-        if !concerns_it || self.shared.global_number("slow_query_log") != 1 {
+    /// 1 when that cannot be done: then it is off. What stops the statement while it waits for the disk.
+    async fn follow_slow_log(&self) -> Result<()> {
+        if self.shared.global_number("slow_query_log") != 1 {
             return Ok(());
         }
         let name = self.shared.global_text("slow_query_log_file");
         let server = self.shared.slow_log_server();
-        let opened = self.shared.monitor.slow.open(&name, server);
+        let opened = tokio::select! {
+            opened = self.shared.monitor.slow.open(&name, server) => opened,
+            error = self.cancel.stopped() => return Err(error),
+        };
         opened.map_err(|cause| {
             let off = Some(Value::Int(0));
             let off = self.shared.globals.set("slow_query_log", off);
@@ -320,6 +326,11 @@ impl Session {
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         Ok(())
     }
+}
+
+fn is_of_slow_log(name: &str) -> bool {
+    let mut own = ["slow_query_log", "slow_query_log_file"].into_iter();
+    own.any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// A variable under all its names.

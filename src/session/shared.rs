@@ -1,8 +1,11 @@
 //! What all sessions of a server share: the engine, the catalog, the locks, the global variables.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::backup::Backups;
 use super::files::Files;
@@ -33,6 +36,9 @@ use crate::types::temporal::Zone;
 /// Part of the machine's memory that operators may hold: as much as the caches. The rest is for
 /// memtables, pages on their way to clients, and the system's own file cache.
 const QUERY_MEMORY_DIVISOR: u64 = 4;
+
+/// How long the end of the server waits for the slow query log.
+const SLOW_LOG_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What they may hold when the machine's memory cannot be learned.
 const QUERY_MEMORY_FALLBACK_BYTES: u64 = 1 << 30;
@@ -67,6 +73,16 @@ pub struct OpenOptions {
     pub wait_timeout_s: u32,
     /// `@@net_write_timeout`, seconds.
     pub net_write_timeout_s: u32,
+}
+
+impl OpenOptions {
+    /// The data directory, where there is one.
+    fn data_dir(&self) -> Option<&Path> {
+        match &self.storage {
+            Storage::Lsm(dir) => Some(dir),
+            Storage::Memory => None,
+        }
+    }
 }
 
 /// Where rows are kept.
@@ -131,7 +147,7 @@ impl Shared {
         install(&globals, options)?;
         let files = Files::below(options.secure_file_priv.as_deref());
         let files = files.map_err(|text| Error::new(Code::WrongArguments, text))?;
-        let backups = Backups::below(options.backup_dir.as_deref());
+        let backups = Backups::below(options.backup_dir.as_deref(), options.data_dir());
         let backups = backups.map_err(|text| Error::new(Code::WrongArguments, text))?;
         let dir = files.dir().map(|dir| dir.display().to_string());
         globals.install("secure_file_priv", super::compile::text(dir))?;
@@ -167,10 +183,7 @@ impl Shared {
             disk: spill_dir
                 .map(|dir| Disk::new(dir, options.spill_quota_bytes.unwrap_or(u64::MAX))),
             processes,
-            monitor: Monitor::new(match &options.storage {
-                Storage::Lsm(dir) => Some(dir.clone()),
-                Storage::Memory => None,
-            }),
+            monitor: Monitor::new(options.data_dir().map(Path::to_path_buf)),
         })
     }
 
@@ -184,7 +197,12 @@ impl Shared {
         &self.monitor
     }
 
-    /// What the engine tells of itself.
+    /// Why the engine takes no more writes; `None` while it does. Waits for nothing.
+    pub fn read_only(&self) -> Option<String> {
+        self.engine.read_only()
+    }
+
+    /// What the engine tells of itself. May wait for the disk.
     pub fn engine_stats(&self) -> Stats {
         self.engine.stats()
     }
@@ -274,6 +292,8 @@ impl Shared {
         if let Err(error) = self.engine.close().await {
             tracing::error!("closing the storage engine failed: {error}");
         }
+        // A log whose disk hangs does not hold the server.
+        let _ = timeout(SLOW_LOG_TIME_MAX, self.monitor.slow.settled()).await;
     }
 }
 

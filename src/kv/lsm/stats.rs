@@ -1,12 +1,17 @@
 //! What the engine tells of itself: sizes of files and memory, its background work, its commits.
+//!
+//! Nothing here takes a lock that is held while a commit waits for the disk: what the tree's library
+//! says of its journals does, so their files are looked at.
 
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace};
 
-use super::Shared;
 use super::rows::RowCache;
+use super::{Shared, journal};
 use crate::kv::stats::{Amount, Number, Stats};
 
 /// Levels of the tree.
@@ -62,37 +67,27 @@ impl Commits {
 /// What the engine tells of itself.
 pub(super) fn of(shared: &Shared) -> Stats {
     let mut numbers = Vec::new();
-    if let Some((db, data)) = shared.tree.lock().as_ref() {
-        tell_tree(db, data, &mut numbers);
+    // Not told of under the lock, which closing the engine takes.
+    let tree = shared.tree.lock().clone();
+    if let Some((db, data)) = tree {
+        tell_tree(&db, &data, &mut numbers);
+        tell_journals(&shared.engine_dir, data.disk_space(), &mut numbers);
     }
     if let Some(base) = shared.base.read().as_ref() {
         tell_rows(base.row_cache(), &mut numbers);
     }
     shared.commits.tell(&mut numbers);
-    Stats {
-        read_only: shared.read_only.read().clone(),
-        numbers,
-    }
+    Stats { numbers }
 }
 
 /// The numbers of the tree.
 fn tell_tree(db: &Database, data: &Keyspace, to: &mut Vec<Number>) {
-    let tables = "Bytes of the files on disk.";
-    to.push(whole("meseta_lsm_disk_bytes", tables, data.disk_space()).of("part", "tables"));
-    if let Ok(bytes) = db.journal_disk_space() {
-        to.push(whole("meseta_lsm_disk_bytes", tables, bytes).of("part", "journals"));
-    }
     for level in 0..LEVELS {
         let count = data.tree.level_table_count(level).unwrap_or(0);
         let number = counted("meseta_lsm_tables", "Sorted files, by level.", count);
         to.push(number.of("level", level.to_string()));
     }
     to.extend([
-        counted(
-            "meseta_lsm_journals",
-            "Journals on disk.",
-            db.journal_count(),
-        ),
         whole(
             "meseta_lsm_memtable_bytes",
             "Memory for writes that are in no sorted file yet.",
@@ -134,6 +129,23 @@ fn tell_tree(db: &Database, data: &Keyspace, to: &mut Vec<Number>) {
             db.cache_capacity(),
         ),
     ]);
+}
+
+/// The numbers of the files. One that ends while it is looked at is not there any more.
+fn tell_journals(dir: &Path, tables_bytes: u64, to: &mut Vec<Number>) {
+    let help = "Bytes of the files on disk.";
+    to.push(whole("meseta_lsm_disk_bytes", help, tables_bytes).of("part", "tables"));
+    let Ok(journals) = journal::list(dir) else {
+        return;
+    };
+    let sizes = journals.iter().filter_map(|path| fs::metadata(path).ok());
+    let sizes: Vec<u64> = sizes.map(|file| file.len()).collect();
+    to.push(whole("meseta_lsm_disk_bytes", help, sizes.iter().sum()).of("part", "journals"));
+    to.push(counted(
+        "meseta_lsm_journals",
+        "Journals on disk.",
+        sizes.len(),
+    ));
 }
 
 /// The numbers of the cache of single rows.

@@ -16,22 +16,21 @@ use crate::session::{Shared, monitor::Monitor};
 /// The first bucket of the durations that is told apart: 2^4 microseconds. Fewer are none.
 const OCTAVE_FIRST: usize = 4;
 
-/// The page.
+/// The page. May wait for the disk, so it is not made where statements run.
 pub(super) fn text(shared: &Shared) -> String {
     let mut page = Page::default();
-    let stats = shared.engine_stats();
     server(shared, &mut page);
     page.one(
         "meseta_read_only",
         "Whether the storage engine takes no more writes.",
-        u8::from(stats.read_only.is_some()),
+        u8::from(shared.read_only().is_some()),
     );
     connections(shared, &mut page);
     statements(shared.monitor(), &mut page);
     failures(shared.monitor(), &mut page);
     digests(shared.monitor(), &mut page);
     memory(shared, &mut page);
-    engine(&stats.numbers, &mut page);
+    engine(&shared.engine_stats().numbers, &mut page);
     process::tell(&mut page, shared.processes().uptime());
     page.into_text()
 }

@@ -5,12 +5,17 @@
 //! keep-alive and HTTP/2 and were not in the tree. It knows no statement and holds no data: who reaches
 //! it learns numbers. Everything is bounded: bytes of a request, its time, connections at a time.
 //!
+//! It shares its threads with statements, so nothing here waits on one of them: the page of `/metrics`,
+//! which looks at files, is made beside, one at a time. `/health` asks for nothing that could wait.
+//!
 //! `/health` answers 200 while statements can be run, and 503 with the reason while the server starts,
-//! stops, or takes no writes. In reading order: here (accept, answer), `request` (what is asked),
-//! `metrics` (what is told) on `page` (how it is written) and `process` (what the system knows).
+//! stops, or takes no writes. In reading order: here (accept, answer), `places` (who gives way when there
+//! are too many), `request` (what is asked), `metrics` (what is told) on `page` (how it is written) and
+//! `process` (what the system knows).
 
 mod metrics;
 mod page;
+mod places;
 mod process;
 mod request;
 
@@ -22,16 +27,22 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use self::places::{Place, Places, Stage};
 use self::request::{HEAD_BYTES_MAX, Method, Request, Wrong};
 use crate::session::Shared;
 
-/// Connections at a time; the next is closed. A few instruments ask a few times a minute.
+/// Connections at a time; for the next one gives way that has asked for nothing yet. A few instruments
+/// ask a few times a minute.
 const CONNECTIONS_MAX: usize = 16;
 
 /// How long a client may take, from connecting to having read the answer.
 const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// How long the page of `/metrics` is waited for: less than [`TIME_MAX`], so that there is an answer.
+const PAGE_TIME_MAX: Duration = Duration::from_secs(4);
 
 /// How often what a client sends behind its request is read and thrown away.
 const LINGER_READS_MAX: usize = 16;
@@ -44,12 +55,17 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const TEXT_TYPE: &str = "text/plain; charset=utf-8";
 
+const UNAVAILABLE: &str = "503 Service Unavailable";
+
 /// What the server is to those who ask.
-#[derive(Default)]
 struct Known {
     /// Set once the data is open.
     shared: OnceLock<Arc<Shared>>,
     is_stopping: AtomicBool,
+    /// One page of `/metrics` is made at a time: a disk that hangs holds one thread, not one for each
+    /// question.
+    pages: Arc<Semaphore>,
+    page_time_max: Duration,
 }
 
 /// The door.
@@ -65,10 +81,20 @@ impl Http {
     /// # Errors
     /// When the address cannot be taken, in words for the operator.
     pub fn open(address: SocketAddr) -> Result<Http, String> {
+        Http::open_for(address, PAGE_TIME_MAX)
+    }
+
+    /// As [`Http::open`], with another time for a page.
+    pub(super) fn open_for(address: SocketAddr, page_time_max: Duration) -> Result<Http, String> {
         let listener = super::listener::listen_for("--http-listen", address)?;
         let address = listener.local_addr();
         let address = address.map_err(|error| format!("cannot listen: {error}"))?;
-        let known = Arc::<Known>::default();
+        let known = Arc::new(Known {
+            shared: OnceLock::new(),
+            is_stopping: AtomicBool::new(false),
+            pages: Arc::new(Semaphore::new(1)),
+            page_time_max,
+        });
         tokio::spawn(accept(listener, Arc::clone(&known)));
         Ok(Http { known, address })
     }
@@ -90,18 +116,20 @@ impl Http {
 }
 
 async fn accept(listener: TcpListener, known: Arc<Known>) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Places::new(CONNECTIONS_MAX);
     loop {
         match listener.accept().await {
             Ok((socket, _)) => {
-                let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+                let Some(place) = places.take().await else {
                     continue;
                 };
                 let known = Arc::clone(&known);
                 tokio::spawn(async move {
-                    // Whatever fails, the client is gone or late.
-                    let _ = timeout(TIME_MAX, serve(socket, &known)).await;
-                    drop(permit);
+                    tokio::select! {
+                        () = place.must_leave() => {}
+                        // Whatever fails, the client is gone or late.
+                        _ = timeout(TIME_MAX, serve(socket, &known, &place)) => {}
+                    }
                 });
             }
             Err(error) => {
@@ -113,11 +141,14 @@ async fn accept(listener: TcpListener, known: Arc<Known>) {
 }
 
 /// Answers one request.
-async fn serve(mut socket: TcpStream, known: &Known) -> std::io::Result<()> {
+async fn serve(mut socket: TcpStream, known: &Known, place: &Place) -> std::io::Result<()> {
     let mut head = Vec::with_capacity(HEAD_BYTES_MAX);
     let answer = loop {
         match Request::parse(&head) {
-            Ok(Some(request)) => break known.answer(&request),
+            Ok(Some(request)) => {
+                place.enter(Stage::Answered);
+                break known.answer(&request).await;
+            }
             Ok(None) if HEAD_BYTES_MAX <= head.len() => break Answer::to_wrong(Wrong::TooLong),
             Ok(None) => {}
             Err(wrong) => break Answer::to_wrong(wrong),
@@ -130,6 +161,7 @@ async fn serve(mut socket: TcpStream, known: &Known) -> std::io::Result<()> {
     };
     socket.write_all(&answer.bytes()).await?;
     socket.shutdown().await?;
+    place.enter(Stage::Leaving);
     // A socket that is closed with something unread takes the answer back.
     let mut rest = Vec::with_capacity(HEAD_BYTES_MAX);
     for _ in 0..LINGER_READS_MAX {
@@ -197,9 +229,9 @@ impl Answer {
 }
 
 impl Known {
-    fn answer(&self, request: &Request<'_>) -> Answer {
+    async fn answer(&self, request: &Request<'_>) -> Answer {
         let answer = match request.path {
-            "/metrics" => self.metrics(),
+            "/metrics" => self.metrics().await,
             "/health" => self.health(),
             "/" => Answer::text("200 OK", "meseta: /metrics /health\n"),
             _ => Answer::text("404 Not Found", "there are /metrics and /health\n"),
@@ -210,14 +242,29 @@ impl Known {
         }
     }
 
-    fn metrics(&self) -> Answer {
-        match self.shared.get() {
-            None => Answer::text("503 Service Unavailable", "starting\n"),
-            Some(shared) => Answer {
+    async fn metrics(&self) -> Answer {
+        let Some(shared) = self.shared.get() else {
+            return Answer::text(UNAVAILABLE, "starting\n");
+        };
+        match timeout(self.page_time_max, self.page(Arc::clone(shared))).await {
+            Ok(Some(page)) => Answer {
                 media_type: METRICS_TYPE,
-                ..Answer::text("200 OK", metrics::text(shared))
+                ..Answer::text("200 OK", page)
             },
+            Ok(None) => Answer::text("500 Internal Server Error", "there is no page\n"),
+            Err(_) => Answer::text(UNAVAILABLE, "the numbers wait for the disk\n"),
         }
+    }
+
+    /// The page of `/metrics`; `None` when making it failed. Who stops waiting does not stop the making.
+    async fn page(&self, shared: Arc<Shared>) -> Option<String> {
+        let permit = Arc::clone(&self.pages).acquire_owned().await.ok()?;
+        let making = spawn_blocking(move || {
+            let page = metrics::text(&shared);
+            drop(permit);
+            page
+        });
+        making.await.ok()
     }
 
     fn health(&self) -> Answer {
@@ -225,13 +272,13 @@ impl Known {
             None => Some("starting".to_owned()),
             Some(_) if self.is_stopping.load(Ordering::Relaxed) => Some("stopping".to_owned()),
             Some(shared) => {
-                let read_only = shared.engine_stats().read_only;
+                let read_only = shared.read_only();
                 read_only.map(|cause| format!("read-only: {cause}"))
             }
         };
         match why_not {
             None => Answer::text("200 OK", "ok\n"),
-            Some(reason) => Answer::text("503 Service Unavailable", format!("{reason}\n")),
+            Some(reason) => Answer::text(UNAVAILABLE, format!("{reason}\n")),
         }
     }
 }

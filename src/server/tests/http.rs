@@ -4,7 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::error::Code;
+use crate::kv::memory::Memory;
+use crate::kv::testing::Recorder;
 use crate::server::Http;
+use crate::session::monitor::slow;
+use crate::session::monitor::verb::Verb;
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
@@ -351,17 +356,94 @@ async fn what_is_no_question_is_told_so_and_nothing_is_endless() {
         "{head}"
     );
 
-    // Silent clients take all places; the next is closed, and has one again when they leave.
+    // Silent clients take all places: the oldest of them gives way, again and again.
     let mut silent = Vec::new();
     for _ in 0..16 {
         let mut socket = TcpStream::connect(http.address()).await.unwrap();
         socket.write_all(b"GET / HTTP").await.unwrap();
         silent.push(socket);
     }
-    assert_eq!(ask(http.address(), b"").await, "");
-    drop(silent);
-    while !ask(http.address(), b"GET / HTTP/1.1\r\n\r\n")
-        .await
-        .contains("200")
-    {}
+    for at in 0..20 {
+        let answer = ask(http.address(), b"GET / HTTP/1.1\r\n\r\n").await;
+        assert!(answer.contains("200"), "{at}: {answer}");
+    }
+    let mut rest = Vec::new();
+    let _ = silent[0].read_to_end(&mut rest).await;
+    assert_eq!(rest, b"", "the oldest is closed without an answer");
+}
+
+/// The test has one thread, as a server with one worker: what waits on it stops everybody.
+#[tokio::test]
+async fn numbers_that_wait_for_the_disk_stop_nobody() {
+    let recorder = Arc::new(Recorder::new(Arc::new(Memory::default())));
+    let options = crate::exec::testing::options();
+    let shared = Shared::over(Arc::clone(&recorder) as _, None, &options).await;
+    let shared = Arc::new(shared.unwrap());
+    let patience = Duration::from_millis(200);
+    let http = Http::open_for(LOOPBACK.parse().unwrap(), patience).unwrap();
+    http.started(&shared);
+    let until = recorder.stall_stats();
+    // The second does not begin another page.
+    for _ in 0..2 {
+        let (status, _, body) = get(http.address(), "/metrics").await;
+        assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+        assert_eq!(body, "the numbers wait for the disk\n");
+    }
+    let (status, _, _) = get(http.address(), "/health").await;
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    let mut session = crate::exec::testing::session(&shared, 1);
+    session.query(b"DO 1").await.unwrap();
+    drop(until);
+    let mut status = String::new();
+    for _ in 0..150 {
+        (status, _, _) = get(http.address(), "/metrics").await;
+        if status == "HTTP/1.1 200 OK" {
+            break;
+        }
+    }
+    assert_eq!(status, "HTTP/1.1 200 OK");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_that_are_not_read_to_their_end_are_measured() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, FLAGS).await;
+    client.make_seq(300).await;
+    let slow = &server.shared.monitor().slow;
+    // The client of a cursor closes it before its last row.
+    client.query("SET long_query_time = 0").await;
+    client.packets(1).await;
+    client.command(b"\x16SELECT a FROM `default`.seq").await;
+    client.packets(3).await;
+    client.command(b"\x17\x01\0\0\0\x01\x01\0\0\0").await;
+    client.packets(3).await;
+    client.command(b"\x1c\x01\0\0\0\xc9\0\0\0").await;
+    client.packets(202).await;
+    client.command(b"\x19\x01\0\0\0").await;
+    client.query("DO 1").await;
+    client.packets(1).await;
+    let newest = slow.newest();
+    let select = |entry: &&slow::Entry| entry.event.verb == Verb::Select;
+    let cursor = newest.iter().find(select).unwrap().event;
+    assert_eq!((cursor.rows_sent, cursor.error), (201, None));
+
+    // A client is lost in the middle of a result.
+    let mut lost = Client::root(server.address, FLAGS).await;
+    lost.query("SET long_query_time = 0").await;
+    lost.packets(1).await;
+    lost.query(&large_result()).await;
+    lost.packets(4).await;
+    drop(lost);
+    let before = std::time::Instant::now();
+    let event = loop {
+        let newest = slow.newest();
+        if newest.iter().filter(select).count() == 2 {
+            break newest.iter().find(select).unwrap().event;
+        }
+        assert!(before.elapsed() < Duration::from_mins(1));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(event.error, Some(Code::QueryInterrupted));
+    assert!(0 < event.rows_sent && event.rows_sent < 300, "{event:?}");
+    server.stop().await;
 }

@@ -189,6 +189,15 @@ async fn statements_of_others_and_half_executions() {
     client.fails(whole, "1153 08S01").await;
     client.command(whole).await;
     assert_eq!(client.packets(6).await[5], "EOF 02");
+    // All were counted.
+    let errors = server.shared.monitor().counts.errors();
+    let count_of = |errno| {
+        let mut errors = errors.iter();
+        let found = errors.find(|(code, _)| code.errno() == errno);
+        found.map_or(0, |(_, count)| *count)
+    };
+    assert_eq!((count_of(1243), count_of(1153)), (3, 1));
+    assert!(4 < count_of(1835) && 2 <= count_of(1210), "{errors:?}");
     server.stop().await;
 }
 

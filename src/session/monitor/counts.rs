@@ -99,15 +99,6 @@ impl Counts {
         }
     }
 
-    /// Counts rows of a cursor, which come when its statement has ended.
-    pub(super) fn note_rows_sent(&self, rows: u64) {
-        let place = self.places.get(place());
-        let verb = place.and_then(|Apart(place)| place.verbs.get(Verb::Select.position()));
-        if let Some(verb) = verb {
-            verb.rows_sent.fetch_add(rows, Ordering::Relaxed);
-        }
-    }
-
     /// Counts an error that a client was told.
     pub fn note_error(&self, code: Code) {
         let mut errors = self.errors.lock();

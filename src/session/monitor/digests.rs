@@ -197,6 +197,19 @@ impl Digests {
         }
     }
 
+    /// Whether a digest is told apart already: then nobody is asked for it.
+    pub(in crate::session) fn knows(&self, place: Place) -> bool {
+        let shard = self.shards.get(place.shard());
+        shard.is_some_and(|shard| shard.read().contains_key(&place))
+    }
+
+    /// The text of a digest that is told apart.
+    pub(in crate::session) fn text_of(&self, place: Place) -> Option<String> {
+        let shard = self.shards.get(place.shard())?.read();
+        let digest = shard.get(&place)?.digest.as_ref()?;
+        Some(digest.text.clone())
+    }
+
     /// A new digest; `None` when there is no room.
     fn add(&self, shard: &Shard, place: Place, told: &dyn Told) -> Option<Arc<Entry>> {
         if DIGESTS_MAX <= self.count.load(Ordering::Relaxed) {

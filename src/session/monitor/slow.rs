@@ -3,20 +3,22 @@
 //!
 //! The file is in the form of MySQL's (manual, "The Slow Query Log"), which mysqldumpslow and
 //! pt-query-digest read. It only grows; FLUSH LOGS closes it and opens what is at its path, so that a
-//! rotation moves it away first. What cannot be written is counted and told once, and no statement
-//! fails of it.
+//! rotation moves it away first. No statement waits for the file or fails of it: a thread writes it
+//! (`writer`). What is not written is counted, and told once for as long as that lasts.
+
+mod writer;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use self::writer::{Order, Target, Writer};
 use super::Event;
 use crate::types::Timestamp;
 
@@ -32,9 +34,6 @@ pub const LOGGED_BYTES_MAX: usize = 64 << 10;
 /// What the path must end with, so that nothing but a log is written to by SET GLOBAL.
 const SUFFIX: &str = ".log";
 
-/// Who may read the file: it has what is in statements.
-const FILE_MODE: u32 = 0o640;
-
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 const NANOS_PER_MICRO: u64 = 1000;
 
@@ -43,18 +42,8 @@ const NANOS_PER_MICRO: u64 = 1000;
 pub struct Slow {
     kept: Mutex<VecDeque<Entry>>,
     count: AtomicU64,
-    failures: AtomicU64,
-    file: Mutex<Option<Log>>,
+    writer: Writer,
     data_dir: Option<PathBuf>,
-}
-
-/// The open file.
-#[derive(Debug)]
-struct Log {
-    path: PathBuf,
-    file: File,
-    /// Whose database the file's reader is in.
-    database: Option<String>,
 }
 
 /// A slow statement.
@@ -80,20 +69,23 @@ pub struct Entry {
 
 /// What the head of the file tells of the server.
 #[derive(Debug, Clone, Copy)]
-pub struct Server<'a> {
+pub struct Server {
     /// `@@version`.
-    pub version: &'a str,
+    pub version: &'static str,
     /// `@@port`.
     pub port: u64,
 }
 
 impl Slow {
     pub(super) fn new(data_dir: Option<PathBuf>) -> Slow {
+        Slow::with(data_dir, Arc::new(writer::open_file))
+    }
+
+    fn with(data_dir: Option<PathBuf>, opener: writer::Opener) -> Slow {
         Slow {
             kept: Mutex::default(),
             count: AtomicU64::new(0),
-            failures: AtomicU64::new(0),
-            file: Mutex::default(),
+            writer: Writer::new(opener),
             data_dir,
         }
     }
@@ -103,9 +95,9 @@ impl Slow {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// How many of them could not be written to the file.
+    /// How many of them are not in the file although they were to be.
     pub fn failures_count(&self) -> u64 {
-        self.failures.load(Ordering::Relaxed)
+        self.writer.failures_count()
     }
 
     /// The newest, the last first.
@@ -113,14 +105,14 @@ impl Slow {
         self.kept.lock().iter().rev().cloned().collect()
     }
 
-    /// Keeps a statement; writes it to the file of that name, if there is to be one.
-    pub(in crate::session) fn note(&self, mut entry: Entry, file: Option<(&str, Server<'_>)>) {
+    /// Keeps a statement; has it written to the file of that name, if there is to be one.
+    pub(in crate::session) fn note(&self, mut entry: Entry, file: Option<(&str, Server)>) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        if let Some((name, server)) = file
-            && let Err(error) = self.write(&entry, name, server)
-            && self.failures.fetch_add(1, Ordering::Relaxed) == 0
-        {
-            tracing::error!(file = name, %error, "the slow query log cannot be written");
+        if let Some((name, server)) = file {
+            match self.target(name, server) {
+                Ok(target) => self.writer.put(Box::new(entry.clone()), target),
+                Err(error) => self.writer.refuse(name, error),
+            }
         }
         cut(&mut entry.text, KEPT_BYTES_MAX);
         let mut kept = self.kept.lock();
@@ -134,81 +126,47 @@ impl Slow {
     ///
     /// # Errors
     /// When that cannot be done, or the name is no log's.
-    pub(in crate::session) fn open(&self, name: &str, server: Server<'_>) -> io::Result<()> {
-        let mut file = self.file.lock();
-        self.opened(&mut file, name, server).map(|_| ())
+    pub(in crate::session) async fn open(&self, name: &str, server: Server) -> io::Result<()> {
+        let target = self.target(name, server)?;
+        self.writer.order(Order::Open(target)).await
     }
 
     /// Closes the file: the next statement opens what is at its path then.
-    pub(in crate::session) fn reopen(&self) {
-        *self.file.lock() = None;
+    ///
+    /// # Errors
+    /// When too many wait for that.
+    pub(in crate::session) async fn reopen(&self) -> io::Result<()> {
+        self.writer.order(Order::Close).await
     }
 
-    fn write(&self, entry: &Entry, name: &str, server: Server<'_>) -> io::Result<()> {
-        let mut file = self.file.lock();
-        let log = self.opened(&mut file, name, server)?;
-        let text = lines(entry, log.database.as_deref());
-        // One call, so that a line of another process does not come in between.
-        let written = log.file.write_all(text.as_bytes());
-        log.database.clone_from(&entry.database);
-        if written.is_err() {
-            *file = None;
-        }
-        written
+    /// Waits until all that was noted is in the file, or was not to be written.
+    pub(in crate::session) async fn settled(&self) {
+        // Where nothing can be waited for, nothing is written.
+        let _ = self.writer.order(Order::Settle).await;
     }
 
-    fn opened<'a>(
-        &self,
-        slot: &'a mut Option<Log>,
-        name: &str,
-        server: Server<'_>,
-    ) -> io::Result<&'a mut Log> {
-        let path = self.path(name)?;
-        let log = match slot.take() {
-            Some(log) if log.path == path => log,
-            Some(_) | None => Log::open(path, server)?,
-        };
-        Ok(slot.insert(log))
-    }
-
-    /// The path of a name: in the data directory, unless it is absolute.
-    fn path(&self, name: &str) -> io::Result<PathBuf> {
+    /// The file of a name: in the data directory, unless it is absolute.
+    fn target(&self, name: &str, server: Server) -> io::Result<Target> {
         let path = Path::new(name);
         let file_name = path.file_name().and_then(|name| name.to_str());
         if !file_name.is_some_and(|name| name.ends_with(SUFFIX) && name != SUFFIX) {
             let text = format!("'{name}' does not end with {SUFFIX}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        Ok(match &self.data_dir {
+        let path = match &self.data_dir {
             Some(dir) => dir.join(path),
             None => path.to_path_buf(),
-        })
+        };
+        Ok(Target { path, server })
     }
 }
 
-impl Log {
-    fn open(path: PathBuf, server: Server<'_>) -> io::Result<Log> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(FILE_MODE);
-        // A pipe that nobody reads would hold the server up.
-        if path.exists() && !path.is_file() {
-            let text = format!("{} is no file", path.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        }
-        let mut file = options.open(&path)?;
-        let (version, port) = (server.version, server.port);
-        // As mysqldumpslow knows it: a path first, and a word for the socket.
-        let head = format!(
-            "/meseta, Version: {version} (Meseta). started with:\n\
-             Tcp port: {port}  Unix socket: (none)\n\
-             Time                 Id Command    Argument\n"
-        );
-        file.write_all(head.as_bytes())?;
-        Ok(Log {
-            path,
-            file,
-            database: None,
-        })
+impl Entry {
+    /// Memory it takes, nearly.
+    fn bytes(&self) -> usize {
+        let database = self.database.as_ref().map_or(0, String::len);
+        let texts = self.text.len() + self.digest.len() + self.user.len() + self.host.len();
+        size_of::<Entry>() + texts + database
     }
 }
 
@@ -277,12 +235,12 @@ mod tests {
     use super::*;
     use crate::session::monitor::verb::Verb;
 
-    const SERVER: Server<'static> = Server {
+    pub(in crate::session::monitor) const SERVER: Server = Server {
         version: "8.0.40-Meseta-0.1.0",
         port: 3306,
     };
 
-    fn entry(text: &str, database: Option<&str>) -> Entry {
+    pub(in crate::session::monitor) fn entry(text: &str, database: Option<&str>) -> Entry {
         Entry {
             began: Timestamp::from_micros(1_704_067_200_123_456, 6).unwrap(),
             user: "root".to_owned(),
@@ -301,8 +259,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_file_has_mysqls_form() {
+    #[tokio::test]
+    async fn the_file_has_mysqls_form() {
         let dir = tempfile::tempdir().unwrap();
         let slow = Slow::new(Some(dir.path().to_owned()));
         let log = Some(("a.log", SERVER));
@@ -311,6 +269,7 @@ mod tests {
         let mut far = entry("SELECT 3", None);
         far.host = "192.0.2.1".to_owned();
         slow.note(far, log);
+        slow.settled().await;
         let text = std::fs::read_to_string(dir.path().join("a.log")).unwrap();
         let expected = "\
 /meseta, Version: 8.0.40-Meseta-0.1.0 (Meseta). started with:
@@ -338,32 +297,35 @@ SELECT 3;
         assert_eq!(slow.newest()[0].text, "SELECT 3");
     }
 
-    #[test]
-    fn a_moved_file_is_written_until_it_is_flushed() {
+    #[tokio::test]
+    async fn a_moved_file_is_written_until_it_is_flushed() {
         let dir = tempfile::tempdir().unwrap();
         let slow = Slow::new(Some(dir.path().to_owned()));
         let log = Some(("a.log", SERVER));
         slow.note(entry("SELECT 1", None), log);
+        slow.settled().await;
         let (old, moved) = (dir.path().join("a.log"), dir.path().join("a.log.1"));
         std::fs::rename(&old, &moved).unwrap();
         slow.note(entry("SELECT 2", None), log);
-        slow.reopen();
+        slow.reopen().await.unwrap();
         slow.note(entry("SELECT 3", None), log);
+        slow.settled().await;
         let has = |path: &Path, what: &str| std::fs::read_to_string(path).unwrap().contains(what);
         assert!(has(&moved, "SELECT 2") && !has(&moved, "SELECT 3"));
         assert!(has(&old, "SELECT 3") && has(&old, "Tcp port"));
     }
 
-    #[test]
-    fn what_is_no_log_is_not_written_to() {
+    #[tokio::test]
+    async fn what_is_no_log_is_not_written_to() {
         let dir = tempfile::tempdir().unwrap();
         let slow = Slow::new(Some(dir.path().to_owned()));
         for name in ["", "a", "a.cnf", ".log", "no/such/dir/a.log"] {
-            assert!(slow.open(name, SERVER).is_err(), "{name}");
+            assert!(slow.open(name, SERVER).await.is_err(), "{name}");
         }
         std::fs::create_dir(dir.path().join("d.log")).unwrap();
-        assert!(slow.open("d.log", SERVER).is_err());
+        assert!(slow.open("d.log", SERVER).await.is_err());
         slow.note(entry("SELECT 1", None), Some(("a.cnf", SERVER)));
+        slow.settled().await;
         assert_eq!((slow.count(), slow.failures_count()), (1, 1));
     }
 

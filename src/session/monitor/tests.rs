@@ -2,7 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use super::slow::LOGGED_BYTES_MAX;
+use super::verb::Verb;
 use crate::error::{Code, Error};
 use crate::exec::rows::{PageEnd, RowSink};
 use crate::exec::testing::{options, session};
@@ -140,6 +143,153 @@ async fn prepared_statements_are_counted_with_their_like() {
         .unwrap();
     let counted = digest(&mut session, "SELECT `c` FROM `t` WHERE `a` = ?", COUNTS).await;
     assert_eq!(counted, ["3", "2", "2", "0", "0"]);
+}
+
+#[tokio::test]
+async fn execute_is_counted_with_what_it_executes() {
+    let (shared, mut session) = shared(Storage::Memory).await;
+    for sql in [
+        "PREPARE s FROM 'SELECT c FROM t WHERE a = ?'",
+        "SET @a = 1, SESSION long_query_time = 0",
+        "EXECUTE s USING @a",
+    ] {
+        run(&mut session, sql).await.unwrap();
+    }
+    run(&mut session, "EXECUTE s").await.unwrap_err();
+    run(&mut session, "EXECUTE nosuch").await.unwrap_err();
+    let counted = digest(&mut session, "SELECT `c` FROM `t` WHERE `a` = ?", COUNTS).await;
+    assert_eq!(counted, ["2", "1", "1", "0", "1"]);
+    let counts = &shared.monitor().counts;
+    assert_eq!(counts.of(Verb::Execute).statements, 1);
+    let slow = shared.monitor().slow.newest();
+    let texts = slow.iter().map(|entry| entry.text.as_str());
+    let texts: Vec<&str> = texts.filter(|text| text.contains("WHERE a")).collect();
+    assert_eq!(texts, ["SELECT c FROM t WHERE a = ?"; 2]);
+}
+
+/// The digest of a statement that changes how texts are read is that of how it was read itself.
+#[tokio::test]
+async fn a_changed_sql_mode_puts_no_literal_into_a_digest() {
+    let (_shared, mut session) = shared(Storage::Memory).await;
+    let id = session.prepare(b"SELECT \"geheim\"").unwrap().id;
+    let set = "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES'), @p = \"geheim\"";
+    run(&mut session, set).await.unwrap();
+    let reply = session.execute(id, Vec::new()).await.unwrap();
+    rows_of(&mut session, reply).await.unwrap();
+    run(&mut session, "SET sql_mode = DEFAULT").await.unwrap();
+    let all = "SELECT DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest";
+    let texts = run(&mut session, all).await.unwrap().concat();
+    assert!(!texts.concat().contains("geheim"), "{texts:?}");
+    for text in [
+        "SET `sql_mode` = `CONCAT` ( @@`sql_mode` , ? ) , @? = ?",
+        "SELECT ?",
+    ] {
+        assert!(texts.iter().any(|known| known == text), "{texts:?}");
+    }
+}
+
+#[tokio::test]
+async fn rows_that_are_fetched_by_and_by_are_of_their_statement() {
+    let (shared, mut session) = shared(Storage::Memory).await;
+    run(&mut session, "SET SESSION long_query_time = 0")
+        .await
+        .unwrap();
+    let id = session.prepare(b"SELECT a, b FROM t WHERE b = ?");
+    let id = id.unwrap().id;
+    let began = Instant::now();
+    let reply = session.execute(id, vec![Value::Int(1)]).await.unwrap();
+    let Reply::Rows(mut set) = reply else {
+        panic!("no rows");
+    };
+    let mut fetching = session.open_rows();
+    // The client thinks, and runs something else.
+    let pause = Duration::from_millis(20);
+    std::thread::sleep(pause);
+    run(&mut session, "SELECT * FROM t WHERE b = 3")
+        .await
+        .unwrap();
+    session.begin_fetch(&mut fetching);
+    let mut texts = Texts::default();
+    while let PageEnd::More = set.rows.next_page(&mut texts).await.unwrap() {}
+    session.end_fetch(&mut fetching);
+    drop(set);
+    std::thread::sleep(pause);
+    session.leave_rows(fetching, 3, None);
+    let most = began.elapsed().saturating_sub(2 * pause);
+
+    let of_text = "SELECT `a` , `b` FROM `t` WHERE `b` = ?";
+    assert_eq!(
+        digest(&mut session, of_text, COUNTS).await,
+        ["1", "3", "3", "0", "0"]
+    );
+    let slow = shared.monitor().slow.newest();
+    let slow = slow.iter().find(|entry| entry.digest == of_text).unwrap();
+    assert_eq!((slow.event.rows_sent, slow.event.rows_examined), (3, 3));
+    assert!(u128::from(slow.event.nanos) <= most.as_nanos());
+}
+
+#[tokio::test]
+async fn what_its_client_did_not_wait_for_has_failed() {
+    let (shared, mut session) = shared(Storage::Memory).await;
+    let answer = session.query(b"SELECT * FROM t WHERE b = 1").await;
+    drop(answer.unwrap());
+    session.close().await;
+    let errors = shared.monitor().counts.errors();
+    assert_eq!(errors, [(Code::QueryInterrupted, 1)]);
+}
+
+/// Its digest is that of the whole text, also where only a part of the text is kept.
+#[tokio::test]
+async fn long_texts_have_the_digest_of_all_of_them() {
+    let (shared, mut session) = shared(Storage::Memory).await;
+    run(&mut session, "SET SESSION long_query_time = 0")
+        .await
+        .unwrap();
+    let long = "x".repeat(LOGGED_BYTES_MAX);
+    let sql = format!("SELECT '{long}', a FROM t WHERE a = 1");
+    let text = "SELECT ? , `a` FROM `t` WHERE `a` = ?";
+    for count in ["1", "2"] {
+        run(&mut session, &sql).await.unwrap();
+        assert_eq!(digest(&mut session, text, "COUNT_STAR").await, [count]);
+    }
+    let slow = shared.monitor().slow.newest();
+    let found = slow.iter().filter(|entry| entry.digest == text);
+    assert_eq!(found.count(), 2);
+}
+
+#[tokio::test]
+async fn passwords_are_cut_by_kind_of_statement() {
+    let (_shared, mut session) = shared(Storage::Memory).await;
+    for (sql, shown) in [
+        (
+            "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD='geheim'",
+            "CHANGE MASTER TO MASTER_USER='u', MASTER_PASSWORD <secret>",
+        ),
+        (
+            "START REPLICA USER='u' PASSWORD='geheim'",
+            "START REPLICA USER='u' PASSWORD <secret>",
+        ),
+        (
+            "PREPARE s FROM 'CREATE USER v IDENTIFIED BY ''geheim'''",
+            "PREPARE s FROM 'CREATE USER v IDENTIFIED <secret>",
+        ),
+        ("EXECUTE s", "CREATE USER v IDENTIFIED <secret>"),
+        (
+            "/* c */ SELECT 'a; set password' AS password_hash",
+            "/* c */ SELECT 'a; set password' AS password_hash",
+        ),
+        (
+            "CREATE TABLE u (a INT PRIMARY KEY, password TEXT)",
+            "CREATE TABLE u (a INT PRIMARY KEY, password TEXT)",
+        ),
+    ] {
+        let reset = "TRUNCATE performance_schema.events_statements_summary_by_digest";
+        run(&mut session, reset).await.unwrap();
+        let _ = run(&mut session, sql).await;
+        let samples = "SELECT QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest \
+                       WHERE DIGEST_TEXT NOT LIKE 'TRUNCATE%'";
+        assert_eq!(run(&mut session, samples).await.unwrap(), [[shown]]);
+    }
 }
 
 #[tokio::test]
@@ -332,6 +482,7 @@ async fn slow_statements_are_logged_and_can_be_read_back() {
         .await
         .unwrap();
     let path = dir.path().join("meseta-slow.log");
+    shared.monitor().slow.settled().await;
     let logged = read_log(&path);
     let texts: Vec<&str> = logged.iter().map(|one| one.text.as_str()).collect();
     let expected = [
@@ -362,6 +513,7 @@ async fn slow_statements_are_logged_and_can_be_read_back() {
     run(&mut session, "SELECT * FROM t WHERE a = 1")
         .await
         .unwrap();
+    shared.monitor().slow.settled().await;
     assert_eq!(read_log(&path).len(), 1);
     assert_eq!(read_log(&dir.path().join("old")).len(), 2);
     session.close().await;

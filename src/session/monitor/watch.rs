@@ -1,8 +1,8 @@
 //! A session's statement as it is measured: from its first byte to its last row.
 //!
 //! [`Watch::start`], then [`Session::ended`] when there is an answer. One with rows waits in [`Pending`]
-//! until they have ended. Hot: what is not needed for each statement is asked for only where it is the
-//! first of its digest, slow, or a sample.
+//! until they have ended, one whose rows are fetched by and by in [`Fetching`]. Hot: what is not needed
+//! for each statement is asked for only where it is the first of its digest, slow, or a sample.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::verb::Verb;
 use super::{Event, nanos};
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
-use crate::session::processes::without_passwords;
+use crate::session::secrets;
 use crate::session::state::State;
 use crate::session::{Reply, Session, VERSION};
 use crate::sql::ast::Statement;
@@ -30,9 +30,28 @@ pub(in crate::session) struct Watch {
     began: Instant,
     rows_before: u64,
     lock_nanos_before: u64,
+    /// What it took before that: of one whose rows are fetched by and by.
+    spent: Spent,
     verb: Verb,
     /// `None` of what is in no digest.
-    digest: Option<DigestKey>,
+    read: Option<Read>,
+}
+
+/// How a statement's text was read.
+#[derive(Debug, Clone, Copy)]
+struct Read {
+    digest: DigestKey,
+    /// The `sql_mode`, which the statement itself may change.
+    mode: Mode,
+    may_have_secret: bool,
+}
+
+/// What a statement took while the server was at it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    nanos: u64,
+    lock_nanos: u64,
+    rows: u64,
 }
 
 /// A statement whose rows are still to come, or its file.
@@ -40,16 +59,34 @@ pub(in crate::session) struct Watch {
 pub(in crate::session) struct Pending {
     watch: Option<Watch>,
     text: Vec<u8>,
+    is_whole: bool,
     digest: Option<Digest>,
 }
+
+/// A statement whose rows are fetched by and by. Of its time counts what the server was at it, and not how
+/// long the client thinks between two fetches.
+#[derive(Debug)]
+pub struct Fetching(Pending);
 
 /// The text of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct Text<'a> {
     /// All of it, or its first [`LOGGED_BYTES_MAX`] bytes.
     pub(in crate::session) bytes: &'a [u8],
-    /// The digest, if the bytes are not all.
+    pub(in crate::session) is_whole: bool,
+    /// The digest, if the bytes are not all and it may be asked for.
     pub(in crate::session) digest: Option<&'a Digest>,
+}
+
+impl Text<'_> {
+    /// A text that is there.
+    pub(in crate::session) fn whole(bytes: &[u8]) -> Text<'_> {
+        Text {
+            bytes,
+            is_whole: true,
+            digest: None,
+        }
+    }
 }
 
 /// What came of a statement.
@@ -67,16 +104,25 @@ impl Watch {
             began: Instant::now(),
             rows_before: cancel.rows_read(),
             lock_nanos_before: cancel.lock_nanos(),
+            spent: Spent::default(),
             verb: Verb::Invalid,
-            digest: None,
+            read: None,
         }
     }
 
-    /// What it is known to be now.
-    pub(in crate::session) fn of(self, statement: &Statement, digest: DigestKey) -> Watch {
+    /// What it is known to be now; the mode is the one that its text was read with.
+    pub(in crate::session) fn of(
+        self,
+        statement: &Statement,
+        (digest, mode): (DigestKey, Mode),
+    ) -> Watch {
         Watch {
             verb: Verb::of(statement),
-            digest: Some(digest),
+            read: Some(Read {
+                digest,
+                mode,
+                may_have_secret: secrets::may_have(statement),
+            }),
             ..self
         }
     }
@@ -87,6 +133,32 @@ impl Watch {
             verb: Verb::Prepare,
             ..self
         }
+    }
+
+    /// What it has taken until a moment.
+    fn spent_until(&self, at: Instant, cancel: &CancelToken) -> Spent {
+        let lock_nanos = cancel.lock_nanos().wrapping_sub(self.lock_nanos_before);
+        let took = nanos(at.saturating_duration_since(self.began));
+        Spent {
+            nanos: self.spent.nanos.saturating_add(took),
+            lock_nanos: self.spent.lock_nanos.saturating_add(lock_nanos),
+            rows: self.spent.rows + cancel.rows_read().wrapping_sub(self.rows_before),
+        }
+    }
+
+    /// The server is not at it for a while.
+    fn pause(&mut self, cancel: &CancelToken) {
+        self.spent = self.spent_until(Instant::now(), cancel);
+    }
+
+    /// The server is at it again.
+    fn go_on(&mut self, cancel: &CancelToken) {
+        *self = Watch {
+            spent: self.spent,
+            verb: self.verb,
+            read: self.read,
+            ..Watch::start(cancel)
+        };
     }
 }
 
@@ -105,7 +177,7 @@ pub(in crate::session) fn kept(text: &[u8]) -> &[u8] {
 struct Teller<'a> {
     text: Text<'a>,
     state: &'a State,
-    mode: Mode,
+    read: Read,
 }
 
 impl Told for Teller<'_> {
@@ -115,13 +187,24 @@ impl Told for Teller<'_> {
 
     fn digest(&self) -> Option<Digest> {
         let known = self.text.digest.cloned();
-        known.or_else(|| parse::digest(self.text.bytes, self.mode).ok())
+        // A part of a text has the digest of another.
+        let can_read = self.text.is_whole;
+        known.or_else(|| {
+            can_read
+                .then(|| parse::digest(self.text.bytes, self.read.mode).ok())
+                .flatten()
+        })
     }
 
     fn sample(&self, bytes_max: usize) -> String {
         let bytes = self.text.bytes;
         let bytes = bytes.get(..bytes_max).unwrap_or(bytes);
-        let mut text = without_passwords(&String::from_utf8_lossy(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        let mut text = if self.read.may_have_secret {
+            secrets::cut(&text)
+        } else {
+            text.into_owned()
+        };
         slow::cut(&mut text, bytes_max);
         text
     }
@@ -138,6 +221,11 @@ impl Session {
         text: Text<'_>,
         result: Result<Reply>,
     ) -> Result<Reply> {
+        let executed = self.executed.take();
+        let (watch, text) = match &executed {
+            Some(prepared) => prepared.watched(watch),
+            None => (watch, text),
+        };
         match result {
             Ok(reply) => {
                 self.track_reply(&reply);
@@ -175,11 +263,7 @@ impl Session {
 
     /// A text was no statement.
     pub(in crate::session) fn ended_unread(&mut self, watch: Watch, error: Error) -> Error {
-        let nothing = Text {
-            bytes: b"",
-            digest: None,
-        };
-        self.ended_by(watch, nothing, error)
+        self.ended_by(watch, Text::whole(b""), error)
     }
 
     /// A statement was prepared, or not.
@@ -203,31 +287,39 @@ impl Session {
     }
 
     fn suspend(&mut self, watch: Watch, text: Text<'_>) {
+        // Of a text that is cut here; told later only for the first of its digest.
+        let long_digest = || {
+            let read = watch.read.filter(|_| text.is_whole)?;
+            let is_wanted = LOGGED_BYTES_MAX < text.bytes.len()
+                && !self.shared.monitor.digests.knows(self.place(read));
+            is_wanted
+                .then(|| digest_if_long(text.bytes, read.mode))
+                .flatten()
+        };
+        let digest = text.digest.cloned().or_else(long_digest);
+        let bytes = kept(text.bytes);
         let pending = &mut self.pending;
         pending.watch = Some(watch);
         pending.text.clear();
-        pending.text.extend_from_slice(kept(text.bytes));
-        pending.digest = text
-            .digest
-            .cloned()
-            .or_else(|| digest_if_long(text.bytes, self.settings.mode));
+        pending.text.extend_from_slice(bytes);
+        pending.is_whole = text.is_whole && bytes.len() == text.bytes.len();
+        pending.digest = digest;
     }
 
-    /// The rows of the last statement have ended, or its file; `None` for rows of a cursor, whose
-    /// statement ended when it was opened.
+    /// The rows of the last statement have ended, or its file.
     pub(in crate::session) fn resume(
         &mut self,
         (rows_sent, rows_affected): (u64, u64),
         error: Option<Code>,
     ) {
         let Some(watch) = self.pending.watch.take() else {
-            self.shared.monitor.counts.note_rows_sent(rows_sent);
             return;
         };
         let mut bytes = std::mem::take(&mut self.pending.text);
         let digest = self.pending.digest.take();
         let text = Text {
             bytes: &bytes,
+            is_whole: self.pending.is_whole,
             digest: digest.as_ref(),
         };
         let came = Came {
@@ -242,16 +334,46 @@ impl Session {
         }
     }
 
+    /// The rows of the last reply are to be fetched by and by; between two fetches other statements run.
+    pub fn open_rows(&mut self) -> Fetching {
+        let mut pending = std::mem::take(&mut self.pending);
+        if let Some(watch) = &mut pending.watch {
+            watch.pause(&self.cancel);
+        }
+        Fetching(pending)
+    }
+
+    /// Some of its rows are asked for.
+    pub fn begin_fetch(&self, fetching: &mut Fetching) {
+        if let Some(watch) = &mut fetching.0.watch {
+            watch.go_on(&self.cancel);
+        }
+    }
+
+    /// They are sent.
+    pub fn end_fetch(&self, fetching: &mut Fetching) {
+        if let Some(watch) = &mut fetching.0.watch {
+            watch.pause(&self.cancel);
+        }
+    }
+
+    /// No more are asked for: so many were, and so it ended.
+    pub fn leave_rows(&mut self, fetching: Fetching, rows_count: u64, error: Option<&Error>) {
+        self.pending = fetching.0;
+        if let Some(watch) = &mut self.pending.watch {
+            watch.go_on(&self.cancel);
+        }
+        self.resume((rows_count, 0), error.map(Error::code));
+    }
+
     fn event(&self, (watch, ended_at): (Watch, Instant), came: Came) -> Event {
+        let spent = watch.spent_until(ended_at, &self.cancel);
         Event {
             verb: watch.verb,
-            nanos: nanos(ended_at.saturating_duration_since(watch.began)),
-            lock_nanos: self
-                .cancel
-                .lock_nanos()
-                .wrapping_sub(watch.lock_nanos_before),
+            nanos: spent.nanos,
+            lock_nanos: spent.lock_nanos,
             rows_sent: came.rows_sent,
-            rows_examined: self.cancel.rows_read().wrapping_sub(watch.rows_before),
+            rows_examined: spent.rows,
             rows_affected: came.rows_affected,
             warnings: self.warnings.count(),
             error: came.error,
@@ -263,28 +385,33 @@ impl Session {
         let event = self.event((watch, ended_at), came);
         let monitor = &self.shared.monitor;
         monitor.counts.note(&event);
-        let Some(digest) = watch.digest else {
+        let Some(read) = watch.read else {
             return;
         };
         let told = Teller {
             text,
             state: &self.state,
-            mode: self.settings.mode,
+            read,
         };
-        let place = self
-            .state
-            .with_database(|database| Place::new(database, digest));
+        let place = self.place(read);
         monitor.digests.note(place, (&event, ended_at), &told);
         let settings = &self.settings;
         if settings.slow_nanos <= event.nanos && settings.slow_rows_min <= event.rows_examined {
-            self.note_slow(event, &told);
+            self.note_slow(event, place, &told);
         }
     }
 
+    fn place(&self, read: Read) -> Place {
+        self.state
+            .with_database(|database| Place::new(database, read.digest))
+    }
+
     #[cold]
-    fn note_slow(&self, event: Event, told: &Teller<'_>) {
+    fn note_slow(&self, event: Event, place: Place, told: &Teller<'_>) {
         let micros = i64::try_from(event.nanos / super::NANOS_PER_MICRO).unwrap_or(i64::MAX);
         let began = crate::session::now().total_micros().saturating_sub(micros);
+        let known = self.shared.monitor.digests.text_of(place);
+        let digest = known.or_else(|| told.digest().map(|digest| digest.text));
         let entry = Entry {
             began: Timestamp::from_micros(began, 6).unwrap_or(Timestamp::ZERO),
             user: self.client.user.clone(),
@@ -293,7 +420,7 @@ impl Session {
             database: self.state.database(),
             event,
             text: told.sample(LOGGED_BYTES_MAX),
-            digest: told.digest().map(|digest| digest.text).unwrap_or_default(),
+            digest: digest.unwrap_or_default(),
         };
         let is_logged = self.shared.global_number("slow_query_log") == 1;
         let name = self.shared.global_text("slow_query_log_file");
@@ -305,7 +432,7 @@ impl Session {
 
 impl crate::session::Shared {
     /// What the slow query log tells of the server.
-    pub(in crate::session) fn slow_log_server(&self) -> Server<'static> {
+    pub(in crate::session) fn slow_log_server(&self) -> Server {
         Server {
             version: VERSION,
             port: self.global_number("port"),
