@@ -52,7 +52,7 @@ fn is_backwards(seen: Directions) -> bool {
 
 fn told(seen: Directions) -> String {
     format!(
-        "{} statements have read ranges of it backwards and {} forwards since the server was started",
+        "{} statements have read ranges of it backwards by its last column and {} otherwise since the server was started",
         seen.backwards, seen.forwards
     )
 }

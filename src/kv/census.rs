@@ -3,6 +3,8 @@
 //! A small space is counted. Of a large one samples are counted, and the numbers come with the bounds
 //! between which the number of live keys lies in about nineteen of twenty cases.
 
+use super::guess::{float, float_of, whole};
+
 /// Whether a value has ended.
 pub type IsPast<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
@@ -72,7 +74,7 @@ pub struct Sample {
 
 /// What a space with so many entries holds, by samples that each stand for as many of them.
 pub fn estimated(entries_count: u64, samples: &[Sample]) -> Census {
-    let count = float(u64::try_from(samples.len()).unwrap_or(u64::MAX));
+    let count = float_of(samples.len());
     let seen = float(samples.iter().map(|sample| sample.entries).sum()).max(1.0);
     let share = |sample: &Sample, part: u64| float(part) / float(sample.entries.max(1));
     // Not the parts of all that was seen: a sample among what is in memory too has seen less of files.
@@ -102,23 +104,6 @@ const STANDARD_ERRORS: f64 = 2.0;
 /// Of what was seen not once among many, there are fewer than so many among as many, in nineteen of
 /// twenty cases.
 const UNSEEN: f64 = 3.0;
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "an estimate, and no space has 2^52 keys"
-)]
-fn float(count: u64) -> f64 {
-    count as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "not negative, and saturates"
-)]
-fn whole(count: f64) -> u64 {
-    count.round() as u64
-}
 
 #[cfg(test)]
 mod tests {

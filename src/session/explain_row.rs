@@ -3,13 +3,15 @@
 //! It is bound and planned as a DELETE with that condition would be, which must fix the whole primary
 //! key; then what is stored under the keys is read with all that has ended.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::compile::Compiled;
 use super::listing::{LONG_TEXT, Listing, TEXT};
 use super::{Reply, Session};
 use crate::catalog::Table;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::exec::pace::Pace;
 use crate::exec::view::View;
 use crate::exec::why::{self, Found, Line};
 use crate::exec::write::change::Target;
@@ -17,7 +19,7 @@ use crate::exec::write::{Env, Write, space};
 use crate::kv::{Key, Space};
 use crate::plan::{Access, Estimates};
 use crate::sql::ast::{Delete, Statement};
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, Zone};
 
 impl Session {
     pub(super) async fn explain_row(
@@ -31,10 +33,13 @@ impl Session {
         let Write::Delete(delete) = &program.write else {
             return Err(not_by_key());
         };
+        if !delete.subqueries.is_empty() {
+            return Err(not_by_key());
+        }
         let table = Arc::clone(&delete.table);
         let env = self.write_env(Arc::default(), &table);
         let target = Target::of_delete(delete);
-        let plan = target.plan(&env, Estimates::Offered)?;
+        let plan = target.plan(&env, Estimates::Offered).map_err(by_key)?;
         let keys = match plan.access {
             Access::PointGet(get) if plan.residual.is_none() => vec![get.key],
             Access::MultiGet(get) if plan.residual.is_none() => get.keys,
@@ -55,10 +60,17 @@ impl Session {
             ("State", TEXT),
             ("Reason", LONG_TEXT),
         ]);
+        let mut budget = env.memory.budget("EXPLAIN ROW");
+        let mut pace = Pace::default();
         for key in keys {
+            self.cancel.check()?;
             for line in self.why(&table, &key, &env).await? {
-                listing.push(cells_of(line));
+                let cells = cells_of(line, &env.ctx.zone);
+                let cell = |cell: &Value<'_>| size_of_val(cell) + cell.memory_bytes();
+                budget.take(cells.iter().map(cell).sum())?;
+                listing.push(cells);
             }
+            pace.keep().await;
         }
         Ok(listing.into_reply())
     }
@@ -94,23 +106,46 @@ impl Session {
     }
 }
 
+/// 1235 for what has no value for each column of the key, or what is not known before it is run.
 fn not_by_key() -> Error {
     Error::unsupported(
         "EXPLAIN ROW without a value for each column of the primary key, or with conditions beyond them",
     )
 }
 
-fn cells_of(line: Line) -> Vec<Value<'static>> {
-    let shown = if line.value.is_null() {
-        Value::Null
-    } else {
-        Value::text(&line.value.to_text()).into_owned()
-    };
+/// A DELETE would be advised what EXPLAIN ROW cannot have.
+fn by_key(error: Error) -> Error {
+    if error.code() == Code::UnsafeUpdate {
+        return not_by_key();
+    }
+    error
+}
+
+fn cells_of(line: Line, zone: &Zone) -> Vec<Value<'static>> {
     vec![
         Value::Text(line.cell.into()),
         line.ms.map_or(Value::Null, Value::UInt),
-        shown,
+        shown(&line.value, zone),
         Value::Text(line.state.into()),
         Value::Text(line.reason.into()),
     ]
+}
+
+/// A value as a text, in the session's zone; bytes as hexadecimal digits, as some are no text.
+fn shown(value: &Value<'static>, zone: &Zone) -> Value<'static> {
+    if value.is_null() {
+        return Value::Null;
+    }
+    if let Value::Bytes(bytes) = value {
+        let mut digits = String::with_capacity(2 + 2 * bytes.len());
+        digits.push_str("0x");
+        for byte in bytes.iter() {
+            // Writing to a String cannot fail.
+            let _ = write!(digits, "{byte:02X}");
+        }
+        return Value::Text(digits.into());
+    }
+    let mut text = Vec::new();
+    value.write_text_in(zone, &mut text);
+    Value::Text(String::from_utf8_lossy(&text).into_owned().into())
 }

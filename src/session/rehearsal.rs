@@ -117,6 +117,10 @@ impl SessionFacts for Rehearsal {
         self.state.load_file(path, bytes_max)
     }
 
+    fn for_long(&self, work: &mut dyn FnMut()) {
+        self.state.for_long(work);
+    }
+
     fn check_stop(&self) -> Result<()> {
         self.state.check_stop()
     }

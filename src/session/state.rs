@@ -426,6 +426,10 @@ impl SessionFacts for State {
         blocking(|| self.files.load(path, bytes_max))
     }
 
+    fn for_long(&self, work: &mut dyn FnMut()) {
+        blocking(work);
+    }
+
     fn check_stop(&self) -> Result<()> {
         self.cancel.check()
     }

@@ -76,6 +76,11 @@ pub trait SessionFacts: Send + Sync {
     fn load_file(&self, _path: &str, _bytes_max: usize) -> Loaded {
         Loaded::Unreadable
     }
+    /// Does `work`, which may take long, without keeping others from running. It asks
+    /// [`SessionFacts::check_stop`] now and then.
+    fn for_long(&self, work: &mut dyn FnMut()) {
+        work();
+    }
     /// For an evaluation that takes long: whether to go on with it.
     ///
     /// # Errors
@@ -265,6 +270,12 @@ impl EvalContext {
         }
     }
 
+    /// Whether there are values that stand for those to come: nothing that is found out is more than a trial.
+    pub fn has_stand_ins(&self) -> bool {
+        let mut slots = self.slots.iter();
+        slots.any(|slot| matches!(slot, SlotValue::StandIn(..)))
+    }
+
     /// The rows in a slot that are the same for all rows of the query.
     pub fn known_set(&self, slot: &Slot) -> Option<&Members> {
         match self.slots.get(slot.idx).filter(|_| !slot.per_row) {
@@ -301,6 +312,15 @@ impl EvalContext {
             facts: Arc::clone(&self.facts),
             warnings: Arc::clone(&self.warnings),
             strict_write: self.strict_write,
+        }
+    }
+
+    /// As [`EvalContext::nested`], with warnings that nobody reads: to try something out.
+    #[must_use]
+    pub fn quiet(&self) -> EvalContext {
+        EvalContext {
+            warnings: Arc::default(),
+            ..self.nested()
         }
     }
 }

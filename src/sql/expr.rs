@@ -303,6 +303,9 @@ pub enum CastType {
     /// The year that a constant beside a `YEAR` is, two digits being one of 1970 to 2069; what is no
     /// year stays as it is. Written by no statement.
     YearBeside,
+    /// The bytes that a text beside a column of bytes gives in hexadecimal digits, with `LINDORM` in
+    /// `sql_mode`; what is no text stays as it is. Written by no statement.
+    BytesBeside,
     /// `JSON`.
     Json,
 }

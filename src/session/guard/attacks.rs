@@ -61,6 +61,12 @@ const READS: &[&str] = &[
     "DELETE FROM d.mine WHERE a = (SELECT b FROM d.t)",
     "DELETE m FROM d.mine m JOIN d.t ON m.a = t.a",
     "DELETE FROM m USING d.mine m, d.t WHERE m.a = t.a",
+    "EXPLAIN ROW d.mine WHERE a = (SELECT b FROM d.t)",
+    "EXPLAIN ROW d.mine WHERE a = (SELECT nosuch FROM d.t)",
+    "EXPLAIN ROW d.mine WHERE a IN (SELECT b FROM d.nosuch)",
+    "SELECT COUNT_ESTIMATE(d.t)",
+    "SELECT a FROM d.mine WHERE a = COUNT_ESTIMATE_HIGH(d.t)",
+    "CREATE VIEW d.stolen AS SELECT COUNT_ESTIMATE(d.t) AS n",
     "DO (SELECT b FROM d.t)",
     "SET @x = (SELECT b FROM d.t)",
     "SET SESSION wait_timeout = (SELECT b FROM d.t)",
@@ -284,6 +290,29 @@ async fn a_temporary_table_lends_its_rights_to_nothing_else() {
 
 /// What a name leads to changes while it is looked at: the rights that were looked at are those to what
 /// is read.
+/// Of whom it was made for; and no name that hides a table hides it from the guard.
+#[tokio::test]
+async fn a_view_tells_the_estimate_that_its_maker_may_know() {
+    let mut world = world().await;
+    for sql in [
+        "CREATE VIEW d.sizes AS SELECT COUNT_ESTIMATE(d.t) AS n",
+        "CREATE SQL SECURITY INVOKER VIEW d.own AS SELECT COUNT_ESTIMATE(d.t) AS n",
+        "GRANT SELECT ON d.sizes TO p",
+        "GRANT SELECT ON d.own TO p",
+    ] {
+        world.run(sql).await;
+    }
+    let mut p = session(&world.shared, "p");
+    assert_eq!(all_text(&mut p, "SELECT n FROM d.sizes").await, ["1"]);
+    p.query(b"USE d").await.unwrap();
+    for sql in [
+        "SELECT n FROM d.own",
+        "WITH t AS (SELECT 1) SELECT COUNT_ESTIMATE(t) FROM t",
+    ] {
+        assert_eq!(answer(&mut p, sql).await, None, "{sql}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_name_that_changes_hands_is_read_by_nobody_else() {
     let mut world = world().await;

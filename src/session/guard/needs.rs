@@ -217,7 +217,7 @@ impl Session {
             }
             Statement::CreateTable(create) => walk_create(create, walk),
             Statement::CreateView(create) => walk.select(&create.select),
-            Statement::ExplainRow(row) => walk.reads(&row.table),
+            Statement::ExplainRow(row) => walk.explained_row(row),
             Statement::Show(Show::DynamicColumns { table, .. }) => walk.reads(table),
             Statement::Show(Show::CreateOther { kind, name }) if kind == "VIEW" => walk.reads(name),
             Statement::Show(show) => {

@@ -297,6 +297,12 @@ impl Walk {
         self.exprs(&update.limit);
     }
 
+    /// What tells of a row by its key: names beside its table are not to be found out by it either.
+    pub(super) fn explained_row(&mut self, row: &Delete) {
+        self.reads(&row.table);
+        self.exprs(&row.filter);
+    }
+
     pub(super) fn delete(&mut self, delete: &Delete) {
         let Some(several) = &delete.several else {
             self.touch(&delete.table, &[Privilege::Delete]);
@@ -392,7 +398,8 @@ impl Walk {
             }
             Expr::Call(call) => {
                 if let Some(table) = estimate::named_table(call) {
-                    self.reads(&table);
+                    // A stored table: no common table expression hides it.
+                    self.touch(&table, READS);
                     return;
                 }
                 self.exprs(&call.args);

@@ -123,7 +123,8 @@ static ALL: &[&dyn SystemTable] = &[
 pub(super) struct Scene {
     shared: Arc<Shared>,
     state: Arc<State>,
-    /// The only table there is: a temporary one, which is listed nowhere.
+    /// The only table there is: a temporary one, which is listed nowhere, or one that the session may read
+    /// without seeing it, through a view.
     only: Option<Arc<Table>>,
 }
 
@@ -253,16 +254,32 @@ impl FindTable for Tables<'_> {
             return Err(unknown(database, name));
         };
         let scene = Scene::new(self.scene.0, self.scene.1);
-        let definition = definition(table);
-        let columns = definition.columns.iter().enumerate();
-        let caseless = columns.filter(|(_, column)| CASELESS.contains(&column.name.as_str()));
-        let caseless = caseless.map(|(idx, _)| idx).collect();
-        Ok(Some(Arc::new(Listed {
-            table: Arc::new(definition),
-            caseless,
-            rows: Arc::new(Rows { table, scene }),
-        })))
+        Ok(Some(listed(table, scene)))
     }
+
+    fn find_listed_about(
+        &self,
+        about: &Arc<Table>,
+        (database, name): (&str, &str),
+    ) -> Result<Option<Arc<Listed>>> {
+        let Some(table) = find(database, name) else {
+            return Err(unknown(database, name));
+        };
+        let scene = Scene::new(self.scene.0, self.scene.1);
+        Ok(Some(listed(table, scene.with_only(Some(about)))))
+    }
+}
+
+fn listed(table: &'static dyn SystemTable, scene: Scene) -> Arc<Listed> {
+    let definition = definition(table);
+    let columns = definition.columns.iter().enumerate();
+    let caseless = columns.filter(|(_, column)| CASELESS.contains(&column.name.as_str()));
+    let caseless = caseless.map(|(idx, _)| idx).collect();
+    Arc::new(Listed {
+        table: Arc::new(definition),
+        caseless,
+        rows: Arc::new(Rows { table, scene }),
+    })
 }
 
 /// Whether TRUNCATE TABLE of this table forgets what was counted of digests.

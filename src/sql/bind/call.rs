@@ -77,6 +77,7 @@ impl Scope<'_> {
         }
         // Calls nest deeply: what is large stays out of this frame.
         let args = self.values(&call.args)?;
+        let args = self.digits_in_call(function, (args, call.args.as_slice()))?;
         of_function(call, function, args)
     }
 

@@ -240,7 +240,7 @@ impl Scope<'_> {
     fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
-        (a, b) = self.of_digits(a, b)?;
+        (a, b) = self.of_digits((a, b), both)?;
         (a, b) = comparable(a, b);
         (a, b) = self.caseless(a, b);
         let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
@@ -259,10 +259,10 @@ impl Scope<'_> {
     fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Expr> {
         let mut expr = self.operand(expr)?;
         let mut members = Vec::with_capacity(list.len());
-        for member in list {
-            let member = self.operand(member)?;
+        for written in list {
+            let member = self.operand(written)?;
             same_width(&expr, &member)?;
-            let member = self.digits_beside(&expr, member)?;
+            let member = self.digits_beside(&expr, (member, written))?;
             let (left, member) = comparable(expr, member);
             expr = left;
             members.push(member);
@@ -288,8 +288,8 @@ impl Scope<'_> {
     ) -> Result<Expr> {
         let expr = self.value(expr)?;
         let (low, high) = (self.value(&bounds.0)?, self.value(&bounds.1)?);
-        let low = self.digits_beside(&expr, low)?;
-        let high = self.digits_beside(&expr, high)?;
+        let low = self.digits_beside(&expr, (low, &bounds.0))?;
+        let high = self.digits_beside(&expr, (high, &bounds.1))?;
         let (expr, low) = comparable(expr, low);
         let (expr, high) = comparable(expr, high);
         let nullable = expr.nullable || low.nullable || high.nullable;
@@ -297,29 +297,6 @@ impl Scope<'_> {
             expr: Box::new(expr),
             low: Box::new(low),
             high: Box::new(high),
-            negated,
-        };
-        Ok(truth(kind, nullable))
-    }
-
-    fn like(
-        &mut self,
-        operands: &(ast::Expr, ast::Expr),
-        escape: Option<&ast::Expr>,
-        negated: bool,
-    ) -> Result<Expr> {
-        let escape = match escape {
-            Some(escape) => escape_character(escape)?,
-            None if self.names.mode.no_backslash_escapes => None,
-            None => Some('\\'),
-        };
-        let (expr, pattern) = (self.value(&operands.0)?, self.value(&operands.1)?);
-        let (expr, pattern) = self.caseless(expr, pattern);
-        let nullable = expr.nullable || pattern.nullable;
-        let kind = ExprKind::Like {
-            expr: Box::new(expr),
-            pattern: Box::new(pattern),
-            escape,
             negated,
         };
         Ok(truth(kind, nullable))
@@ -334,7 +311,12 @@ impl Scope<'_> {
         let operand = operand.map(|operand| self.value(operand)).transpose()?;
         let branches: Result<Vec<(Expr, Expr)>> = branches
             .iter()
-            .map(|(condition, result)| Ok((self.value(condition)?, self.value(result)?)))
+            .map(|(written, result)| {
+                let condition = self.value(written)?;
+                let condition = (condition, written);
+                let condition = self.digits_beside_operand(operand.as_ref(), condition)?;
+                Ok((condition, self.value(result)?))
+            })
             .collect();
         let branches = branches?;
         let otherwise = otherwise
@@ -359,7 +341,7 @@ impl Scope<'_> {
             call::keep_truth(&mut a, Some(written));
         }
         let a = match target {
-            CastType::Char(_) | CastType::Binary(_) | CastType::Json => a,
+            CastType::Char(_) | CastType::Binary(_) | CastType::BytesBeside | CastType::Json => a,
             CastType::Signed
             | CastType::Unsigned
             | CastType::Decimal { .. }
@@ -450,6 +432,7 @@ fn cast(a: Expr, target: CastType) -> Expr {
         | CastType::Unsigned
         | CastType::Char(_)
         | CastType::Binary(_)
+        | CastType::BytesBeside
         | CastType::Decimal { .. }
         | CastType::Float
         | CastType::Double
@@ -475,19 +458,4 @@ pub(super) fn known_call(name: &str, args: Vec<Expr>) -> Result<Expr> {
         nullable: function.is_nullable(&args),
         kind: ExprKind::Call(function, args),
     })
-}
-
-/// What stands after `ESCAPE`: one character, or none.
-fn escape_character(escape: &ast::Expr) -> Result<Option<char>> {
-    if let ast::Expr::Literal(ast::Literal::Text(text)) = escape {
-        let mut chars = text.chars();
-        let first = chars.next();
-        if chars.next().is_none() {
-            return Ok(first);
-        }
-    }
-    Err(Error::new(
-        Code::WrongArguments,
-        "Incorrect arguments to ESCAPE",
-    ))
 }

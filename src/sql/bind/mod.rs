@@ -24,6 +24,7 @@ mod hex;
 mod hints;
 mod json_table;
 mod late;
+mod like;
 mod literal;
 mod load;
 pub mod named;
@@ -81,6 +82,19 @@ pub trait FindTable {
     /// # Errors
     /// 1109 or 1146 when the database has such tables, but none of that name.
     fn find_listed(&self, _database: &str, _name: &str) -> Result<Option<Arc<Listed>>> {
+        Ok(None)
+    }
+
+    /// As [`FindTable::find_listed`], with rows about a stored table alone, and about it whoever asks: that
+    /// the statement may read it was seen to before.
+    ///
+    /// # Errors
+    /// As there.
+    fn find_listed_about(
+        &self,
+        _about: &Arc<Table>,
+        _listed: (&str, &str),
+    ) -> Result<Option<Arc<Listed>>> {
         Ok(None)
     }
 

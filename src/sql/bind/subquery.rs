@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use super::Widening;
 use super::expr::truth;
 use super::operands::operand_columns;
 use super::scope::{AggregateRule, Clause, Scope};
-use super::{push, query, select};
+use super::{Names, Widening, push, query, select};
 use crate::error::Result;
 use crate::sql::ast::{self, QueryBody, SelectItem};
 use crate::sql::bound::{Answer, Capture, Query, Semi, Stage, Subquery};
@@ -26,7 +25,13 @@ impl Scope<'_> {
             self.aggregate_rule = rule;
             return value;
         }
-        let (slot, query) = self.subquery(select, Answer::Value)?;
+        let names = self.names;
+        self.scalar_of(select, &names)
+    }
+
+    /// As [`Scope::scalar_subquery`], of a query on a table, with names of its own.
+    pub(super) fn scalar_of(&mut self, select: &ast::Select, names: &Names<'_>) -> Result<Expr> {
+        let (slot, query) = self.subquery_of(select, (Answer::Value, names))?;
         match query.columns().as_slice() {
             [column] => Ok(Expr {
                 kind: ExprKind::Slot(Slot {
@@ -98,9 +103,17 @@ impl Scope<'_> {
 
     fn subquery(&mut self, select: &ast::Select, answer: Answer) -> Result<(Slot, Arc<Query>)> {
         let names = self.names;
+        self.subquery_of(select, (answer, &names))
+    }
+
+    fn subquery_of(
+        &mut self,
+        select: &ast::Select,
+        (answer, names): (Answer, &Names<'_>),
+    ) -> Result<(Slot, Arc<Query>)> {
         let _level = names.numbering.deeper()?;
         let outside = std::mem::take(&mut self.captures);
-        let query = query::query(select, &names, Some(self));
+        let query = query::query(select, names, Some(self));
         let captures = std::mem::replace(&mut self.captures, outside);
         let query = Arc::new(query?);
         self.parameters_count = self.parameters_count.max(query.parameters_count());

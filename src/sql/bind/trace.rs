@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use parking_lot::Mutex;
 
 use crate::sql::ast::text::Spelling;
-use crate::sql::ast::{ColumnName, SelectItem, TableName};
+use crate::sql::ast::{ColumnName, Expr, SelectItem, TableName};
 
 /// What the names of a statement meant.
 #[derive(Debug, Default)]
@@ -21,6 +21,10 @@ struct Met {
     stars: HashMap<usize, Vec<ColumnName>>,
     /// The databases of tables and views.
     tables: HashMap<usize, String>,
+    /// Texts that give bytes in digits (`bind/hex`).
+    digits: HashSet<usize>,
+    /// The operands of each `LIKE` without escape character.
+    unescaped: HashSet<usize>,
     /// Views, those within views too: their databases and names.
     views: HashSet<(String, String)>,
 }
@@ -42,6 +46,14 @@ impl Trace {
     pub(super) fn table(&self, name: &TableName, database: &str) {
         let database = database.to_owned();
         self.met.lock().tables.insert(place(name), database);
+    }
+
+    pub(super) fn digits(&self, text: &Expr) {
+        self.met.lock().digits.insert(place(text));
+    }
+
+    pub(super) fn unescaped(&self, operands: &(Expr, Expr)) {
+        self.met.lock().unescaped.insert(place(operands));
     }
 
     pub(super) fn view(&self, database: &str, name: &str) {
@@ -73,5 +85,13 @@ impl Spelling for Trace {
 
     fn star(&self, star: &SelectItem) -> Option<Vec<ColumnName>> {
         self.met.lock().stars.get(&place(star)).cloned()
+    }
+
+    fn gives_bytes(&self, text: &Expr) -> bool {
+        self.met.lock().digits.contains(&place(text))
+    }
+
+    fn is_unescaped(&self, operands: &(Expr, Expr)) -> bool {
+        self.met.lock().unescaped.contains(&place(operands))
     }
 }

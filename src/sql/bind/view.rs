@@ -11,6 +11,7 @@ use super::{Names, Numbering, query};
 use crate::catalog::{View, ViewAlgorithm};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Select, Statement, TableName};
+use crate::sql::context::Mode;
 use crate::sql::parse;
 use crate::types::ResultColumn;
 
@@ -63,7 +64,8 @@ pub fn view_columns(view: &View, names: &Names<'_>) -> Result<Vec<ResultColumn>>
     columns_of_view(view, names).map_err(|error| invalid(view, error))
 }
 
-/// What names mean in the query of a view.
+/// What names mean in the query of a view. Its text is the server's own and says all that `sql_mode` made
+/// of it when it was written: what would give it another meaning does not hold for it.
 fn inside<'a>(view: &'a View, names: &Names<'a>) -> Names<'a> {
     Names {
         definitions: names
@@ -73,6 +75,11 @@ fn inside<'a>(view: &'a View, names: &Names<'a>) -> Names<'a> {
         database: Some(&view.database),
         parameters: &[],
         ctes: None,
+        mode: Mode {
+            no_backslash_escapes: false,
+            lindorm: false,
+            ..names.mode
+        },
         depth: names.depth + 1,
         ..*names
     }

@@ -13,8 +13,8 @@ use super::super::expr::CastType;
 use super::super::functions::{self, json};
 use super::convert::{self, Number};
 use super::{fit, moment};
-use crate::error::{Code, Result};
-use crate::types::coerce::{Coerced, StoreMode, coerce};
+use crate::error::{Code, Error, Result};
+use crate::types::coerce::{Coerced, StoreMode, bytes_of_digits, coerce};
 use crate::types::value::number::{parse_decimal, parse_i128};
 use crate::types::{ColumnType, Decimal, Value};
 
@@ -57,6 +57,7 @@ pub(super) fn cast<'a>(
         }
         CastType::Year => Ok(moment::year(&value, ctx)?.map_or(Value::Null, Value::Year)),
         CastType::YearBeside => Ok(year_beside(value)),
+        CastType::BytesBeside => bytes_beside(value, ctx),
         CastType::Json => json::cast(value, ctx),
     }
 }
@@ -80,6 +81,32 @@ fn year_beside(value: Value<'_>) -> Value<'_> {
         }) => year.into_owned(),
         Ok(_) | Err(_) => value,
     }
+}
+
+/// See [`CastType::BytesBeside`]. A text that only stands for one that is not known yet stands for its bytes.
+///
+/// # Errors
+/// 1366 for a text that gives none: nothing could be equal to it.
+fn bytes_beside<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>> {
+    let Value::Text(text) = value else {
+        return Ok(value);
+    };
+    match bytes_compared(&text) {
+        Ok(bytes) => Ok(Value::Bytes(bytes.into())),
+        Err(_) if ctx.has_stand_ins() => Ok(Value::Bytes(text.as_bytes().to_vec().into())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The bytes of a text that is compared with a column of them.
+///
+/// # Errors
+/// 1366 for a text that gives none.
+pub(crate) fn bytes_compared(text: &str) -> Result<Vec<u8>> {
+    bytes_of_digits(text).map_err(|problem| {
+        let text = format!("Comparison with a column of bytes: {problem}");
+        Error::new(problem.code(), text)
+    })
 }
 
 /// Where a number lies outside 64 bits, the nearest limit and a warning.

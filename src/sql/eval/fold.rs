@@ -1,9 +1,8 @@
 //! For how long an expression keeps its value, and its replacement by that value.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
 
-use super::super::context::{EvalContext, Warnings};
+use super::super::context::EvalContext;
 use super::super::expr::{Expr, ExprKind, NoRow};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
@@ -207,16 +206,7 @@ impl Folder<'_> {
 
     /// The value with all its digits; `None` when computing it fails or warns.
     fn quiet_value(&self, expr: &Expr) -> Option<Value<'static>> {
-        let quiet = self.quiet.get_or_init(|| EvalContext {
-            now: self.ctx.now,
-            zone: self.ctx.zone.clone(),
-            mode: self.ctx.mode,
-            parameters: Arc::clone(&self.ctx.parameters),
-            slots: self.ctx.slots.clone(),
-            facts: Arc::clone(&self.ctx.facts),
-            warnings: Arc::new(Warnings::default()),
-            strict_write: self.ctx.strict_write,
-        });
+        let quiet = self.quiet.get_or_init(|| self.ctx.quiet());
         let value = super::eval_exact(expr, &NoRow, quiet)
             .ok()
             .map(Value::into_owned);

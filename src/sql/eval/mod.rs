@@ -26,7 +26,7 @@
 
 pub(crate) mod arithmetic;
 mod bytes;
-mod cast;
+pub(crate) mod cast;
 pub(crate) mod collation;
 mod common;
 pub(crate) mod compare;

@@ -96,6 +96,7 @@ impl Printer<'_> {
             | ExprKind::Like { .. }
             | ExprKind::Regexp { .. } => self.predicate(expr),
             ExprKind::Case { .. } => self.case(expr),
+            ExprKind::Cast(a, CastType::BytesBeside) => self.wrapped("unhex(", a, ")"),
             ExprKind::Cast(a, target) => {
                 self.wrapped("cast(", a, " as ");
                 self.words(&[&cast_word(target), ")"]);
@@ -316,7 +317,7 @@ pub(crate) fn cast_word(target: &CastType) -> String {
         CastType::Signed => "signed",
         CastType::Unsigned => "unsigned",
         CastType::Char(_) => "char",
-        CastType::Binary(_) => "binary",
+        CastType::Binary(_) | CastType::BytesBeside => "binary",
         CastType::Decimal { .. } => "decimal",
         CastType::Float => "float",
         CastType::Double => "double",

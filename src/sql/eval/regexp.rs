@@ -17,11 +17,50 @@ thread_local! {
     static KEPT: RefCell<Vec<(String, Regex)>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A pattern, if it is one here.
+type Compiled = std::result::Result<Regex, Refused>;
+
+/// Why a pattern is not compiled.
+enum Refused {
+    /// It is none to anybody, such as a bracket without its other one.
+    None(Error),
+    /// It is one elsewhere and none here, or too large when compiled.
+    Here(Error),
+}
+
 /// The compiled pattern; `flags` are those of the third argument of `REGEXP_LIKE`.
 ///
 /// # Errors
 /// 3685 for a pattern that is none, or too large when compiled.
 pub(crate) fn compiled(pattern: &str, flags: &str) -> Result<Regex> {
+    kept_or_compiled(pattern, flags).map_err(|refused| match refused {
+        Refused::None(error) | Refused::Here(error) => error,
+    })
+}
+
+/// As [`compiled`], but `None` for what is no pattern to anybody.
+///
+/// # Errors
+/// 3685 for what is a pattern elsewhere and none here, or too large when compiled.
+pub(crate) fn compiled_if_pattern(pattern: &str) -> Result<Option<Regex>> {
+    match kept_or_compiled(pattern, "") {
+        Ok(regex) => Ok(Some(regex)),
+        Err(Refused::None(_)) => Ok(None),
+        Err(Refused::Here(error)) => Err(error),
+    }
+}
+
+/// Whether this thread has the pattern compiled.
+pub(crate) fn is_kept(pattern: &str) -> bool {
+    KEPT.with_borrow(|kept| kept.iter().any(|(key, _)| is_key_of(key, pattern)))
+}
+
+/// Whether a pattern without flags is kept under this key.
+fn is_key_of(key: &str, pattern: &str) -> bool {
+    key.strip_prefix('/') == Some(pattern)
+}
+
+fn kept_or_compiled(pattern: &str, flags: &str) -> Compiled {
     let key = format!("{flags}/{pattern}");
     KEPT.with_borrow_mut(|kept| {
         if let Some(idx) = kept.iter().position(|(known, _)| *known == key) {
@@ -39,28 +78,13 @@ pub(crate) fn compiled(pattern: &str, flags: &str) -> Result<Regex> {
     })
 }
 
-/// As [`compiled`], but `None` for what is no pattern to anybody, such as a bracket without its other one.
-///
-/// # Errors
-/// 3685 for what is a pattern elsewhere and none here, or too large when compiled.
-pub(crate) fn compiled_if_pattern(pattern: &str) -> Result<Option<Regex>> {
-    let error = match compiled(pattern, "") {
-        Ok(regex) => return Ok(Some(regex)),
-        Err(error) => error,
-    };
-    match Regex::new(pattern) {
-        Err(regex::Error::Syntax(why)) if !why.contains("not supported") => Ok(None),
-        Ok(_) | Err(_) => Err(error),
-    }
-}
-
-fn compile(pattern: &str, flags: &str) -> Result<Regex> {
+fn compile(pattern: &str, flags: &str) -> Compiled {
     let illegal = |why: &str| {
         let text = format!("Illegal argument to a regular expression: {why}");
         Error::new(Code::InvalidRegexp, text)
     };
     if pattern.is_empty() {
-        return Err(illegal("the pattern is empty"));
+        return Err(Refused::Here(illegal("the pattern is empty")));
     }
     let pattern = with_unicode_classes(pattern);
     let mut builder = RegexBuilder::new(&pattern);
@@ -74,17 +98,21 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
             'm' => builder.multi_line(true),
             'n' => builder.dot_matches_new_line(true),
             'u' => builder.crlf(false),
-            _ => return Err(illegal("a match type is one of c, i, m, n, u")),
+            _ => {
+                let why = "a match type is one of c, i, m, n, u";
+                return Err(Refused::Here(illegal(why)));
+            }
         };
     }
     builder.build().map_err(|error| {
         let text = error.to_string();
-        illegal(
-            text.lines()
-                .last()
-                .unwrap_or("it does not parse")
-                .trim_start_matches("error: "),
-        )
+        let last = text.lines().last().unwrap_or("it does not parse");
+        let told = illegal(last.trim_start_matches("error: "));
+        if matches!(error, regex::Error::Syntax(_)) && !text.contains("not supported") {
+            Refused::None(told)
+        } else {
+            Refused::Here(told)
+        }
     })
 }
 
@@ -120,9 +148,7 @@ fn with_unicode_classes(pattern: &str) -> Cow<'_, str> {
 pub(crate) fn is_match(text: &str, pattern: &str) -> Result<bool> {
     KEPT.with_borrow(|kept| {
         // The pattern of a filter is the latest: no allocation per row.
-        let latest = kept
-            .last()
-            .filter(|(key, _)| key.strip_prefix('/') == Some(pattern));
+        let latest = kept.last().filter(|(key, _)| is_key_of(key, pattern));
         latest.map(|(_, regex)| regex.is_match(text))
     })
     .map_or_else(

@@ -284,6 +284,7 @@ pub fn cast_type(target: &CastType) -> ColumnType {
         CastType::Binary(bytes_max) => ColumnType::Varbinary {
             bytes_max: *bytes_max,
         },
+        CastType::BytesBeside => ColumnType::Varbinary { bytes_max: None },
         CastType::Decimal { precision, scale } => ColumnType::Decimal {
             precision: *precision,
             scale: *scale,

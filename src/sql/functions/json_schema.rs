@@ -6,7 +6,7 @@
 use serde_json::{Value as Json, json};
 
 use super::json::{document, of_json};
-use super::json_schema_check::{Check, Failure, check_references};
+use super::json_schema_check::{Failure, check_references, first_failure};
 use super::{Call, result};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
@@ -33,7 +33,7 @@ fn failure(values: &[Value<'_>], call: &Call<'_>) -> Result<Option<Failure>> {
     }
     check_references(&schema)?;
     let document = document(values, 1, call)?;
-    Check::new(&schema, call.ctx).document(&document)
+    first_failure(&schema, &document, call.ctx)
 }
 
 fn valid<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

@@ -7,22 +7,24 @@
 //!
 //! Source: JSON Schema draft 4 (core and validation); MySQL manual, "JSON Schema Validation Functions".
 
+mod effort;
 mod equal;
+mod number;
 mod place;
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Value as Json};
 
+use effort::{Effort, Halt};
 use equal::canonical;
+use number::check_number;
 pub(super) use place::check_references;
 use place::{At, ROOT, own_pointer, respelled};
 
 use super::json_path::sorted;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::sql::context::EvalContext;
-use crate::sql::eval::regexp;
-use crate::types::json::compare_json;
 
 /// Schemas within one another that are applied to one document: three to each level of the deepest document
 /// there is. What goes deeper refers to itself without end.
@@ -30,10 +32,6 @@ const LEVELS_MAX: usize = 300;
 
 /// References that lead to references.
 const REFERENCES_MAX: usize = 100;
-
-/// Schemas that are applied between two questions whether to go on: some of a few kilobytes take as long as
-/// one likes.
-const CHECKS_MAX: u32 = 1024;
 
 /// The first fault of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,7 +83,7 @@ impl<'p> Case<'p> {
 }
 
 /// The first fault, if there is one.
-type Checked = Result<Option<Failure>>;
+type Checked = Result<Option<Failure>, Halt>;
 
 /// Returns from a function that gives [`Checked`] if there is a fault.
 macro_rules! stop_at_fault {
@@ -96,41 +94,51 @@ macro_rules! stop_at_fault {
     };
 }
 
+/// The first fault of a document. What takes long is begun again where it keeps nobody from running.
+///
+/// # Errors
+/// 1235 for references without end, 3685 for patterns that are none here; 1317 and its like.
+pub(super) fn first_failure(
+    schema: &Json,
+    document: &Json,
+    ctx: &EvalContext,
+) -> Result<Option<Failure>, Error> {
+    let mut checked = Check::of(schema, Effort::short(ctx)).document(document);
+    if matches!(checked, Err(Halt::Long)) {
+        let mut again = || checked = Check::of(schema, Effort::long(ctx)).document(document);
+        ctx.facts.for_long(&mut again);
+    }
+    checked.map_err(|halt| match halt {
+        Halt::Failed(error) => error,
+        Halt::Long => Error::internal("a schema that may take long takes too long"),
+    })
+}
+
 /// Applies a schema.
-pub(super) struct Check<'j> {
+struct Check<'j> {
     root: &'j Json,
-    ctx: &'j EvalContext,
+    effort: Effort<'j>,
     level: usize,
-    checks: u32,
 }
 
 impl<'j> Check<'j> {
-    pub(super) fn new(root: &'j Json, ctx: &'j EvalContext) -> Check<'j> {
+    fn of(root: &'j Json, effort: Effort<'j>) -> Check<'j> {
         Check {
             root,
-            ctx,
+            effort,
             level: 0,
-            checks: 0,
         }
     }
 
-    /// The first fault of a document.
-    ///
-    /// # Errors
-    /// 1235 for references without end, 3685 for patterns that are none here; 1317 and its like.
-    pub(super) fn document(&mut self, document: &Json) -> Checked {
+    fn document(&mut self, document: &Json) -> Checked {
         self.apply((self.root, &ROOT), (document, &ROOT))
     }
 
     /// Applies a schema to a value. What is no object says nothing.
     fn apply(&mut self, schema: (&Json, &At<'_>), (value, value_at): (&Json, &At<'_>)) -> Checked {
-        self.checks += 1;
-        if CHECKS_MAX <= self.checks {
-            self.checks = 0;
-            self.ctx.facts.check_stop()?;
-        }
+        self.effort.steps(1)?;
         if LEVELS_MAX <= self.level {
-            return Err(endless());
+            return Err(endless().into());
         }
         let (Json::Object(members), schema_at) = schema else {
             return Ok(None);
@@ -154,6 +162,8 @@ impl<'j> Check<'j> {
     fn referred(&mut self, reference: &str, (value, value_at): (&Json, &At<'_>)) -> Checked {
         let mut reference = reference;
         for _ in 0..REFERENCES_MAX {
+            self.effort.steps(1)?;
+            self.effort.bytes(reference.len())?;
             let pointer = own_pointer(reference).unwrap_or_default();
             let Some(Json::Object(members)) = self.root.pointer(&pointer) else {
                 return Ok(None);
@@ -170,28 +180,45 @@ impl<'j> Check<'j> {
                 value_at,
             });
         }
-        Err(endless())
+        Err(endless().into())
     }
 
     /// Applies a schema that is no reference.
     fn own(&mut self, case: Case<'_>) -> Checked {
+        self.effort
+            .steps(case.list("type").map_or(0, <[Json]>::len))?;
         if !has_type(&case) {
             return case.fails("type");
         }
         match case.value {
             Json::Number(number) => stop_at_fault!(check_number(&case, number)),
-            Json::String(text) => stop_at_fault!(check_string(&case, text)),
+            Json::String(text) => stop_at_fault!(self.text(case, text)),
             Json::Object(members) => stop_at_fault!(self.members(case, members)),
             Json::Array(cells) => stop_at_fault!(self.cells(case, cells)),
             Json::Null | Json::Bool(_) => {}
         }
         if let Some(list) = case.list("enum") {
-            let value = canonical(case.value);
-            if !list.iter().any(|one| canonical(one) == value) {
+            let value = self.canonical(case.value)?;
+            let mut is_there = false;
+            for one in list {
+                is_there = self.canonical(one)? == value;
+                if is_there {
+                    break;
+                }
+            }
+            if !is_there {
                 return case.fails("enum");
             }
         }
         self.combined(case)
+    }
+
+    /// As [`canonical`], counted.
+    fn canonical(&mut self, json: &Json) -> Result<String, Halt> {
+        let text = canonical(json);
+        self.effort.steps(1)?;
+        self.effort.bytes(text.len())?;
+        Ok(text)
     }
 
     /// `allOf`, `anyOf`, `oneOf`, `not`.
@@ -225,7 +252,7 @@ impl<'j> Check<'j> {
         case: Case<'_>,
         list: &[Json],
         is_enough: fn(usize, usize) -> bool,
-    ) -> Result<usize> {
+    ) -> Result<usize, Halt> {
         let mut met = 0;
         for (idx, schema) in list.iter().enumerate() {
             met += usize::from(self.meets(schema, (case.value, case.value_at))?);
@@ -237,11 +264,39 @@ impl<'j> Check<'j> {
     }
 
     /// Whether the value is as a schema wants it that is only a part of another: where it is not is not told.
-    fn meets(&mut self, schema: &Json, value: (&Json, &At<'_>)) -> Result<bool> {
-        Ok(self.apply((schema, &ROOT), value)?.is_none())
+    fn meets(&mut self, schema: &Json, value: (&Json, &At<'_>)) -> Result<bool, Halt> {
+        let Some(failure) = self.apply((schema, &ROOT), value)? else {
+            return Ok(true);
+        };
+        // Places were spelled for it, of names as long as one likes.
+        self.effort.bytes(failure.schema_at.len())?;
+        self.effort.bytes(failure.document_at.len())?;
+        Ok(false)
+    }
+
+    fn text(&mut self, case: Case<'_>, text: &str) -> Checked {
+        let (min, max) = (case.whole("minLength"), case.whole("maxLength"));
+        if min.is_some() || max.is_some() {
+            self.effort.bytes(text.len())?;
+            let count = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+            if min.is_some_and(|min| count < min) {
+                return case.fails("minLength");
+            }
+            if max.is_some_and(|max| max < count) {
+                return case.fails("maxLength");
+            }
+        }
+        match case.schema.get("pattern") {
+            Some(Json::String(pattern)) => match self.effort.matches(text, pattern)? {
+                Some(false) => case.fails("pattern"),
+                Some(true) | None => Ok(None),
+            },
+            Some(_) | None => Ok(None),
+        }
     }
 
     fn members(&mut self, case: Case<'_>, members: &Map<String, Json>) -> Checked {
+        self.effort.steps(members.len())?;
         for (name, member) in sorted(members) {
             let at = At::Member(case.value_at, name);
             let case = Case {
@@ -252,6 +307,7 @@ impl<'j> Check<'j> {
             stop_at_fault!(self.member(case, name));
         }
         for name in case.list("required").unwrap_or_default() {
+            self.effort.steps(1)?;
             if name
                 .as_str()
                 .is_some_and(|name| !members.contains_key(name))
@@ -274,7 +330,7 @@ impl<'j> Check<'j> {
         let mut is_meant = false;
         let mut is_met = true;
         for (pattern, schema) in case.object("patternProperties").into_iter().flatten() {
-            if matches(name, pattern)? == Some(true) {
+            if self.effort.matches(name, pattern)? == Some(true) {
                 is_meant = true;
                 is_met = is_met && self.meets(schema, (case.value, case.value_at))?;
             }
@@ -312,10 +368,12 @@ impl<'j> Check<'j> {
 
     fn dependencies(&mut self, case: Case<'_>, members: &Map<String, Json>) -> Checked {
         for (name, needed) in case.object("dependencies").into_iter().flatten() {
+            self.effort.steps(1)?;
             if !members.contains_key(name) {
                 continue;
             }
             let is_met = if let Json::Array(names) = needed {
+                self.effort.steps(names.len())?;
                 let mut names = names.iter().filter_map(Json::as_str);
                 names.all(|name| members.contains_key(name))
             } else {
@@ -338,8 +396,9 @@ impl<'j> Check<'j> {
                 value_at: &at,
                 ..case
             };
+            self.effort.steps(1)?;
             stop_at_fault!(self.cell(case, idx));
-            if is_unique && !seen.insert(canonical(cell)) {
+            if is_unique && !seen.insert(self.canonical(cell)?) {
                 return case.fails("uniqueItems");
             }
         }
@@ -397,82 +456,6 @@ fn has_type(case: &Case<'_>) -> bool {
         Some(Json::Array(names)) => names.iter().any(is_it),
         Some(name) => is_it(name),
     }
-}
-
-fn check_number(case: &Case<'_>, number: &Number) -> Checked {
-    let bound = |keyword| case.schema.get(keyword).filter(|bound| bound.is_number());
-    if let Some(min) = bound("minimum") {
-        let order = compare_json(case.value, min);
-        if case.is_true("exclusiveMinimum") && order.is_le() {
-            return case.fails("exclusiveMinimum");
-        }
-        if order.is_lt() {
-            return case.fails("minimum");
-        }
-    }
-    if let Some(max) = bound("maximum") {
-        let order = compare_json(case.value, max);
-        if case.is_true("exclusiveMaximum") && order.is_ge() {
-            return case.fails("exclusiveMaximum");
-        }
-        if order.is_gt() {
-            return case.fails("maximum");
-        }
-    }
-    match case.schema.get("multipleOf") {
-        Some(Json::Number(step)) if !is_multiple(number, step) => case.fails("multipleOf"),
-        Some(_) | None => Ok(None),
-    }
-}
-
-/// Whether a number is a whole multiple of another, which must be above 0: what is not says nothing.
-fn is_multiple(number: &Number, step: &Number) -> bool {
-    let whole = |number: &Number| {
-        let unsigned = number.as_u64().map(i128::from);
-        unsigned.or_else(|| number.as_i64().map(i128::from))
-    };
-    if let (Some(number), Some(step)) = (whole(number), whole(step)) {
-        return step <= 0 || number % step == 0;
-    }
-    let (Some(number), Some(step)) = (number.as_f64(), step.as_f64()) else {
-        return true;
-    };
-    let quotient = (number / step).abs();
-    let nearest = quotient.round();
-    // As far off as two roundings bring it: 0.3 is three times 0.1.
-    step <= 0.0 || (quotient - nearest).abs() <= (quotient + nearest) * f64::EPSILON
-}
-
-fn check_string(case: &Case<'_>, text: &str) -> Checked {
-    let (min, max) = (case.whole("minLength"), case.whole("maxLength"));
-    if min.is_some() || max.is_some() {
-        let count = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
-        if min.is_some_and(|min| count < min) {
-            return case.fails("minLength");
-        }
-        if max.is_some_and(|max| max < count) {
-            return case.fails("maxLength");
-        }
-    }
-    match case.schema.get("pattern") {
-        Some(Json::String(pattern)) if matches(text, pattern)? == Some(false) => {
-            case.fails("pattern")
-        }
-        Some(_) | None => Ok(None),
-    }
-}
-
-/// Whether a pattern is found in a text; `None` for what is no pattern, which says nothing.
-///
-/// # Errors
-/// 3685 for what is a pattern in MySQL and none here: it is not to be met by everything.
-fn matches(text: &str, pattern: &str) -> Result<Option<bool>> {
-    if pattern.is_empty() {
-        // It is in every text; for REGEXP it is no pattern.
-        return Ok(Some(true));
-    }
-    let regex = regexp::compiled_if_pattern(pattern)?;
-    Ok(regex.map(|regex| regex.is_match(text)))
 }
 
 #[cfg(test)]

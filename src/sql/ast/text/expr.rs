@@ -5,9 +5,29 @@ use crate::catalog::describe::string_literal;
 use crate::sql::ast::{Expr, Literal};
 use crate::sql::eval::print::{cast_word, scope_prefix};
 use crate::sql::expr::{BinaryOp, UnaryOp};
+use crate::types::coerce::bytes_of_digits;
 
 impl Printer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {
+        if self.spelling.gives_bytes(expr) {
+            return self.bytes(expr);
+        }
+        self.as_written(expr);
+    }
+
+    /// A text that gives bytes, as these.
+    fn bytes(&mut self, text: &Expr) {
+        if let Expr::Literal(Literal::Text(digits)) = text
+            && let Ok(bytes) = bytes_of_digits(digits)
+        {
+            return self.literal(&Literal::Bytes(bytes));
+        }
+        self.word("unhex(");
+        self.as_written(text);
+        self.word(")");
+    }
+
+    fn as_written(&mut self, expr: &Expr) {
         match expr {
             Expr::Literal(literal) => self.literal(literal),
             Expr::Column(name) => self.column_name(name),
@@ -196,6 +216,8 @@ impl Printer<'_> {
                 self.wrapped(" like ", &operands.1, "");
                 if let Some(escape) = escape {
                     self.wrapped(" escape ", escape, "");
+                } else if self.spelling.is_unescaped(operands) {
+                    self.word(" escape ''");
                 }
                 self.word(")");
             }

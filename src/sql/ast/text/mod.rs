@@ -14,7 +14,7 @@ mod expr;
 mod json_table;
 mod query;
 
-use super::{ColumnName, Select, SelectItem, TableName};
+use super::{ColumnName, Expr, Select, SelectItem, TableName};
 use crate::catalog::describe::quoted;
 
 /// How names are written.
@@ -32,6 +32,16 @@ pub trait Spelling {
     /// The columns that a star is written as; `None` to leave it.
     fn star(&self, _star: &SelectItem) -> Option<Vec<ColumnName>> {
         None
+    }
+
+    /// Whether a text was read as the digits of bytes, which it is not wherever it is read back.
+    fn gives_bytes(&self, _text: &Expr) -> bool {
+        false
+    }
+
+    /// Whether a `LIKE` of these operands, written without `ESCAPE`, has no escape character.
+    fn is_unescaped(&self, _operands: &(Expr, Expr)) -> bool {
+        false
     }
 }
 

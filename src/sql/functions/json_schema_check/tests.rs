@@ -199,7 +199,7 @@ fn documents_meet_their_schemas_or_fail_where_it_is_told() {
     for (schema, document, expected) in CASES {
         let (schema, document) = (parse(schema).unwrap(), parse(document).unwrap());
         let checked =
-            check_references(&schema).and_then(|()| Check::new(&schema, &ctx).document(&document));
+            check_references(&schema).and_then(|()| first_failure(&schema, &document, &ctx));
         let found = match checked {
             Ok(None) => "valid".to_owned(),
             Ok(Some(failure)) => format!(
@@ -218,11 +218,18 @@ fn the_deepest_document_fits_the_stack() {
     let deep = parse(&format!("{}{}", "[".repeat(100), "]".repeat(100))).unwrap();
     let schema = r##"{"anyOf": [{"items": {"allOf": [{"$ref": "#"}]}}]}"##;
     let schema = parse(schema).unwrap();
-    assert_eq!(Check::new(&schema, &ctx).document(&deep), Ok(None));
+    assert_eq!(first_failure(&schema, &deep, &ctx), Ok(None));
 }
 
-/// Each name means the next one twice: 2^24 schemas are asked, if nobody stops it. Here everything that
-/// takes long is stopped at once.
+/// Here everything that takes long is stopped at once.
+#[track_caller]
+fn check_stopped(schema: &str, document: &str) {
+    let (schema, document) = (parse(schema).unwrap(), parse(document).unwrap());
+    let stopped = first_failure(&schema, &document, &context());
+    assert_eq!(stopped.unwrap_err().code().errno(), 1317);
+}
+
+/// Each name means the next one twice: 2^24 schemas are asked, if nobody stops it.
 #[test]
 fn a_schema_that_takes_long_can_be_stopped() {
     let name = |idx: usize| {
@@ -231,8 +238,41 @@ fn a_schema_that_takes_long_can_be_stopped() {
     };
     let names: Vec<String> = (0..24).map(name).collect();
     let schema = format!(r##"{{"$ref": "#/d0", {}, "d24": {{}}}}"##, names.join(", "));
-    let schema = parse(&schema).unwrap();
-    let ctx = context();
-    let stopped = Check::new(&schema, &ctx).document(&Json::Null);
-    assert_eq!(stopped.unwrap_err().code().errno(), 1317);
+    check_stopped(&schema, "null");
+}
+
+/// With one pattern more than a thread keeps, each was compiled anew for each member, and nobody asked.
+#[test]
+fn patterns_can_be_stopped() {
+    let pattern = |idx: usize| format!(r#""^\\w{{18}}z{idx}$": {{}}"#);
+    let patterns: Vec<String> = (0..17).map(pattern).collect();
+    let schema = format!(r#"{{"patternProperties": {{{}}}}}"#, patterns.join(", "));
+    check_stopped(&schema, r#"{"a": 1, "b": 2}"#);
+}
+
+#[test]
+fn long_lists_and_texts_can_be_stopped() {
+    let list = |one: &str| vec![one; 2000].join(", ");
+    let text = format!(r#""{}""#, "x".repeat(100_000));
+    check_stopped(&format!(r#"{{"enum": [{}]}}"#, list("1")), "2");
+    check_stopped(&format!(r#"{{"enum": [{text}]}}"#), "2");
+    check_stopped(&format!(r#"{{"type": [{}]}}"#, list(r#""null""#)), "2");
+    check_stopped(
+        &format!(r#"{{"required": [{}]}}"#, list(r#""a""#)),
+        r#"{"a": 1}"#,
+    );
+    let needed = list(r#""a""#);
+    check_stopped(
+        &format!(r#"{{"dependencies": {{"a": [{needed}]}}}}"#),
+        r#"{"a": 1}"#,
+    );
+    let numbers: Vec<String> = (0..2000).map(|number| number.to_string()).collect();
+    check_stopped(
+        r#"{"uniqueItems": true}"#,
+        &format!("[{}]", numbers.join(", ")),
+    );
+    check_stopped(r#"{"pattern": "^a"}"#, &text);
+    check_stopped(r#"{"minLength": 2}"#, &text);
+    let schema = r#"{"not": {"additionalProperties": {"type": "null"}}}"#;
+    check_stopped(schema, &format!("{{{text}: 1}}"));
 }
