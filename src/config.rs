@@ -22,9 +22,10 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use tokio::runtime::Runtime;
 
+use crate::kv::lsm;
 use crate::protocol::Password;
 use crate::server::{self, TlsOptions};
-use crate::session::{OpenOptions, Storage};
+use crate::session::{self, OpenOptions, Storage};
 use crate::upkeep::Task;
 pub use logging::LogFormat;
 pub use options::{ALL, Kind, Spec};
@@ -57,6 +58,8 @@ pub struct Config {
     pub durable: bool,
     /// Whether queries may read whole tables.
     pub allow_full_scan: bool,
+    /// What the process may have.
+    pub memory_limit_bytes: Option<u64>,
     /// The block cache; `None` lets the server choose.
     pub cache_bytes: Option<u64>,
     /// What the operators of all statements may hold; `None` lets the server choose.
@@ -220,6 +223,7 @@ impl Values {
             storage: self.storage()?,
             durable: self.choice(options::DURABILITY)? == "sync",
             allow_full_scan: self.switch(options::ALLOW_FULL_SCAN)?,
+            memory_limit_bytes: self.memory_limit()?,
             cache_bytes: self.bytes(options::CACHE_BYTES)?,
             query_memory_total_bytes: self.bytes(options::QUERY_MEMORY_TOTAL)?,
             spill_quota_bytes: self.bytes(options::SPILL_QUOTA)?,
@@ -338,6 +342,25 @@ impl Values {
             .ok_or_else(|| raw.wrong("a number of bytes, such as 512MiB, or auto"))
     }
 
+    /// `None` when none is given and the machine's memory cannot be learned, or is too little to limit.
+    fn memory_limit(&self) -> Result<Option<u64>, String> {
+        let least = options::MEMORY_LIMIT_BYTES_MIN;
+        let Some(bytes) = self.bytes(options::MEMORY_LIMIT)? else {
+            let machine =
+                lsm::machine_memory_bytes().map(|bytes| bytes - bytes / MEMORY_KEPT_DIVISOR);
+            return Ok(machine.filter(|bytes| least <= *bytes));
+        };
+        let (raw, _) = self.raw(options::MEMORY_LIMIT)?;
+        if bytes < least {
+            return Err(raw.wrong("at least 512MiB, or auto"));
+        }
+        let cache = self.bytes(options::CACHE_BYTES)?;
+        let query = self.bytes(options::QUERY_MEMORY_TOTAL)?;
+        session::check_memory(bytes, cache, query)
+            .map_err(|why| format!("{}: {why}", raw.origin))?;
+        Ok(Some(bytes))
+    }
+
     fn packet_bytes(&self) -> Result<u32, String> {
         let (raw, _) = self.raw(options::MAX_ALLOWED_PACKET)?;
         let bytes = parse_bytes(&raw.text).and_then(|bytes| u32::try_from(bytes).ok());
@@ -424,6 +447,9 @@ fn parse_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// Part of the machine's memory that is left to the system when nobody gives a limit.
+const MEMORY_KEPT_DIVISOR: u64 = 10;
+
 /// Threads that read many rows at a time, or write them; as many as tokio has by default.
 const READING_THREADS_MAX: usize = 512;
 
@@ -453,6 +479,7 @@ impl Config {
             storage: self.storage.clone(),
             durable: self.durable,
             allow_full_scan: self.allow_full_scan,
+            memory_limit_bytes: self.memory_limit_bytes,
             cache_bytes: self.cache_bytes,
             query_memory_total_bytes: self.query_memory_total_bytes,
             spill_quota_bytes: self.spill_quota_bytes,

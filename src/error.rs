@@ -284,6 +284,7 @@ codes! {
     JsonValueMissing = 3966 "22035" "`JSON_VALUE` found nothing, and that was to be an error.";
     JsonValuesMany = 3967 "22034" "`JSON_VALUE` found several values, and that was to be an error.";
     IncorrectArgumentType = 3064 "HY000" "A function argument of the wrong type.";
+    RegexpTimeout = 3699 "HY000" "A regular expression that would take too long on its text.";
     RegexpOutOfBounds = 3686 "HY000" "A position outside the text that is searched.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
     UnknownLocale = 1649 "HY000" "No locale of that name.";

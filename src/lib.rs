@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | 0 | [`error`] | errno, SQLSTATE and who must act |
 //! | 0 | [`tally`] | counters that many threads count in |
+//! | 1 | [`ceiling`] | how much memory the process has, and the most it may have |
 //! | 1 | [`types`] | values, their order, MySQL's conversions |
 //! | 2 | [`codec`] | how values become stored bytes (`codec/FORMAT.md`) |
 //! | 2 | [`kv`] | ordered bytes to bytes: the contract, and the engines behind it |
@@ -57,6 +58,7 @@
 pub mod accounts;
 pub mod advisor;
 pub mod catalog;
+pub mod ceiling;
 pub mod codec;
 pub mod config;
 pub mod error;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// room and from entries above it.
 const RANKS: &[&[&str]] = &[
     &["error", "tally"],
-    &["types"],
+    &["ceiling", "types"],
     &["codec", "kv"],
     &["catalog", "protocol"],
     &["accounts"],

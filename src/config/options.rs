@@ -100,6 +100,7 @@ pub(super) const ENGINE: &str = "engine";
 pub(super) const DURABILITY: &str = "durability";
 pub(super) const CACHE_BYTES: &str = "cache-bytes";
 pub(super) const ALLOW_FULL_SCAN: &str = "allow-full-scan";
+pub(super) const MEMORY_LIMIT: &str = "memory-limit";
 pub(super) const QUERY_MEMORY_TOTAL: &str = "query-memory-total";
 pub(super) const SPILL_QUOTA: &str = "spill-quota";
 pub(super) const SECURE_FILE_PRIV: &str = "secure-file-priv";
@@ -111,6 +112,9 @@ pub(super) const LOG_FORMAT: &str = "log-format";
 /// Flags that print something and end; not options of the server.
 pub(super) const PRINT_CONFIG_SAMPLE: &str = "print-config-sample";
 pub(super) const PRINT_OPTIONS_MARKDOWN: &str = "print-options-markdown";
+
+/// The least `memory-limit`: the program, memtables, and a cache and memory of statements that are worth it.
+pub(super) const MEMORY_LIMIT_BYTES_MIN: u64 = 512 << 20;
 
 /// MySQL's bounds of `max_allowed_packet`.
 pub(super) const PACKET_BYTES: RangeInclusive<u32> = 1024..=1 << 30;
@@ -159,12 +163,13 @@ pub const ALL: &[Spec] = &[
     spec(STORAGE, (DATA_DIR, Kind::Path), "./meseta-data", "The directory of the data; made when missing"),
     spec(STORAGE, (ENGINE, Kind::Choice(&["lsm", "memory"])), "lsm", "Keep rows in files, or in memory only"),
     spec(STORAGE, (DURABILITY, Kind::Choice(&["sync", "async"])), "sync", "Whether a commit waits for the disk"),
-    spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "Memory for stored blocks (three quarters) and single rows (a quarter); auto is a quarter of the machine's memory"),
+    spec(STORAGE, (CACHE_BYTES, Kind::Bytes), "auto", "Memory for stored blocks (three quarters) and single rows (a quarter); auto is a quarter of memory-limit"),
     spec(STORAGE, (SECURE_FILE_PRIV, Kind::Path), "", "The directory below which LOAD DATA may read files of the server and SELECT … INTO OUTFILE may write them; without it neither may"),
     spec(STORAGE, (BACKUP_DIR, Kind::Path), "", "The directory below which BACKUP TO may make its copies; best on the disk of the data, where a copy of a file is a link; without it there are no backups"),
     spec(QUERIES, (ALLOW_FULL_SCAN, Kind::Switch), "false", "Accept queries that read whole tables"),
-    spec(QUERIES, (QUERY_MEMORY_TOTAL, Kind::Bytes), "auto", "Memory that sorts, groups and joins of all statements may hold together; past it they spill, or end with error 1038; auto is a quarter of the machine's memory"),
+    spec(QUERIES, (QUERY_MEMORY_TOTAL, Kind::Bytes), "auto", "Memory that sorts, groups and joins of all statements may hold together; past it they spill, or end with error 1038; auto is a quarter of memory-limit"),
     spec(QUERIES, (SPILL_QUOTA, Kind::Bytes), "64GiB", "Bytes in the data directory that all statements may spill together; past it one ends with error 1114"),
+    spec(GENERAL, (MEMORY_LIMIT, Kind::Bytes), "auto", "Memory the process may have, all caches and buffers included; past it what asks for more ends with error 1041, or spills; auto is the machine's memory, or its container's, less a tenth"),
     spec(GENERAL, (CONFIG, Kind::Path), "", "A TOML file with any of these options"),
     spec(GENERAL, (LOG, Kind::Text), "info", "What is logged to standard error: error, warn, info, debug or trace"),
     spec(GENERAL, (LOG_FORMAT, Kind::Choice(&["text", "json"])), "text", "How it is logged: lines for people, or an object of JSON a line"),

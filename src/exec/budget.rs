@@ -6,6 +6,8 @@
 //!   Memory   what a statement may use: both pools, and the disk for what they cannot hold
 //!   Budget   what one operator has taken of them
 //! ```
+//! What is taken from the pools must fit below the [`ceiling`] of the process, too.
+//!
 //! An operator takes in chunks, so that few rows touch the shared counters. Its first bytes
 //! ([`FREE_BYTES`]) are not taken from the pools: a small statement never waits for them, and one
 //! that spills goes on, slowly, when others hold everything.
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::spill::Disk;
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 
 /// Bytes that every operator has beside the pools, unless the statement's limit is less.
@@ -117,6 +120,22 @@ impl Memory {
         self.disk.as_ref()
     }
 
+    fn try_take(&self, bytes: usize) -> std::result::Result<(), Short> {
+        if !self.statement.try_take(bytes) {
+            return Err(Short::Statement);
+        }
+        let short = match self.server.try_take(bytes) {
+            true if ceiling::admits(bytes) => return Ok(()),
+            true => {
+                self.server.give_back(bytes);
+                Short::Process
+            }
+            false => Short::Server,
+        };
+        self.statement.give_back(bytes);
+        Err(short)
+    }
+
     /// Whether the operators hold more than half of what the statement may have.
     pub fn is_half_full(&self) -> bool {
         self.statement.left_bytes() < self.statement.bytes_max / 2
@@ -140,6 +159,8 @@ pub struct Budget {
 enum Short {
     Statement,
     Server,
+    /// What the process may have.
+    Process,
 }
 
 impl Budget {
@@ -151,7 +172,8 @@ impl Budget {
     /// Takes `bytes`.
     ///
     /// # Errors
-    /// 1038 naming the operator and its bytes when too little is left.
+    /// 1038 naming the operator and its bytes when too little is left, 1041 when the process has too
+    /// much.
     pub fn take(&mut self, bytes: usize) -> Result<()> {
         if self.try_take(bytes) {
             return Ok(());
@@ -188,14 +210,12 @@ impl Budget {
         }
         let mut short = Short::Statement;
         for chunk in [missing.max(CHUNK_BYTES), missing] {
-            if !self.memory.statement.try_take(chunk) {
-                short = Short::Statement;
-            } else if self.memory.server.try_take(chunk) {
-                self.held_bytes += chunk;
-                return Ok(());
-            } else {
-                self.memory.statement.give_back(chunk);
-                short = Short::Server;
+            match self.memory.try_take(chunk) {
+                Ok(()) => {
+                    self.held_bytes += chunk;
+                    return Ok(());
+                }
+                Err(now) => short = now,
             }
         }
         Err(short)
@@ -205,6 +225,7 @@ impl Budget {
     pub fn refusal(&mut self, operator: &str, bytes: usize) -> Error {
         let needed = self.used_bytes.saturating_add(bytes);
         let text = match self.reserve(bytes) {
+            Err(Short::Process) => return ceiling::refusal(operator, needed),
             Err(Short::Server) => format!(
                 "{operator} needs {needed} bytes of memory, and all statements together hold the \
                  most query-memory-total allows ({})",

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::cancel::CancelToken;
 use super::elsewhere;
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Key, Space};
 
@@ -25,6 +26,12 @@ const SHARDS: usize = 64;
 
 /// Rows one transaction may lock: past it the transaction is too large for memory.
 pub const ROW_LOCKS_MAX: usize = 4_000_000;
+
+/// Locks of one owner that memory is asked for at once.
+const LOCKS_ASKED_FOR: usize = 1024;
+
+/// About what a lock takes in the table and in the list of its owner, of a short key.
+const LOCK_BYTES: usize = 192;
 
 /// A transaction or statement that can hold locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,13 +199,16 @@ impl Held {
     ///
     /// # Errors
     /// 1205 after the timeout, 1213 when waiting would close a circle, 1317 when killed, 1041 past
-    /// [`ROW_LOCKS_MAX`].
+    /// [`ROW_LOCKS_MAX`] or when the process has no memory for more.
     pub async fn lock(&mut self, space: Space, key: &[u8], wait: Wait<'_>) -> Result<()> {
         let row = (space, key.to_vec());
         if self.rows.len() >= ROW_LOCKS_MAX {
             let text =
                 format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
             return Err(Error::new(Code::OutOfResources, text));
+        }
+        if self.rows.len() % LOCKS_ASKED_FOR == LOCKS_ASKED_FOR - 1 {
+            ceiling::admit("row locks", LOCKS_ASKED_FOR * LOCK_BYTES)?;
         }
         match self.locks.ask(self.owner, &row)? {
             Asked::HeldAlready => return Ok(()),

@@ -23,6 +23,7 @@ pub(crate) fn options() -> OpenOptions {
         storage: Storage::Memory,
         durable: true,
         allow_full_scan: false,
+        memory_limit_bytes: None,
         cache_bytes: None,
         query_memory_total_bytes: None,
         spill_quota_bytes: None,

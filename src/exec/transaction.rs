@@ -27,11 +27,15 @@ use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
 use super::view::View;
 use crate::catalog::{Catalog, Definitions, Table, wide};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::later::Later;
 use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
 use undo::Staged;
+
+/// How often the writes of a commit lie in memory beside those that were gathered.
+const COPIES: usize = 2;
 
 /// Savepoints one transaction may have.
 pub const SAVEPOINTS_MAX: usize = 1000;
@@ -71,6 +75,8 @@ pub enum Failed {
     DefinitionChanged,
     /// The engine says why.
     Engine(CommitError),
+    /// The process has no memory for it; nothing was done.
+    Memory(Error),
 }
 
 impl From<Failed> for Error {
@@ -78,6 +84,7 @@ impl From<Failed> for Error {
         match failed {
             Failed::DefinitionChanged => definition_changed(),
             Failed::Engine(cause) => cause.into(),
+            Failed::Memory(error) => error,
         }
     }
 }
@@ -338,7 +345,7 @@ impl Transaction {
     /// Makes a statement's writes part of the transaction.
     ///
     /// # Errors
-    /// When the transaction becomes larger than the engine commits.
+    /// When the transaction becomes larger than the engine commits, or the process has no memory for it.
     pub fn stage(&mut self, mut statement: StatementWrites) -> Result<()> {
         let bytes_max = self.engine.limits().write_set_bytes_max;
         let bytes = self.staged.overlay.bytes();
@@ -346,6 +353,7 @@ impl Transaction {
         if bytes_max < bytes {
             return Err(too_large(bytes, bytes_max));
         }
+        ceiling::drip("transaction", statement.bytes)?;
         if !statement.unchanged.is_empty() {
             let read_at = self.snapshot.as_ref().map(|snapshot| snapshot.ts());
             self.start_ts = match (self.start_ts, read_at) {
@@ -374,6 +382,7 @@ impl Transaction {
         if statement.rows.is_empty() {
             return Ok(());
         }
+        let _held = self.hold_copies(statement.bytes).map_err(Failed::Memory)?;
         let _pass = self.catalog.enter().await;
         let mut tables = statement.table.iter();
         if !tables.all(|bound| bound.is_current(&self.catalog)) {
@@ -392,6 +401,8 @@ impl Transaction {
         if self.is_clean() {
             return Ok(());
         }
+        let bytes = self.staged.overlay.bytes();
+        let _held = self.hold_copies(bytes).map_err(Failed::Memory)?;
         let catalog = Arc::clone(&self.catalog);
         let _pass = catalog.enter().await;
         if !self.tables.iter().all(|bound| bound.is_current(&catalog)) {
@@ -407,6 +418,18 @@ impl Transaction {
         all.unchanged = staged.unchanged;
         let writes = all.into_write_set(self.start_ts);
         committed(self.engine.commit(writes).await)
+    }
+
+    /// Asks for what a commit of so many bytes takes while it is made: it is copied into the batch and
+    /// into the memtable. A small one need not ask, unless it stays in memory for good.
+    fn hold_copies(&self, bytes: usize) -> Result<Option<ceiling::Held>> {
+        if ceiling::GRAIN_BYTES <= bytes {
+            return ceiling::hold("commit", bytes.saturating_mul(COPIES)).map(Some);
+        }
+        if !self.engine.capabilities().persistent {
+            ceiling::drip("commit", bytes)?;
+        }
+        Ok(None)
     }
 
     /// A place that a statement goes back to if it fails: to be given to [`Transaction::end_mark`].

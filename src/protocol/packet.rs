@@ -3,11 +3,14 @@
 //!
 //! Not here: what a payload means, and sockets. The reader is fed through [`PacketReader::spare`]
 //! and [`PacketReader::filled`], and gives every complete packet in order before it asks for more,
-//! so that pipelined commands are all answered before one write.
+//! so that pipelined commands are all answered before one write. A packet that the process has no
+//! memory for is skipped as one that is too long.
 
 use std::ops::Range;
 
 use super::wire;
+use crate::ceiling::{self, GRAIN_BYTES};
+use crate::error::Error;
 
 /// The payload bytes after which a packet is continued by another.
 pub const PART_BYTES_MAX: usize = 0xFF_FFFF;
@@ -40,7 +43,16 @@ pub struct Packet {
 enum Place {
     Inline(Range<usize>),
     Gathered,
-    Skipped,
+    Skipped(Skip),
+}
+
+/// Why a packet is not gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Skip {
+    /// It is longer than the limit.
+    TooLong,
+    /// There is no memory for so many bytes of it.
+    NoMemory(usize),
 }
 
 /// Why the stream cannot be understood any more; the connection ends.
@@ -77,7 +89,9 @@ struct Gathering {
     /// Sequence number of the part that is being read.
     sequence: u8,
     bytes_seen: u64,
-    skip: bool,
+    skip: Option<Skip>,
+    /// Bytes of the payload that were asked for.
+    asked_bytes: usize,
 }
 
 impl PacketReader {
@@ -181,10 +195,9 @@ impl PacketReader {
             }
             if !gathering.more_follows {
                 self.gathered = gathering.payload;
-                let place = if gathering.skip {
-                    Place::Skipped
-                } else {
-                    Place::Gathered
+                let place = match gathering.skip {
+                    Some(skip) => Place::Skipped(skip),
+                    None => Place::Gathered,
                 };
                 return Ok(Some(Packet {
                     sequence: gathering.sequence,
@@ -203,12 +216,22 @@ impl PacketReader {
     }
 
     /// The payload of a packet that [`next`](Self::next) has just given out; `None` when it was
-    /// longer than the limit and therefore skipped.
+    /// skipped.
     pub fn payload(&self, packet: &Packet) -> Option<&[u8]> {
         match &packet.place {
             Place::Inline(range) => self.buffer.get(range.clone()),
             Place::Gathered => Some(&self.gathered),
-            Place::Skipped => None,
+            Place::Skipped(_) => None,
+        }
+    }
+
+    /// Why a packet was skipped for want of memory; `None` when it was too long.
+    pub fn want_of_memory(&self, packet: &Packet) -> Option<Error> {
+        match packet.place {
+            Place::Skipped(Skip::NoMemory(bytes)) => {
+                Some(ceiling::refusal("a packet from the client", bytes))
+            }
+            Place::Inline(_) | Place::Gathered | Place::Skipped(Skip::TooLong) => None,
         }
     }
 
@@ -247,14 +270,22 @@ impl Gathering {
             more_follows: bytes == PART_BYTES_MAX,
             sequence,
             bytes_seen: length_u64(bytes),
-            skip: packet_bytes_max < bytes,
+            skip: (packet_bytes_max < bytes).then_some(Skip::TooLong),
+            asked_bytes: 0,
         }
     }
 
     /// Takes what belongs to the current part from the front of `unread`; says how much.
     fn take(&mut self, unread: &[u8]) -> usize {
         let count = self.part_bytes_left.min(unread.len());
-        if !self.skip {
+        let wanted_bytes = self.payload.len() + count;
+        if self.skip.is_none() && self.asked_bytes < wanted_bytes {
+            self.asked_bytes = wanted_bytes.saturating_add(GRAIN_BYTES);
+            if !ceiling::admits(GRAIN_BYTES) {
+                self.give_up(Skip::NoMemory(wanted_bytes));
+            }
+        }
+        if self.skip.is_none() {
             self.payload
                 .extend_from_slice(unread.get(..count).unwrap_or(&[]));
         }
@@ -280,10 +311,14 @@ impl Gathering {
             return Err(Desync::Endless);
         }
         if length_u64(packet_bytes_max) < self.bytes_seen {
-            self.skip = true;
-            self.payload = Vec::new();
+            self.give_up(Skip::TooLong);
         }
         Ok(())
+    }
+
+    fn give_up(&mut self, why: Skip) {
+        self.skip = Some(why);
+        self.payload = Vec::new();
     }
 }
 

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 use super::calendar::{self, ClockFields, DateFields, MomentFields};
 use super::wire::{self, Reader};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 
@@ -144,6 +145,11 @@ impl Parameters {
             self.long_data_error = Some(Error::new(Code::PacketTooLarge, message));
             return;
         }
+        if let Err(error) = ceiling::drip("long data of a parameter", data.len()) {
+            self.clear_long_data();
+            self.long_data_error = Some(error);
+            return;
+        }
         if self.long_data_error.is_none() {
             slot.get_or_insert_default().extend_from_slice(data);
         }
@@ -160,7 +166,8 @@ impl Parameters {
     ///
     /// # Errors
     /// 1210 when a type is unknown, or was never named and the value is not NULL; 1835 when the packet
-    /// ends early, 1292 or 1366 when a value is none of its type, 1153 when long data was too long.
+    /// ends early, 1292 or 1366 when a value is none of its type, 1153 when long data was too long,
+    /// 1041 when there was no memory for it.
     pub fn decode<'a>(&mut self, body: &'a [u8], layout: Layout) -> Result<Decoded<'a>> {
         let mut long_data = std::mem::take(&mut self.long_data);
         let long_data_error = self.long_data_error.take();

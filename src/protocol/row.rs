@@ -4,11 +4,17 @@
 //! match on anything but the value and the column's cell kind.
 
 use super::{calendar, number, wire};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::types::column_type::IntWidth;
 use crate::types::temporal::zone::Zone;
 use crate::types::value::text::write_fixed_f64;
 use crate::types::{ColumnType, ResultColumn, Value};
+
+/// The most bytes of one row of a result: of the largest packet that clients can ask for.
+pub const ROW_BYTES_MAX: usize = 1 << 30;
+
+/// Cells between two looks at how long the row has become.
+const CELLS_BETWEEN_LOOKS: usize = 16;
 
 /// Encodes the rows of one result.
 #[derive(Debug, Clone)]
@@ -93,7 +99,7 @@ impl RowEncoder {
     /// part of it.
     ///
     /// # Errors
-    /// An internal error when the values are not those of the columns.
+    /// 1153 past [`ROW_BYTES_MAX`]; an internal error when the values are not those of the columns.
     pub fn encode(&self, values: &[Value<'_>], zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
         if values.len() != self.columns_count {
             let (values, columns) = (values.len(), self.columns_count);
@@ -101,22 +107,50 @@ impl RowEncoder {
                 "a row of {values} values for {columns} columns"
             )));
         }
+        let start = out.len();
         match &self.form {
-            Form::Text => values.iter().for_each(|value| put_text(out, value, zone)),
-            Form::Shown(shown) => {
-                for (value, shown) in values.iter().zip(shown) {
-                    match (value, shown) {
-                        (Value::Double(number), Shown::Fixed(decimals)) => {
-                            put_fixed(out, *number, *decimals);
-                        }
-                        (_, Shown::Dynamic) => put_dynamic(out, value, zone),
-                        (_, Shown::Plain | Shown::Fixed(_)) => put_text(out, value, zone),
+            Form::Text => {
+                for values in values.chunks(CELLS_BETWEEN_LOOKS) {
+                    for value in values {
+                        put_text(out, value, zone);
                     }
+                    check_length(out, start)?;
+                }
+            }
+            Form::Shown(shown) => {
+                let shown = shown.chunks(CELLS_BETWEEN_LOOKS);
+                for (values, shown) in values.chunks(CELLS_BETWEEN_LOOKS).zip(shown) {
+                    put_shown(out, (values, shown), zone);
+                    check_length(out, start)?;
                 }
             }
             Form::Binary(cells) => put_binary_row(out, (cells, values), zone)?,
         }
         Ok(())
+    }
+}
+
+fn check_length(out: &[u8], start: usize) -> Result<()> {
+    let bytes = out.len() - start;
+    if bytes <= ROW_BYTES_MAX {
+        return Ok(());
+    }
+    let text = format!(
+        "Got a packet bigger than 'max_allowed_packet' bytes: a row of the result has more than \
+         {bytes} bytes, the most is {ROW_BYTES_MAX}"
+    );
+    Err(Error::new(Code::PacketTooLarge, text))
+}
+
+fn put_shown(out: &mut Vec<u8>, (values, shown): (&[Value<'_>], &[Shown]), zone: &Zone) {
+    for (value, shown) in values.iter().zip(shown) {
+        match (value, shown) {
+            (Value::Double(number), Shown::Fixed(decimals)) => {
+                put_fixed(out, *number, *decimals);
+            }
+            (_, Shown::Dynamic) => put_dynamic(out, value, zone),
+            (_, Shown::Plain | Shown::Fixed(_)) => put_text(out, value, zone),
+        }
     }
 }
 
@@ -185,6 +219,7 @@ fn put_binary_row(
     (cells, values): (&[Cell], &[Value<'_>]),
     zone: &Zone,
 ) -> Result<()> {
+    let start = out.len();
     out.push(0);
     let bitmap = out.len();
     out.resize(bitmap + (cells.len() + 2).div_ceil(8), 0);
@@ -196,8 +231,11 @@ fn put_binary_row(
         } else if !cell.put(out, value, zone) {
             return Err(mismatch(idx, *cell, value));
         }
+        if idx % CELLS_BETWEEN_LOOKS == CELLS_BETWEEN_LOOKS - 1 {
+            check_length(out, start)?;
+        }
     }
-    Ok(())
+    check_length(out, start)
 }
 
 #[cold]

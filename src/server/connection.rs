@@ -233,7 +233,9 @@ impl Connection {
                     let command = pin!(self.talk.command(payload));
                     leisure::when_long(command).await?
                 } else {
-                    let refusal = too_large(self.reader.packet_bytes_max());
+                    let refusal = self.reader.want_of_memory(&packet);
+                    let refusal =
+                        refusal.unwrap_or_else(|| too_large(self.reader.packet_bytes_max()));
                     self.talk.error(&refusal);
                     Next::Command
                 };

@@ -23,6 +23,7 @@ use super::keys::Keys;
 use super::seats::Seats;
 use super::throttle::Throttle;
 use super::tls::{self, TlsOptions};
+use crate::ceiling;
 use crate::error::Error;
 use crate::exec::cancel::Stop;
 use crate::protocol::{PacketWriter, Password, reply};
@@ -36,6 +37,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Connections that the system holds until they are accepted: a storm of a second. It takes fewer
 /// when it permits fewer (`net.core.somaxconn`).
 const BACKLOG: u32 = 4096;
+
+/// What was freed goes back to the system once a second.
+const SWEEPS_PER_GIVING_BACK: u64 = 1000 / SWEEP_MS;
+
+/// About what a connection takes that waits for its client.
+const CONNECTION_BYTES: usize = 20_000;
 
 /// How long cancelled statements may take to notice, when the server stops.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
@@ -197,10 +204,11 @@ impl Server {
     }
 
     fn admit(&self, connections: &mut JoinSet<()>, socket: TcpStream, address: SocketAddr) {
+        let memory = ceiling::drip("a connection", CONNECTION_BYTES);
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let (permit, admins_only) = match permit {
-            Ok(permit) => (Ok(permit), false),
-            Err(_) => (Arc::clone(&self.admin_permits).try_acquire_owned(), true),
+            Ok(permit) if memory.is_ok() => (Ok(permit), false),
+            Ok(_) | Err(_) => (Arc::clone(&self.admin_permits).try_acquire_owned(), true),
         };
         if let Ok(permit) = permit {
             let context = Arc::clone(&self.context);
@@ -208,7 +216,8 @@ impl Server {
             tracing::trace!(bytes = size_of_val(&serving), "a connection begins");
             connections.spawn(serving);
         } else {
-            let error = connection::too_many_connections();
+            let many = |()| connection::too_many_connections();
+            let error = memory.map_or_else(|error| error, many);
             let counts = &self.context.shared.monitor().counts;
             counts.note_error(error.code());
             turn_away(&socket, &error);
@@ -278,7 +287,12 @@ impl Sweeper {
         let seen = Arc::clone(&ends);
         let runtime = Handle::current();
         let sweep = move || {
+            let mut sweeps: u64 = 0;
             while !seen.load(Ordering::Relaxed) {
+                sweeps += 1;
+                if sweeps.is_multiple_of(SWEEPS_PER_GIVING_BACK) {
+                    ceiling::give_back();
+                }
                 if processes.sweep() {
                     // A worker that has nothing to do may wait beside the sockets while the one that
                     // watched them is busy with a statement: this wakes it, and it watches them.

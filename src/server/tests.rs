@@ -49,6 +49,7 @@ impl Running {
             storage: Storage::Memory,
             durable: true,
             allow_full_scan: true,
+            memory_limit_bytes: None,
             cache_bytes: None,
             query_memory_total_bytes: None,
             spill_quota_bytes: None,

@@ -37,6 +37,7 @@ mod maintain;
 pub mod monitor;
 mod outfile;
 mod persist;
+mod portions;
 mod prepared;
 pub mod processes;
 mod rehearsal;
@@ -70,6 +71,7 @@ use crate::types::{Timestamp, Value};
 use guard::{Identity, Needs};
 pub use monitor::watch::Fetching;
 use monitor::watch::{Pending, Text, Watch};
+pub use portions::check_memory;
 use prepared::PreparedStatement;
 pub use reply::{Answer, Client, Done, Prepared, Reply, ResultSet, Tls, WireState};
 use settings::Settings;
@@ -170,7 +172,10 @@ impl Session {
         let watch = watch.of(&parsed.statement, (parsed.digest, self.settings.mode));
         let text = Text::whole(sql.get(..parsed.end_offset).unwrap_or(sql));
         // In memory of its own, so that connections that wait do not hold it.
-        let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;
+        let result = match parse::hold_trees(parsed.tokens_count) {
+            Ok(_held) => Box::pin(self.run(&parsed.statement, Vec::new())).await,
+            Err(error) => Err(error),
+        };
         let reply = self.ended(watch, text, result)?;
         let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
         Ok(Answer { reply, rest })

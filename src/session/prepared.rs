@@ -12,6 +12,7 @@ use super::monitor::watch::{self, Text, Watch};
 use super::run::BINDS_MAX;
 use super::temporary::Seen;
 use super::{Prepared, Reply, Session};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
@@ -23,6 +24,12 @@ use crate::types::{ResultColumn, Value};
 /// Prepared statements one session may have, of both kinds; MySQL's default of
 /// `max_prepared_stmt_count` for a whole server.
 pub(super) const STATEMENTS_MAX: usize = 16_382;
+
+/// About what a prepared statement takes beside its tree and its texts.
+const STATEMENT_BYTES: usize = 2048;
+
+/// About what its tree, its program and its plan take for each word or sign.
+const BYTES_PER_TOKEN: usize = 192;
 
 /// A parsed statement and, if it is one on rows, its program.
 pub(super) struct PreparedStatement {
@@ -130,6 +137,10 @@ impl Session {
             let text = "This command is not supported in the prepared statement protocol yet";
             return Err(Error::new(Code::NotPreparable, text));
         }
+        let _held = parse::hold_trees(parsed.tokens_count)?;
+        let trees_bytes = parsed.tokens_count.saturating_mul(BYTES_PER_TOKEN);
+        let bytes = STATEMENT_BYTES + sql.len().saturating_add(trees_bytes);
+        ceiling::drip("a prepared statement", bytes)?;
         let seen = self.seen();
         self.renew_rights();
         // The others are looked at when they are run.

@@ -11,11 +11,13 @@ use super::backup::Backups;
 use super::files::Files;
 use super::monitor::Monitor;
 use super::persist;
+use super::portions::Portions;
 use super::processes::Processes;
 use super::variables::Globals;
 use crate::accounts::Accounts;
 use crate::catalog::Catalog;
 use crate::catalog::store::SYSTEM_SPACE;
+use crate::ceiling;
 use crate::codec::row::expiry_of;
 use crate::error::{Code, Error};
 use crate::exec::backfill::{Backfill, Traffic};
@@ -33,15 +35,8 @@ use crate::sql::functions::lock::NamedLocks;
 use crate::types::Value;
 use crate::types::temporal::Zone;
 
-/// Part of the machine's memory that operators may hold: as much as the caches. The rest is for
-/// memtables, pages on their way to clients, and the system's own file cache.
-const QUERY_MEMORY_DIVISOR: u64 = 4;
-
 /// How long the end of the server waits for the slow query log.
 const SLOW_LOG_TIME_MAX: Duration = Duration::from_secs(5);
-
-/// What they may hold when the machine's memory cannot be learned.
-const QUERY_MEMORY_FALLBACK_BYTES: u64 = 1 << 30;
 
 /// How the server's data is opened; what [`Shared::open`] takes.
 #[derive(Debug, Clone)]
@@ -52,10 +47,12 @@ pub struct OpenOptions {
     pub durable: bool,
     /// Whether queries may read whole tables.
     pub allow_full_scan: bool,
-    /// The block cache; `None` takes a quarter of the machine's memory.
+    /// What the process may have; `None` sets no limit.
+    pub memory_limit_bytes: Option<u64>,
+    /// The block cache; `None` takes a quarter of the limit, or of the machine's memory.
     pub cache_bytes: Option<u64>,
     /// What the buffering operators of all statements may hold together; `None` takes a quarter of
-    /// the machine's memory.
+    /// the limit, or of the machine's memory.
     pub query_memory_total_bytes: Option<u64>,
     /// What they may spill together; `None` takes whatever the disk has.
     pub spill_quota_bytes: Option<u64>,
@@ -126,6 +123,9 @@ impl Shared {
     /// # Errors
     /// One line for the operator.
     pub async fn open(options: OpenOptions) -> Result<Arc<Shared>, String> {
+        if let Some(bytes) = options.memory_limit_bytes {
+            ceiling::set(bytes)?;
+        }
         let (engine, spill_dir) = open_engine(&options).await?;
         let shared = Shared::over(engine, spill_dir, &options).await;
         let shared = shared.map(Arc::new);
@@ -179,7 +179,7 @@ impl Shared {
             allow_full_scan: options.allow_full_scan,
             files,
             backups,
-            pool: Pool::new(query_memory_total(options)),
+            pool: Pool::new(Portions::of(options).query_bytes),
             disk: spill_dir
                 .map(|dir| Disk::new(dir, options.spill_quota_bytes.unwrap_or(u64::MAX))),
             processes,
@@ -297,14 +297,6 @@ impl Shared {
     }
 }
 
-/// What the operators of all statements may hold.
-fn query_memory_total(options: &OpenOptions) -> usize {
-    let share = || lsm::machine_memory_bytes().map(|bytes| bytes / QUERY_MEMORY_DIVISOR);
-    let bytes = options.query_memory_total_bytes.or_else(share);
-    let bytes = bytes.unwrap_or(QUERY_MEMORY_FALLBACK_BYTES);
-    usize::try_from(bytes).unwrap_or(usize::MAX)
-}
-
 async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<PathBuf>), String> {
     let expiry = Arc::new(Expiry::new(expiry_of));
     let dir = match &options.storage {
@@ -320,7 +312,7 @@ async fn open_engine(options: &OpenOptions) -> Result<(Arc<dyn Engine>, Option<P
     if !options.durable {
         lsm_options.durability = lsm::Durability::Async;
     }
-    if let Some(bytes) = options.cache_bytes {
+    if let Some(bytes) = Portions::of(options).cache_bytes {
         lsm_options.cache_bytes = bytes;
     }
     let opened = tokio::task::spawn_blocking(move || Lsm::open(&lsm_options)).await;
@@ -340,6 +332,8 @@ fn install(globals: &Globals, options: &OpenOptions) -> Result<(), Error> {
     globals.install("wait_timeout", number(options.wait_timeout_s))?;
     globals.install("interactive_timeout", number(options.wait_timeout_s))?;
     globals.install("net_write_timeout", number(options.net_write_timeout_s))?;
+    let limit = options.memory_limit_bytes.unwrap_or(0);
+    globals.install("memory_limit", Value::UInt(limit))?;
     let text = |text: String| Value::Text(Cow::Owned(text));
     globals.install("system_time_zone", text(Zone::system_name()))?;
     if let Some(name) = host_name() {

@@ -11,6 +11,7 @@ use super::files::Files;
 use super::reply::Tls;
 use super::variables::{Globals, Locals};
 use crate::accounts::{AccountName, Privilege, Rights};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::protocol::compression::Algorithm;
@@ -198,10 +199,11 @@ impl State {
     /// Sets `@name`.
     ///
     /// # Errors
-    /// As [`State::check_user_variables`].
+    /// As [`State::check_user_variables`]; 1041 when the process has no memory for it.
     pub fn set_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
         let mut kept = self.kept.lock();
         kept.check_user_variables([name])?;
+        ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
         kept.user_variables.insert(name.to_owned(), value);
         Ok(())
     }

@@ -199,7 +199,7 @@ impl Session {
                     self.warnings.take();
                 }
                 Err(Failed::DefinitionChanged) => return Ok(None),
-                Err(error @ Failed::Engine(_)) => return Err(error.into()),
+                Err(error @ (Failed::Engine(_) | Failed::Memory(_))) => return Err(error.into()),
             }
         }
         Err(write::too_many_conflicts())

@@ -25,6 +25,7 @@ use super::row::{self, Stored};
 use super::versions::Before;
 use super::{Env, Outcome, blind, counted, duplicate_entry, entries, space, warn_of};
 use crate::catalog::Table;
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::exec::pace::Pace;
 use crate::exec::row::PairRow;
@@ -34,6 +35,9 @@ use crate::sql::bound::{Insert, InsertKind, InsertSource, InsertValue};
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::NoRow;
 use crate::types::Value;
+
+/// Rows of one INSERT that memory is asked for at once.
+const ROWS_ASKED_FOR: usize = 1024;
 
 /// One INSERT at work.
 pub(super) struct Inserter<'a> {
@@ -126,6 +130,9 @@ impl<'a> Inserter<'a> {
             env.cancel.check_row(row_idx)?;
             pace.keep().await;
             let given = self.given(row_idx)?;
+            if row_idx % ROWS_ASKED_FOR == ROWS_ASKED_FOR - 1 {
+                ceiling::admit("INSERT", ceiling::GRAIN_BYTES)?;
+            }
             rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
         }
         counts.given_id = counted::last_given(self.table(), &rows);

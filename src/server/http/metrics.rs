@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::page::{Page, Type};
 use super::process;
+use crate::ceiling;
 use crate::kv::stats::{Amount, Number};
 use crate::session::monitor::counts::{Refusal, Sums};
 use crate::session::monitor::digests::DIGESTS_MAX;
@@ -224,6 +225,16 @@ fn memory(shared: &Shared, page: &mut Page) {
         "meseta_query_memory_max_bytes",
         "The most memory that they may hold.",
         most,
+    );
+    page.one(
+        "meseta_memory_limit_bytes",
+        "The most memory that the process may have; 0 is no bound.",
+        ceiling::bytes_max(),
+    );
+    page.one(
+        "meseta_memory_refused_total",
+        "How often what asked for memory got none because of that bound.",
+        ceiling::refused_count(),
     );
     let (held, written) = shared.spill_bytes();
     page.one(

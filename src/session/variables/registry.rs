@@ -248,6 +248,7 @@ variables! {
     "max_seeks_for_key" Both Int(1, u64::MAX), "18446744073709551615", "No meaning: keys are chosen by their spans.";
     "max_user_connections" GlobalOnly Int(0, 4_294_967_295), "0", "The most connections of one account; 0 is no bound.";
     "max_value_bytes" GlobalOnly ReadOnlyInt, "2097152", "The most bytes of one value.";
+    "memory_limit" GlobalOnly ReadOnlyInt, "0", "The most bytes of memory that the process may have; 0 is no bound.";
     "min_examined_row_limit" Both Int(0, u64::MAX), "0", "Rows that a statement must have read to be slow.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";

@@ -13,9 +13,21 @@ use crate::types::{ColumnType, ResultColumn, Value};
 /// Characters that `COUNT` takes when shown: MySQL's.
 const COUNT_CHARS: u32 = 21;
 
+/// Columns of a query's result. MySQL has 4096; a table here may have as many, and be joined.
+const OUTPUTS_MAX: usize = 16_384;
+
+fn check_count(columns_count: usize) -> Result<()> {
+    if columns_count <= OUTPUTS_MAX {
+        return Ok(());
+    }
+    let text = format!("Too many columns: {columns_count}, the most of a query is {OUTPUTS_MAX}");
+    Err(Error::new(Code::TooManyColumns, text))
+}
+
 impl Scope<'_> {
     /// Binds the select list, stars expanded.
     pub(super) fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<Output>> {
+        check_count(items.len())?;
         let mut outputs = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -29,6 +41,7 @@ impl Scope<'_> {
                 }
             }
         }
+        check_count(outputs.len())?;
         Ok(outputs)
     }
 

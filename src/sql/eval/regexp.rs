@@ -1,9 +1,13 @@
 //! `REGEXP` and its functions: patterns compiled once and kept, in linear time and bounded memory.
+//!
+//! Linear is not short: a pattern of many places takes as many steps for each byte of a text, and nothing
+//! can stop a search. So the places of a pattern times the bytes of a text have a limit.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind};
 
 use crate::error::{Code, Error, Result};
 
@@ -12,13 +16,41 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 /// Compiled patterns that a thread keeps: a statement seldom has more.
 const REGEX_KEPT_MAX: usize = 16;
 
+/// Places of a pattern times bytes of a text: about ten seconds of one core, measured with
+/// `a[ab]{1000}c` on a million random letters.
+const STEPS_MAX: usize = 1 << 30;
+
 thread_local! {
     /// The last used patterns, the latest at the end.
-    static KEPT: RefCell<Vec<(String, Regex)>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<(String, Pattern)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A pattern, if it is one here.
-type Compiled = std::result::Result<Regex, Refused>;
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+struct Pattern {
+    regex: Regex,
+    /// How many places of it a search may have to be in at once.
+    places_count: usize,
+}
+
+impl Pattern {
+    /// Whether it may be searched for in a text of so many bytes.
+    ///
+    /// # Errors
+    /// 3699 when that may take too long.
+    fn check(&self, text_bytes: usize) -> Result<()> {
+        let steps = self.places_count.saturating_mul(text_bytes);
+        if steps <= STEPS_MAX {
+            return Ok(());
+        }
+        let text = format!(
+            "Timeout exceeded in regular expression match: a pattern of {} places on a text of \
+             {text_bytes} bytes may take {steps} steps, the most is {STEPS_MAX}",
+            self.places_count
+        );
+        Err(Error::new(Code::RegexpTimeout, text))
+    }
+}
 
 /// Why a pattern is not compiled.
 enum Refused {
@@ -28,23 +60,31 @@ enum Refused {
     Here(Error),
 }
 
-/// The compiled pattern; `flags` are those of the third argument of `REGEXP_LIKE`.
+/// The compiled pattern, for a text of so many bytes; `flags` are those of the third argument of
+/// `REGEXP_LIKE`.
 ///
 /// # Errors
-/// 3685 for a pattern that is none, or too large when compiled.
-pub(crate) fn compiled(pattern: &str, flags: &str) -> Result<Regex> {
-    kept_or_compiled(pattern, flags).map_err(|refused| match refused {
-        Refused::None(error) | Refused::Here(error) => error,
-    })
+/// 3685 for a pattern that is none, or too large when compiled; 3699 for one that may take too long.
+pub(crate) fn compiled(pattern: &str, flags: &str, text_bytes: usize) -> Result<Regex> {
+    match kept_or_compiled(pattern, flags) {
+        Ok(pattern) => {
+            pattern.check(text_bytes)?;
+            Ok(pattern.regex)
+        }
+        Err(Refused::None(error) | Refused::Here(error)) => Err(error),
+    }
 }
 
 /// As [`compiled`], but `None` for what is no pattern to anybody.
 ///
 /// # Errors
-/// 3685 for what is a pattern elsewhere and none here, or too large when compiled.
-pub(crate) fn compiled_if_pattern(pattern: &str) -> Result<Option<Regex>> {
+/// 3685 for what is a pattern elsewhere and none here, or too large when compiled; 3699.
+pub(crate) fn compiled_if_pattern(pattern: &str, text_bytes: usize) -> Result<Option<Regex>> {
     match kept_or_compiled(pattern, "") {
-        Ok(regex) => Ok(Some(regex)),
+        Ok(pattern) => {
+            pattern.check(text_bytes)?;
+            Ok(Some(pattern.regex))
+        }
         Err(Refused::None(_)) => Ok(None),
         Err(Refused::Here(error)) => Err(error),
     }
@@ -60,25 +100,51 @@ fn is_key_of(key: &str, pattern: &str) -> bool {
     key.strip_prefix('/') == Some(pattern)
 }
 
-fn kept_or_compiled(pattern: &str, flags: &str) -> Compiled {
+fn kept_or_compiled(pattern: &str, flags: &str) -> std::result::Result<Pattern, Refused> {
     let key = format!("{flags}/{pattern}");
     KEPT.with_borrow_mut(|kept| {
         if let Some(idx) = kept.iter().position(|(known, _)| *known == key) {
             let entry = kept.remove(idx);
-            let regex = entry.1.clone();
+            let found = entry.1.clone();
             kept.push(entry);
-            return Ok(regex);
+            return Ok(found);
         }
-        let regex = compile(pattern, flags)?;
+        let new = Pattern {
+            regex: compile(pattern, flags)?,
+            places_count: regex_syntax::parse(&with_unicode_classes(pattern))
+                .map_or(0, |hir| places_count(&hir)),
+        };
         if kept.len() == REGEX_KEPT_MAX {
             kept.remove(0);
         }
-        kept.push((key, regex.clone()));
-        Ok(regex)
+        kept.push((key, new.clone()));
+        Ok(new)
     })
 }
 
-fn compile(pattern: &str, flags: &str) -> Compiled {
+/// How many places of a pattern a search may have to be in at once: those of its classes, as often as
+/// they are repeated. What is written out letter by letter soon fits or not.
+fn places_count(hir: &Hir) -> usize {
+    let sum = |parts: &[Hir]| {
+        parts
+            .iter()
+            .map(places_count)
+            .fold(0, usize::saturating_add)
+    };
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) | HirKind::Literal(_) => 0,
+        HirKind::Class(_) => 1,
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            let times = usize::try_from(times).unwrap_or(usize::MAX);
+            places_count(&repetition.sub).max(1).saturating_mul(times)
+        }
+        HirKind::Capture(capture) => places_count(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+    }
+}
+
+fn compile(pattern: &str, flags: &str) -> std::result::Result<Regex, Refused> {
     let illegal = |why: &str| {
         let text = format!("Illegal argument to a regular expression: {why}");
         Error::new(Code::InvalidRegexp, text)
@@ -149,10 +215,10 @@ pub(crate) fn is_match(text: &str, pattern: &str) -> Result<bool> {
     KEPT.with_borrow(|kept| {
         // The pattern of a filter is the latest: no allocation per row.
         let latest = kept.last().filter(|(key, _)| is_key_of(key, pattern));
-        latest.map(|(_, regex)| regex.is_match(text))
+        latest.map(|(_, kept)| {
+            kept.check(text.len())?;
+            Ok(kept.regex.is_match(text))
+        })
     })
-    .map_or_else(
-        || compiled(pattern, "").map(|regex| regex.is_match(text)),
-        Ok,
-    )
+    .unwrap_or_else(|| compiled(pattern, "", text.len()).map(|regex| regex.is_match(text)))
 }

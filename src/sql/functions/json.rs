@@ -15,7 +15,8 @@ use serde_json::Value as Json;
 use super::super::context::EvalContext;
 use super::super::eval::convert;
 use super::json_path::{Path, sorted};
-use super::{Call, code, of_count, of_text, result};
+use super::{ASKED_BYTES_MIN, Call, code, of_count, of_text, result};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 use crate::types::json::{
@@ -36,6 +37,9 @@ functions! {
     "JSON_ARRAY" 0..many "[a, ...]" result::json, Never, Constant, Eager(array), "An array of the arguments.";
     "JSON_OBJECT" 0..many "[name, value, ...]" result::json, Never, Constant, Eager(object), "An object of names and values by turns.";
 }
+
+/// What a document takes in memory for each byte of its text, at most: a list of digits.
+const BYTES_PER_BYTE: usize = 24;
 
 /// The document in the argument at `idx`.
 ///
@@ -66,12 +70,24 @@ pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Res
         }
     }
     let text = convert::text(value, call.ctx);
+    ask_for(&text)?;
     parse(&text).map_err(|bad| {
         invalid(
             &format!("argument {} to function {}", idx + 1, name()),
             &bad,
         )
     })
+}
+
+/// Asks for the memory of a document that is not short.
+///
+/// # Errors
+/// 1041 when the process has none for it.
+pub(super) fn ask_for(text: &str) -> Result<()> {
+    if text.len() < ASKED_BYTES_MIN {
+        return Ok(());
+    }
+    ceiling::admit("a JSON document", text.len().saturating_mul(BYTES_PER_BYTE))
 }
 
 fn invalid(place: &str, bad: &InvalidJson) -> Error {
@@ -115,9 +131,11 @@ pub(crate) fn takes_value(name: &str, idx: usize) -> bool {
 /// An SQL value as a part of a document: texts are strings.
 ///
 /// # Errors
-/// 3141 when a stored document is damaged.
+/// 3141 when a stored document is damaged, 1041 when the process has no memory for it.
 pub(super) fn value_of(value: &Value<'_>, ctx: &EvalContext) -> Result<Json> {
-    parse(&text_of(value, ctx)).map_err(|bad| invalid("a value", &bad))
+    let text = text_of(value, ctx);
+    ask_for(&text)?;
+    parse(&text).map_err(|bad| invalid("a value", &bad))
 }
 
 /// `CAST(value AS JSON)`: texts are read, other values become JSON scalars.
@@ -128,6 +146,7 @@ pub(crate) fn cast<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>>
     match &value {
         Value::Json(_) | Value::Null => Ok(value),
         Value::Text(text) => {
+            ask_for(text)?;
             let normal = normalize(text);
             let normal =
                 normal.map_err(|bad| invalid("argument 1 to function cast_as_json", &bad))?;
@@ -169,7 +188,10 @@ fn quoted(text: &str) -> String {
 fn valid<'a>(values: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::boolean(match Call::arg(values, 0) {
         Value::Json(_) => true,
-        Value::Text(text) => parse(text).is_ok(),
+        Value::Text(text) => {
+            ask_for(text)?;
+            parse(text).is_ok()
+        }
         _ => false,
     }))
 }

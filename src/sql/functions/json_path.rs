@@ -44,6 +44,9 @@ impl Index {
     }
 }
 
+/// Steps of a path: more than documents have levels, for what is no array counts as one of itself.
+const STEPS_MAX: usize = 1000;
+
 /// A path into a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
@@ -54,7 +57,7 @@ impl Path {
     /// Reads a path.
     ///
     /// # Errors
-    /// 3143 for a text that is none.
+    /// 3143 for a text that is none, 3157 past [`STEPS_MAX`].
     pub(super) fn parse(text: &str) -> Result<Path> {
         let invalid = |rest: &str| {
             let passed = text.chars().count().saturating_sub(rest.chars().count());
@@ -75,6 +78,11 @@ impl Path {
             let (step, after) = step(rest).ok_or_else(|| invalid(rest))?;
             steps.push(step);
             rest = after.trim_ascii_start();
+        }
+        if STEPS_MAX < steps.len() {
+            let count = steps.len();
+            let text = format!("The JSON path has {count} steps, the most is {STEPS_MAX}.");
+            return Err(Error::new(Code::JsonTooDeep, text));
         }
         if steps.last() == Some(&Step::Anywhere) {
             return Err(invalid(rest));
@@ -111,13 +119,14 @@ impl Path {
 
     /// What the path finds, each value once.
     pub(super) fn find<'j>(&self, document: &'j Json) -> Vec<&'j Json> {
+        let is_plural_below = self.steps.contains(&Step::Anywhere);
         self.steps.iter().fold(vec![document], |found, step| {
             let mut next: Vec<&Json> = Vec::new();
             for json in found {
                 step.find(json, &mut next);
             }
             // Only below `**` can two ways lead to one value.
-            if self.steps.contains(&Step::Anywhere) {
+            if is_plural_below {
                 let mut seen = std::collections::HashSet::new();
                 next.retain(|json| seen.insert(std::ptr::from_ref::<Json>(json)));
             }

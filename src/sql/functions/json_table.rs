@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::json::text_of_json;
+use super::json::{ask_for, text_of_json};
 use super::json_path::Path;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, JsonAction};
@@ -88,7 +88,9 @@ impl JsonTable {
         if document.is_null() {
             return Ok(());
         }
-        let document = json::parse(&document.to_text()).map_err(|bad| {
+        let text = document.to_text();
+        ask_for(&text)?;
+        let document = json::parse(&text).map_err(|bad| {
             let text = format!(
                 "Invalid JSON text in argument 1 to function json_table: \"{}\" at position {}.",
                 bad.reason, bad.at

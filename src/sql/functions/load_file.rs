@@ -2,10 +2,6 @@
 //! affair (`SessionFacts::load_file`).
 //!
 //! Source: MySQL manual, "String Functions and Operators".
-#![expect(
-    clippy::unnecessary_wraps,
-    reason = "the bodies of the registry share one signature"
-)]
 
 use std::borrow::Cow;
 
@@ -28,7 +24,7 @@ fn load_file<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(match loaded {
         Loaded::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes)),
         Loaded::TooLarge => {
-            call.fits(None);
+            call.fits(None)?;
             Value::Null
         }
         Loaded::Unreadable => Value::Null,

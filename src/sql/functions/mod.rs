@@ -31,6 +31,7 @@ use super::context::EvalContext;
 use super::eval::fold::Stability;
 use super::eval::{convert, digits, print};
 use super::expr::{Expr, ExprKind, Row};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 
@@ -239,9 +240,18 @@ pub struct Call<'a> {
 /// Bytes of the longest text that a function makes: `max_allowed_packet`.
 pub const RESULT_BYTES_MAX: usize = 64 << 20;
 
+/// Results from so many bytes on are asked for: shorter ones are gone before they matter.
+const ASKED_BYTES_MIN: usize = 1 << 20;
+
 /// Whether a result of so many bytes may be made; if not, warning 1301 says so.
-pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> bool {
+///
+/// # Errors
+/// 1041 when the process has no memory for it.
+pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> Result<bool> {
     let fits = bytes.is_some_and(|bytes| bytes <= RESULT_BYTES_MAX);
+    if let Some(bytes) = bytes.filter(|bytes| fits && ASKED_BYTES_MIN <= *bytes) {
+        ceiling::admit(&format!("{}()", name.to_ascii_lowercase()), bytes)?;
+    }
     if !fits {
         convert::warn(ctx, Code::PacketOverflowed, || {
             let name = name.to_ascii_lowercase();
@@ -251,7 +261,7 @@ pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> bool 
             )
         });
     }
-    fits
+    Ok(fits)
 }
 
 impl<'a> Call<'a> {
@@ -293,8 +303,23 @@ impl<'a> Call<'a> {
     }
 
     /// Whether a result of so many bytes may be made.
-    fn fits(&self, bytes: Option<usize>) -> bool {
+    ///
+    /// # Errors
+    /// As [`fits`].
+    fn fits(&self, bytes: Option<usize>) -> Result<bool> {
         fits(bytes, self.function.name, self.ctx)
+    }
+
+    /// Whether a result of this capacity may become as long; asks once each time it grows.
+    ///
+    /// # Errors
+    /// As [`fits`].
+    fn may_grow(&self, capacity: usize, bytes: Option<usize>) -> Result<bool> {
+        let has_room = |bytes| bytes <= capacity && bytes <= RESULT_BYTES_MAX;
+        if bytes.is_some_and(has_room) {
+            return Ok(true);
+        }
+        self.fits(bytes)
     }
 
     /// The text of the call, for errors.

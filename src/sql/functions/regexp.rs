@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use regex::{Captures, Regex};
 
 use super::super::eval::regexp;
-use super::{Call, of_count, of_text, result};
+use super::{ASKED_BYTES_MIN, Call, RESULT_BYTES_MAX, of_count, of_text, result};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 
@@ -20,14 +20,21 @@ functions! {
     "REGEXP_REPLACE" 3..6 "str, pattern, replacement [, pos [, occurrence [, match_type]]]" result::text, Always, Constant, Strict(regexp_replace), "The text with what matches the pattern replaced.";
 }
 
-/// The compiled pattern of the second argument, with the flags of the argument at `flags_idx`.
-fn compiled(values: &[Value<'_>], flags_idx: usize, call: &Call<'_>) -> Result<Regex> {
-    regexp::compiled(&call.text(values, 1), &call.text(values, flags_idx))
+/// The compiled pattern of the second argument, with the flags of the argument at `flags_idx`, to be
+/// searched for in `text`.
+fn compiled(
+    values: &[Value<'_>],
+    (flags_idx, text): (usize, &str),
+    call: &Call<'_>,
+) -> Result<Regex> {
+    let (pattern, flags) = (call.text(values, 1), call.text(values, flags_idx));
+    regexp::compiled(&pattern, &flags, text.len())
 }
 
 fn regexp_like<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let regex = compiled(values, 2, call)?;
-    Ok(Value::boolean(regex.is_match(&call.text(values, 0))))
+    let text = call.text(values, 0);
+    let regex = compiled(values, (2, &text), call)?;
+    Ok(Value::boolean(regex.is_match(&text)))
 }
 
 /// Error 3686.
@@ -56,18 +63,46 @@ fn nth(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<usize> {
     Ok(usize::try_from(occurrence).map_or(0, |nth| nth.saturating_sub(1)))
 }
 
-/// Matches from a place on; anchors mean the whole text.
-fn matches<'r>(
-    regex: &'r Regex,
-    text: &'r str,
+/// Bytes that searches may go through before it is asked whether the statement is to stop: some
+/// milliseconds at most.
+const BYTES_BETWEEN_LOOKS: usize = 64 << 10;
+
+/// Looks now and then whether to stop: searches one after the other may each go to the end of the text.
+#[derive(Default)]
+struct Watch {
+    searched_bytes: usize,
+}
+
+impl Watch {
+    /// A search begins that may go through so many bytes.
+    fn search(&mut self, bytes: usize, call: &Call<'_>) -> Result<()> {
+        self.searched_bytes = self.searched_bytes.saturating_add(bytes);
+        if self.searched_bytes < BYTES_BETWEEN_LOOKS {
+            return Ok(());
+        }
+        self.searched_bytes = 0;
+        call.ctx.facts.check_stop()
+    }
+}
+
+/// The match of that number from a place on; anchors mean the whole text.
+fn nth_match<'t>(
+    (regex, text): (&Regex, &'t str),
     start: usize,
-) -> impl Iterator<Item = regex::Match<'r>> {
-    let mut at = Some(start);
-    std::iter::from_fn(move || {
-        let found = regex.find_at(text, at.filter(|at| *at <= text.len())?)?;
-        at = after(&found, text);
-        Some(found)
-    })
+    (nth, call): (usize, &Call<'_>),
+) -> Result<Option<regex::Match<'t>>> {
+    let (mut at, mut watch) = (start, Watch::default());
+    for _ in 0..nth {
+        watch.search(text.len().saturating_sub(at), call)?;
+        let next = regex
+            .find_at(text, at)
+            .and_then(|found| after(&found, text));
+        match next {
+            Some(next) => at = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(regex.find_at(text, at))
 }
 
 /// Where the search goes on; behind an empty match one character later.
@@ -81,7 +116,7 @@ fn after(found: &regex::Match<'_>, text: &str) -> Option<usize> {
 
 fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = call.text(values, 0);
-    let regex = compiled(values, 5, call)?;
+    let regex = compiled(values, (5, &text), call)?;
     let start = start(&text, values, (2, call))?;
     let is_after = match call.count(values, 4)? {
         0 => false,
@@ -91,7 +126,7 @@ fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
             return Err(Error::new(Code::WrongArguments, text));
         }
     };
-    let found = matches(&regex, &text, start).nth(nth(values, 3, call)?);
+    let found = nth_match((&regex, &text), start, (nth(values, 3, call)?, call))?;
     let at = found.map(|found| if is_after { found.end() } else { found.start() });
     let before = at.and_then(|at| text.get(..at));
     Ok(of_count(
@@ -101,21 +136,23 @@ fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
 
 fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = call.text(values, 0);
-    let regex = compiled(values, 4, call)?;
+    let regex = compiled(values, (4, &text), call)?;
     let start = start(&text, values, (2, call))?;
-    let found = matches(&regex, &text, start).nth(nth(values, 3, call)?);
+    let found = nth_match((&regex, &text), start, (nth(values, 3, call)?, call))?;
     Ok(found.map_or(Value::Null, |found| of_text(found.as_str())))
 }
 
 fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (text, new) = (call.text(values, 0), call.text(values, 2));
-    let regex = compiled(values, 5, call)?;
+    let regex = compiled(values, (5, &text), call)?;
     let mut at = start(&text, values, (3, call))?;
     let occurrence = call.count(values, 4)?;
     let only = usize::try_from(occurrence).ok().filter(|nth| *nth != 0);
     let mut out = text.get(..at).unwrap_or("").to_owned();
-    let mut copied = at;
+    let (mut copied, mut asked_bytes) = (at, 0);
+    let mut watch = Watch::default();
     for turn in 1.. {
+        watch.search(text.len().saturating_sub(at), call)?;
         let Some(groups) = regex.captures_at(&text, at) else {
             break;
         };
@@ -124,8 +161,12 @@ fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>
             out.push_str(text.get(copied..found.start()).unwrap_or(""));
             expand(&new, &groups, &mut out)?;
             copied = found.end();
-            if !call.fits(out.len().checked_add(text.len())) {
+            if !call.may_grow(RESULT_BYTES_MAX, out.len().checked_add(text.len()))? {
                 return Ok(Value::Null);
+            }
+            if ASKED_BYTES_MIN.max(2 * asked_bytes) <= out.len() {
+                asked_bytes = out.len();
+                call.fits(Some(asked_bytes))?;
             }
         }
         match after(&found, &text) {

@@ -47,9 +47,7 @@ fn position(text: &Value<'_>, wanted: &Value<'_>, (from, call): (usize, &Call<'_
         if wanted.is_empty() {
             return if skipped <= bytes.len() { from } else { 0 };
         }
-        let found = rest
-            .windows(wanted.len())
-            .position(|window| window == &*wanted);
+        let found = positions(rest, &wanted).next();
         return found.map_or(0, |offset| skipped + offset + 1);
     }
     let (text, wanted) = (
@@ -86,15 +84,14 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if from.is_empty() {
         return Ok(of_bytes(text.into_owned(), call.ty));
     }
-    let starts = positions(&text, &from);
     let grows_by = to.len().saturating_sub(from.len());
-    let grown = starts.len().checked_mul(grows_by);
-    if !call.fits(grown.and_then(|grown| grown.checked_add(text.len()))) {
+    let grown = positions(&text, &from).count().checked_mul(grows_by);
+    if !call.fits(grown.and_then(|grown| grown.checked_add(text.len())))? {
         return Ok(Value::Null);
     }
     let mut out = Vec::with_capacity(text.len());
     let mut copied = 0;
-    for start in starts {
+    for start in positions(&text, &from) {
         out.extend_from_slice(text.get(copied..start).unwrap_or_default());
         out.extend_from_slice(&to);
         copied = start + from.len();
@@ -103,35 +100,64 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(of_bytes(out, call.ty))
 }
 
+/// From so many bytes on what is wanted is searched for in linear time, which takes a copy of the text.
+const LONG_BYTES_MIN: usize = 32;
+
 /// Where `wanted`, which is not empty, begins in the text, each time after the last one's end. Of
 /// texts in UTF-8 no match begins within a character.
-fn positions(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+fn positions<'t>(text: &'t [u8], wanted: &'t [u8]) -> Box<dyn Iterator<Item = usize> + 't> {
     // Of texts in linear time.
     if let (Ok(text), Ok(wanted)) = (std::str::from_utf8(text), std::str::from_utf8(wanted)) {
-        return text.match_indices(wanted).map(|(at, _)| at).collect();
+        return Box::new(text.match_indices(wanted).map(|(at, _)| at));
     }
-    let mut found = Vec::new();
+    if LONG_BYTES_MIN <= wanted.len() {
+        return Box::new(long_positions(text, wanted).into_iter());
+    }
     let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| wanted.len() <= rest.len()) {
-        let next = rest.windows(wanted.len()).position(|part| part == wanted);
-        let Some(next) = next else { break };
-        found.push(at + next);
-        at += next + wanted.len();
-    }
-    found
+    Box::new(std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let next = rest.windows(wanted.len()).position(|part| part == wanted)?;
+        let start = at + next;
+        at = start + wanted.len();
+        Some(start)
+    }))
 }
 
 /// As [`positions`], from the end of the text to its beginning.
-fn positions_back(text: &[u8], wanted: &[u8]) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while wanted.len() <= rest.len() {
-        let last = rest.windows(wanted.len()).rposition(|part| part == wanted);
-        let Some(last) = last else { break };
-        found.push(last);
-        rest = rest.get(..last).unwrap_or_default();
+fn positions_back<'t>(text: &'t [u8], wanted: &'t [u8]) -> Box<dyn Iterator<Item = usize> + 't> {
+    if LONG_BYTES_MIN <= wanted.len() {
+        let reversed = |bytes: &[u8]| bytes.iter().rev().copied().collect::<Vec<u8>>();
+        let starts = long_positions(&reversed(text), &reversed(wanted)).into_iter();
+        let start = move |at: usize| text.len() - at - wanted.len();
+        return Box::new(starts.map(start));
     }
-    found
+    let mut rest = text;
+    Box::new(std::iter::from_fn(move || {
+        let last = rest
+            .windows(wanted.len())
+            .rposition(|part| part == wanted)?;
+        rest = rest.get(..last)?;
+        Some(last)
+    }))
+}
+
+/// As [`positions`], for bytes that are no text: each is taken for the character of its number, and
+/// texts are searched in linear time, whatever is wanted.
+fn long_positions(text: &[u8], wanted: &[u8]) -> Vec<usize> {
+    let as_text = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect::<String>()
+    };
+    let (text, wanted) = (as_text(text), as_text(wanted));
+    let (mut chars_before, mut counted) = (0, 0);
+    let starts = text.match_indices(&wanted).map(|(at, _)| {
+        chars_before += text.get(counted..at).unwrap_or_default().chars().count();
+        counted = at;
+        chars_before
+    });
+    starts.collect()
 }
 
 fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -143,17 +169,16 @@ fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a
         return Ok(of_bytes(Vec::new(), call.ty));
     }
     let part = if 0 < count {
-        let starts = positions(&text, &delimiter);
-        let end = starts.get(nth - 1);
-        end.map_or(&*text, |end| text.get(..*end).unwrap_or_default())
+        let end = positions(&text, &delimiter).nth(nth - 1);
+        end.map_or(&*text, |end| text.get(..end).unwrap_or_default())
     } else {
         // Texts are always gone through from the beginning, as in MySQL.
-        let starts = if is_binary(call.ty) {
-            positions_back(&text, &delimiter)
+        let start = if is_binary(call.ty) {
+            positions_back(&text, &delimiter).nth(nth - 1)
         } else {
-            positions(&text, &delimiter).into_iter().rev().collect()
+            let before = positions(&text, &delimiter).count().checked_sub(nth);
+            before.and_then(|before| positions(&text, &delimiter).nth(before))
         };
-        let start = starts.get(nth - 1);
         start.map_or(&*text, |start| {
             text.get(start + delimiter.len()..).unwrap_or_default()
         })
@@ -212,4 +237,41 @@ fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     let found = list.split(',').position(|member| member == wanted);
     Ok(of_count(found.map_or(0, |idx| idx + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Long parts of bytes are searched for in another way than short ones, and found in the same places.
+    #[test]
+    fn long_parts_are_found_where_short_ones_are() {
+        let plain = |text: &[u8], wanted: &[u8]| {
+            let (mut found, mut at) = (Vec::new(), 0);
+            while at + wanted.len() <= text.len() {
+                if &text[at..at + wanted.len()] == wanted {
+                    found.push(at);
+                    at += wanted.len();
+                } else {
+                    at += 1;
+                }
+            }
+            found
+        };
+        let part: Vec<u8> = (0..40).map(|n| 0xC0 + n).collect();
+        let mut text = vec![0xFF, 0x80, 7];
+        for n in 0..5 {
+            text.extend_from_slice(&part);
+            text.extend_from_slice(&part[..n * 3]);
+        }
+        assert_eq!(
+            positions(&text, &part).collect::<Vec<_>>(),
+            plain(&text, &part)
+        );
+        let reversed: Vec<usize> = positions_back(&text, &part).collect();
+        assert_eq!(reversed.first(), plain(&text, &part).last());
+        assert_eq!(reversed.len(), plain(&text, &part).len());
+        assert_eq!(positions(&text, &part[..2]).next(), Some(3));
+        assert_eq!(positions(b"abcab", b"ab").collect::<Vec<_>>(), [0, 3]);
+    }
 }

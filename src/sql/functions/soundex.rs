@@ -58,7 +58,7 @@ fn soundex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 fn weight_string<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let len = usize::try_from(call.count_or(values, 2, 0)?).unwrap_or(0);
     let is_binary = values.get(1).is_some() && call.text(values, 1) == "BINARY";
-    if !call.fits(len.checked_mul(3)) {
+    if !call.fits(len.checked_mul(3))? {
         return Ok(Value::Null);
     }
     let value = Call::arg(values, 0);
@@ -73,7 +73,7 @@ fn weight_string<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
         return Ok(Value::Null);
     }
     let text = call.text(values, 0);
-    if !call.fits(text.len().checked_mul(3)) {
+    if !call.fits(text.len().checked_mul(3))? {
         return Ok(Value::Null);
     }
     let mut chars: Vec<u32> = text.chars().map(u32::from).collect();

@@ -77,7 +77,7 @@ fn joined<'a>(separator: &[u8], parts: &[Value<'a>], call: &Call<'a>) -> Result<
             other => other,
         };
         let part = convert::bytes(part, call.ctx);
-        if !call.fits(out.len().checked_add(part.len())) {
+        if !call.may_grow(out.capacity(), out.len().checked_add(part.len()))? {
             return Ok(Value::Null);
         }
         out.extend_from_slice(&part);
@@ -278,7 +278,7 @@ fn padded<'a>(
     let value = Call::arg(values, 0);
     let text = convert::bytes(value, call.ctx);
     let pad = convert::bytes(Call::arg(values, 2), call.ctx);
-    let (chars, pad_ends) = (units_count(&text, call), unit_ends(&pad, call));
+    let (chars, pad_units) = (units_count(&text, call), units_count(&pad, call));
     if wanted <= chars {
         return Ok(part(value, (0, wanted), call));
     }
@@ -286,40 +286,49 @@ fn padded<'a>(
         return Ok(of_bytes(Vec::new(), call.ty));
     }
     let missing = wanted - chars;
-    let (whole, rest) = (missing / pad_ends.len(), missing % pad_ends.len());
-    let rest = rest.checked_sub(1).and_then(|idx| pad_ends.get(idx));
+    let (whole, rest) = (missing / pad_units, missing % pad_units);
     let bytes = whole
         .checked_mul(pad.len())
         .and_then(|bytes| bytes.checked_add(text.len() + pad.len()));
-    if !call.fits(bytes) {
+    if !call.fits(bytes)? {
         return Ok(Value::Null);
     }
     let mut filling = pad.repeat(whole);
-    filling.extend_from_slice(pad.get(..rest.copied().unwrap_or(0)).unwrap_or_default());
+    filling.extend_from_slice(pad.get(..unit_end(&pad, rest, call)).unwrap_or_default());
     Ok(of_bytes(join(&text, &filling), call.ty))
 }
 
-/// Where each character ends; of a binary result each byte.
-fn unit_ends(text: &[u8], call: &Call<'_>) -> Vec<usize> {
-    let is_begin = |byte: &u8| byte & 0xC0 != 0x80;
+/// How many characters; of a binary result how many bytes.
+fn units_count(text: &[u8], call: &Call<'_>) -> usize {
     if super::super::eval::typing::is_binary(call.ty) {
-        return (1..=text.len()).collect();
+        return text.len();
     }
-    let begins = text.iter().enumerate().skip(1);
-    let begins = begins.filter(|(_, byte)| is_begin(byte)).map(|(at, _)| at);
-    begins
-        .chain((!text.is_empty()).then_some(text.len()))
-        .collect()
+    let begins = text.iter().skip(1).filter(|byte| is_begin(**byte)).count();
+    begins + usize::from(!text.is_empty())
 }
 
-fn units_count(text: &[u8], call: &Call<'_>) -> usize {
-    unit_ends(text, call).len()
+/// Where the unit of that number, counted from 1, ends: 0 for none, and the end of the text behind the last.
+fn unit_end(text: &[u8], units: usize, call: &Call<'_>) -> usize {
+    if super::super::eval::typing::is_binary(call.ty) {
+        return units.min(text.len());
+    }
+    let begins = text.iter().enumerate().skip(1);
+    let mut begins = begins.filter(|(_, byte)| is_begin(**byte));
+    match units.checked_sub(1) {
+        None => 0,
+        Some(idx) => begins.nth(idx).map_or(text.len(), |(at, _)| at),
+    }
+}
+
+/// Whether a character begins with this byte.
+fn is_begin(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
 }
 
 fn repeat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = convert::bytes(Call::arg(values, 0), call.ctx);
     let times = size(call.count(values, 1)?);
-    if !call.fits(text.len().checked_mul(times)) {
+    if !call.fits(text.len().checked_mul(times))? {
         return Ok(Value::Null);
     }
     Ok(of_bytes(text.repeat(times), call.ty))
@@ -327,7 +336,7 @@ fn repeat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn space<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let times = size(call.count(values, 0)?);
-    if !call.fits(Some(times)) {
+    if !call.fits(Some(times))? {
         return Ok(Value::Null);
     }
     Ok(of_text(" ".repeat(times)))
@@ -350,21 +359,18 @@ fn insert<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = convert::bytes(Call::arg(values, 0), call.ctx);
     let new = convert::bytes(Call::arg(values, 3), call.ctx);
     let (position, len) = (call.count(values, 1)?, call.count(values, 2)?);
-    let ends = unit_ends(&text, call);
+    let units = units_count(&text, call);
     let start = usize::try_from(position).unwrap_or(0);
-    if start == 0 || ends.len() < start {
+    if start == 0 || units < start {
         return Ok(of_bytes(text.into_owned(), call.ty));
     }
-    let until = usize::try_from(len).map_or(ends.len(), |len| (start - 1).saturating_add(len));
-    if !call.fits(text.len().checked_add(new.len())) {
+    let until = usize::try_from(len).map_or(units, |len| (start - 1).saturating_add(len));
+    if !call.fits(text.len().checked_add(new.len()))? {
         return Ok(Value::Null);
     }
-    let end_of = |units: usize| match units.checked_sub(1) {
-        Some(idx) => ends.get(idx).copied().unwrap_or(text.len()),
-        None => 0,
-    };
-    let head = text.get(..end_of(start - 1)).unwrap_or_default();
-    let tail = text.get(end_of(until)..).unwrap_or_default();
+    let head = text.get(..unit_end(&text, start - 1, call));
+    let tail = text.get(unit_end(&text, until, call)..);
+    let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());
     Ok(of_bytes([head, &new, tail].concat(), call.ty))
 }
 

@@ -46,6 +46,7 @@ pub use self::digest::{DIGEST_BYTES_MAX, Digest, DigestKey, digest};
 pub use self::word::keywords;
 use super::ast::{Expr, Statement};
 use super::context::Mode;
+use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 
 /// Words and signs one statement may have: 12 bytes each while it is parsed, so 96 MiB at most.
@@ -62,6 +63,13 @@ pub const HEIGHT_MAX: u32 = 400;
 
 /// `?` one statement may have: the protocol counts them in 16 bits.
 pub const PARAMETERS_MAX: usize = 65_535;
+
+/// Words and signs from which on a statement's tree is asked for before it is made.
+const LONG_TOKENS_MIN: usize = 8192;
+
+/// Bytes that the trees of a long statement, as parsed and as bound, have for each word or sign:
+/// about what lists of numbers measure.
+const TREE_BYTES_PER_TOKEN: usize = 192;
 
 /// MySQL's error 1064: where in the text the language ended.
 pub fn syntax_error(near: &str, line: usize) -> Error {
@@ -88,6 +96,21 @@ pub struct Parsed {
     pub rest_offset: usize,
     /// What it has in common with statements that differ in literals alone.
     pub digest: DigestKey,
+    /// How many words and signs it has.
+    pub tokens_count: usize,
+}
+
+/// Asks for the memory of the trees of a statement of so many words and signs; `None` when it is short.
+///
+/// # Errors
+/// 1041 when there is none.
+pub fn hold_trees(tokens_count: usize) -> Result<Option<Held>> {
+    if tokens_count < LONG_TOKENS_MIN {
+        return Ok(None);
+    }
+    let what = format!("a statement of {tokens_count} words and signs");
+    let bytes = tokens_count.saturating_mul(TREE_BYTES_PER_TOKEN);
+    ceiling::hold(&what, bytes).map(Some)
 }
 
 /// Parses the first statement of `sql`. To run several, go on with `&sql[rest_offset..]` until
@@ -95,9 +118,12 @@ pub struct Parsed {
 ///
 /// # Errors
 /// `EmptyQuery` for a text without statement, `Parse` for what is not of the language, `TooDeep`,
-/// `ParserCapacity` and `TooManyPlaceholders` for what passes a limit.
+/// `ParserCapacity` and `TooManyPlaceholders` for what passes a limit, `OutOfResources` when the
+/// process has no memory for it.
 pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
     let lexed = lexer::Lexer::new(sql, mode).statement()?;
+    let tokens_count = lexed.tokens.len();
+    let _held = hold_trees(tokens_count)?;
     let digest = digest::key(sql, &lexed.tokens);
     let mut parser = cursor::Parser::new(sql, mode, lexed.tokens);
     let statement = if parser.at_end() && lexed.has_comment {
@@ -111,6 +137,7 @@ pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
         end_offset: parser.start_offset(),
         rest_offset: lexed.rest_offset,
         digest,
+        tokens_count,
     })
 }
 

@@ -109,7 +109,7 @@ impl<'j> Effort<'j> {
         if !regexp::is_kept(pattern) {
             self.steps(COMPILE_STEPS)?;
         }
-        let regex = regexp::compiled_if_pattern(pattern)?;
+        let regex = regexp::compiled_if_pattern(pattern, text.len())?;
         let found = is_match(&regex);
         if self.patterns.len() < PATTERNS_KEPT_MAX {
             self.patterns.insert(pattern.to_owned(), regex);

@@ -1,0 +1,92 @@
+//! A server under load that is meant to hurt it: statements, values, patterns and transactions at their
+//! limits and beyond. Each is answered, or refused with an error that tells value and limit; then the server
+//! lives, the connection goes on, others are served, and its memory is back near where it was.
+//!
+//! ```text
+//!   cargo test --test limits                 all
+//!   cargo test --test limits -- nesting      some
+//! ```
+//! What each limit is, its errno and the option that changes it: docs/limits.md.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::little_endian_bytes,
+    clippy::print_stdout,
+    reason = "a test program: it may stop at a surprise"
+)]
+
+mod blows;
+#[allow(dead_code, reason = "shared with the slt runner")]
+#[path = "../../sql-tests/runner/client.rs"]
+mod client;
+mod house;
+mod many;
+mod nesting;
+mod pressure;
+#[allow(dead_code, reason = "shared with the slt runner")]
+#[path = "../../sql-tests/runner/server.rs"]
+mod server;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use house::House;
+
+/// What the servers of most trials are started with: little that hides what is left behind.
+const OPTIONS: &[&str] = &[
+    "--allow-full-scan",
+    "--durability=async",
+    "--cache-bytes=16MiB",
+    "--max-allowed-packet=16MiB",
+];
+
+type Blow = fn(&mut House) -> Result<(), String>;
+
+const BLOWS: &[(&str, Blow)] = &[
+    ("packets", blows::packets),
+    ("columns", blows::columns),
+    ("values", blows::values),
+    ("in_lists", blows::in_lists),
+    ("nesting", nesting::all),
+    ("documents", nesting::documents),
+    ("patterns", blows::patterns),
+    ("kill_patterns", blows::kill_patterns),
+    ("results", blows::results),
+    ("recursion_and_cross_joins", blows::endless),
+    ("prepared_statements", many::prepared_statements),
+    ("cursors", many::cursors),
+    ("user_variables", many::user_variables),
+    ("temporary_tables", many::temporary_tables),
+    ("transactions", many::transactions),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Memory is measured, and time is short.
+    arguments.test_threads = Some(1);
+    let mut trials: Vec<Trial> = BLOWS
+        .iter()
+        .map(|(name, blow)| trial(name, *blow))
+        .collect();
+    trials.push(Trial::test("memory_limit", || {
+        pressure::memory_limit().map_err(Failed::from)
+    }));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: &'static str, blow: Blow) -> Trial {
+    Trial::test(name, move || {
+        let began = Instant::now();
+        let scratch = tempfile::tempdir().map_err(|e| Failed::from(e.to_string()))?;
+        let mut house = House::open(scratch.path(), OPTIONS).map_err(Failed::from)?;
+        let struck = blow(&mut house);
+        let well = house.is_well();
+        struck.map_err(Failed::from)?;
+        let memory = well.map_err(Failed::from)?;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("limits: {name}: {memory}; {seconds:.1} s");
+        Ok(())
+    })
+}

@@ -1,0 +1,319 @@
+//! The memory of this process, and the most that it may be: `--memory-limit`.
+//!
+//! What the system says is resident counts, whoever took it: caches, memtables, what operators hold,
+//! packets, syntax trees, what the allocator keeps for later. Whoever is about to take much asks first:
+//!
+//! ```text
+//!   admit   so many bytes at once, and who wants them; 1041 when that would pass the limit
+//!   admits  the same, for who can do without: an operator that spills
+//!   hold    as admit, and counted as long as they are held: for what is filled by and by
+//!   drip    bytes of something that grows slowly; asked for once in a while
+//! ```
+//! Small things do not ask. For them, for what the allocator rounds up, and for what is taken between
+//! two readings the last sixteenth is kept free ([`spare`]).
+//!
+//! The allocator (mimalloc) keeps what is freed for a second before the system has it back, and then waits
+//! until somebody frees a page; until then it counts. [`give_back`] frees one, so that it need not wait.
+//!
+//! There is one for the process, because a process has one memory. Until [`set`] there is no limit.
+
+use std::fs::File;
+use std::hint;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use crate::error::{Code, Error, Result};
+
+/// Bytes of something that grows slowly between two questions.
+pub const GRAIN_BYTES: usize = 256 << 10;
+
+/// What asks for so much at once has not touched all of it when the next one asks: it is counted
+/// beside what is resident until then.
+const PLEDGE_BYTES_MIN: u64 = 1 << 20;
+
+/// How long it is counted at least; twice as long at most. Touching 64 MiB takes about as long.
+const PLEDGE_MS: u64 = 20;
+
+/// A piece of memory that the allocator gets from the system, and gives back to it, as it is.
+const PAGE_OF_ITS_OWN_BYTES: usize = 33 << 20;
+
+/// Part of the limit that is kept for what does not ask.
+const SPARE_DIVISOR: u64 = 16;
+
+/// Where Linux tells of this process's memory, in pages (proc(5)).
+const STATM: &str = "/proc/self/statm";
+
+static PROCESS: Ceiling = Ceiling::new(resident_of_process);
+
+/// A limit, and how to learn what is used.
+struct Ceiling {
+    /// 0 for none.
+    bytes_max: AtomicU64,
+    /// What is resident; `None` when the system does not tell.
+    read: fn() -> Option<u64>,
+    pledges: Mutex<Pledges>,
+    /// What is counted until it is dropped.
+    held_bytes: AtomicU64,
+    /// What has grown slowly since somebody asked.
+    dripped_bytes: AtomicU64,
+    refused_count: AtomicU64,
+}
+
+/// What was admitted lately and may not be touched yet.
+#[derive(Debug)]
+struct Pledges {
+    /// In units of [`PLEDGE_MS`].
+    epoch: u64,
+    now_bytes: u64,
+    before_bytes: u64,
+}
+
+/// Bytes that are counted until this is dropped, because they are filled by and by.
+#[derive(Debug)]
+pub struct Held {
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        PROCESS.held_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Sets the most bytes the process may have resident.
+///
+/// # Errors
+/// When the system does not tell how many it has.
+pub fn set(bytes_max: u64) -> std::result::Result<(), String> {
+    if resident_of_process().is_none() {
+        return Err(format!("the memory of the process is not told in {STATM}"));
+    }
+    PROCESS.bytes_max.store(bytes_max, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The limit; 0 for none.
+pub fn bytes_max() -> u64 {
+    PROCESS.bytes_max.load(Ordering::Relaxed)
+}
+
+/// How often somebody was refused.
+pub fn refused_count() -> u64 {
+    PROCESS.refused_count.load(Ordering::Relaxed)
+}
+
+/// Asks for `bytes` that `what` is about to take.
+///
+/// # Errors
+/// 1041 when they would pass the limit.
+pub fn admit(what: &str, bytes: usize) -> Result<()> {
+    if PROCESS.admits(bytes) {
+        return Ok(());
+    }
+    Err(refusal(what, bytes))
+}
+
+/// Whether `bytes` may be taken.
+pub fn admits(bytes: usize) -> bool {
+    PROCESS.admits(bytes)
+}
+
+/// Asks for `bytes` that `what` fills by and by.
+///
+/// # Errors
+/// 1041 when they would pass the limit.
+pub fn hold(what: &str, bytes: usize) -> Result<Held> {
+    admit(what, bytes)?;
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    PROCESS.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+    Ok(Held { bytes })
+}
+
+/// Counts `bytes` that `what` has grown by, of many a time.
+///
+/// # Errors
+/// 1041 while the limit is passed.
+pub fn drip(what: &str, bytes: usize) -> Result<()> {
+    if PROCESS.drips(bytes) {
+        return Ok(());
+    }
+    Err(refusal(what, bytes))
+}
+
+/// Why `what` cannot have `bytes`.
+pub fn refusal(what: &str, bytes: usize) -> Error {
+    let resident = resident_of_process().unwrap_or(0);
+    let text = format!(
+        "Out of memory: {what} needs {bytes} bytes, the server holds {resident}, the most \
+         memory-limit allows is {}",
+        bytes_max()
+    );
+    Error::new(Code::OutOfResources, text)
+}
+
+/// Has the allocator give back what was freed a while ago. To be called every second or so.
+pub fn give_back() {
+    // Never touched, so it takes addresses and no memory.
+    drop(hint::black_box(Vec::<u8>::with_capacity(
+        PAGE_OF_ITS_OWN_BYTES,
+    )));
+}
+
+/// The part of a limit that is kept for what does not ask.
+pub fn spare(bytes_max: u64) -> u64 {
+    bytes_max / SPARE_DIVISOR
+}
+
+impl Ceiling {
+    const fn new(read: fn() -> Option<u64>) -> Ceiling {
+        Ceiling {
+            bytes_max: AtomicU64::new(0),
+            read,
+            pledges: Mutex::new(Pledges {
+                epoch: 0,
+                now_bytes: 0,
+                before_bytes: 0,
+            }),
+            held_bytes: AtomicU64::new(0),
+            dripped_bytes: AtomicU64::new(0),
+            refused_count: AtomicU64::new(0),
+        }
+    }
+
+    fn admits(&self, bytes: usize) -> bool {
+        let bytes_max = self.bytes_max.load(Ordering::Relaxed);
+        if bytes_max == 0 {
+            return true;
+        }
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let resident = (self.read)().unwrap_or(0);
+        let resident = resident.saturating_add(self.held_bytes.load(Ordering::Relaxed));
+        let mut pledges = self.pledges.lock();
+        let lately = pledges.at(epoch());
+        let sum = resident.saturating_add(lately).saturating_add(bytes);
+        let fits = sum <= bytes_max - spare(bytes_max);
+        if !fits {
+            self.refused_count.fetch_add(1, Ordering::Relaxed);
+            give_back();
+        } else if PLEDGE_BYTES_MIN <= bytes {
+            pledges.now_bytes = pledges.now_bytes.saturating_add(bytes);
+        }
+        fits
+    }
+
+    fn drips(&self, bytes: usize) -> bool {
+        if self.bytes_max.load(Ordering::Relaxed) == 0 {
+            return true;
+        }
+        let more = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let sum = self
+            .dripped_bytes
+            .fetch_add(more, Ordering::Relaxed)
+            .saturating_add(more);
+        if sum < GRAIN_BYTES as u64 {
+            return true;
+        }
+        let fits = self.admits(bytes);
+        if fits {
+            self.dripped_bytes.store(0, Ordering::Relaxed);
+        }
+        fits
+    }
+}
+
+impl Pledges {
+    /// What is pledged at that time.
+    fn at(&mut self, epoch: u64) -> u64 {
+        if self.epoch < epoch {
+            let is_next = self.epoch + 1 == epoch;
+            self.before_bytes = if is_next { self.now_bytes } else { 0 };
+            self.now_bytes = 0;
+            self.epoch = epoch;
+        }
+        self.now_bytes.saturating_add(self.before_bytes)
+    }
+}
+
+/// The time since the first question, in units of [`PLEDGE_MS`].
+fn epoch() -> u64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let elapsed = FIRST.get_or_init(Instant::now).elapsed().as_millis();
+    u64::try_from(elapsed).unwrap_or(u64::MAX) / PLEDGE_MS
+}
+
+/// What this process has resident. One read of an open file: a microsecond.
+fn resident_of_process() -> Option<u64> {
+    static FILE: OnceLock<Option<File>> = OnceLock::new();
+    let file = FILE.get_or_init(|| File::open(STATM).ok()).as_ref()?;
+    let mut text = [0; 128];
+    let count = file.read_at(&mut text, 0).ok()?;
+    let text = std::str::from_utf8(text.get(..count)?).ok()?;
+    // All pages, then those that are resident.
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn of(bytes_max: u64) -> Ceiling {
+        let ceiling = Ceiling::new(|| Some(100 * MIB));
+        ceiling.bytes_max.store(bytes_max, Ordering::Relaxed);
+        ceiling
+    }
+
+    #[test]
+    fn without_a_limit_all_is_admitted() {
+        assert!(of(0).admits(usize::MAX));
+        assert!(of(0).drips(usize::MAX));
+    }
+
+    #[test]
+    fn what_is_resident_and_what_is_pledged_count() {
+        let ceiling = of(160 * MIB);
+        assert!(!ceiling.admits(51 << 20), "the last sixteenth is kept free");
+        assert!(ceiling.admits(30 << 20));
+        assert!(!ceiling.admits(30 << 20), "the first is not touched yet");
+        assert!(ceiling.admits(20 << 20));
+        assert_eq!(ceiling.refused_count.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn pledges_end() {
+        let mut pledges = Pledges {
+            epoch: 7,
+            now_bytes: 5,
+            before_bytes: 3,
+        };
+        assert_eq!(pledges.at(7), 8);
+        assert_eq!(pledges.at(8), 5);
+        assert_eq!(pledges.at(9), 0);
+        pledges.now_bytes = 2;
+        assert_eq!(pledges.at(20), 0);
+    }
+
+    #[test]
+    fn drips_are_asked_for_together() {
+        let ceiling = of(MIB);
+        for _ in 0..3 {
+            assert!(ceiling.drips(GRAIN_BYTES / 4));
+        }
+        assert!(!ceiling.drips(GRAIN_BYTES / 4));
+        assert!(!ceiling.drips(1), "while the limit is passed");
+        ceiling.bytes_max.store(200 * MIB, Ordering::Relaxed);
+        assert!(ceiling.drips(1));
+    }
+
+    #[test]
+    fn the_system_tells_what_is_resident() {
+        let resident = resident_of_process().unwrap();
+        assert!(MIB < resident, "{resident}");
+    }
+}
