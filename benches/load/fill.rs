@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use crate::client::{Client, EndForm};
-use crate::{DATABASE, Options, Outcome};
+use crate::random::{Random, scattered};
+use crate::{DATABASE, Options, Outcome, lindorm, ycsb};
 
 /// Odd and no multiple of five: times an id, modulo a power of ten, every value comes once.
 const SCATTER: u64 = 7_368_787;
@@ -94,6 +95,56 @@ pub(crate) fn indexed_nothing(options: &Options) -> Outcome<String> {
     Ok("{}".to_owned())
 }
 
+/// `sbtest`: rows as sysbench makes them, with its index. The table's options are what the command line
+/// says.
+pub(crate) fn sbtest(options: &Options) -> Outcome<String> {
+    let table = format!(
+        "CREATE TABLE sbtest (id INT NOT NULL, k INT NOT NULL DEFAULT '0', c CHAR(120) NOT NULL DEFAULT '', \
+         pad CHAR(60) NOT NULL DEFAULT '', PRIMARY KEY (id), KEY k_1 (k)) {}",
+        options.suffix
+    );
+    let mut random = Random::new(options.rows);
+    filled(options, ("sbtest", &table), |sql, id| {
+        let (mut c, mut pad) = ([0; 119], [0; 59]);
+        random.digits(&mut c);
+        random.digits(&mut pad);
+        let _ = write!(sql, "({id},{},'", random.below(options.rows));
+        sql.extend(c.map(char::from));
+        sql.push_str("','");
+        sql.extend(pad.map(char::from));
+        sql.push_str("')");
+    })
+}
+
+/// `usertable`, as YCSB makes it.
+pub(crate) fn ycsb(options: &Options) -> Outcome<String> {
+    let mut random = Random::new(options.rows);
+    filled(options, ("usertable", &ycsb::create_text()), |sql, id| {
+        let _ = write!(sql, "('user{}'", scattered(id));
+        put_letters::<{ ycsb::FIELD_BYTES }>(sql, &mut random, ycsb::FIELDS);
+    })
+}
+
+/// `lindorm`: rows of many short columns.
+pub(crate) fn lindorm(options: &Options) -> Outcome<String> {
+    let mut random = Random::new(options.rows);
+    filled(options, ("lindorm", &lindorm::create_text()), |sql, id| {
+        let _ = write!(sql, "('user{:019}'", scattered(id));
+        put_letters::<{ lindorm::COLUMN_BYTES }>(sql, &mut random, lindorm::COLUMNS);
+    })
+}
+
+fn put_letters<const BYTES: usize>(sql: &mut String, random: &mut Random, count: usize) {
+    for _ in 0..count {
+        let mut text = [0; BYTES];
+        random.letters(&mut text);
+        sql.push_str(",'");
+        sql.extend(text.map(char::from));
+        sql.push('\'');
+    }
+    sql.push(')');
+}
+
 /// One statement; how long it took.
 pub(crate) fn sql(options: &Options) -> Outcome<String> {
     let mut client = connect(options)?;
@@ -131,12 +182,13 @@ fn make(client: &mut Client, name: &str, create: &str) -> Outcome<()> {
 fn filled(
     options: &Options,
     table: (&str, &str),
-    row: impl Fn(&mut String, u64),
+    mut row: impl FnMut(&mut String, u64),
 ) -> Outcome<String> {
     let (name, create) = table;
     let mut client = connect(options)?;
     make(&mut client, name, create)?;
-    let start = Instant::now();
+    let watch = options.watch();
+    let (cpu_before, start) = (watch.cpu_seconds(), Instant::now());
     let mut sql = String::new();
     let mut id = 0;
     while id < options.rows {
@@ -155,8 +207,9 @@ fn filled(
         id = until;
     }
     let seconds = start.elapsed().as_secs_f64();
+    let cpu = watch.cpu_seconds() - cpu_before;
     Ok(format!(
-        "{{\"rows\": {}, \"seconds\": {seconds:.3}}}",
+        "{{\"rows\": {}, \"seconds\": {seconds:.3}, \"server_cpu\": {cpu:.2}}}",
         options.rows
     ))
 }

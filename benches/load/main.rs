@@ -3,8 +3,9 @@
 //! It speaks the protocol itself, on one thread, so that little of the shared cores goes to it.
 //! It judges nothing: `scripts/bench` starts the servers, repeats the runs and makes the table.
 //!
-//! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [rows=N] [rate=N]
-//! [indexes=N] [sql=STATEMENT] [setup=STATEMENTS]`, where WORK is one of the names in [`Work::parse`].
+//! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [count=N] [rows=N] [rate=N]
+//! [exact=1] [indexes=N] [put=VERB] [suffix=TEXT] [sql=STATEMENT] [setup=STATEMENTS]`, where WORK
+//! is one of the names in [`Work::parse`].
 
 #![allow(
     clippy::indexing_slicing,
@@ -18,10 +19,15 @@
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
 mod fill;
+mod lindorm;
+mod points;
 mod process;
+mod random;
 mod repeat;
+mod scan;
 mod statement;
 mod traffic;
+mod ycsb;
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -59,6 +65,9 @@ fn run() -> Outcome<String> {
         Work::FillNothing => fill::nothing(&options),
         Work::FillIndexed => fill::indexed(&options),
         Work::FillIndexedNothing => fill::indexed_nothing(&options),
+        Work::FillSbtest => fill::sbtest(&options),
+        Work::FillYcsb => fill::ycsb(&options),
+        Work::FillLindorm => fill::lindorm(&options),
         Work::Sql => fill::sql(&options),
         Work::Point
         | Work::ByUnique
@@ -66,9 +75,12 @@ fn run() -> Outcome<String> {
         | Work::MultiGet
         | Work::Insert
         | Work::InsertIndexed
-        | Work::InsertMany => traffic::closed_loop(&options),
+        | Work::InsertMany
+        | Work::Update => traffic::closed_loop(&options, &points::plan(&options)),
+        Work::Ycsb(mix) => traffic::closed_loop(&options, &ycsb::plan(&options, mix)),
+        Work::Lindorm(kind) => traffic::closed_loop(&options, &lindorm::plan(&options, kind)),
         Work::Repeat => repeat::repeat(&options),
-        Work::Scan | Work::ScanCovering | Work::Query => traffic::scan(&options),
+        Work::Scan | Work::ScanCovering | Work::Query => scan::scan(&options),
     }
 }
 
@@ -87,6 +99,12 @@ enum Work {
     FillIndexed,
     /// Makes the empty table for `insert-indexed`, with as many indexes as `indexes` says.
     FillIndexedNothing,
+    /// Makes and fills the table for `update`, as sysbench has it.
+    FillSbtest,
+    /// Makes and fills the table for `ycsb-…`.
+    FillYcsb,
+    /// Makes and fills the table for `lindorm-…`.
+    FillLindorm,
     /// The statement that `sql` gives, once.
     Sql,
     /// The same, whose rows are read; before it, the statements in `setup`.
@@ -111,10 +129,22 @@ enum Work {
     InsertIndexed,
     /// Prepared INSERT of [`BATCH_ROWS`] rows.
     InsertMany,
+    /// Prepared UPDATE of one row, any as likely as another.
+    Update,
+    /// One of YCSB's workloads.
+    Ycsb(ycsb::Mix),
+    /// One of the works that Lindorm publishes figures of.
+    Lindorm(lindorm::Kind),
 }
 
 impl Work {
     fn parse(name: &str) -> Option<Work> {
+        if let Some(name) = name.strip_prefix("ycsb-") {
+            return ycsb::Mix::named(name).map(Work::Ycsb);
+        }
+        if let Some(name) = name.strip_prefix("lindorm-") {
+            return lindorm::Kind::named(name).map(Work::Lindorm);
+        }
         Some(match name {
             "fill-points" => Work::FillPoints,
             "fill-scan" => Work::FillScan,
@@ -122,6 +152,9 @@ impl Work {
             "fill-nothing" => Work::FillNothing,
             "fill-indexed" => Work::FillIndexed,
             "fill-indexed-nothing" => Work::FillIndexedNothing,
+            "fill-sbtest" => Work::FillSbtest,
+            "fill-ycsb" => Work::FillYcsb,
+            "fill-lindorm" => Work::FillLindorm,
             "sql" => Work::Sql,
             "query" => Work::Query,
             "repeat" => Work::Repeat,
@@ -134,6 +167,7 @@ impl Work {
             "insert" => Work::Insert,
             "insert-indexed" => Work::InsertIndexed,
             "insert-many" => Work::InsertMany,
+            "update" => Work::Update,
             _ => return None,
         })
     }
@@ -148,12 +182,21 @@ struct Options {
     pid: u32,
     connections: u32,
     duration: Duration,
+    /// Operations of all connections together, from the first; 0: as many as `duration` lets through, after a
+    /// warm-up.
+    count: u64,
     /// Rows that lie in the table, or that are to be put there.
     rows: u64,
     /// Statements per second of all connections; 0: as many as there can be.
     rate: u32,
+    /// Whether the rate is held to the microsecond, which takes a core, and not to the timer's milliseconds.
+    is_exact: bool,
     /// Indexes of an empty table.
     indexes: u32,
+    /// How a row is put that may be there: `REPLACE`, or another word that goes before `INTO`.
+    put: String,
+    /// What stands behind the definition of the table of [`Work::FillSbtest`].
+    suffix: String,
     /// The text of [`Work::Sql`], [`Work::Query`] and [`Work::Repeat`].
     sql: String,
     /// What is run before [`Work::Query`] and [`Work::Repeat`], with semicolons between.
@@ -178,20 +221,25 @@ impl Options {
                 text.parse().map_err(|_| format!("{key}={text}?"))
             })
         };
+        let text = |key: &str, default: &str| {
+            let found = pairs.get(key);
+            found.map_or(default, String::as_str).to_owned()
+        };
         Ok(Options {
             work,
-            address: pairs
-                .get("address")
-                .cloned()
-                .unwrap_or_else(|| "127.0.0.1:3306".to_owned()),
+            address: text("address", "127.0.0.1:3306"),
             pid: number("pid", std::process::id())?,
             connections: number("connections", 1)?,
             duration: Duration::from_secs(u64::from(number("seconds", 5)?)),
+            count: u64::from(number("count", 0)?),
             rows: u64::from(number("rows", 1_000_000)?),
             rate: number("rate", 0)?,
+            is_exact: 0 < number("exact", 0)?,
             indexes: number("indexes", 0)?,
-            sql: pairs.get("sql").cloned().unwrap_or_default(),
-            setup: pairs.get("setup").cloned().unwrap_or_default(),
+            put: text("put", "REPLACE"),
+            suffix: text("suffix", ""),
+            sql: text("sql", ""),
+            setup: text("setup", ""),
         })
     }
 

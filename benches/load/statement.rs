@@ -2,7 +2,7 @@
 //! parameters are 64-bit integers and short texts, and know when an answer has ended.
 
 use crate::Outcome;
-use crate::client::{Bytes, Client, check_error};
+use crate::client::{Bytes, Client, Failure, check_error};
 
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
@@ -53,35 +53,59 @@ impl Prepared {
 
     /// Writes an EXECUTE packet into `packet`; the types go with the first one only.
     pub(crate) fn execute(&mut self, packet: &mut Vec<u8>, parameters: &[Parameter<'_>]) {
+        let is_text = |parameter: &Parameter<'_>| matches!(parameter, Parameter::Text(_));
+        self.begin(packet, parameters.iter().map(is_text));
+        for parameter in parameters {
+            match parameter {
+                Parameter::Integer(value) => put_integer(packet, *value),
+                Parameter::Text(text) => put_text(packet, text),
+            }
+        }
+        finish(packet);
+    }
+
+    /// Begins an EXECUTE packet. As many values follow as `are_text` says whether they are texts, by
+    /// [`put_integer`] and [`put_text`], and then [`finish`].
+    pub(crate) fn begin(
+        &mut self,
+        packet: &mut Vec<u8>,
+        are_text: impl ExactSizeIterator<Item = bool>,
+    ) {
         packet.clear();
         packet.extend_from_slice(&[0; 4]);
         packet.push(COM_STMT_EXECUTE);
         packet.extend_from_slice(&self.id.to_le_bytes());
         packet.push(0);
         packet.extend_from_slice(&1_u32.to_le_bytes());
-        packet.resize(packet.len() + parameters.len().div_ceil(8), 0);
+        packet.resize(packet.len() + are_text.len().div_ceil(8), 0);
         packet.push(u8::from(!self.types_sent));
         if !self.types_sent {
-            for parameter in parameters {
-                packet.extend_from_slice(&match parameter {
-                    Parameter::Integer(_) => TYPE_LONGLONG,
-                    Parameter::Text(_) => TYPE_VAR_STRING,
+            for is_text in are_text {
+                packet.extend_from_slice(&if is_text {
+                    TYPE_VAR_STRING
+                } else {
+                    TYPE_LONGLONG
                 });
             }
             self.types_sent = true;
         }
-        for parameter in parameters {
-            match parameter {
-                Parameter::Integer(value) => packet.extend_from_slice(&value.to_le_bytes()),
-                Parameter::Text(text) => {
-                    packet.push(u8::try_from(text.len()).unwrap_or(0));
-                    packet.extend_from_slice(text);
-                }
-            }
-        }
-        let size = u32::try_from(packet.len() - 4).unwrap_or(0).to_le_bytes();
-        packet[..3].copy_from_slice(&size[..3]);
     }
+}
+
+pub(crate) fn put_integer(packet: &mut Vec<u8>, value: i64) {
+    packet.extend_from_slice(&value.to_le_bytes());
+}
+
+/// At most 250 bytes.
+pub(crate) fn put_text(packet: &mut Vec<u8>, text: &[u8]) {
+    packet.push(u8::try_from(text.len()).unwrap_or(0));
+    packet.extend_from_slice(text);
+}
+
+/// Writes the length of a packet into its head.
+pub(crate) fn finish(packet: &mut [u8]) {
+    let size = u32::try_from(packet.len() - 4).unwrap_or(0).to_le_bytes();
+    packet[..3].copy_from_slice(&size[..3]);
 }
 
 /// Where in an answer the reader is. The answer may arrive in any pieces.
@@ -95,12 +119,17 @@ pub(crate) enum Reading {
     Rows,
 }
 
+/// Errors that tell a client to try again: two statements met at one row.
+const CONFLICTS: [u16; 3] = [1020, 1205, 1213];
+
 /// Follows one answer through the bytes that arrive.
 #[derive(Debug)]
 pub(crate) struct AnswerReader {
     pub(crate) reading: Reading,
     /// Rows seen in this answer.
     pub(crate) rows: u64,
+    /// Whether the answer was an error that tells to try again.
+    pub(crate) conflict: bool,
     deprecate_eof: bool,
 }
 
@@ -109,6 +138,7 @@ impl AnswerReader {
         AnswerReader {
             reading: Reading::Start,
             rows: 0,
+            conflict: false,
             deprecate_eof,
         }
     }
@@ -128,10 +158,21 @@ impl AnswerReader {
 
     /// Whether this packet ends the answer.
     fn packet(&mut self, packet: &[u8]) -> Outcome<bool> {
-        check_error(packet).map_err(|e| e.to_string())?;
+        match check_error(packet) {
+            Ok(()) => self.conflict = false,
+            Err(Failure::Server { errno, .. }) if CONFLICTS.contains(&errno) => {
+                self.conflict = true;
+                self.reading = Reading::Start;
+                return Ok(true);
+            }
+            Err(failure) => return Err(failure.to_string()),
+        }
         let first = packet.first().copied().unwrap_or(0);
         match self.reading {
-            Reading::Start if first == 0 => return Ok(true),
+            Reading::Start if first == 0 => {
+                self.rows = 0;
+                return Ok(true);
+            }
             Reading::Start => {
                 let columns = Bytes(packet).length().map_err(|e| e.to_string())?;
                 self.rows = 0;

@@ -1,5 +1,5 @@
-//! The measured work: a closed loop of prepared statements over many connections, and one long
-//! scan. A hot file: nothing may be allocated or locked per statement.
+//! The measured work: a closed loop of prepared statements over many connections. What is sent comes from
+//! a [`Source`]. A hot file: nothing may be allocated or locked per statement.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,90 +8,119 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::client::{COM_QUERY, Client, EndForm};
-use crate::statement::{AnswerReader, Parameter, Prepared};
-use crate::{BATCH_ROWS, DATABASE, Options, Outcome, Work};
+use crate::client::{Client, EndForm};
+use crate::random::Random;
+use crate::statement::{AnswerReader, Prepared};
+use crate::{DATABASE, Options, Outcome};
 
 /// Time before the measured part: the data is to lie in memory, for both servers.
 const WARM_UP: Duration = Duration::from_secs(3);
-/// The inserted text of 100 bytes.
-const TEXT: &[u8; 100] =
-    b"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
 /// Read at once; enough for the answer to a multi-get.
 const READ_BYTES: usize = 64 << 10;
+/// What the runtime's timers may be late by. Nearer than that, a held rate is waited for awake.
+const TIMER_SLACK: Duration = Duration::from_millis(2);
+
+/// What one kind of work sends.
+pub(crate) struct Plan {
+    /// What every connection prepares.
+    pub(crate) statements: Vec<String>,
+    /// Makes the source of one connection.
+    pub(crate) source: Box<dyn Fn(Random) -> Box<dyn Source>>,
+    /// Rows of the table at the end, where the work adds to them; 0 otherwise.
+    pub(crate) items: Box<dyn Fn() -> u64>,
+}
+
+/// Where one connection's statements come from.
+pub(crate) trait Source {
+    /// Writes the next EXECUTE into `packet`.
+    fn next(&mut self, statements: &mut [Prepared], packet: &mut Vec<u8>);
+
+    /// The answer to it is there; whether the operation has ended with it.
+    fn answered(&mut self) -> bool {
+        true
+    }
+}
 
 /// What all connections of a closed loop share; one thread, so no locks.
 struct Shared {
-    work: Work,
-    rows: u64,
     /// Whether answers count.
     measuring: Cell<bool>,
     /// Whether to stop.
     done: Cell<bool>,
+    /// Operations still to begin, when their number is given.
+    left: Cell<Option<u64>>,
     statements: Cell<u64>,
+    /// Answers that told to try again.
+    conflicts: Cell<u64>,
     answered_rows: Cell<u64>,
-    /// Latencies of measured statements, in microseconds.
+    /// Latencies of measured operations, in microseconds.
     latencies_us: RefCell<Vec<u32>>,
-    /// The next id to insert; unique per run by its start.
-    next_id: Cell<i64>,
-    /// The time between two statements of one connection, when the rate is held.
+    /// The time between two operations of one connection, when the rate is held.
     pause: Option<Duration>,
+    /// Whether a held rate is held to the microsecond, which takes a core.
+    is_exact: bool,
 }
 
-/// Runs the work that is one prepared statement over and over.
-pub(crate) fn closed_loop(options: &Options) -> Outcome<String> {
+/// Runs a plan over and over: for some time, or for a number of operations.
+pub(crate) fn closed_loop(options: &Options, plan: &Plan) -> Outcome<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|e| e.to_string())?;
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, measured_loop(options))
+    local.block_on(&runtime, measured_loop(options, plan))
 }
 
-async fn measured_loop(options: &Options) -> Outcome<String> {
-    let shared = Rc::new(Shared {
-        work: options.work,
-        rows: options.rows,
-        measuring: Cell::new(false),
-        done: Cell::new(false),
-        statements: Cell::new(0),
-        answered_rows: Cell::new(0),
-        latencies_us: RefCell::new(Vec::with_capacity(1 << 22)),
-        next_id: Cell::new(first_id()),
-        pause: options.pause(),
-    });
-    let mut tasks = Vec::new();
+async fn measured_loop(options: &Options, plan: &Plan) -> Outcome<String> {
+    let is_counted = 0 < options.count;
+    let shared = Rc::new(Shared::new(options));
+    let mut connections = Vec::new();
     for connection in 0..options.connections {
-        let connected = Connected::new(options, u64::from(connection) + 1)?;
-        tasks.push(tokio::task::spawn_local(connected.run(Rc::clone(&shared))));
+        connections.push(Connected::new(options, plan, u64::from(connection))?);
     }
-    tokio::time::sleep(WARM_UP).await;
     let watch = options.watch();
     let own = crate::process::ProcessWatch::new(std::process::id());
-    let (cpu_before, own_before, start) = (watch.cpu_seconds(), own.cpu_seconds(), Instant::now());
-    shared.measuring.set(true);
-    tokio::time::sleep(options.duration).await;
-    shared.measuring.set(false);
-    let seconds = start.elapsed().as_secs_f64();
-    let cpu = watch.cpu_seconds() - cpu_before;
-    let own_cpu = own.cpu_seconds() - own_before;
-    shared.done.set(true);
+    let mut tasks = Vec::new();
+    let mut begin = (watch.cpu_seconds(), own.cpu_seconds(), Instant::now());
+    for connected in connections {
+        tasks.push(tokio::task::spawn_local(connected.run(Rc::clone(&shared))));
+    }
+    if !is_counted {
+        tokio::time::sleep(WARM_UP).await;
+        begin = (watch.cpu_seconds(), own.cpu_seconds(), Instant::now());
+        shared.measuring.set(true);
+        tokio::time::sleep(options.duration).await;
+        shared.measuring.set(false);
+        shared.done.set(true);
+    }
+    let mut seconds = begin.2.elapsed().as_secs_f64();
+    let mut cpu = (watch.cpu_seconds() - begin.0, own.cpu_seconds() - begin.1);
     for task in tasks {
         task.await.map_err(|e| e.to_string())??;
     }
+    if is_counted {
+        seconds = begin.2.elapsed().as_secs_f64();
+        cpu = (watch.cpu_seconds() - begin.0, own.cpu_seconds() - begin.1);
+    }
     let mut latencies = shared.latencies_us.borrow_mut();
     latencies.sort_unstable();
-    let quantile = |percent: usize| {
-        let at = latencies.len().saturating_sub(1) * percent / 100;
+    let quantile = |permille: usize| {
+        let at = latencies.len().saturating_sub(1) * permille / 1000;
         latencies.get(at).copied().unwrap_or(0)
     };
     Ok(format!(
-        "{{\"statements\": {}, \"rows\": {}, \"seconds\": {seconds:.3}, \"server_cpu\": {cpu:.2}, \
-         \"load_cpu\": {own_cpu:.2}, \"p50_us\": {}, \"p99_us\": {}, \"rss_kib\": {}}}",
+        "{{\"statements\": {}, \"rows\": {}, \"seconds\": {seconds:.3}, \"server_cpu\": {:.2}, \
+         \"load_cpu\": {:.2}, \"p50_us\": {}, \"p99_us\": {}, \"p999_us\": {}, \"conflicts\": {}, \
+         \"items\": {}, \"rss_kib\": {}}}",
         shared.statements.get(),
         shared.answered_rows.get(),
-        quantile(50),
-        quantile(99),
+        cpu.0,
+        cpu.1,
+        quantile(500),
+        quantile(990),
+        quantile(999),
+        shared.conflicts.get(),
+        (plan.items)(),
         watch.resident_kib()
     ))
 }
@@ -102,62 +131,66 @@ impl Options {
     }
 }
 
-/// Ids above all filled ones, different in every run on one server.
-fn first_id() -> i64 {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(0)
-}
-
-/// A connection with its statement.
+/// A connection with its statements.
 struct Connected {
     stream: TcpStream,
-    statement: Prepared,
+    statements: Vec<Prepared>,
+    source: Box<dyn Source>,
     answer: AnswerReader,
     packet: Vec<u8>,
     input: Vec<u8>,
-    random: u64,
+    /// How far into the first pause the first operation begins: not all connections at once.
+    phase: f64,
 }
 
 impl Connected {
-    fn new(options: &Options, seed: u64) -> Outcome<Connected> {
+    fn new(options: &Options, plan: &Plan, number: u64) -> Outcome<Connected> {
         let mut client =
             Client::connect(&options.address, DATABASE, EndForm::Ok).map_err(|e| e.to_string())?;
-        let statement = Prepared::new(&mut client, &statement_text(options.work))?;
+        let prepared = plan.statements.iter();
+        let statements = prepared
+            .map(|sql| Prepared::new(&mut client, sql))
+            .collect::<Outcome<_>>()?;
         let answer = AnswerReader::new(client.deprecates_eof());
         let stream = client.into_stream();
         stream.set_nonblocking(true).map_err(|e| e.to_string())?;
+        let mut random = Random::new(number + 1);
         Ok(Connected {
             stream: TcpStream::from_std(stream).map_err(|e| e.to_string())?,
-            statement,
+            statements,
+            phase: random.unit(),
+            source: (plan.source)(random),
             answer,
             packet: Vec::new(),
             input: vec![0; READ_BYTES],
-            random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15),
         })
     }
 
     async fn run(mut self, shared: Rc<Shared>) -> Outcome<()> {
-        let mut due = Instant::now();
-        while !shared.done.get() {
-            self.build(&shared);
+        let mut due = Instant::now() + shared.pause.unwrap_or_default().mul_f64(self.phase);
+        while shared.begins() {
+            self.source.next(&mut self.statements, &mut self.packet);
             let mut start = Instant::now();
             if let Some(pause) = shared.pause {
                 due += pause;
                 if start < due {
-                    tokio::time::sleep_until(due.into()).await;
+                    shared.wait(due).await;
                     start = Instant::now();
                 } else {
                     // Waiting for the answer before counts too: no coordinated omission.
                     start = due;
                 }
             }
-            self.stream
-                .write_all(&self.packet)
-                .await
-                .map_err(|e| e.to_string())?;
-            self.read_answer().await?;
+            loop {
+                self.exchange().await?;
+                if self.answer.conflict {
+                    shared.conflicts.set(shared.conflicts.get() + 1);
+                }
+                if self.source.answered() {
+                    break;
+                }
+                self.source.next(&mut self.statements, &mut self.packet);
+            }
             if shared.measuring.get() {
                 let elapsed = u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX);
                 shared.latencies_us.borrow_mut().push(elapsed);
@@ -169,38 +202,12 @@ impl Connected {
         Ok(())
     }
 
-    /// Writes the next EXECUTE.
-    fn build(&mut self, shared: &Shared) {
-        let mut parameters: [Parameter<'_>; 3 * BATCH_ROWS as usize] =
-            [Parameter::Integer(0); 3 * BATCH_ROWS as usize];
-        let count = match shared.work {
-            Work::Point | Work::ByUnique | Work::ByIndex => {
-                parameters[0] = Parameter::Integer(self.random_id(shared.rows));
-                1
-            }
-            Work::MultiGet => {
-                for parameter in &mut parameters[..BATCH_ROWS as usize] {
-                    *parameter = Parameter::Integer(self.random_id(shared.rows));
-                }
-                BATCH_ROWS as usize
-            }
-            Work::Insert => fill_rows(&mut parameters[..3], shared),
-            Work::InsertIndexed => fill_indexed_row(&mut parameters, shared),
-            Work::InsertMany => fill_rows(&mut parameters, shared),
-            Work::FillPoints
-            | Work::FillScan
-            | Work::FillFacts
-            | Work::FillNothing
-            | Work::FillIndexed
-            | Work::FillIndexedNothing
-            | Work::Sql
-            | Work::Query
-            | Work::Repeat
-            | Work::Scan
-            | Work::ScanCovering => 0,
-        };
-        self.statement
-            .execute(&mut self.packet, &parameters[..count]);
+    async fn exchange(&mut self) -> Outcome<()> {
+        self.stream
+            .write_all(&self.packet)
+            .await
+            .map_err(|e| e.to_string())?;
+        self.read_answer().await
     }
 
     async fn read_answer(&mut self) -> Outcome<()> {
@@ -226,123 +233,42 @@ impl Connected {
             filled -= used;
         }
     }
-
-    /// xorshift64*: fast, and good enough to spread keys.
-    fn random_id(&mut self, rows: u64) -> i64 {
-        self.random ^= self.random >> 12;
-        self.random ^= self.random << 25;
-        self.random ^= self.random >> 27;
-        let value = self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16;
-        i64::try_from(value % rows.max(1)).unwrap_or(0)
-    }
 }
 
-fn fill_rows(parameters: &mut [Parameter<'_>], shared: &Shared) -> usize {
-    for row in parameters.chunks_exact_mut(3) {
-        let id = shared.next_id.get();
-        shared.next_id.set(id + 1);
-        row[0] = Parameter::Integer(id);
-        row[1] = Parameter::Integer(id % 1000);
-        row[2] = Parameter::Text(TEXT);
+impl Shared {
+    fn new(options: &Options) -> Shared {
+        let is_counted = 0 < options.count;
+        Shared {
+            measuring: Cell::new(is_counted),
+            done: Cell::new(false),
+            left: Cell::new(is_counted.then_some(options.count)),
+            statements: Cell::new(0),
+            conflicts: Cell::new(0),
+            answered_rows: Cell::new(0),
+            latencies_us: RefCell::new(Vec::with_capacity(1 << 22)),
+            pause: options.pause(),
+            is_exact: options.is_exact,
+        }
     }
-    parameters.len()
-}
 
-fn fill_indexed_row(parameters: &mut [Parameter<'_>], shared: &Shared) -> usize {
-    let id = shared.next_id.get();
-    shared.next_id.set(id + 1);
-    let row = [
-        Parameter::Integer(id),
-        Parameter::Integer(id % 1000),
-        Parameter::Integer(id.wrapping_mul(2_654_435_761).rem_euclid(1_000_000)),
-        Parameter::Integer(id / 1000),
-        Parameter::Text(TEXT),
-    ];
-    parameters[..row.len()].copy_from_slice(&row);
-    row.len()
-}
+    /// Whether another operation is to begin; it counts as begun.
+    fn begins(&self) -> bool {
+        if let Some(left) = self.left.get() {
+            self.left.set(Some(left.saturating_sub(1)));
+            return 0 < left;
+        }
+        !self.done.get()
+    }
 
-fn statement_text(work: Work) -> String {
-    let repeated = |item: &str| vec![item; BATCH_ROWS as usize].join(", ");
-    match work {
-        Work::Point => "SELECT c FROM points WHERE id = ?".to_owned(),
-        Work::ByUnique => "SELECT c FROM indexed WHERE u = ?".to_owned(),
-        Work::ByIndex => "SELECT c FROM indexed WHERE k = ?".to_owned(),
-        Work::MultiGet => format!("SELECT id, c FROM points WHERE id IN ({})", repeated("?")),
-        Work::Insert => "INSERT INTO writes (id, k, c) VALUES (?, ?, ?)".to_owned(),
-        Work::InsertMany => format!(
-            "INSERT INTO writes (id, k, c) VALUES {}",
-            repeated("(?, ?, ?)")
-        ),
-        Work::InsertIndexed => {
-            "INSERT INTO indexed_writes (id, a, b, d, c) VALUES (?, ?, ?, ?, ?)".to_owned()
+    async fn wait(&self, due: Instant) {
+        if !self.is_exact {
+            return tokio::time::sleep_until(due.into()).await;
         }
-        Work::Scan => "SELECT id, payload FROM scan WHERE k = 1".to_owned(),
-        Work::ScanCovering => {
-            "SELECT id, payload FROM scan FORCE INDEX (covering) WHERE k = 1".to_owned()
+        if let Some(early) = due.checked_sub(TIMER_SLACK) {
+            tokio::time::sleep_until(early.into()).await;
         }
-        Work::FillPoints
-        | Work::FillScan
-        | Work::FillFacts
-        | Work::FillNothing
-        | Work::FillIndexed
-        | Work::FillIndexedNothing
-        | Work::Sql
-        | Work::Query
-        | Work::Repeat => String::new(),
+        while Instant::now() < due {
+            tokio::task::yield_now().await;
+        }
     }
-}
-
-/// Runs `scan`, `scan-covering` and `query`: all rows of one statement to one client, which only
-/// counts them.
-pub(crate) fn scan(options: &Options) -> Outcome<String> {
-    use std::io::Read as _;
-    let mut client =
-        Client::connect(&options.address, DATABASE, EndForm::Ok).map_err(|e| e.to_string())?;
-    for sql in options.setup.split(';').filter(|sql| !sql.is_empty()) {
-        client.execute(sql).map_err(|e| format!("{sql}: {e}"))?;
-    }
-    let text = if options.work == Work::Query {
-        options.sql.clone()
-    } else {
-        statement_text(options.work)
-    };
-    let watch = options.watch();
-    let (before_kib, sampler) = (watch.resident_kib(), watch.sample_memory());
-    let (cpu_before, start) = (watch.cpu_seconds(), Instant::now());
-    client
-        .command(COM_QUERY, text.as_bytes())
-        .map_err(|e| e.to_string())?;
-    let mut answer = AnswerReader::new(client.deprecates_eof());
-    let mut stream = client.into_stream();
-    let mut input = vec![0; 1 << 20];
-    let mut filled = 0;
-    let mut first_row = None;
-    loop {
-        let read = stream
-            .read(&mut input[filled..])
-            .map_err(|e| e.to_string())?;
-        if read == 0 {
-            return Err("the server closed the connection".to_owned());
-        }
-        filled += read;
-        let (used, ended) = answer.advance(&input[..filled])?;
-        if first_row.is_none() && 0 < answer.rows {
-            first_row = Some(start.elapsed());
-        }
-        if ended {
-            break;
-        }
-        input.copy_within(used..filled, 0);
-        filled -= used;
-    }
-    let seconds = start.elapsed().as_secs_f64();
-    let cpu = watch.cpu_seconds() - cpu_before;
-    Ok(format!(
-        "{{\"rows\": {}, \"seconds\": {seconds:.3}, \"server_cpu\": {cpu:.2}, \
-         \"first_row_ms\": {:.1}, \"rss_before_kib\": {before_kib}, \"rss_most_kib\": {}}}",
-        answer.rows,
-        first_row.unwrap_or_default().as_secs_f64() * 1000.0,
-        sampler.finish()
-    ))
 }

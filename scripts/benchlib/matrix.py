@@ -1,0 +1,146 @@
+"""One load on each server in turn, several times: operations a second, server CPU, latencies; and, on
+demand, where Meseta's time goes. What fails is kept and shown as what it is."""
+
+import os
+import statistics
+import subprocess
+from dataclasses import dataclass, field
+from typing import Callable
+
+from .servers import settle
+
+# The seconds that the load generator warms up before it measures.
+WARM_UP_SECONDS = 3
+# What is told of a load, if its runs tell it.
+MEASURES = ("per_second", "cpu_us", "p50_us", "p99_us", "p999_us", "bytes", "conflicts")
+NAMES = ("meseta", "innodb", "myrocks")
+
+
+@dataclass
+class Load:
+    """One kind of work. `run(server)` gives what the load generator printed."""
+
+    group: str
+    name: str
+    what: str
+    run: Callable
+    # Operations of one statement: rows, where rows are counted.
+    unit: str = "operations"
+    per_statement: int = 1
+    # Before each run, outside of what is measured.
+    before: Callable = lambda server: None
+
+
+@dataclass
+class Line:
+    """What came of a load: by server, the medians of its runs, or how it failed."""
+
+    group: str
+    name: str
+    what: str
+    unit: str
+    values: dict = field(default_factory=dict)
+    failed: dict = field(default_factory=dict)
+
+    def value(self, server, measure):
+        return self.values.get(server, {}).get(measure)
+
+    def ratio(self, measure, other):
+        ours, theirs = self.value("meseta", measure), self.value(other, measure)
+        return ours / theirs if ours is not None and theirs else None
+
+
+def measure(table, servers, options, load):
+    """Runs a load, adds its lines to the table, and gives what came of it."""
+    line = Line(load.group, load.name, load.what, load.unit)
+    found = {server.name: [] for server in servers}
+    for repeat in range(options.repeats):
+        for server in servers if repeat % 2 == 0 else servers[::-1]:
+            if server.name in line.failed:
+                continue
+            try:
+                load.before(server)
+                settle(servers)
+                found[server.name].append(told(load, load.run(server)))
+            except RuntimeError as error:
+                line.failed[server.name] = str(error)
+                print(f"  {load.name} failed: {error}", flush=True)
+    for name, runs in found.items():
+        if runs and name not in line.failed:
+            line.values[name] = {
+                key: statistics.median(run[key] for run in runs) for key in MEASURES if key in runs[0]
+            }
+    table.lines.append(line)
+    show(table, line)
+    if options.perf and "meseta" not in line.failed:
+        profile(servers[0], load, options)
+    return line
+
+
+def told(load, result):
+    """The measures of one run, per operation."""
+    operations = result["statements"] * load.per_statement
+    measures = {
+        "per_second": operations / result["seconds"],
+        "cpu_us": result["server_cpu"] * 1e6 / max(operations, 1),
+    }
+    for key in MEASURES:
+        if key in result:
+            measures[key] = result[key]
+    return measures
+
+
+def show(table, line):
+    add(table, line, f"{line.what}: {line.unit}/s", "per_second", "{:,.0f}")
+    add(table, line, "  the same: server CPU, us", "cpu_us", "{:,.1f}")
+    if any("p50_us" in values for values in line.values.values()):
+        cells = [latencies(line.values.get(name, {})) for name in NAMES]
+        table.add("  the same: p50 / p99 / p99.9, ms", cells[0], cells[1], "", "", None, (cells[2], ""))
+
+
+def latencies(values):
+    keys = ("p50_us", "p99_us", "p999_us")
+    return " / ".join(f"{values[key] / 1000:.2f}" for key in keys) if keys[0] in values else ""
+
+
+def add(table, line, what, measure_name, form, goal="", reached=None):
+    def cell(name):
+        value = line.value(name, measure_name)
+        if name in line.failed:
+            return "failed"
+        return form.format(value) if value is not None else ""
+
+    def ratio(name):
+        value = line.ratio(measure_name, name)
+        return f"{value:.2f}" if value is not None else ""
+
+    table.add(what, cell("meseta"), cell("innodb"), ratio("innodb"), goal, reached,
+              (cell("myrocks"), ratio("myrocks")))
+
+
+def add_goal(table, what, value, limit, reached):
+    """One of the numbers that were promised; `value` and `limit` as texts."""
+    table.goals.append((what, value, limit, "yes" if reached else "NO"))
+    table.add(what, value, "", "", limit, reached, ("", ""))
+
+
+def profile(server, load, options):
+    """One more run on Meseta, watched by perf."""
+    os.makedirs(options.perf, exist_ok=True)
+    path = os.path.join(options.perf, f"{load.name}.data")
+    load.before(server)
+    watching = subprocess.Popen(
+        ["perf", "record", "--quiet", "--event", "cpu-clock", "--freq", "499", "--pid",
+         str(server.process.pid), "--output", path, "--", "sleep",
+         str(options.seconds + WARM_UP_SECONDS)],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        load.run(server)
+    finally:
+        watching.wait()
+    print(f"  perf report --no-children -i {path}", flush=True)
+
+
+def profile_command(name):
+    return f"scripts/bench --only {name} --perf /tmp/perf && perf report --no-children -i /tmp/perf/{name}.data"

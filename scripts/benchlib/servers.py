@@ -1,0 +1,275 @@
+"""The servers that are measured: how each is built, started, watched and stopped."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from .machine import BASE, ROOT, mariadbd
+
+DATABASE = "bench"
+PLUGINS = "/usr/lib/mysql/plugin"
+# The programs that `scripts/bench` was given, or has built: "load", "wire", "server".
+PROGRAMS = {}
+
+# Quiet: less than this of a core, and less than this written, within an interval.
+QUIET_SECONDS = 0.5
+QUIET_CPU = 0.05
+QUIET_BYTES = 256 << 10
+# Longer than any compaction of these tables should take.
+QUIET_SECONDS_MAX = 180
+
+
+class Server:
+    """A running server: its process, its port, what it is called."""
+
+    name = ""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.process = None
+        self.has_facts = False
+        # What lies in it, by table: a bench that finds its rows need not fill them again.
+        self.filled = {}
+        self.port = 0
+
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def stop(self, signal_number=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal_number)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process = None
+
+    def command(self, work, options):
+        words = [f"{key}={value}" for key, value in options.items()]
+        return [PROGRAMS["load"], work, f"address={self.address()}", f"pid={self.process.pid}", *words]
+
+    def begin(self, work, **options):
+        """A run of the load generator that goes on beside others."""
+        return subprocess.Popen(self.command(work, options), stdout=subprocess.DEVNULL)
+
+    def load(self, work, **options):
+        """One run of the load generator; its line of JSON as a dictionary."""
+        command = self.command(work, options)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.name}, {work}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def ask(self, *statements):
+        """What the `mariadb` client prints for some statements, without headings."""
+        done = subprocess.run(
+            ["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{self.port}", "-uroot", "--batch",
+             "--skip-column-names", "--show-warnings", "--comments", "-e", ";".join(statements)],
+            capture_output=True, text=True, check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.name}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def cpu(self):
+        """Seconds that all its threads have run."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def written(self):
+        """Bytes that it has sent to the disk, or left to the system to send."""
+        with open(f"/proc/{self.process.pid}/io") as file:
+            return int(re.search(r"^write_bytes: (\d+)", file.read(), re.MULTILINE)[1])
+
+    def write_out(self):
+        """Brings what only lies in memory and in the log to where it stays, as far as it can be told to."""
+        settle([self])
+
+
+def settle(servers):
+    """Waits until what goes on after a load (flushes, compactions, purges) has ended."""
+    deadline = time.monotonic() + QUIET_SECONDS_MAX
+    while time.monotonic() < deadline:
+        before = [(server.cpu(), server.written()) for server in servers]
+        time.sleep(QUIET_SECONDS)
+        if all(server.cpu() - cpu <= QUIET_CPU * QUIET_SECONDS and server.written() - written <= QUIET_BYTES
+               for server, (cpu, written) in zip(servers, before)):
+            return
+    print(f"  not quiet after {QUIET_SECONDS_MAX} s: {', '.join(server.name for server in servers)}")
+
+
+class Meseta(Server):
+    name = "meseta"
+    put = "UPSERT"
+
+    def start(self):
+        log_path = os.path.join(self.directory, "server.log")
+        os.makedirs(self.directory, exist_ok=True)
+        begin = time.monotonic()
+        with open(log_path, "w") as log:
+            self.process = subprocess.Popen(
+                [PROGRAMS["server"], "--listen", "127.0.0.1:0", "--engine", "lsm", "--data-dir",
+                 os.path.join(self.directory, "data")],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            )
+        while True:
+            with open(log_path) as log:
+                text = log.read()
+            found = re.search(r"listening on 127\.0\.0\.1:(\d+)\s", text)
+            if found:
+                self.port = int(found[1])
+                return time.monotonic() - begin
+            if self.process.poll() is not None:
+                raise RuntimeError(f"meseta ended: {text}")
+            time.sleep(0.01)
+
+
+class Constant(Server):
+    """Answers every EXECUTE with one row of prebuilt bytes: what the protocol costs by itself."""
+
+    name = "constant"
+
+    def start(self):
+        self.process = subprocess.Popen([PROGRAMS["wire"], "constant"], stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline().split(":")[1])
+
+
+class MariaDB(Server):
+    """MariaDB with InnoDB."""
+
+    name = "innodb"
+    put = "REPLACE"
+    storage_engine = "innodb"
+    collation = "utf8mb4_nopad_bin"
+    settings = [
+        "--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=4G", "--innodb-log-file-size=1G",
+    ]
+
+    def __init__(self, directory, more=()):
+        super().__init__(directory)
+        self.more = list(more)
+
+    def start(self):
+        data = os.path.join(self.directory, "data")
+        if not os.path.isdir(data):
+            os.makedirs(data)
+            subprocess.run(
+                ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
+                 "--auth-root-authentication-method=normal"],
+                check=True, capture_output=True,
+            )
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        user = ["--user=root"] if os.geteuid() == 0 else []
+        with open(os.path.join(self.directory, "server.log"), "w") as log:
+            self.process = subprocess.Popen(
+                [mariadbd(), "--no-defaults", *user, f"--datadir={data}", f"--port={self.port}",
+                 "--bind-address=127.0.0.1", f"--socket={self.directory}/socket", *self.settings,
+                 *self.more, "--max-connections=300", "--skip-log-bin",
+                 "--skip-name-resolve", "--performance-schema=OFF", "--max-allowed-packet=64M",
+                 "--character-set-server=utf8mb4", f"--collation-server={self.collation}"],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            )
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return 0
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        with open(os.path.join(self.directory, "server.log")) as log:
+            raise RuntimeError(f"MariaDB does not listen: {log.read()[-2000:]}")
+
+    def write_out(self):
+        """Writes all changed pages, and lets go on as before."""
+        kept = self.ask("SELECT @@innodb_max_dirty_pages_pct, @@innodb_io_capacity").split()
+        self.ask("SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 20000",
+                 "SET GLOBAL innodb_max_dirty_pages_pct = 0")
+        deadline = time.monotonic() + QUIET_SECONDS_MAX
+        while 0 < self.dirty_pages() and time.monotonic() < deadline:
+            time.sleep(QUIET_SECONDS)
+        settle([self])
+        self.ask(f"SET GLOBAL innodb_max_dirty_pages_pct = {kept[0]}",
+                 f"SET GLOBAL innodb_io_capacity = {kept[1]}")
+
+    def dirty_pages(self):
+        return int(self.ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").split()[1])
+
+
+# What MyRocks' manual and its makers advise: filters, few bytes in upper levels.
+ROCKS_TREE = "block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1};" \
+    "level_compaction_dynamic_level_bytes=true"
+
+
+def rocks_compression(kind):
+    return f"--rocksdb-default-cf-options=compression={kind};bottommost_compression={kind};{ROCKS_TREE}"
+
+
+class MyRocks(MariaDB):
+    """MariaDB with MyRocks. Tables are its by default; LZ4, as Meseta has, unless `more` says other."""
+
+    name = "myrocks"
+    storage_engine = "rocksdb"
+    # It keeps keys of other collations in two forms.
+    collation = "utf8mb4_bin"
+    settings = [
+        "--plugin-load-add=ha_rocksdb", "--default-storage-engine=rocksdb",
+        "--rocksdb-flush-log-at-trx-commit=1", "--rocksdb-block-cache-size=4G",
+        # It has no gap locks, and refuses what would need them.
+        "--transaction-isolation=READ-COMMITTED", "--innodb-buffer-pool-size=64M",
+    ]
+
+    def __init__(self, directory, more=(rocks_compression("kLZ4Compression"),)):
+        super().__init__(directory, more)
+
+    @staticmethod
+    def is_there():
+        return mariadbd() and os.path.exists(os.path.join(PLUGINS, "ha_rocksdb.so"))
+
+    def write_out(self):
+        self.ask("SET GLOBAL rocksdb_force_flush_memtable_now = 1")
+        settle([self])
+
+
+def build():
+    """The load generators, and the server, as cargo makes them."""
+    subprocess.run(["cargo", "build", "--release", "--bin", "meseta"], cwd=ROOT, check=True)
+    built = subprocess.run(
+        ["cargo", "bench", "--bench", "load", "--bench", "wire", "--no-run", "--message-format=json"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )
+    binaries = {}
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("reason") == "compiler-artifact" and message.get("executable"):
+            binaries[message["target"]["name"]] = message["executable"]
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
+    return {
+        "load": binaries["load"], "wire": binaries["wire"],
+        "server": os.path.join(target, "release", "meseta"),
+    }
+
+
+def find_programs():
+    """Takes the programs that the environment names, or builds them."""
+    named = {name: os.environ.get(f"MESETA_BENCH_{name.upper()}") for name in ("load", "wire", "server")}
+    PROGRAMS.update(named if all(named.values()) else build())
+
+
+def measure_build():
+    with tempfile.TemporaryDirectory(dir=BASE) as target:
+        begin = time.monotonic()
+        environment = {**os.environ, "CARGO_TARGET_DIR": target}
+        subprocess.run(
+            ["cargo", "build", "--release", "--bin", "meseta", "--quiet"],
+            cwd=ROOT, env=environment, check=True,
+        )
+        return time.monotonic() - begin
