@@ -1,0 +1,186 @@
+"""Point reads beside the server's own work: the part of scripts/bench that asks whether anybody notices
+a compaction, the purge of what has ended, the build of an index, or a backup.
+
+Reads come at a fixed and moderate rate, first alone and then while the work goes on all the time. What is
+compared is the 99th percentile, waiting included. Only Meseta is asked: its work is its own.
+"""
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+# A small part of what the server could do, on few connections: as the light load of the hostile bench.
+LOAD = {"connections": 8, "rate": 1000, "rows": 500_000}
+# Rows that the work is done on, so that it lasts longer than the reads.
+WORK_ROWS = 4_000_000
+# What benches/load does before it measures.
+WARM_UP_S = 3
+# Less of the measured time than this, and the figure says little about the work.
+SHARE_MIN = 0.8
+# Flushes and compactions that the filling left are done by then.
+SETTLE_S = 5
+RATIO_MAX = 2
+# Rows end at once when they were written at this time.
+PAST = "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200"
+ROW = "id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL"
+
+
+class Work:
+    """Something the server does for itself; `once` starts it and gives its process, which ends with it."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def prepare(self):
+        """Makes what the work is done on."""
+
+    def once(self):
+        raise NotImplementedError
+
+    def clear(self):
+        """Takes away what `once` left."""
+
+
+class Compaction(Work):
+    name = "a compaction"
+
+    def once(self):
+        return self.server.begin("query", sql="OPTIMIZE TABLE bulk")
+
+
+class Purge(Work):
+    """A compaction that leaves out rows that have ended: once, then there are none."""
+
+    name = "the purge of rows that have ended"
+
+    def prepare(self):
+        sql(self.server, "DROP TABLE IF EXISTS ended")
+        sql(self.server, f"CREATE TABLE ended ({ROW}) WITH (TTL='3600')")
+        copy(self.server, "ended", PAST)
+
+    def once(self):
+        return self.server.begin("query", sql="OPTIMIZE TABLE ended")
+
+
+class IndexBuild(Work):
+    name = "an index build"
+
+    def once(self):
+        return self.server.begin("sql", sql="CREATE INDEX built ON bulk (k) SYNC")
+
+    def clear(self):
+        sql(self.server, "DROP INDEX built ON bulk")
+
+
+class Backup(Work):
+    name = "a backup"
+
+    def __init__(self, server, directory):
+        super().__init__(server)
+        self.directory = directory
+        same = os.stat(directory).st_dev == os.stat(server.directory).st_dev
+        self.name = f"a backup of {'links' if same else 'copies'}"
+
+    def once(self):
+        path = os.path.join(self.directory, "backup")
+        shutil.rmtree(path, ignore_errors=True)
+        return self.server.begin("query", sql=f"BACKUP TO '{path}'")
+
+
+def sql(server, text):
+    server.load("sql", sql=text)
+
+
+def copy(server, table, before=""):
+    """Fills a table with copies of the rows that are read."""
+    for at in range(WORK_ROWS // LOAD["rows"]):
+        rows = f"SELECT id + {at * LOAD['rows']}, k, c FROM points WHERE id >= 0"
+        statements = [before, f"INSERT INTO {table} {rows}"]
+        server.load("repeat", sql="SELECT 1", setup=";".join(statements))
+
+
+def end(process):
+    """Waits for work that was begun."""
+    if process.wait() != 0:
+        raise RuntimeError(f"the work failed: {' '.join(process.args)}")
+
+
+def read_alone(server, seconds):
+    return server.load("point", **LOAD, seconds=seconds)["p99_us"]
+
+
+def read_beside(server, work, seconds):
+    """The percentile of reads beside work that begins anew whenever it has ended, and the part of the
+    measured time that it took."""
+    reads = subprocess.Popen(
+        server.command("point", {**LOAD, "seconds": seconds}), stdout=subprocess.PIPE, text=True)
+    time.sleep(WARM_UP_S)
+    begin, worked = time.monotonic(), 0
+    until = begin + seconds
+    while time.monotonic() < until and reads.poll() is None:
+        started = time.monotonic()
+        process = work.once()
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(0.005)
+        worked += min(time.monotonic(), until) - started
+        end(process)
+        if isinstance(work, Purge):
+            break
+        work.clear()
+    text, _ = reads.communicate()
+    if reads.returncode != 0:
+        raise RuntimeError("the reads failed")
+    return json.loads(text)["p99_us"], worked / seconds
+
+
+def restart(server, backup_dir):
+    """The option is one of the server's start."""
+    server.stop(signal.SIGTERM)
+    os.makedirs(backup_dir, exist_ok=True)
+    os.environ["MESETA_BACKUP_DIR"] = backup_dir
+    server.start()
+
+
+def measure(table, server, work, options):
+    alone, beside, shares = [], [], []
+    for _ in range(options.repeats):
+        work.prepare()
+        time.sleep(SETTLE_S)
+        alone.append(read_alone(server, options.seconds))
+        p99, share = read_beside(server, work, options.seconds)
+        beside.append(p99)
+        shares.append(share)
+    share = statistics.median(shares)
+    if share < SHARE_MIN:
+        print(f"  {work.name} took {share:.0%} of the measured time: more rows, or fewer seconds")
+    alone, found = statistics.median(alone), statistics.median(beside)
+    ratio = found / alone
+    table.add(f"point SELECT beside {work.name}: p99, us", f"{found:,.0f}", f"(alone) {alone:,.0f}",
+              f"{ratio:.2f}", f"<= {RATIO_MAX}", ratio <= RATIO_MAX)
+
+
+def bench_beside(table, servers, options):
+    """Point reads beside each kind of work that the server does for itself."""
+    server = next(server for server in servers if server.name == "meseta")
+    directory = os.path.join(server.directory, "backups")
+    # Where copies go: to memory, so that the disk is the server's alone.
+    elsewhere = f"/dev/shm/meseta-bench-{os.getpid()}"
+    try:
+        restart(server, directory)
+        server.load("fill-points", rows=LOAD["rows"])
+        sql(server, "DROP TABLE IF EXISTS bulk")
+        sql(server, f"CREATE TABLE bulk ({ROW})")
+        copy(server, "bulk")
+        for work in (Compaction(server), IndexBuild(server), Backup(server, directory)):
+            measure(table, server, work, options)
+        if os.path.isdir("/dev/shm"):
+            restart(server, elsewhere)
+            measure(table, server, Backup(server, elsewhere), options)
+        measure(table, server, Purge(server), options)
+    finally:
+        os.environ.pop("MESETA_BACKUP_DIR", None)
+        shutil.rmtree(elsewhere, ignore_errors=True)
