@@ -11,10 +11,22 @@
 use super::access::PointGet;
 use super::cut::{self, KeyParts};
 use super::place;
+use crate::catalog::Table;
 use crate::error::Result;
+use crate::kv::Key;
 use crate::sql::context::EvalContext;
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
 use crate::types::Value;
+
+/// The key of the one row that `filter` allows, when the filter is nothing but an equality on each part
+/// of the primary key.
+///
+/// # Errors
+/// A value that does not fit its key part: an internal error.
+pub fn point_key(filter: &Expr, table: &Table, ctx: &EvalContext) -> Result<Option<Key>> {
+    let point = point_get(filter, KeyParts::primary(table), ctx)?;
+    Ok(point.map(|point| point.key))
+}
 
 /// The one key that `filter` allows, when the filter is nothing but an equality on each part.
 ///

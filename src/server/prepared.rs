@@ -3,7 +3,7 @@
 //! The session knows the statement; here are its parameters' types, its long data, the encoded
 //! definitions of its columns, and its cursor.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::connection::{Talk, named};
@@ -32,12 +32,12 @@ const TEXT_BYTES_MAX: usize = 256;
 /// The prepared statements of one connection.
 #[derive(Default)]
 pub(super) struct Statements {
-    by_id: HashMap<u32, Statement>,
+    by_id: BTreeMap<u32, Statement>,
     last_id: u32,
 }
 
 struct Statement {
-    text: Box<[u8]>,
+    text: Box<str>,
     parameters: Parameters,
     shape: Option<Shape>,
     cursor: Option<Cursor>,
@@ -72,9 +72,9 @@ impl Statements {
     }
 
     /// The text of a statement, to be shown to people.
-    pub(super) fn text(&self, id: u32) -> &[u8] {
+    pub(super) fn text(&self, id: u32) -> &str {
         let statement = self.by_id.get(&self.resolve(id));
-        statement.map_or(&[], |statement| &statement.text)
+        statement.map_or("", |statement| &statement.text)
     }
 
     /// Appends `data` to a parameter, of at most `bytes_max` in all. Never answered: a statement
@@ -115,7 +115,7 @@ impl Talk {
     fn try_prepare(&mut self, text: &[u8]) -> Result<Prepared> {
         let prepared = self.session.prepare(text)?;
         let statement = Statement {
-            text: text.get(..TEXT_BYTES_MAX).unwrap_or(text).into(),
+            text: String::from_utf8_lossy(text.get(..TEXT_BYTES_MAX).unwrap_or(text)).into(),
             parameters: Parameters::new(prepared.parameters_count),
             shape: None,
             cursor: None,

@@ -5,7 +5,8 @@
 //! (SET, SHOW, KILL). It knows nothing of packets.
 //!
 //! - [`shared`]: what all sessions of the server have in common;
-//! - `run`: one statement from its syntax tree to its reply; `prepared`: statements run again;
+//! - `run`: one statement from its syntax tree to its reply; `query`: one with rows; `prepared`: statements
+//!   run again;
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL; `temporary`: tables
 //!   of one session;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
@@ -40,6 +41,7 @@ mod persist;
 mod portions;
 mod prepared;
 pub mod processes;
+mod query;
 mod rehearsal;
 pub mod reply;
 mod run;
@@ -56,7 +58,7 @@ mod transaction;
 pub mod variables;
 mod write_query;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::error::{Code, Error, Result};
@@ -98,7 +100,7 @@ pub struct Session {
     transaction: Option<Transaction>,
     /// What was said of the next transaction, or of the open one.
     next: Next,
-    statements: HashMap<u32, Arc<PreparedStatement>>,
+    statements: BTreeMap<u32, Arc<PreparedStatement>>,
     next_statement: u32,
     /// Statements of PREPARE, by name.
     named: HashMap<String, Arc<PreparedStatement>>,
@@ -147,7 +149,7 @@ impl Session {
             identity,
             transaction: None,
             next: Next::default(),
-            statements: HashMap::new(),
+            statements: BTreeMap::new(),
             next_statement: 1,
             named: HashMap::new(),
             temporary: Temporary::new(&shared.catalog),
@@ -272,6 +274,14 @@ impl Session {
             wait_timeout: self.settings.wait_timeout,
             net_write_timeout: self.settings.net_write_timeout,
             packet_bytes_max: self.settings.packet_bytes_max,
+        }
+    }
+
+    /// A statement begins. Those whose rows are still to come keep their own.
+    fn forget_warnings(&mut self) {
+        match Arc::get_mut(&mut self.warnings) {
+            Some(warnings) => warnings.clear(),
+            None => self.warnings = Arc::default(),
         }
     }
 

@@ -201,10 +201,11 @@ impl Session {
         let Some(compiled) = &prepared.compiled else {
             return Box::pin(self.run(&prepared.statement, parameters)).await;
         };
-        let current = self.state.database();
-        if current == prepared.database {
+        let prepared_in = prepared.database.as_deref();
+        if self.state.with_database(|current| current == prepared_in) {
             return self.run_bound((prepared, compiled), parameters, id).await;
         }
+        let current = self.state.database();
         self.state.set_database(prepared.database.clone());
         let ran = self.run_bound((prepared, compiled), parameters, id).await;
         self.state.set_database(current);
@@ -218,7 +219,7 @@ impl Session {
         parameters: Vec<Value<'static>>,
         id: Option<u32>,
     ) -> Result<Reply> {
-        self.warnings = Arc::new(Warnings::default());
+        self.forget_warnings();
         self.allow_prepared(prepared)?;
         if prepared.is_bound_late {
             let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();

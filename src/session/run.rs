@@ -3,19 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compile::{Asked, Compiled, Destination};
-use super::found::Counted;
+use super::compile::Compiled;
 use super::prepared::is_on_rows;
 use super::show::keeps_warnings;
 use super::track::Access;
-use super::{Done, Reply, ResultSet, Session};
+use super::{Done, Reply, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::exec::query::{self, Opened};
 use crate::exec::transaction::definition_changed;
-use crate::exec::write::change::Target;
-use crate::exec::{select, write};
-use crate::plan::{Policy, Purpose};
+use crate::exec::write;
+use crate::plan::Policy;
 use crate::sql::ast::{Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
@@ -27,7 +24,7 @@ use crate::types::Value;
 pub(super) const BINDS_MAX: usize = 32;
 
 /// What running a statement came to.
-enum Ran {
+pub(super) enum Ran {
     /// It is done.
     Done(Reply),
     /// Nothing was done: a table has another definition now.
@@ -245,127 +242,6 @@ impl Session {
             compiled = self.compile_allowed((statement, statement), &types)?;
         }
         Err(definition_changed())
-    }
-
-    async fn run_query(
-        &mut self,
-        program: &Arc<query::Program>,
-        asked: &Asked,
-        parameters: Parameters,
-    ) -> Result<Ran> {
-        self.check_seen(program.tables())?;
-        if program.select().is_some_and(|select| select.for_update) {
-            self.lock_selected(program, &parameters).await?;
-        }
-        let mut env = self.select_env(parameters, program.tables());
-        self.heed(program.hints());
-        let limits = self.limit_rows(asked, &mut env)?;
-        let opened = match query::open(program, env) {
-            Ok(later @ Opened::Later(_)) => later.stream().await,
-            Ok(Opened::Ready(stream)) => Ok(stream),
-            Err(error) => Err(error),
-        };
-        let stream = match opened {
-            Err(error) if self.has_gone(program.tables(), &error) => return Ok(Ran::Outdated),
-            other => other?,
-        };
-        if !self.are_current(program.tables()) {
-            return Ok(Ran::Outdated);
-        }
-        if !program.tables().is_empty() {
-            self.track_access(Access::Reads);
-        }
-        let mut rows = stream.into_rows();
-        if let Some(limits) = limits {
-            rows = Box::new(Counted::new(rows, limits, &self.state));
-        }
-        match &asked.into {
-            Some(Destination::Variables(variables)) => {
-                return self.put_into(variables, rows).await.map(Ran::Done);
-            }
-            Some(Destination::File(file)) => {
-                let columns = program.columns();
-                let written = self.put_into_file(file, &columns, rows).await;
-                return written.map(Ran::Done);
-            }
-            None => {}
-        }
-        let zone = self.settings.zone.clone();
-        Ok(Ran::Done(Reply::Rows(ResultSet {
-            columns: program.columns(),
-            zone,
-            rows,
-        })))
-    }
-
-    /// What a query that begins now runs with.
-    pub(super) fn select_env(
-        &mut self,
-        parameters: Parameters,
-        tables: &[Arc<Table>],
-    ) -> select::Env {
-        let mut tables = tables.iter();
-        let use_indexes = tables.all(|table| self.may_use_indexes(Some(table)));
-        let view = self
-            .current_transaction()
-            .map(crate::exec::transaction::Transaction::view);
-        if let Some(limit) = self.settings.time_limit {
-            self.cancel.set_time_limit(limit);
-        }
-        select::Env {
-            engine: Arc::clone(&self.shared.engine),
-            view,
-            ctx: self.context(parameters),
-            policy: Policy {
-                use_indexes,
-                ..self.settings.policy
-            },
-            uses: Arc::clone(&self.shared.uses),
-            cancel: Arc::clone(&self.cancel),
-            memory: self.shared.memory(self.settings.memory_bytes_max),
-            select_limit: None,
-            rounds: Vec::new(),
-            meter: None,
-        }
-    }
-
-    /// `FOR UPDATE`: in autocommit there is nothing to hold the locks, as in MySQL.
-    async fn lock_selected(
-        &mut self,
-        program: &query::Program,
-        parameters: &Parameters,
-    ) -> Result<()> {
-        let Some(select) = program.select() else {
-            return Ok(());
-        };
-        let Some(table) = select.table() else {
-            if program.tables().is_empty() {
-                return Ok(());
-            }
-            return Err(Error::unsupported(
-                "FOR UPDATE of a join or a derived table",
-            ));
-        };
-        if !select.subqueries.is_empty() {
-            return Err(Error::unsupported("FOR UPDATE with subqueries"));
-        }
-        let env = self.write_env(Arc::clone(parameters), table);
-        let Some(transaction) = self.current_transaction() else {
-            return Ok(());
-        };
-        let target = Target {
-            table,
-            purpose: Purpose::Select,
-            filter: select.filter.as_ref(),
-            order_by: if select.aggregation.is_some() || select.windowing.is_some() {
-                &[]
-            } else {
-                &select.order_by
-            },
-            limit: select.limit.as_ref().filter(|_| !select.rearranges()),
-            hints: &select.hints,
-        };
-        write::change::lock_rows(target, &env, transaction).await
     }
 
     /// What a write that begins now runs with.

@@ -187,6 +187,13 @@ impl Warnings {
         self.kept.lock().0.clone()
     }
 
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        let (kept, count) = self.kept.get_mut();
+        kept.clear();
+        *count = 0;
+    }
+
     /// Takes the kept ones out.
     pub fn take(&self) -> Vec<Warning> {
         let mut kept = self.kept.lock();

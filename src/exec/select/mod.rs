@@ -1,12 +1,14 @@
 //! One query block: what it runs with, its plan, and the start of its stream.
 //!
-//! What happens to the rows is in `stream`, and in `collector` where all are taken in first.
+//! What happens to the rows is in `stream`, and in `collector` where all are taken in first. One row by its
+//! key goes a way of its own, `point`.
 
 mod collector;
 mod deep;
 mod emit;
 mod joined;
 mod output;
+mod point;
 mod stream;
 mod tally;
 #[cfg(test)]
@@ -17,6 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use self::collector::asks_of_groups;
 pub use self::deep::{Deep, wanted};
+pub use self::point::{PointRow, Source};
 pub use self::stream::SelectStream;
 pub use self::window::Window;
 use super::budget::Memory;
@@ -53,6 +56,8 @@ pub struct Program {
     subqueries: Vec<Arc<query::Program>>,
     /// What joined rows look like, where rows are not those of one table alone.
     shape: Option<Arc<Shape>>,
+    /// Whether it may be a read of one row by its key alone.
+    may_be_point: bool,
     /// The same with a subquery run for each row, once that was asked for; one for each subquery.
     turned: Vec<OnceLock<Option<Arc<Program>>>>,
 }
@@ -71,6 +76,7 @@ impl Program {
             turned: turned.collect(),
             subqueries: subqueries.collect(),
             shape: deep::shape(&select, &used_columns),
+            may_be_point: point::may_be(&select),
             used_columns,
             select,
         }

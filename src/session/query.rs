@@ -1,0 +1,184 @@
+//! A query: from its program to the stream of its rows, and where these go.
+
+use std::sync::Arc;
+
+use super::compile::{Asked, Destination};
+use super::found::Counted;
+use super::run::Ran;
+use super::track::Access;
+use super::{Reply, ResultSet, Session};
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::exec::query::{self, Opened};
+use crate::exec::rows::RowStream;
+use crate::exec::select::{self, PointRow, Source};
+use crate::exec::transaction::Transaction;
+use crate::exec::write;
+use crate::exec::write::change::Target;
+use crate::plan::{Policy, Purpose};
+use crate::sql::context::Parameters;
+
+impl Session {
+    /// Runs a query.
+    pub(super) async fn run_query(
+        &mut self,
+        program: &Arc<query::Program>,
+        asked: &Asked,
+        parameters: Parameters,
+    ) -> Result<Ran> {
+        self.check_seen(program.tables())?;
+        if program.select().is_some_and(|select| select.for_update) {
+            self.lock_selected(program, &parameters).await?;
+        }
+        let rows = match self.begun_rows(program, asked, parameters).await {
+            Err(error) if self.has_gone(program.tables(), &error) => return Ok(Ran::Outdated),
+            other => other?,
+        };
+        if !self.are_current(program.tables()) {
+            return Ok(Ran::Outdated);
+        }
+        if !program.tables().is_empty() {
+            self.track_access(Access::Reads);
+        }
+        match &asked.into {
+            Some(Destination::Variables(variables)) => {
+                return self.put_into(variables, rows).await.map(Ran::Done);
+            }
+            Some(Destination::File(file)) => {
+                let columns = program.columns();
+                let written = self.put_into_file(file, &columns, rows).await;
+                return written.map(Ran::Done);
+            }
+            None => {}
+        }
+        let zone = self.settings.zone.clone();
+        Ok(Ran::Done(Reply::Rows(ResultSet {
+            columns: program.columns(),
+            zone,
+            rows,
+        })))
+    }
+
+    /// Begins a query.
+    async fn begun_rows(
+        &mut self,
+        program: &Arc<query::Program>,
+        asked: &Asked,
+        parameters: Parameters,
+    ) -> Result<Box<dyn RowStream>> {
+        if let Some(row) = self.point_row(program, asked, &parameters).await? {
+            return Ok(Box::new(row));
+        }
+        let mut env = self.select_env(parameters, program.tables());
+        self.heed(program.hints());
+        let limits = self.limit_rows(asked, &mut env)?;
+        let stream = match query::open(program, env)? {
+            later @ Opened::Later(_) => later.stream().await?,
+            Opened::Ready(stream) => stream,
+        };
+        let rows = stream.into_rows();
+        Ok(match limits {
+            Some(limits) => Box::new(Counted::new(rows, limits, &self.state)),
+            None => rows,
+        })
+    }
+
+    /// The row of a query that asks for one by its key, on the short way; `None` of all others.
+    async fn point_row(
+        &mut self,
+        program: &query::Program,
+        asked: &Asked,
+        parameters: &Parameters,
+    ) -> Result<Option<PointRow>> {
+        let query::Body::Select(select) = &program.body else {
+            return Ok(None);
+        };
+        let is_limited = asked.counted.is_some() || self.select_limit(asked).is_some();
+        if is_limited || !select.may_be_point() {
+            return Ok(None);
+        }
+        let ctx = self.context(Arc::clone(parameters));
+        let Some(key) = select.point_key(&ctx)? else {
+            return Ok(None);
+        };
+        self.limit_time();
+        self.heed(program.hints());
+        let view = self.current_transaction().map(Transaction::view);
+        let source = view.map_or_else(|| Source::Newest(&*self.shared.engine), Source::View);
+        let row = PointRow::read(select, (ctx, &self.cancel), (source, key)).await?;
+        Ok(Some(row))
+    }
+
+    /// The running statement may take as long as the session says.
+    fn limit_time(&self) {
+        if let Some(limit) = self.settings.time_limit {
+            self.cancel.set_time_limit(limit);
+        }
+    }
+
+    /// What a query that begins now runs with.
+    pub(super) fn select_env(
+        &mut self,
+        parameters: Parameters,
+        tables: &[Arc<Table>],
+    ) -> select::Env {
+        let mut tables = tables.iter();
+        let use_indexes = tables.all(|table| self.may_use_indexes(Some(table)));
+        let view = self.current_transaction().map(Transaction::view);
+        self.limit_time();
+        select::Env {
+            engine: Arc::clone(&self.shared.engine),
+            view,
+            ctx: self.context(parameters),
+            policy: Policy {
+                use_indexes,
+                ..self.settings.policy
+            },
+            uses: Arc::clone(&self.shared.uses),
+            cancel: Arc::clone(&self.cancel),
+            memory: self.shared.memory(self.settings.memory_bytes_max),
+            select_limit: None,
+            rounds: Vec::new(),
+            meter: None,
+        }
+    }
+
+    /// `FOR UPDATE`: in autocommit there is nothing to hold the locks, as in MySQL.
+    async fn lock_selected(
+        &mut self,
+        program: &query::Program,
+        parameters: &Parameters,
+    ) -> Result<()> {
+        let Some(select) = program.select() else {
+            return Ok(());
+        };
+        let Some(table) = select.table() else {
+            if program.tables().is_empty() {
+                return Ok(());
+            }
+            return Err(Error::unsupported(
+                "FOR UPDATE of a join or a derived table",
+            ));
+        };
+        if !select.subqueries.is_empty() {
+            return Err(Error::unsupported("FOR UPDATE with subqueries"));
+        }
+        let env = self.write_env(Arc::clone(parameters), table);
+        let Some(transaction) = self.current_transaction() else {
+            return Ok(());
+        };
+        let target = Target {
+            table,
+            purpose: Purpose::Select,
+            filter: select.filter.as_ref(),
+            order_by: if select.aggregation.is_some() || select.windowing.is_some() {
+                &[]
+            } else {
+                &select.order_by
+            },
+            limit: select.limit.as_ref().filter(|_| !select.rearranges()),
+            hints: &select.hints,
+        };
+        write::change::lock_rows(target, &env, transaction).await
+    }
+}
