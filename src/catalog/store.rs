@@ -156,6 +156,8 @@ pub struct Catalog {
     gate: Gate,
     /// Counts the changes that gave a table another definition, or took it away.
     version: AtomicU64,
+    /// Counts all changes, additions too.
+    stamp: AtomicU64,
     temporary: temporary::TemporaryTables,
 }
 
@@ -176,6 +178,7 @@ impl Catalog {
             ddl: tokio::sync::Mutex::new(()),
             gate: Gate::default(),
             version: AtomicU64::new(0),
+            stamp: AtomicU64::new(0),
             temporary: temporary::TemporaryTables::default(),
         };
         catalog.watch(&catalog.current());
@@ -195,6 +198,12 @@ impl Catalog {
     /// it stays as it is, the definitions of tables that were found then are those of now.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+
+    /// How often the definitions were changed, additions included. Read it before [`Catalog::current`]:
+    /// while it stays as it is, all names lead to where they led then.
+    pub fn stamp(&self) -> u64 {
+        self.stamp.load(Ordering::Acquire)
     }
 
     /// Lets a commit in: no definition changes while it has the pass.
@@ -409,8 +418,15 @@ impl Catalog {
     async fn publish_addition(&self, writes: WriteSet, next: Definitions) -> Result<()> {
         self.engine.commit(writes).await?;
         self.watch(&next);
-        *self.current.write() = Arc::new(next);
+        self.show(next);
         Ok(())
+    }
+
+    /// Makes others the definitions of now.
+    fn show(&self, next: Definitions) {
+        *self.current.write() = Arc::new(next);
+        // Afterwards: who reads the new stamp finds the new definitions.
+        self.stamp.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Tells the engine which spaces have rows that end. Those of definitions that are not there any

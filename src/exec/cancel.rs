@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -95,6 +96,8 @@ pub struct CancelToken {
     deadline_micros: AtomicU64,
     born: Instant,
     changed: Notify,
+    /// Wakes the connection's task while it is at rest.
+    resting: Mutex<Option<Waker>>,
     /// Wakes threads in [`CancelToken::pause`]; the lock keeps a stop from falling in between.
     awake: Condvar,
     pausing: Mutex<()>,
@@ -111,6 +114,7 @@ impl Default for CancelToken {
             deadline_micros: AtomicU64::new(NO_DEADLINE),
             born: Instant::now(),
             changed: Notify::new(),
+            resting: Mutex::new(None),
             awake: Condvar::new(),
             pausing: Mutex::new(()),
             rows_read: AtomicU64::new(0),
@@ -132,6 +136,9 @@ impl CancelToken {
     pub fn stop(&self, stop: Stop) {
         self.stop.fetch_max(stop as u8, Ordering::AcqRel);
         self.changed.notify_waiters();
+        if let Some(connection) = self.resting.lock().take() {
+            connection.wake();
+        }
         drop(self.pausing.lock());
         self.awake.notify_all();
     }
@@ -263,6 +270,17 @@ impl CancelToken {
         self.reached(|stop| stop != Stop::Query).await
     }
 
+    /// As [`CancelToken::connection_ended`], for the one task that serves the connection. Hot: runs for
+    /// each command that is waited for, and puts nothing into a list.
+    pub fn poll_connection_ended(&self, context: &mut Context<'_>) -> Poll<Stop> {
+        // Listens before it looks, so that nothing falls in between.
+        match &mut *self.resting.lock() {
+            Some(waker) => waker.clone_from(context.waker()),
+            nobody @ None => *nobody = Some(context.waker().clone()),
+        }
+        self.ends_connection().map_or(Poll::Pending, Poll::Ready)
+    }
+
     /// For a connection that is sending: waits until nothing is to be sent any more.
     pub async fn connection_broken(&self) -> Stop {
         self.reached(|stop| Stop::Drain < stop).await
@@ -317,6 +335,22 @@ mod tests {
         token.set_time_limit(Duration::from_millis(1));
         assert!(token.pause(Duration::MAX));
         assert!((0..CLOCK_ROWS).any(|row_idx| token.check_row(row_idx).is_err()));
+    }
+
+    #[tokio::test]
+    async fn a_connection_at_rest_wakes_to_its_end_alone() {
+        let token = std::sync::Arc::new(CancelToken::default());
+        let resting = std::sync::Arc::clone(&token);
+        let rest = async move {
+            std::future::poll_fn(|context| resting.poll_connection_ended(context)).await
+        };
+        let rest = tokio::spawn(rest);
+        tokio::task::yield_now().await;
+        token.stop(Stop::Query);
+        tokio::task::yield_now().await;
+        assert!(!rest.is_finished());
+        token.stop(Stop::IdleTooLong);
+        assert_eq!(rest.await.unwrap(), Stop::IdleTooLong);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 //! Everything of a connection runs in its one task; a point read switches to no other. Hot: the
 //! way from [`Connection::serve_commands`] to the session and back must not allocate.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use crate::protocol::packet::PacketReader;
 use crate::protocol::parameters::Attribute;
 use crate::protocol::reply::Outcome;
 use crate::protocol::{Command, Salt, tracking};
-use crate::session::processes::Registration;
+use crate::session::processes::{self, Registration};
 use crate::session::{Client, Session, WireState};
 use crate::types::Value;
 
@@ -312,7 +313,7 @@ impl Talk {
             }
         };
         self.registration
-            .begin(command.name(), self.text_of(&command));
+            .begin(command.name(), &self.text_of(&command));
         let next = self.answer(command).await;
         if !matches!(next, Ok(Next::File(_))) {
             self.end_command();
@@ -324,12 +325,12 @@ impl Talk {
         self.registration.end(self.state.wait_timeout);
     }
 
-    fn text_of<'a>(&'a self, command: &Command<'a>) -> &'a [u8] {
+    fn text_of<'a>(&'a self, command: &Command<'a>) -> Cow<'a, str> {
         match command {
-            Command::Query(query) => query.text,
-            Command::StmtPrepare(text) => text,
-            Command::StmtExecute(execute) => self.statements.text(execute.id),
-            Command::StmtFetch { id, .. } => self.statements.text(*id),
+            Command::Query(query) => processes::shown(query.text),
+            Command::StmtPrepare(text) => processes::shown(text),
+            Command::StmtExecute(execute) => self.statements.text(execute.id).into(),
+            Command::StmtFetch { id, .. } => self.statements.text(*id).into(),
             Command::InitDb(_)
             | Command::Quit
             | Command::FieldList { .. }
@@ -342,7 +343,7 @@ impl Talk {
             | Command::StmtSendLongData { .. }
             | Command::StmtClose(_)
             | Command::StmtReset(_)
-            | Command::SetMultiStatements(_) => b"",
+            | Command::SetMultiStatements(_) => "".into(),
         }
     }
 

@@ -6,11 +6,12 @@
 //! [`Channel`] between the two buffers and the socket; without it there is one look at an `Option`
 //! more. So for compression, a [`Squeeze`] between the buffers and the channel.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::{Shutdown, TcpStream as StdTcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::task;
+use std::task::{self, Poll};
 use std::time::Duration;
 
 use rustls::ServerConfig;
@@ -403,7 +404,7 @@ impl Source<'_> {
             let read = match &mut self.channel {
                 None => {
                     readable(self.socket, self.cancel).await?;
-                    self.socket.try_read(room.spare())
+                    take(self.socket, room.spare())
                 }
                 Some(channel) => channel.read(room.spare()),
             };
@@ -432,11 +433,35 @@ impl Source<'_> {
     }
 }
 
+/// Waits until there is something to read. One task at a time does so.
 async fn readable(socket: &TcpStream, cancel: &CancelToken) -> Result<(), Gone> {
-    tokio::select! {
-        biased;
-        readable = socket.readable() => readable.map_err(Gone::Failed),
-        stop = cancel.connection_ended() => Err(Gone::Stopped(stop)),
+    poll_fn(|context| match socket.poll_read_ready(context) {
+        Poll::Ready(ready) => Poll::Ready(ready.map_err(Gone::Failed)),
+        Poll::Pending => {
+            let stopped = cancel.poll_connection_ended(context);
+            stopped.map(|stop| Err(Gone::Stopped(stop)))
+        }
+    })
+    .await
+}
+
+/// Reads what is there. Less than there is room for is all there was: the runtime is told that the
+/// socket is empty, so that nobody asks the system once more to hear it, once per command. What comes
+/// between the read and that is not overlooked: the runtime forgets only the readiness that it knew of
+/// when the outer call began.
+fn take(socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
+    let mut taken = 0;
+    let read = socket.try_io(Interest::READABLE, || {
+        taken = socket.try_read(room)?;
+        let is_empty = 0 < taken && taken < room.len();
+        if is_empty {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(())
+    });
+    match read {
+        Err(error) if taken == 0 || !would_block(&error) => Err(error),
+        Ok(()) | Err(_) => Ok(taken),
     }
 }
 
@@ -454,7 +479,7 @@ impl Peer for SocketPeer {
     fn is_gone(&self) -> bool {
         let mut ready = std::pin::pin!(self.0.ready(Interest::READABLE));
         let mut looks = task::Context::from_waker(task::Waker::noop());
-        if let task::Poll::Ready(Ok(ready)) = ready.as_mut().poll(&mut looks)
+        if let Poll::Ready(Ok(ready)) = ready.as_mut().poll(&mut looks)
             && ready.is_read_closed()
         {
             return true;
@@ -473,5 +498,44 @@ impl Peer for SocketPeer {
             // Best effort: the connection's own task ends it, too.
             let _ = StdTcpStream::from(descriptor).shutdown(Shutdown::Both);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Reads so many bytes, or to the end; how many there were.
+    async fn read(socket: &TcpStream, wanted: usize) -> usize {
+        let (cancel, mut room, mut count) = (CancelToken::default(), [0; 64], 0);
+        while count < wanted {
+            let waited = timeout(Duration::from_secs(30), readable(socket, &cancel));
+            waited.await.expect("something to read").unwrap();
+            match take(socket, &mut room) {
+                Ok(0) => break,
+                Ok(some) => count += some,
+                Err(error) => assert!(would_block(&error), "{error}"),
+            }
+        }
+        count
+    }
+
+    #[tokio::test]
+    async fn nothing_is_overlooked_after_a_read_that_left_room() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connecting = TcpStream::connect(listener.local_addr().unwrap());
+        let (mut client, accepted) = (connecting.await.unwrap(), listener.accept().await);
+        let (server, _) = accepted.unwrap();
+        // Less than there is room for, just as much, and more.
+        for bytes_count in [5, 64, 5, 1, 200, 128, 3].into_iter().cycle().take(700) {
+            client.write_all(&vec![7; bytes_count]).await.unwrap();
+            assert_eq!(read(&server, bytes_count).await, bytes_count);
+        }
+        client.write_all(&[7; 5]).await.unwrap();
+        drop(client);
+        assert_eq!(read(&server, usize::MAX).await, 5);
     }
 }

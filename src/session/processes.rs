@@ -291,6 +291,11 @@ impl Process {
     }
 }
 
+/// As much of a statement's text as is shown.
+pub fn shown(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text.get(..TEXT_BYTES_MAX).unwrap_or(text))
+}
+
 /// A connection's place in the list; dropping it takes the connection away.
 #[derive(Debug)]
 pub struct Registration {
@@ -321,7 +326,7 @@ impl Registration {
     }
 
     /// A command begins. Hot: no allocation in steady state.
-    pub fn begin(&self, command: &'static str, text: &[u8]) {
+    pub fn begin(&self, command: &'static str, text: &str) {
         self.process.questions.fetch_add(1, Ordering::Relaxed);
         self.process
             .since_ms
@@ -331,11 +336,7 @@ impl Registration {
         doing.state = Cow::Borrowed("executing");
         doing.is_running = true;
         doing.text.clear();
-        let kept = text.get(..TEXT_BYTES_MAX).unwrap_or(text);
-        match std::str::from_utf8(kept) {
-            Ok(text) => doing.text.push_str(text),
-            Err(_) => doing.text.push_str(&String::from_utf8_lossy(kept)),
-        }
+        doing.text.push_str(text);
     }
 
     /// The command has ended; the connection may be idle for `wait_timeout`.
@@ -390,7 +391,7 @@ mod tests {
         let second = processes.register("localhost".to_owned(), Box::new(Gone(false)));
         assert_ne!(first.id(), second.id());
         first.set_user("root");
-        first.begin("Query", b"SELECT \xff");
+        first.begin("Query", &shown(b"SELECT \xff"));
         let row = processes.list().remove(0);
         assert_eq!(
             (row.id, row.user.as_str(), row.command),
@@ -425,7 +426,7 @@ mod tests {
                 for _ in 0..ROUNDS {
                     begun.fetch_add(1, Ordering::SeqCst);
                     let one = processes.register(String::new(), Box::new(Gone(false)));
-                    one.begin("Query", b"");
+                    one.begin("Query", "");
                 }
             })
         };
@@ -448,8 +449,8 @@ mod tests {
         let lost = processes.register(String::new(), Box::new(Gone(true)));
         let idle = processes.register(String::new(), Box::new(Gone(true)));
         let fine = processes.register(String::new(), Box::new(Gone(false)));
-        lost.begin("Query", b"");
-        fine.begin("Query", b"");
+        lost.begin("Query", "");
+        fine.begin("Query", "");
         idle.end(Duration::ZERO);
         for registration in [&lost, &idle, &fine] {
             registration.process.since_ms.store(0, Ordering::Relaxed);

@@ -7,10 +7,10 @@
 
 mod alter;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::Session;
-use crate::catalog::{Catalog, Definitions, Table};
+use crate::catalog::{Catalog, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{CreateTable, DropTable, TableName};
 
@@ -21,17 +21,11 @@ const TEMPORARY_TABLES_MAX: usize = 1000;
 /// What a table goes by that is being filled: no name of a table.
 const UNNAMED: &str = "";
 
-/// What names led to at one moment: all definitions, without holding them, and the session's own.
-#[derive(Debug, Clone)]
+/// What names led to at one moment: the definitions, by their stamp, and the session's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
-    stored: Weak<Definitions>,
+    stored: u64,
     changes: u64,
-}
-
-impl PartialEq for Seen {
-    fn eq(&self, other: &Seen) -> bool {
-        self.changes == other.changes && Weak::ptr_eq(&self.stored, &other.stored)
-    }
 }
 
 /// A temporary table under the name that leads to it.
@@ -123,7 +117,7 @@ impl Session {
     /// What the names of this session lead to now.
     pub(super) fn seen(&self) -> Seen {
         Seen {
-            stored: Arc::downgrade(&self.shared.catalog.current()),
+            stored: self.shared.catalog.stamp(),
             changes: self.temporary.changes,
         }
     }

@@ -112,7 +112,7 @@ impl Catalog {
         next.put(&table);
         let _closed = self.gate.close().await;
         self.version.fetch_add(1, Ordering::AcqRel);
-        *self.current.write() = Arc::new(next);
+        self.show(next);
         self.version.fetch_add(1, Ordering::AcqRel);
         Ok(table)
     }

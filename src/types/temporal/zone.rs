@@ -3,6 +3,7 @@
 //! The only file that names the time zone library.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::civil;
 use jiff::tz::TimeZone;
@@ -23,10 +24,12 @@ pub struct Zone(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    System(TimeZone),
+    /// The counter of a shared zone would go from processor to processor with each statement of any session:
+    /// so each that is made has one of its own.
+    System(Arc<TimeZone>),
     /// Seconds east of UTC.
     Fixed(i32),
-    Named(TimeZone),
+    Named(Arc<TimeZone>),
 }
 
 impl Zone {
@@ -35,7 +38,7 @@ impl Zone {
 
     /// The zone of the machine; UTC when that is unknown. Reads files: keep it.
     pub fn system() -> Zone {
-        Zone(Kind::System(TimeZone::system()))
+        Zone(Kind::System(Arc::new(TimeZone::system())))
     }
 
     /// The short name of the machine's zone as of now: `UTC`, `CET`.
@@ -59,12 +62,13 @@ impl Zone {
         // A name begins with a letter; this keeps paths out of the look-up.
         let named = text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains("..");
         let zone = named.then(|| TimeZone::get(text).ok()).flatten();
-        zone.map(|zone| Zone(Kind::Named(zone))).ok_or_else(|| {
-            Error::new(
-                Code::UnknownTimeZone,
-                format!("Unknown or incorrect time zone: '{text}'"),
-            )
-        })
+        zone.map(|zone| Zone(Kind::Named(Arc::new(zone))))
+            .ok_or_else(|| {
+                Error::new(
+                    Code::UnknownTimeZone,
+                    format!("Unknown or incorrect time zone: '{text}'"),
+                )
+            })
     }
 
     /// Seconds east of UTC at a moment.
