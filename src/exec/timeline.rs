@@ -26,6 +26,7 @@ use crate::codec::row::{
     CellName, ColumnId, Deletion, RowBuilder, VersionsBuilder, VersionsHead, VersionsView,
 };
 use crate::error::{Error, Result};
+use crate::sql::computed;
 use crate::types::Value;
 use crate::types::coerce::{self, StoreMode};
 use crate::types::temporal::DateRules;
@@ -210,7 +211,8 @@ impl Timeline {
     }
 
     /// Gives each column the version that is chosen of its cell. Without any it has what nobody has
-    /// written; or `NULL`; or, where that cannot be, the default, if rows can have that in common.
+    /// written; or `NULL`; or, where that cannot be, the default; or what it has, if rows cannot have
+    /// those in common.
     fn set_values(
         &self,
         (table, values): (&Table, &mut [Value<'static>]),
@@ -220,20 +222,23 @@ impl Timeline {
             Some(versions) => chosen(versions).map(|version| &version.value),
             None => self.unwritten.get(id),
         };
+        let computed_from = computed::columns_in_unique_texts(table)?;
         for (idx, (column, slot)) in table.columns.iter().zip(values.iter_mut()).enumerate() {
             match column.place {
                 ColumnPlace::Row if table.key_position(idx).is_none() => {
                     *slot = match of(&CellId::Column(column.id)) {
                         Some(value) => value.clone(),
+                        None if computed_from.contains(&idx) => continue,
                         None if column.nullable => Value::Null,
                         None if is_each_its_own(table, idx) => continue,
                         None => none_of(column),
                     };
                 }
-                ColumnPlace::Named => {
-                    let value = of(&CellId::Name(column.name.clone()));
-                    *slot = value.cloned().unwrap_or(Value::Null);
-                }
+                ColumnPlace::Named => match of(&CellId::Name(column.name.clone())) {
+                    Some(value) => *slot = value.clone(),
+                    None if computed_from.contains(&idx) => {}
+                    None => *slot = Value::Null,
+                },
                 ColumnPlace::Others => *slot = self.others(table, &chosen)?,
                 ColumnPlace::Row
                 | ColumnPlace::Expiry

@@ -1,4 +1,4 @@
-//! KILL: ends a statement or a connection, one's own too.
+//! KILL: ends a statement or a connection, one's own too; and builds that no statement waits for.
 
 use super::guard::KILLERS;
 use super::{Session, processes};
@@ -19,11 +19,23 @@ impl Session {
         } else {
             processes::Kill::Connection
         };
+        let not_owner = || {
+            let text = format!("You are not owner of thread {number}");
+            Error::new(Code::KillDenied, text)
+        };
+        if let Some(build) = self.shared.backfill.numbered(number) {
+            // Nobody owns it.
+            return if self.holds_any(KILLERS) {
+                build.kill();
+                Ok(())
+            } else {
+                Err(not_owner())
+            };
+        }
         let processes = self.shared.processes();
         let owner = processes.user_of(number).ok_or_else(unknown)?;
         if owner != self.client.user && !self.holds_any(KILLERS) {
-            let text = format!("You are not owner of thread {number}");
-            return Err(Error::new(Code::KillDenied, text));
+            return Err(not_owner());
         }
         if number == self.client.connection_id {
             // Who ends itself is told so instead of an OK.

@@ -3,6 +3,9 @@
 //! A connection registers itself and says what it does; everybody may look and ask it to stop.
 //! [`Processes::sweep`], called every [`SWEEP_MS`], is what notices lost clients and idle
 //! connections, so that neither costs a running statement anything.
+//!
+//! Builds that no statement waits for are no connections: they have a number of the same sequence
+//! ([`Processes::number`]) and a row of their own ([`ProcessRow::of_build`]).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,6 +17,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::secrets;
 use crate::error::{Code, Error, Result};
+use crate::exec::backfill::Job;
 use crate::exec::cancel::{CancelToken, Stop};
 
 /// How often [`Processes::sweep`] is to be called: a statement whose client is lost stops within
@@ -28,6 +32,9 @@ const TEXT_BYTES_MAX: usize = 4096;
 
 /// Of which an idle connection keeps the memory of this many.
 const TEXT_BYTES_IDLE_MAX: usize = 256;
+
+/// Whom builds belong to that no statement waits for, and what they are, in MySQL's words.
+const BUILDER: (&str, &str) = ("system user", "Daemon");
 
 /// What KILL ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +110,23 @@ pub struct ProcessRow {
     pub text: Option<String>,
 }
 
+impl ProcessRow {
+    /// That of a build that no statement waits for.
+    pub fn of_build(job: &Job) -> ProcessRow {
+        let (user, command) = BUILDER;
+        ProcessRow {
+            id: job.number(),
+            user: user.to_owned(),
+            host: String::new(),
+            database: Some(job.database().to_owned()),
+            command,
+            seconds: job.age().as_secs(),
+            state: Cow::Owned(job.state()),
+            text: None,
+        }
+    }
+}
+
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Process")
@@ -127,12 +151,7 @@ impl Processes {
     /// Adds a connection; it is taken away when the registration is dropped.
     pub fn register(self: &Arc<Processes>, host: String, peer: Box<dyn Peer>) -> Registration {
         let mut running = self.running.write();
-        let id = loop {
-            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-            if id != 0 && !running.contains_key(&id) {
-                break id;
-            }
-        };
+        let id = self.free_number(&running);
         let process = Arc::new(Process {
             id,
             host,
@@ -152,6 +171,21 @@ impl Processes {
         Registration {
             processes: Arc::clone(self),
             process,
+        }
+    }
+
+    /// A number for something else that is listed and killed; no connection gets it before four
+    /// thousand million others.
+    pub fn number(&self) -> u32 {
+        self.free_number(&self.running.read())
+    }
+
+    fn free_number(&self, running: &BTreeMap<u32, Arc<Process>>) -> u32 {
+        loop {
+            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+            if id != 0 && !running.contains_key(&id) {
+                return id;
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use crate::catalog::store::SYSTEM_SPACE;
 use crate::ceiling;
 use crate::codec::row::expiry_of;
 use crate::error::{Code, Error};
-use crate::exec::backfill::{Backfill, Traffic};
+use crate::exec::backfill::{Backfill, Numbers, Traffic};
 use crate::exec::budget::{Memory, Pool};
 use crate::exec::ids::Ids;
 use crate::exec::locks::Locks;
@@ -159,9 +159,11 @@ impl Shared {
         let processes = Arc::new(Processes::default());
         let counted = Arc::clone(&processes);
         let traffic: Traffic = Arc::new(move || counted.questions_count());
+        let numbering = Arc::clone(&processes);
+        let numbers: Numbers = Arc::new(move || numbering.number());
         let backfill = Backfill::new(
             (Arc::clone(&engine), Arc::clone(&catalog)),
-            traffic,
+            (traffic, numbers),
             Arc::clone(&ids),
         );
         let backfill = Arc::new(backfill);

@@ -26,6 +26,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedMutexGuard, watch};
@@ -77,9 +78,16 @@ pub struct Target {
     pub on_failure: OnFailure,
 }
 
+/// Gives numbers that no connection has.
+pub type Numbers = Arc<dyn Fn() -> u32 + Send + Sync>;
+
 /// One build, waiting or running.
 #[derive(Debug)]
 pub struct Job {
+    /// What KILL and SHOW PROCESSLIST know it by.
+    number: u32,
+    /// When it took its place in the line.
+    began: Instant,
     target: Target,
     /// Table and index, for people.
     name: String,
@@ -88,7 +96,38 @@ pub struct Job {
     outcome: watch::Sender<Option<Result<()>>>,
 }
 
+/// Somebody waits for a build, and tells of it, for as long as this is held.
+pub struct Audience {
+    _outcome: watch::Receiver<Option<Result<()>>>,
+}
+
 impl Job {
+    /// Its number, as if it were a connection.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The database of its table.
+    pub fn database(&self) -> &str {
+        &self.target.database
+    }
+
+    /// How long it has waited and run, since this start of the server.
+    pub fn age(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Says that somebody tells of it.
+    pub fn attend(&self) -> Audience {
+        Audience {
+            _outcome: self.outcome.subscribe(),
+        }
+    }
+
+    fn is_attended(&self) -> bool {
+        self.outcome.receiver_count() != 0
+    }
+
     /// Waits for the end.
     ///
     /// # Errors
@@ -140,6 +179,7 @@ pub struct Backfill {
     engine: Arc<dyn Engine>,
     catalog: Arc<Catalog>,
     traffic: Traffic,
+    numbers: Numbers,
     ids: Arc<Ids>,
     jobs: Mutex<BTreeMap<IndexId, Arc<Job>>>,
     /// Held by the one build that runs; given in the order it was asked for.
@@ -156,13 +196,14 @@ impl Backfill {
     /// None is running. They make room for the statements that `traffic` counts.
     pub fn new(
         (engine, catalog): (Arc<dyn Engine>, Arc<Catalog>),
-        traffic: Traffic,
+        (traffic, numbers): (Traffic, Numbers),
         ids: Arc<Ids>,
     ) -> Backfill {
         Backfill {
             engine,
             catalog,
             traffic,
+            numbers,
             ids,
             jobs: Mutex::default(),
             turn: Arc::default(),
@@ -182,6 +223,8 @@ impl Backfill {
             name = format!("{name}.{}", index.name);
         }
         let job = Arc::new(Job {
+            number: (self.numbers)(),
+            began: Instant::now(),
             name,
             cancel: CancelToken::default(),
             progress: Progress::default(),
@@ -272,6 +315,19 @@ impl Backfill {
     /// How much of an index is built, in percent; `None` when it is not being built.
     pub fn percent(&self, index: IndexId) -> Option<u8> {
         self.jobs.lock().get(&index).map(|job| job.percent())
+    }
+
+    /// The builds that no statement waits for: those that go on after a restart, and `ASYNC` ones.
+    pub fn unattended(&self) -> Vec<Arc<Job>> {
+        let jobs = self.jobs.lock();
+        let alone = jobs.values().filter(|job| !job.is_attended());
+        alone.cloned().collect()
+    }
+
+    /// The build that has this number.
+    pub fn numbered(&self, number: u32) -> Option<Arc<Job>> {
+        let jobs = self.jobs.lock();
+        jobs.values().find(|job| job.number == number).cloned()
     }
 
     /// No build begins before what this gives is dropped.

@@ -108,6 +108,34 @@ async fn a_build_goes_on_at_its_position_after_a_restart() {
     assert!(!system.iter().any(|(key, _)| *key == orphan));
 }
 
+/// A build that goes on after a restart, and one that nobody waits for.
+#[tokio::test]
+async fn builds_that_no_statement_waits_for_are_processes() {
+    let server = filled(3000).await;
+    let daemons = async |server: &Server| {
+        let sql = "SELECT DB, STATE FROM information_schema.PROCESSLIST WHERE COMMAND = 'Daemon'";
+        server.run(sql).await.unwrap()
+    };
+    // Never given back: the server that was killed does nothing more.
+    std::mem::forget(server.backfill().hold().await);
+    server.run("CREATE INDEX i ON t (b) ASYNC").await.unwrap();
+    let waits = "waiting for another index build: default.t.i";
+    assert_eq!(daemons(&server).await, [["default", waits]]);
+    let server = server.restart().await;
+    loop {
+        let told = daemons(&server).await;
+        let state = told[0][1].as_str();
+        if state.starts_with("building index default.t.i: ") {
+            break;
+        }
+        assert_eq!(state, waits);
+        tokio::task::yield_now().await;
+    }
+    server.builds_ended().await;
+    assert!(daemons(&server).await.is_empty());
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
 #[tokio::test]
 async fn builds_wait_for_their_turn_and_can_be_killed() {
     let server = filled(10).await;
@@ -263,7 +291,7 @@ async fn a_braked_build_enters_every_row_too() {
     let traffic: Traffic = Arc::new(move || statements.fetch_add(100, Ordering::Relaxed));
     let backfill = Arc::new(Backfill::new(
         (Arc::clone(server.engine()), catalog),
-        traffic,
+        (traffic, Arc::new(|| 1)),
         Arc::default(),
     ));
     let target = Target {

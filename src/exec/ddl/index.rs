@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::options::KEPT;
-use super::{KEY_COLUMNS_MAX, check_identifier, wide};
+use super::{KEY_COLUMNS_MAX, check_identifier, spread, wide};
 use crate::catalog::computed::prefix_type;
 use crate::catalog::{
     Column, ColumnPlace, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart,
@@ -154,11 +154,8 @@ impl Definer<'_> {
                 ast::KeyPartSource::Prefix(name, length) => {
                     self.prefix((name, *length), &mut columns)?
                 }
-                ast::KeyPartSource::Function(_) => {
-                    let text = "an expression in an index stands in parentheses of its own: \
-                                CREATE INDEX i ON t ((lower(c))); hash8, bucket and the like are for \
-                                the primary key";
-                    return Err(Error::new(Code::Parse, text));
+                ast::KeyPartSource::Function(call) => {
+                    return Err(spread::in_index(call, declared));
                 }
                 ast::KeyPartSource::Expression(expr) => {
                     let shared = self.shared();

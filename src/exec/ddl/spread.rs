@@ -74,6 +74,38 @@ pub(super) fn misplaced() -> Error {
     )
 }
 
+/// The error for a call among the parts of an index: what it is not, and the parts that would do.
+pub(super) fn in_index(call: &Expr, parts: &[ast::KeyPart]) -> Error {
+    let Ok(Declared { kind, inputs }) = declared(call) else {
+        let text = "an expression in an index stands in parentheses of its own: CREATE INDEX i ON t \
+                    ((lower(c))); hash8, bucket and the like are for the primary key";
+        return Error::new(Code::Parse, text);
+    };
+    let plain = parts.iter().filter_map(|part| match &part.source {
+        KeyPartSource::Column(name) => Some((name, part.descending)),
+        KeyPartSource::Function(_) | KeyPartSource::Prefix(..) | KeyPartSource::Expression(_) => {
+            None
+        }
+    });
+    let mut names: Vec<(&String, bool)> = plain.collect();
+    let is_named = |name: &String| {
+        let mut named = names.iter();
+        named.any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    let missing: Vec<&String> = inputs.iter().filter(|name| !is_named(name)).collect();
+    names.splice(0..0, missing.into_iter().map(|name| (name, false)));
+    let names = names.into_iter().map(|(name, descending)| {
+        let direction = if descending { " DESC" } else { "" };
+        format!("{}{direction}", quoted(name))
+    });
+    Error::unsupported(format!(
+        "{} in an index: only the rows of a table are spread, by its primary key. Name the columns \
+         alone: ({})",
+        kind.name(),
+        names.collect::<Vec<_>>().join(", ")
+    ))
+}
+
 fn declared(call: &Expr) -> Result<Declared> {
     let Expr::Call(call) = call else {
         return Err(Error::unsupported("an expression part in a primary key"));

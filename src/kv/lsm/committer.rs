@@ -67,6 +67,8 @@ pub(super) struct Committer {
     physical: Vec<u8>,
     room: Room,
     failure_looked_for: Instant,
+    /// Somebody read files when those that were replaced were to go: it is tried again.
+    owes_room: bool,
 }
 
 /// A batch in the making.
@@ -93,6 +95,7 @@ impl Committer {
             physical: Vec::new(),
             room: opened.room,
             failure_looked_for: Instant::now(),
+            owes_room: false,
             base,
             shared,
             db: opened.db,
@@ -131,6 +134,11 @@ impl Committer {
                     Request::Watch(watching) => self.watch(watching),
                     Request::Keep(found) => self.keep(found),
                     Request::Cut(answer) => self.cut(answer),
+                    Request::LetGo(answer) => {
+                        self.owes_room = true;
+                        self.let_go();
+                        let _ = answer.send(Ok(()));
+                    }
                     Request::Close(answer) => return self.close(answer, waiting),
                 }
                 self.sync_when_due();

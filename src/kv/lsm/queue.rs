@@ -42,6 +42,8 @@ pub(super) enum Request {
     Watch(Watching),
     /// Sparse stretches are to be kept.
     Keep(Found),
+    /// Files that were replaced are to be let go of, as far as nobody reads them.
+    LetGo(oneshot::Sender<Result<()>>),
     Close(oneshot::Sender<Result<()>>),
 }
 
@@ -56,6 +58,7 @@ impl Request {
             Request::CreateSpace(_, _, answer)
             | Request::DropSpace(_, _, answer)
             | Request::Sync(answer)
+            | Request::LetGo(answer)
             | Request::Close(answer) => drop(answer.send(Err(cause))),
             Request::Cut(answer) => drop(answer.send(Err(cause))),
         }

@@ -15,6 +15,7 @@ use fjall::{AbstractTree, Keyspace};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::queue::Request;
 use super::thin::{Looked, Suspect};
 use super::{Shared, fault, room, spaces, thin};
 use crate::kv::{Error, KeyRange, Result, Space};
@@ -150,7 +151,12 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
             until_check
         };
         match jobs.recv_timeout(patience) {
-            Ok(Job::Dropped(space)) => drop_tables(data, space),
+            Ok(Job::Dropped(space)) => {
+                let replaced = data.tree.current_version();
+                drop_tables(data, space);
+                let_go(shared, data);
+                drop(replaced);
+            }
             Ok(Job::Compact(answer)) => {
                 let done = compact(shared, data);
                 let _ = answer.send(done);
@@ -270,5 +276,25 @@ fn compact(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
         }
         thread::sleep(FLUSH_INTERVAL);
     }
-    data.major_compact().map_err(failed)
+    let replaced = data.tree.current_version();
+    data.major_compact().map_err(failed)?;
+    let_go(shared, data);
+    // Who holds a file last removes it: not the committer, which others wait for.
+    drop(replaced);
+    Ok(())
+}
+
+/// Has the committer forget the files that nobody reads any more, and waits until it has.
+fn let_go(shared: &Weak<Shared>, data: &Keyspace) {
+    if data.tree.version_free_list_len() == 0 {
+        return;
+    }
+    let (sender, answer) = oneshot::channel();
+    let pushed = shared
+        .upgrade()
+        .map(|shared| shared.queue.push(Request::LetGo(sender)));
+    if let Some(Ok(())) = pushed {
+        // The engine is being closed, or has failed: the next start removes what is left.
+        let _ = answer.blocking_recv();
+    }
 }

@@ -1,5 +1,6 @@
 //! What only this engine promises: its directory, its files, its group commit.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -255,6 +256,52 @@ async fn a_dropped_space_gives_its_room_back() {
     let kept = engine.snapshot().get(Space(2), b"00199").await.unwrap();
     assert_eq!(kept.map(|value| value.len()), Some(8000));
     drop(base);
+    engine.close().await.unwrap();
+}
+
+/// The files of rows, by their paths; keyspace 0 is the library's own.
+fn tables_of(dir: &Path) -> BTreeSet<PathBuf> {
+    let found = fs::read_dir(dir.join("lsm/keyspaces/1/tables")).unwrap();
+    found.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Replaced files stayed while nothing was written, since one list of files more than needed was kept;
+/// and while commits came all the time, as the lists were looked through by an idle engine alone.
+#[tokio::test]
+async fn replaced_files_are_gone_when_a_compaction_has_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    let fill = async |engine: &Lsm, round: u8| {
+        let mut writes = WriteSet::blind();
+        for row in 0..100u8 {
+            writes.put(Space(1), vec![row], vec![round; 500]);
+        }
+        engine.commit(writes).await.unwrap();
+    };
+    let mut before = BTreeSet::new();
+    for round in 0..3 {
+        fill(&engine, round).await;
+        engine.compact(&[Space(1)]).await.unwrap();
+        let now = tables_of(dir.path());
+        assert!(!now.is_empty());
+        assert_eq!(now.intersection(&before).next(), None, "round {round}");
+        before = now;
+    }
+    // A snapshot has the files of its time, for as long as it is there.
+    let snapshot = engine.snapshot();
+    fill(&engine, 9).await;
+    engine.compact(&[Space(1)]).await.unwrap();
+    assert!(before.is_subset(&tables_of(dir.path())));
+    let old = snapshot.get(Space(1), &[7]).await.unwrap().unwrap();
+    assert_eq!(old.first(), Some(&2));
+    drop(snapshot);
+    let until = Instant::now() + Duration::from_secs(60);
+    while tables_of(dir.path()).intersection(&before).next().is_some() {
+        assert!(Instant::now() < until, "a busy engine lets go of files");
+        fill(&engine, 10).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     engine.close().await.unwrap();
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::check_not_system;
 use crate::catalog::{Index, IndexId, IndexState, Table};
 use crate::error::{Code, Error, Result};
-use crate::exec::backfill::{Goal, Job, OnFailure, Target};
+use crate::exec::backfill::{Audience, Goal, Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
 use crate::exec::ddl::index::define_index;
 use crate::exec::ddl::wide;
@@ -184,6 +184,7 @@ impl Session {
 
     /// Waits for builds, telling how far they are; a KILL ends them.
     pub(super) async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
+        let _told: Vec<Audience> = jobs.iter().map(|job| job.attend()).collect();
         let mut failed = None;
         let stages_count = u8::try_from(jobs.len()).unwrap_or(u8::MAX);
         for (stage, job) in (1..=stages_count).zip(jobs) {

@@ -103,6 +103,7 @@ kinds! {
     // Of the session.
     Use                 AnyInDatabase;
     Set                 Rows;
+    // And the variables of the session that are restricted.
     SetGlobal           Global(&[SystemVariablesAdmin, Super]);
     ResetPersist        Global(&[SystemVariablesAdmin, Super]);
     SetTransaction      Free;
@@ -168,6 +169,10 @@ kinds! {
 /// Who may end the connections of others.
 pub(in crate::session) const KILLERS: &[Privilege] = &[ConnectionAdmin, Super];
 
+/// Variables of the session that not everybody may set. Whoever holds the clock that the ends of rows
+/// count from writes rows into a table of others' that have ended already, or outlive its `TTL`.
+const RESTRICTED: &[&str] = &["debug_ttl_clock"];
+
 /// The form of a statement.
 pub(in crate::session) fn kind(statement: &Statement) -> Kind {
     match statement {
@@ -232,11 +237,15 @@ pub(in crate::session) fn kind(statement: &Statement) -> Kind {
     }
 }
 
+/// Whether an assignment takes what the variables of the server take: it is of them, or of one that
+/// lets a session break what others rely on.
 fn is_global(item: &SetItem) -> bool {
     match item {
-        SetItem::Variable { scope, .. } => match scope {
+        SetItem::Variable { scope, name, .. } => match scope {
             SetScope::Global | SetScope::Persist | SetScope::PersistOnly => true,
-            SetScope::Session | SetScope::Next => false,
+            SetScope::Session | SetScope::Next => RESTRICTED
+                .iter()
+                .any(|restricted| name.eq_ignore_ascii_case(restricted)),
         },
         SetItem::UserVariable { .. } | SetItem::Names { .. } | SetItem::CharacterSet(_) => false,
     }

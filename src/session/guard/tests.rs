@@ -155,6 +155,16 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["SUPER ON *.*"],
     ),
     (
+        Kind::SetGlobal,
+        "SET debug_ttl_clock = 1700000000",
+        &["SYSTEM_VARIABLES_ADMIN ON *.*"],
+    ),
+    (
+        Kind::SetGlobal,
+        "SET @x = 1, @@SESSION.Debug_TTL_Clock = DEFAULT",
+        &["SUPER ON *.*"],
+    ),
+    (
         Kind::ResetPersist,
         "RESET PERSIST IF EXISTS wait_timeout",
         &["SYSTEM_VARIABLES_ADMIN ON *.*"],

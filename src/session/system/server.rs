@@ -145,10 +145,14 @@ fn each_process(scene: &Scene, _: &Wants<'_>, give: Give<'_, ProcessRow>) -> Res
     let user = user
         .rsplit_once('@')
         .map_or(user.as_str(), |(user, _)| user);
-    let processes = scene.shared.processes().list().into_iter();
-    processes
-        .filter(|process| sees_all || process.user == user)
-        .try_for_each(give)
+    let mut processes = scene.shared.processes().list();
+    processes.retain(|process| sees_all || process.user == user);
+    if sees_all {
+        let builds = scene.shared.backfill.unattended();
+        processes.extend(builds.iter().map(|job| ProcessRow::of_build(job)));
+        processes.sort_by_key(|process| process.id);
+    }
+    processes.into_iter().try_for_each(give)
 }
 
 const PROCESS_COLUMNS: &[Column<ProcessRow>] = &[

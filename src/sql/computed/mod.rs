@@ -125,6 +125,19 @@ pub fn columns_in_text(table: &Table, index: &Index) -> Result<Vec<usize>> {
     Ok(columns)
 }
 
+/// The columns that unique indexes name so: a `NULL` in one of them, other than in a part that is a
+/// column, may be what another row has.
+///
+/// # Errors
+/// As [`of`].
+pub fn columns_in_unique_texts(table: &Table) -> Result<Vec<usize>> {
+    let mut columns = Vec::new();
+    for index in table.indexes.iter().filter(|index| index.unique) {
+        columns.extend(columns_in_text(table, index)?);
+    }
+    Ok(columns)
+}
+
 impl Bound {
     fn of(table: &Table, index: &Index) -> Result<Bound> {
         let computed = &index.computed;

@@ -373,6 +373,78 @@ async fn a_change_goes_on_after_a_restart() {
     assert!(shown[0][1].contains("PRIMARY KEY (`u` DESC)"), "{shown:?}");
 }
 
+/// What SHOW PROCESSLIST tells of the build that no statement waits for: its number and its state.
+async fn listed(server: &Server) -> Option<(String, String)> {
+    let rows = server.run("SHOW PROCESSLIST").await.unwrap();
+    let mut builds = rows.into_iter().filter(|row| row[4] == "Daemon");
+    let row = builds.next()?;
+    assert_eq!(
+        (row[1].as_str(), row[3].as_str()),
+        ("system user", "default")
+    );
+    assert_eq!(builds.next(), None, "one build");
+    Some((row[0].clone(), row[6].clone()))
+}
+
+/// A server that was started while a change went on, which has several pages before it.
+async fn resuming() -> (Server, Rows) {
+    let server = Server::start().await;
+    server.run(TABLE).await.unwrap();
+    let values: Vec<String> = (0..4000).map(|a| format!("({a}, {}, 1)", a * 10)).collect();
+    let text = format!("INSERT INTO t (a, u, g) VALUES {}", values.join(", "));
+    server.run(&text).await.unwrap();
+    let model = rows(&server).await;
+    // Never given back: the server that was killed does nothing more.
+    std::mem::forget(server.backfill().hold().await);
+    let change = begun(&server, "ALTER TABLE t PRIMARY KEY (u DESC)").await;
+    assert_eq!(listed(&server).await, None, "its statement tells of it");
+    change.abort();
+    let _ = change.await;
+    (server.restart().await, model)
+}
+
+#[tokio::test]
+async fn a_change_that_goes_on_is_a_process_with_its_progress() {
+    let (server, model) = resuming().await;
+    // The test and the build take turns in one thread.
+    loop {
+        let (_, state) = listed(&server).await.unwrap();
+        if state.starts_with("changing the primary key of default.t: ") {
+            assert!(state.ends_with(" rows"), "{state}");
+            break;
+        }
+        assert_eq!(state, "waiting for another index build: default.t");
+        tokio::task::yield_now().await;
+    }
+    server.builds_ended().await;
+    assert_eq!(listed(&server).await, None);
+    assert_eq!(server.table("t").key[0].column_idx, 1);
+    assert_eq!(rows(&server).await, model);
+}
+
+#[tokio::test]
+async fn a_change_that_goes_on_is_killed_by_its_number() {
+    let (server, model) = resuming().await;
+    let (number, _) = listed(&server).await.unwrap();
+    server.run(&format!("KILL {number}")).await.unwrap();
+    server.builds_ended().await;
+    assert_eq!(listed(&server).await, None);
+    assert_eq!(server.table("t").key[0].column_idx, 0);
+    check_kept(&server, &model).await;
+    let error = server.run(&format!("KILL {number}1")).await.unwrap_err();
+    assert_eq!(error.code(), Code::NoSuchThread);
+}
+
+/// The table is as it was, and nothing of the change is left.
+async fn check_kept(server: &Server, expected: &Rows) {
+    assert_eq!(&rows(server).await, expected);
+    assert_eq!(server.check("t").await, ["status OK"]);
+    let table = server.table("t");
+    assert!(table.shadow.is_none());
+    let live = server.engine().spaces().live.len();
+    assert_eq!(live, 2 + table.indexes.len());
+}
+
 #[tokio::test]
 async fn who_asks_for_the_same_waits_for_the_change_that_goes_on() {
     let (server, model) = small().await;

@@ -55,7 +55,7 @@ impl Committer {
             return;
         }
         self.room.look((&self.db, &self.data));
-        if self.room.is_scarce() {
+        if self.room.is_scarce() || self.owes_room {
             // Those who try again and again would keep it from ever being idle.
             self.let_go();
         }

@@ -89,7 +89,7 @@ impl Committer {
     }
 
     /// Compactions leave files behind for snapshots that are gone by now; an idle engine returns
-    /// their space.
+    /// their space, and a busy one when [`super::super::reclaim`] has made some.
     pub(super) fn let_go(&mut self) {
         let newest = self.db.snapshot().seqno();
         if self.base.ts < Ts(newest) {
@@ -97,11 +97,13 @@ impl Committer {
             self.publish(spaces);
         }
         if self.data.tree.version_free_list_len() != 0 {
-            let unneeded = self.oldest().0.saturating_sub(1);
+            // A snapshot reads the last list of files that was made before it.
+            let oldest = self.oldest().0;
             let mut versions = self.data.tree.get_version_history_lock();
-            if let Err(cause) = versions.maintenance(self.data.path(), unneeded) {
+            if let Err(cause) = versions.maintenance(self.data.path(), oldest) {
                 tracing::warn!(%cause, "old files of the storage engine were not removed");
             }
         }
+        self.owes_room &= self.data.tree.version_free_list_len() != 0;
     }
 }
