@@ -384,6 +384,16 @@ fn long_data_is_taken_once_and_its_errors_are_told_late() {
         Code::WrongArguments
     );
     assert!(parameters.plain(&body).is_ok());
+    // The first error is told, whatever comes behind it.
+    parameters.append_long_data(0, b"ab", 100);
+    parameters.fail_long_data(Error::new(Code::OutOfResources, "no memory"));
+    parameters.append_long_data(9, b"x", 100);
+    parameters.append_long_data(0, b"cd", 100);
+    assert_eq!(
+        parameters.plain(&body).unwrap_err().code(),
+        Code::OutOfResources
+    );
+    assert!(parameters.plain(&body).is_ok());
 }
 
 fn column(ty: ColumnType) -> ResultColumn {
@@ -560,6 +570,31 @@ fn too_long_packets_are_skipped_and_the_stream_lives_on() {
         feed(&mut reader, writer.bytes());
         let packet = reader.next(0).unwrap().unwrap();
         assert_eq!(reader.payload(&packet), None);
+        assert_eq!(reader.head(&packet), [7; 7]);
+        assert!(reader.want_of_memory(&packet).is_none());
+        let packet = reader.next(0).unwrap().unwrap();
+        assert_eq!(reader.payload(&packet), Some(&[9][..]));
+    }
+}
+
+#[test]
+fn packets_without_memory_are_skipped_too() {
+    for bytes in [70_000, 300_000, PART_BYTES_MAX + 5] {
+        let mut writer = PacketWriter::default();
+        writer.packet(|out| out.extend((0..bytes).map(|n| u8::try_from(n % 251).unwrap())));
+        writer.set_sequence(0);
+        writer.packet(|out| out.push(9));
+        let mut reader = PacketReader::new(64 << 20).admitted_by(|_| false);
+        let mut packet = None;
+        for piece in writer.bytes().chunks(4096) {
+            feed(&mut reader, piece);
+            packet = packet.or_else(|| reader.next(0).unwrap());
+        }
+        let packet = packet.unwrap();
+        assert_eq!(reader.payload(&packet), None);
+        assert_eq!(reader.head(&packet), [0, 1, 2, 3, 4, 5, 6]);
+        let refusal = reader.want_of_memory(&packet).unwrap();
+        assert_eq!(refusal.code(), Code::OutOfResources);
         let packet = reader.next(0).unwrap().unwrap();
         assert_eq!(reader.payload(&packet), Some(&[9][..]));
     }

@@ -236,7 +236,7 @@ impl Connection {
                     let refusal = self.reader.want_of_memory(&packet);
                     let refusal =
                         refusal.unwrap_or_else(|| too_large(self.reader.packet_bytes_max()));
-                    self.talk.error(&refusal);
+                    self.talk.refuse(self.reader.head(&packet), refusal);
                     Next::Command
                 };
                 match next {
@@ -318,6 +318,17 @@ impl Talk {
             self.end_command();
         }
         next
+    }
+
+    /// Answers a command that was not read, of which only the head is there. Long data has no answer: an
+    /// error would be taken for that of the next command.
+    fn refuse(&mut self, head: &[u8], refusal: Error) {
+        match Command::parse(head, self.wire.capabilities) {
+            Ok(Command::StmtSendLongData { id, .. }) => {
+                self.statements.fail_long_data(id, refusal);
+            }
+            Ok(_) | Err(_) => self.error(&refusal),
+        }
     }
 
     pub(super) fn end_command(&self) {
