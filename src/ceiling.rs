@@ -185,6 +185,10 @@ impl Ceiling {
     }
 
     fn admits(&self, bytes: usize) -> bool {
+        self.admits_at(bytes, epoch())
+    }
+
+    fn admits_at(&self, bytes: usize, epoch: u64) -> bool {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);
         if bytes_max == 0 {
             return true;
@@ -193,7 +197,7 @@ impl Ceiling {
         let resident = (self.read)().unwrap_or(0);
         let resident = resident.saturating_add(self.held_bytes.load(Ordering::Relaxed));
         let mut pledges = self.pledges.lock();
-        let lately = pledges.at(epoch());
+        let lately = pledges.at(epoch);
         let sum = resident.saturating_add(lately).saturating_add(bytes);
         let fits = sum <= bytes_max - spare(bytes_max);
         if !fits {
@@ -278,11 +282,17 @@ mod tests {
     #[test]
     fn what_is_resident_and_what_is_pledged_count() {
         let ceiling = of(160 * MIB);
-        assert!(!ceiling.admits(51 << 20), "the last sixteenth is kept free");
-        assert!(ceiling.admits(30 << 20));
-        assert!(!ceiling.admits(30 << 20), "the first is not touched yet");
-        assert!(ceiling.admits(20 << 20));
-        assert_eq!(ceiling.refused_count.load(Ordering::Relaxed), 2);
+        let spared = "the last sixteenth is kept free";
+        assert!(!ceiling.admits_at(51 << 20, 7), "{spared}");
+        assert!(ceiling.admits_at(30 << 20, 7));
+        assert!(
+            !ceiling.admits_at(30 << 20, 8),
+            "the first is not touched yet"
+        );
+        assert!(ceiling.admits_at(20 << 20, 8));
+        assert!(!ceiling.admits_at(40 << 20, 9), "nor is the second");
+        assert!(ceiling.admits_at(40 << 20, 10));
+        assert_eq!(ceiling.refused_count.load(Ordering::Relaxed), 3);
     }
 
     #[test]
