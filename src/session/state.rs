@@ -201,9 +201,9 @@ impl State {
     /// # Errors
     /// As [`State::check_user_variables`]; 1041 when the process has no memory for it.
     pub fn set_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
+        ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
         let mut kept = self.kept.lock();
         kept.check_user_variables([name])?;
-        ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
         kept.user_variables.insert(name.to_owned(), value);
         Ok(())
     }
