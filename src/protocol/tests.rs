@@ -529,6 +529,39 @@ fn binary_rows() {
 }
 
 #[test]
+fn rows_have_a_limit() {
+    let cell = Value::Text(Cow::Owned("x".repeat(999)));
+    // With its length a cell takes 1002 bytes.
+    let types = vec![ColumnType::Varchar { chars_max: None }; 3];
+    let columns: Vec<ResultColumn> = types.iter().cloned().map(column).collect();
+    let dynamic = [vec![column(ColumnType::Dynamic)], columns[1..].to_vec()].concat();
+    for (encoder, frame) in [
+        (RowEncoder::text(3), 0),
+        (RowEncoder::text_of(&dynamic), 0),
+        (RowEncoder::binary(types.iter()), 2),
+    ] {
+        let mut out = vec![0; 5000];
+        let row = [cell.clone(), cell.clone(), cell.clone()];
+        let bytes = 3 * 1002 + frame;
+        let most = encoder.clone().of_at_most(bytes);
+        most.encode(&row, &Zone::UTC, &mut out).unwrap();
+        assert_eq!(out.len(), 5000 + bytes);
+        let less = encoder.of_at_most(bytes - 1);
+        let error = less.encode(&row, &Zone::UTC, &mut out).unwrap_err();
+        assert_eq!(error.code(), Code::PacketTooLarge);
+        let told = format!("more than {bytes} bytes, the most is {}", bytes - 1);
+        assert!(error.message().ends_with(&told), "{error}");
+    }
+    // A long row is looked at before it is whole.
+    let megabyte = Value::Text(Cow::Owned("x".repeat(1 << 20)));
+    let mut out = Vec::new();
+    let encoder = RowEncoder::text(100).of_at_most(2 << 20);
+    let row = vec![megabyte; 100];
+    encoder.encode(&row, &Zone::UTC, &mut out).unwrap_err();
+    assert!(out.len() < 4 << 20, "{}", out.len());
+}
+
+#[test]
 fn long_payloads_are_split_and_gathered_again() {
     for bytes in [
         PART_BYTES_MAX - 1,

@@ -83,5 +83,5 @@ fn assign<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn read<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let name = values.first().map(Value::to_text).unwrap_or_default();
-    Ok(call.ctx.facts.user_variable(&name))
+    call.ctx.facts.copied_user_variable(&name)
 }

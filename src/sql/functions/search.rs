@@ -86,9 +86,9 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     }
     let grows_by = to.len().saturating_sub(from.len());
     let grown = positions(&text, &from).count().checked_mul(grows_by);
-    if !call.fits(grown.and_then(|grown| grown.checked_add(text.len())))? {
+    let Some(_room) = call.fits(grown.and_then(|grown| grown.checked_add(text.len())))? else {
         return Ok(Value::Null);
-    }
+    };
     let mut out = Vec::with_capacity(text.len());
     let mut copied = 0;
     for start in positions(&text, &from) {
