@@ -66,6 +66,17 @@ pub struct StatementWrites {
     unchanged: BTreeSet<(Space, Key)>,
     growth: Growth,
     bytes: usize,
+    /// Those of them that are not of deletes: deletes are what makes room.
+    put_bytes: usize,
+    /// Those of `put_bytes` that were asked for.
+    asked_bytes: usize,
+}
+
+/// The memory that a commit takes while it is made.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct CommitMemory {
+    _held: Option<ceiling::Held>,
 }
 
 /// A commit that did not take place, or perhaps not.
@@ -106,8 +117,32 @@ impl StatementWrites {
 
     /// Writes a row.
     pub fn put(&mut self, space: Space, key: Key, value: Vec<u8>) {
-        self.bytes += key.len() + value.len();
+        self.count_put(key.len() + value.len());
         self.rows.insert((space, key), Some(Bytes::from(value)));
+    }
+
+    fn count_put(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        self.put_bytes += bytes;
+    }
+
+    /// Asks for what was put since this was last called, if it is much: to be called for each row.
+    ///
+    /// # Errors
+    /// 1041.
+    pub fn ask(&mut self) -> Result<()> {
+        if self.put_bytes - self.asked_bytes < ceiling::GRAIN_BYTES {
+            return Ok(());
+        }
+        self.ask_for_rest("the writes of a statement")
+    }
+
+    fn ask_for_rest(&mut self, what: &str) -> Result<()> {
+        if self.asked_bytes < self.put_bytes {
+            ceiling::drip(what, self.put_bytes - self.asked_bytes)?;
+            self.asked_bytes = self.put_bytes;
+        }
+        Ok(())
     }
 
     /// Deletes a row.
@@ -130,9 +165,10 @@ impl StatementWrites {
         match self.rows.entry((space, key)) {
             Entry::Occupied(taken) => Err(taken.key().1.clone()),
             Entry::Vacant(place) => {
-                self.bytes += place.key().1.len() + value.len();
+                let bytes = place.key().1.len() + value.len();
                 self.absent.push(place.key().clone());
                 place.insert(Some(Bytes::from(value)));
+                self.count_put(bytes);
                 Ok(())
             }
         }
@@ -353,7 +389,7 @@ impl Transaction {
         if bytes_max < bytes {
             return Err(too_large(bytes, bytes_max));
         }
-        ceiling::drip("transaction", statement.bytes)?;
+        statement.ask_for_rest("transaction")?;
         if !statement.unchanged.is_empty() {
             let read_at = self.snapshot.as_ref().map(|snapshot| snapshot.ts());
             self.start_ts = match (self.start_ts, read_at) {
@@ -382,7 +418,8 @@ impl Transaction {
         if statement.rows.is_empty() {
             return Ok(());
         }
-        let _held = self.hold_copies(statement.bytes).map_err(Failed::Memory)?;
+        let memory = self.memory_of(statement.put_bytes);
+        let _memory = memory.map_err(Failed::Memory)?;
         let _pass = self.catalog.enter().await;
         let mut tables = statement.table.iter();
         if !tables.all(|bound| bound.is_current(&self.catalog)) {
@@ -393,16 +430,28 @@ impl Transaction {
         committed(self.engine.commit(writes).await)
     }
 
+    /// Asks for what [`Transaction::commit`] takes while it is made. Who is refused has the transaction
+    /// still, and may ask again.
+    ///
+    /// # Errors
+    /// 1041.
+    pub fn commit_memory(&self) -> Result<CommitMemory> {
+        if self.is_clean() {
+            return Ok(CommitMemory::default());
+        }
+        let written = self.staged.overlay.iter();
+        let put = written.filter_map(|(_, key, value)| Some(key.len() + value?.len()));
+        self.memory_of(put.sum())
+    }
+
     /// Commits everything.
     ///
     /// # Errors
     /// Those of the engine, and a changed definition; the transaction is over either way.
-    pub async fn commit(mut self) -> std::result::Result<(), Failed> {
+    pub async fn commit(mut self, _memory: CommitMemory) -> std::result::Result<(), Failed> {
         if self.is_clean() {
             return Ok(());
         }
-        let bytes = self.staged.overlay.bytes();
-        let _held = self.hold_copies(bytes).map_err(Failed::Memory)?;
         let catalog = Arc::clone(&self.catalog);
         let _pass = catalog.enter().await;
         if !self.tables.iter().all(|bound| bound.is_current(&catalog)) {
@@ -420,16 +469,17 @@ impl Transaction {
         committed(self.engine.commit(writes).await)
     }
 
-    /// Asks for what a commit of so many bytes takes while it is made: it is copied into the batch and
-    /// into the memtable. A small one need not ask, unless it stays in memory for good.
-    fn hold_copies(&self, bytes: usize) -> Result<Option<ceiling::Held>> {
-        if ceiling::GRAIN_BYTES <= bytes {
-            return ceiling::hold("commit", bytes.saturating_mul(COPIES)).map(Some);
+    /// Asks for what a commit of so many bytes that are put takes while it is made: they are copied into
+    /// the batch and into the memtable. A small one need not ask, unless it stays in memory for good.
+    fn memory_of(&self, put_bytes: usize) -> Result<CommitMemory> {
+        if ceiling::GRAIN_BYTES <= put_bytes {
+            let held = ceiling::hold("commit", put_bytes.saturating_mul(COPIES))?;
+            return Ok(CommitMemory { _held: Some(held) });
         }
-        if !self.engine.capabilities().persistent {
-            ceiling::drip("commit", bytes)?;
+        if 0 < put_bytes && !self.engine.capabilities().persistent {
+            ceiling::drip("commit", put_bytes)?;
         }
-        Ok(None)
+        Ok(CommitMemory::default())
     }
 
     /// A place that a statement goes back to if it fails: to be given to [`Transaction::end_mark`].
