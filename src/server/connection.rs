@@ -470,7 +470,7 @@ fn timed_out() -> Gone {
     Gone::Failed(std::io::Error::from(std::io::ErrorKind::TimedOut))
 }
 
-fn too_large(bytes_max: usize) -> Error {
+pub(super) fn too_large(bytes_max: usize) -> Error {
     let text =
         format!("Got a packet bigger than 'max_allowed_packet' bytes: the most is {bytes_max}");
     Error::new(Code::PacketTooLarge, text)
