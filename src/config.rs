@@ -342,18 +342,24 @@ impl Values {
             .ok_or_else(|| raw.wrong("a number of bytes, such as 512MiB, or auto"))
     }
 
-    /// `None` when none is given and the machine's memory cannot be learned, or is too little to limit.
+    /// `None` when none is wanted; or none is given and the machine's memory cannot be learned, or is too
+    /// little to limit.
     fn memory_limit(&self) -> Result<Option<u64>, String> {
         let least = options::MEMORY_LIMIT_BYTES_MIN;
-        let Some(bytes) = self.bytes(options::MEMORY_LIMIT)? else {
-            let machine =
-                lsm::machine_memory_bytes().map(|bytes| bytes - bytes / MEMORY_KEPT_DIVISOR);
-            return Ok(machine.filter(|bytes| least <= *bytes));
-        };
         let (raw, _) = self.raw(options::MEMORY_LIMIT)?;
-        if bytes < least {
-            return Err(raw.wrong("at least 512MiB, or auto"));
+        if matches!(raw.text.as_str(), "none" | "0") {
+            return Ok(None);
         }
+        let of_machine =
+            || lsm::machine_memory_bytes().map(|bytes| bytes - bytes / MEMORY_KEPT_DIVISOR);
+        let bytes = match self.bytes(options::MEMORY_LIMIT)? {
+            Some(bytes) if bytes < least => return Err(raw.wrong("at least 512MiB, auto or none")),
+            Some(bytes) => bytes,
+            None => match of_machine().filter(|bytes| least <= *bytes) {
+                Some(bytes) => bytes,
+                None => return Ok(None),
+            },
+        };
         let cache = self.bytes(options::CACHE_BYTES)?;
         let query = self.bytes(options::QUERY_MEMORY_TOTAL)?;
         session::check_memory(bytes, cache, query)

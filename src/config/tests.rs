@@ -39,6 +39,33 @@ fn printed(arguments: &[&str]) -> String {
 }
 
 #[test]
+fn the_limit_of_memory_holds_its_parts() {
+    let limit_of = |arguments: &[&str]| match load_with(arguments, &[]) {
+        Ok(Request::Serve(config)) => Ok(config.memory_limit_bytes),
+        Err(why) => Err(why),
+        Ok(other) => panic!("{other:?}"),
+    };
+    assert_eq!(limit_of(&["--memory-limit=1GiB"]), Ok(Some(1 << 30)));
+    for none in ["--memory-limit=none", "--memory-limit=0"] {
+        assert_eq!(limit_of(&[none, "--cache-bytes=1000000GiB"]), Ok(None));
+    }
+    for too_little in ["--memory-limit=511MiB", "--memory-limit=1"] {
+        let why = limit_of(&[too_little]).unwrap_err();
+        assert!(why.contains("at least 512MiB, auto or none"), "{why}");
+    }
+    // Also of what follows from the machine, where its memory is known.
+    for limit in ["--memory-limit=1GiB", "--memory-limit=auto"] {
+        for part in ["--cache-bytes=1000000GiB", "--query-memory-total=1000000GiB"] {
+            match limit_of(&[limit, part]) {
+                Err(why) => assert!(why.contains("(1073741824000000)"), "{why}"),
+                Ok(None) if limit.ends_with("auto") => {}
+                Ok(found) => panic!("{limit} {part}: {found:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn defaults_are_safe() {
     let config = config(&[], &[]);
     assert_eq!(config.listen.to_string(), "127.0.0.1:3306");
