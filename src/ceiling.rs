@@ -329,9 +329,7 @@ mod tests {
         assert_eq!(ceiling.holds_at(30 << 20, 7), Some(30 * MIB));
         assert!(ceiling.admits_at(20 << 20, 7), "it is held and not pledged");
         assert!(ceiling.holds_at(30 << 20, 20).is_none());
-        ceiling
-            .held_bytes
-            .fetch_sub(30 * MIB, Ordering::Relaxed);
+        ceiling.held_bytes.fetch_sub(30 * MIB, Ordering::Relaxed);
         assert!(ceiling.admits_at(40 << 20, 20));
         assert_eq!(of(0).holds_at(30 << 20, 7), Some(0), "nobody counts");
     }

@@ -1,5 +1,6 @@
 //! Where values come from, and what is said of wrong ones.
 
+use super::values::parse_bytes;
 use super::*;
 use crate::catalog::{schema, store};
 use crate::exec::ddl;
@@ -55,7 +56,10 @@ fn the_limit_of_memory_holds_its_parts() {
     }
     // Also of what follows from the machine, where its memory is known.
     for limit in ["--memory-limit=1GiB", "--memory-limit=auto"] {
-        for part in ["--cache-bytes=1000000GiB", "--query-memory-total=1000000GiB"] {
+        for part in [
+            "--cache-bytes=1000000GiB",
+            "--query-memory-total=1000000GiB",
+        ] {
             match limit_of(&[limit, part]) {
                 Err(why) => assert!(why.contains("(1073741824000000)"), "{why}"),
                 Ok(None) if limit.ends_with("auto") => {}

@@ -11,19 +11,15 @@
 //! through the gate of the [`Catalog`] and looks there whether they still hold.
 
 mod undo;
+mod writes;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use super::cancel::CancelToken;
-use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
 use super::view::View;
 use crate::catalog::{Catalog, Definitions, Table, wide};
@@ -31,7 +27,7 @@ use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::later::Later;
-use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
+use crate::kv::{CommitError, Engine, Snapshot, Space, Ts};
 use undo::Staged;
 
 /// How often the writes of a commit lie in memory beside those that were gathered.
@@ -53,23 +49,6 @@ impl BoundTable {
     fn is_current(&self, catalog: &Catalog) -> bool {
         catalog.version() == self.catalog_version || catalog.is_current(&self.table)
     }
-}
-
-/// The writes of one statement.
-#[derive(Debug, Default)]
-pub struct StatementWrites {
-    /// The table they are made for; `None` when nothing is written.
-    table: Option<BoundTable>,
-    /// New values by row; `None` is a delete.
-    rows: BTreeMap<(Space, Key), Option<Bytes>>,
-    absent: Vec<(Space, Key)>,
-    unchanged: BTreeSet<(Space, Key)>,
-    growth: Growth,
-    bytes: usize,
-    /// Those of them that are not of deletes: deletes are what makes room.
-    put_bytes: usize,
-    /// Those of `put_bytes` that were asked for.
-    asked_bytes: usize,
 }
 
 /// The memory that a commit takes while it is made.
@@ -106,116 +85,6 @@ pub fn definition_changed() -> Error {
     Error::new(Code::TableDefinitionChanged, text)
 }
 
-impl StatementWrites {
-    /// No writes yet, to come of a statement that was bound with this table.
-    pub fn of(table: BoundTable) -> StatementWrites {
-        StatementWrites {
-            table: Some(table),
-            ..StatementWrites::default()
-        }
-    }
-
-    /// Writes a row.
-    pub fn put(&mut self, space: Space, key: Key, value: Vec<u8>) {
-        self.count_put(key.len() + value.len());
-        self.rows.insert((space, key), Some(Bytes::from(value)));
-    }
-
-    fn count_put(&mut self, bytes: usize) {
-        self.bytes += bytes;
-        self.put_bytes += bytes;
-    }
-
-    /// Asks for what was put since this was last called, if it is much: to be called for each row.
-    ///
-    /// # Errors
-    /// 1041.
-    pub fn ask(&mut self) -> Result<()> {
-        if self.put_bytes - self.asked_bytes < ceiling::GRAIN_BYTES {
-            return Ok(());
-        }
-        self.ask_for_rest("the writes of a statement")
-    }
-
-    fn ask_for_rest(&mut self, what: &str) -> Result<()> {
-        if self.asked_bytes < self.put_bytes {
-            ceiling::drip(what, self.put_bytes - self.asked_bytes)?;
-            self.asked_bytes = self.put_bytes;
-        }
-        Ok(())
-    }
-
-    /// Deletes a row.
-    pub fn delete(&mut self, space: Space, key: Key) {
-        self.bytes += key.len();
-        self.rows.insert((space, key), None);
-    }
-
-    /// Writes a row whose key no row may have when the statement or transaction commits. Gives the
-    /// key back when this statement has written it already.
-    ///
-    /// # Errors
-    /// The key.
-    pub fn put_new(
-        &mut self,
-        space: Space,
-        key: Key,
-        value: Vec<u8>,
-    ) -> std::result::Result<(), Key> {
-        match self.rows.entry((space, key)) {
-            Entry::Occupied(taken) => Err(taken.key().1.clone()),
-            Entry::Vacant(place) => {
-                let bytes = place.key().1.len() + value.len();
-                self.absent.push(place.key().clone());
-                place.insert(Some(Bytes::from(value)));
-                self.count_put(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    /// Says by how many rows the space grows by what was written last; `None` when nobody has looked.
-    pub fn grow(&mut self, space: Space, by: Option<i64>) {
-        self.growth.add(space, by);
-    }
-
-    /// Requires that the row is at commit as it was read.
-    pub fn must_be_unchanged(&mut self, space: Space, key: Key) {
-        self.unchanged.insert((space, key));
-    }
-
-    /// What this statement has done to a row so far: `None` nothing, `Some(None)` deleted it.
-    pub fn get(&self, space: Space, key: &Key) -> Option<Option<&Bytes>> {
-        // A borrowed pair cannot look up an owned one, hence the copy; only duplicates come here.
-        self.rows.get(&(space, key.clone())).map(Option::as_ref)
-    }
-
-    /// Bytes of the keys and values gathered.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Made from what was read at `start_ts`, if anything was.
-    fn into_write_set(self, start_ts: Option<Ts>) -> WriteSet {
-        let mut writes = WriteSet {
-            start_ts,
-            ..WriteSet::default()
-        };
-        let is_founded = writes.start_ts.is_some() || self.unchanged.is_empty();
-        debug_assert!(is_founded, "a row was read without a snapshot");
-        for ((space, key), value) in self.rows {
-            match value {
-                Some(value) => writes.put(space, key, value),
-                None => writes.delete(space, key),
-            }
-        }
-        writes.growth = self.growth.into_known();
-        writes.must_be_absent = self.absent;
-        writes.must_be_unchanged = self.unchanged.into_iter().collect();
-        writes
-    }
-}
-
 /// A point to which a transaction can go back.
 struct Savepoint {
     name: String,
@@ -223,6 +92,7 @@ struct Savepoint {
 }
 
 pub use undo::Mark;
+pub use writes::StatementWrites;
 
 /// An open transaction, or the short one of an autocommit statement.
 pub struct Transaction {

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::kv::memory::Memory;
+use crate::kv::{Key, WriteSet};
 
 const ROWS: Space = Space(7);
 
@@ -42,7 +43,9 @@ fn deletes_are_not_asked_for() {
     assert_eq!((writes.bytes(), writes.put_bytes), (3, 0));
     writes.put(ROWS, b"d".to_vec(), b"ef".to_vec());
     writes.put_new(ROWS, b"g".to_vec(), b"h".to_vec()).unwrap();
-    writes.put_new(ROWS, b"g".to_vec(), b"h".to_vec()).unwrap_err();
+    writes
+        .put_new(ROWS, b"g".to_vec(), b"h".to_vec())
+        .unwrap_err();
     assert_eq!((writes.bytes(), writes.put_bytes), (8, 5));
 }
 

@@ -182,14 +182,11 @@ impl Flags {
             .case_insensitive(self.ignores_case)
             .multi_line(self.multi_line)
             .dot_matches_new_line(self.dot_matches_new_line);
-        parser
-            .build()
-            .parse(pattern)
-            .map_or(usize::MAX, |hir| {
-                // A text that is searched for as any other has none.
-                let is_plain = matches!(hir.kind(), HirKind::Literal(_));
-                if is_plain { 0 } else { places_count(&hir) }
-            })
+        parser.build().parse(pattern).map_or(usize::MAX, |hir| {
+            // A text that is searched for as any other has none.
+            let is_plain = matches!(hir.kind(), HirKind::Literal(_));
+            if is_plain { 0 } else { places_count(&hir) }
+        })
     }
 }
 
