@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::{ALL, Config, Kind, LogFormat, Raw, Spec, options};
 use crate::kv::lsm;

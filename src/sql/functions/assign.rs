@@ -5,10 +5,6 @@
     clippy::wildcard_enum_match_arm,
     reason = "asks for a few shapes of expression; all others are one case"
 )]
-#![expect(
-    clippy::unnecessary_wraps,
-    reason = "the bodies of the registry share one signature"
-)]
 
 use super::{Call, Function, Value, result};
 use crate::error::{Error, Result};
