@@ -61,6 +61,8 @@ struct Ceiling {
     /// What has grown slowly since somebody asked.
     dripped_bytes: AtomicU64,
     refused_count: AtomicU64,
+    /// When the allocator was last told to give back because somebody was refused, in units of [`PLEDGE_MS`].
+    gave_back_at: AtomicU64,
 }
 
 /// What was admitted lately and may not be touched yet.
@@ -127,10 +129,10 @@ pub fn admits(bytes: usize) -> bool {
 /// # Errors
 /// 1041 when they would pass the limit.
 pub fn hold(what: &str, bytes: usize) -> Result<Held> {
-    admit(what, bytes)?;
-    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-    PROCESS.held_bytes.fetch_add(bytes, Ordering::Relaxed);
-    Ok(Held { bytes })
+    match PROCESS.holds_at(bytes, epoch()) {
+        Some(bytes) => Ok(Held { bytes }),
+        None => Err(refusal(what, bytes)),
+    }
 }
 
 /// Counts `bytes` that `what` has grown by, of many a time.
@@ -181,26 +183,56 @@ impl Ceiling {
             held_bytes: AtomicU64::new(0),
             dripped_bytes: AtomicU64::new(0),
             refused_count: AtomicU64::new(0),
+            gave_back_at: AtomicU64::new(u64::MAX),
         }
     }
 
     fn admits(&self, bytes: usize) -> bool {
+        self.admits_at(bytes, epoch())
+    }
+
+    fn admits_at(&self, bytes: usize, epoch: u64) -> bool {
+        self.takes(bytes, epoch, |pledges, bytes| {
+            if PLEDGE_BYTES_MIN <= bytes {
+                pledges.now_bytes = pledges.now_bytes.saturating_add(bytes);
+            }
+        })
+    }
+
+    /// As [`Ceiling::admits_at`]; how many are to be taken from `held_bytes` again, where they are counted
+    /// until then.
+    fn holds_at(&self, bytes: usize, epoch: u64) -> Option<u64> {
+        let mut held = 0;
+        let fits = self.takes(bytes, epoch, |_, bytes| {
+            held = bytes;
+            self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+        });
+        fits.then_some(held)
+    }
+
+    /// Whether there is room for so many bytes; if so they are counted before somebody else asks.
+    fn takes(&self, bytes: usize, epoch: u64, count: impl FnOnce(&mut Pledges, u64)) -> bool {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);
         if bytes_max == 0 {
             return true;
         }
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let resident = (self.read)().unwrap_or(0);
-        let resident = resident.saturating_add(self.held_bytes.load(Ordering::Relaxed));
         let mut pledges = self.pledges.lock();
-        let lately = pledges.at(epoch());
-        let sum = resident.saturating_add(lately).saturating_add(bytes);
-        let fits = sum <= bytes_max - spare(bytes_max);
+        let lately = pledges.at(epoch);
+        let held = self.held_bytes.load(Ordering::Relaxed);
+        let sum = resident.saturating_add(held).saturating_add(lately);
+        let fits = sum.saturating_add(bytes) <= bytes_max - spare(bytes_max);
+        if fits {
+            count(&mut pledges, bytes);
+        }
+        // Nobody who asks waits for the system's call below.
+        drop(pledges);
         if !fits {
             self.refused_count.fetch_add(1, Ordering::Relaxed);
-            give_back();
-        } else if PLEDGE_BYTES_MIN <= bytes {
-            pledges.now_bytes = pledges.now_bytes.saturating_add(bytes);
+            if self.gave_back_at.swap(epoch, Ordering::Relaxed) != epoch {
+                give_back();
+            }
         }
         fits
     }
@@ -278,11 +310,28 @@ mod tests {
     #[test]
     fn what_is_resident_and_what_is_pledged_count() {
         let ceiling = of(160 * MIB);
-        assert!(!ceiling.admits(51 << 20), "the last sixteenth is kept free");
-        assert!(ceiling.admits(30 << 20));
-        assert!(!ceiling.admits(30 << 20), "the first is not touched yet");
-        assert!(ceiling.admits(20 << 20));
-        assert_eq!(ceiling.refused_count.load(Ordering::Relaxed), 2);
+        let spared = "the last sixteenth is kept free";
+        assert!(!ceiling.admits_at(51 << 20, 7), "{spared}");
+        assert!(ceiling.admits_at(30 << 20, 7));
+        assert!(
+            !ceiling.admits_at(30 << 20, 8),
+            "the first is not touched yet"
+        );
+        assert!(ceiling.admits_at(20 << 20, 8));
+        assert!(!ceiling.admits_at(40 << 20, 9), "nor is the second");
+        assert!(ceiling.admits_at(40 << 20, 10));
+        assert_eq!(ceiling.refused_count.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn what_is_held_counts_once_and_until_it_is_let_go() {
+        let ceiling = of(160 * MIB);
+        assert_eq!(ceiling.holds_at(30 << 20, 7), Some(30 * MIB));
+        assert!(ceiling.admits_at(20 << 20, 7), "it is held and not pledged");
+        assert!(ceiling.holds_at(30 << 20, 20).is_none());
+        ceiling.held_bytes.fetch_sub(30 * MIB, Ordering::Relaxed);
+        assert!(ceiling.admits_at(40 << 20, 20));
+        assert_eq!(of(0).holds_at(30 << 20, 7), Some(0), "nobody counts");
     }
 
     #[test]

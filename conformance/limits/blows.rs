@@ -13,6 +13,8 @@ const VALUE_BYTES_MAX: usize = 2 << 20;
 const MEMBERS: usize = 1_000_000;
 /// Memory that a statement with so many members may take, on its way to an answer or a refusal.
 const LIST_BYTES_MAX: u64 = 2 << 30;
+/// How often it is killed until it ends.
+const KILL_EVERY: Duration = Duration::from_millis(100);
 /// How long a killed statement may go on; a machine that is busy is no fault.
 const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -181,17 +183,17 @@ pub(crate) fn kill_patterns(house: &mut House) -> Result<(), String> {
     Ok(())
 }
 
-/// Kills a statement a moment after it began; it was answered before, or ends.
+/// Kills a statement until it ends; it may have been answered before.
 fn killed(house: &mut House, sql: &str) -> Result<(), String> {
     let mut victim = house.another()?;
     let id = victim.connection_id;
     let text = sql.to_owned();
     let running = thread::spawn(move || told(victim.query(&text)));
-    thread::sleep(Duration::from_millis(200));
-    house.ask(&format!("KILL QUERY {id}"))?;
     let deadline = Instant::now() + KILL_TIMEOUT;
     while !running.is_finished() && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(KILL_EVERY);
+        // One that comes before the statement has begun is forgotten.
+        house.ask(&format!("KILL QUERY {id}"))?;
     }
     if !running.is_finished() {
         return Err(format!("{sql}: goes on after KILL"));

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use crate::client::{Answer, Client, EndForm, Failure};
 use crate::server::{Launch, Server};
 
-/// Memory that a blow may leave behind: caches that are filled, threads, what the allocator has in pieces.
-const LEFT_BYTES_MAX: u64 = 160 << 20;
+/// Memory that a blow may leave behind: caches that are filled, what the allocator has in pieces.
+const LEFT_BYTES_MAX: u64 = 128 << 20;
+/// So much more for each core: each has threads, and they have stacks, kept patterns and pieces of their own.
+const LEFT_BYTES_PER_CORE: u64 = 16 << 20;
 /// How long memory may take to be given back.
 const BACK_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often it is looked at meanwhile.
@@ -135,7 +137,8 @@ impl House {
     }
 
     fn is_memory_back(&self) -> Result<String, String> {
-        let most = self.before_bytes + LEFT_BYTES_MAX;
+        let cores = thread::available_parallelism().map_or(1, |count| count.get() as u64);
+        let most = self.before_bytes + LEFT_BYTES_MAX + cores * LEFT_BYTES_PER_CORE;
         let deadline = Instant::now() + BACK_TIMEOUT;
         loop {
             let now = self.resident_bytes()?;

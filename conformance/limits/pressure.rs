@@ -7,12 +7,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, Failure};
-use crate::house::House;
+use crate::house::{House, Told, shown};
 
 /// The limit that the server is given.
 const LIMIT_BYTES: u64 = 640 << 20;
-/// By how much the process may pass it, in percent.
-const OVER_PERCENT: u64 = 10;
+/// By how much the process may pass it, in percent, where other programs run beside it: what was asked for
+/// and is not touched yet is counted for a time, and threads that wait for a core need longer.
+const OVER_PERCENT: u64 = 50;
+/// The same on a machine of its own, when this is set in the environment.
+const OVER_PERCENT_STRICT: u64 = 10;
+const STRICT: &str = "MESETA_LIMITS_STRICT";
+/// Connections that press.
+const CLIENTS: usize = 14;
+/// Keys of the rows that are committed when memory was full, above those of the connections that press.
+const COMMITTED_FROM: u32 = 900_000;
+/// Bytes of the user variables that fill the memory.
+const FILL_BYTES: u64 = 60_000_000;
 /// How long it is under pressure.
 const PRESSURE: Duration = Duration::from_secs(6);
 /// How long the server may take until a large statement is possible again.
@@ -52,12 +62,18 @@ pub(crate) fn memory_limit() -> Result<(), String> {
     house.run(&format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
     let refused = under_pressure(&house)?;
     let peak = house.peak_bytes()?;
-    let most = LIMIT_BYTES + LIMIT_BYTES * OVER_PERCENT / 100;
+    let over_percent = match std::env::var_os(STRICT) {
+        Some(_) => OVER_PERCENT_STRICT,
+        None => OVER_PERCENT,
+    };
+    let most = LIMIT_BYTES + LIMIT_BYTES * over_percent / 100;
     if most < peak {
         return Err(format!(
-            "the process had {peak} bytes, the limit is {LIMIT_BYTES}"
+            "the process had {peak} bytes, the limit is {LIMIT_BYTES}, the most for this test {most}"
         ));
     }
+    recovers(&mut house)?;
+    refuses(&mut house)?;
     recovers(&mut house)?;
     println!(
         "limits: memory_limit: {refused} refusals, at most {} of {} MiB",
@@ -70,20 +86,26 @@ pub(crate) fn memory_limit() -> Result<(), String> {
 /// Puts the server under pressure; how often it refused.
 fn under_pressure(house: &House) -> Result<usize, String> {
     let stop = Arc::new(AtomicBool::new(false));
-    let threads: Result<Vec<_>, String> = (0..14)
-        .map(|n| {
+    // All are there before one of them presses: a connection may be refused, too.
+    let clients: Result<Vec<Client>, String> = (0..CLIENTS)
+        .map(|_| {
             let mut client = house.another()?;
             let bound = client.execute("SET max_execution_time = 4000");
             bound.map_err(|e| e.to_string())?;
-            let want = WANTS[n % WANTS.len()];
+            Ok(client)
+        })
+        .collect();
+    let clients = clients?.into_iter().zip(WANTS.iter().cycle()).enumerate();
+    let threads: Vec<_> = clients
+        .map(|(n, (client, want))| {
             let stop = Arc::clone(&stop);
-            Ok(thread::spawn(move || wanting(client, (n, want), &stop)))
+            thread::spawn(move || wanting(client, (n, want), &stop))
         })
         .collect();
     thread::sleep(PRESSURE);
     stop.store(true, Ordering::Relaxed);
     let mut refused = 0;
-    for thread in threads? {
+    for thread in threads {
         let told = thread.join().map_err(|_| "a thread of the test panicked")?;
         refused += told?;
     }
@@ -129,6 +151,63 @@ fn wanting(
         }
     }
     Ok(refused)
+}
+
+/// Sessions fill the memory, one after the other: there is one that is refused. Who has written much meanwhile
+/// may commit it when they are gone, rows may be deleted all the time.
+fn refuses(house: &mut House) -> Result<(), String> {
+    house.run("BEGIN")?;
+    for id in 0..20 {
+        let id = COMMITTED_FROM + id;
+        let row = format!("INSERT INTO big VALUES ({id}, REPEAT('z', 2000000))");
+        eventually(house, &row)?;
+    }
+    let set = format!("SET @v = REPEAT('x', {FILL_BYTES})");
+    let mut full = Vec::new();
+    let refusal = loop {
+        if LIMIT_BYTES / FILL_BYTES < full.len() as u64 {
+            return Err(format!("{} times {FILL_BYTES} bytes fit", full.len()));
+        }
+        let mut client = house.another()?;
+        match client.query(&set) {
+            Ok(_) => full.push(client),
+            Err(Failure::Server { errno, text, .. }) => break (errno, text),
+            Err(lost) => return Err(lost.to_string()),
+        }
+    };
+    let (bytes, limit) = (FILL_BYTES.to_string(), LIMIT_BYTES.to_string());
+    let parts = ["memory-limit", &bytes, &limit];
+    if refusal.0 != 1041 || !parts.iter().all(|part| refusal.1.contains(part)) {
+        return Err(format!("{refusal:?}, not 1041 with {parts:?}"));
+    }
+    house.run("DELETE FROM t WHERE id < 100")?;
+    // A commit takes twice what was written: it is refused, unless memory has come back meanwhile.
+    match house.ask("COMMIT")? {
+        Told::Error { errno: 1041, text } if text.contains("commit needs 80") => {}
+        Told::Error { errno, text } => return Err(format!("COMMIT: {errno} {text}")),
+        Told::Rows(_) | Told::Done => {}
+    }
+    house.run("DELETE FROM t WHERE id < 200")?;
+    drop(full);
+    eventually(house, "COMMIT")?;
+    let count = format!("SELECT COUNT(*) FROM big WHERE id >= {COMMITTED_FROM}");
+    let committed = (house.value(&count)?, house.value("SELECT COUNT(*) FROM t")?);
+    if committed != ("20".to_owned(), "100".to_owned()) {
+        return Err(format!("there are {committed:?} rows, not 20 and 100"));
+    }
+    Ok(())
+}
+
+/// Runs a statement again and again until there is memory for it.
+fn eventually(house: &mut House, sql: &str) -> Result<(), String> {
+    let deadline = Instant::now() + RECOVERY_TIMEOUT;
+    loop {
+        match house.survived(sql)? {
+            0 => return Ok(()),
+            1041 if Instant::now() < deadline => thread::sleep(Duration::from_millis(100)),
+            errno => return Err(format!("{}: {errno}", shown(sql))),
+        }
+    }
 }
 
 /// A large statement is possible again.

@@ -169,7 +169,7 @@ pub const ALL: &[Spec] = &[
     spec(QUERIES, (ALLOW_FULL_SCAN, Kind::Switch), "false", "Accept queries that read whole tables"),
     spec(QUERIES, (QUERY_MEMORY_TOTAL, Kind::Bytes), "auto", "Memory that sorts, groups and joins of all statements may hold together; past it they spill, or end with error 1038; auto is a quarter of memory-limit"),
     spec(QUERIES, (SPILL_QUOTA, Kind::Bytes), "64GiB", "Bytes in the data directory that all statements may spill together; past it one ends with error 1114"),
-    spec(GENERAL, (MEMORY_LIMIT, Kind::Bytes), "auto", "Memory the process may have, all caches and buffers included; past it what asks for more ends with error 1041, or spills; auto is the machine's memory, or its container's, less a tenth"),
+    spec(GENERAL, (MEMORY_LIMIT, Kind::Bytes), "auto", "Memory the process may have, all caches and buffers included; past it what asks for more ends with error 1041, or spills; auto is the machine's memory, or its container's, less a tenth; none for no limit"),
     spec(GENERAL, (CONFIG, Kind::Path), "", "A TOML file with any of these options"),
     spec(GENERAL, (LOG, Kind::Text), "info", "What is logged to standard error: error, warn, info, debug or trace"),
     spec(GENERAL, (LOG_FORMAT, Kind::Choice(&["text", "json"])), "text", "How it is logged: lines for people, or an object of JSON a line"),

@@ -1,5 +1,6 @@
 //! Where values come from, and what is said of wrong ones.
 
+use super::values::parse_bytes;
 use super::*;
 use crate::catalog::{schema, store};
 use crate::exec::ddl;
@@ -35,6 +36,36 @@ fn printed(arguments: &[&str]) -> String {
     match load_with(arguments, &[]) {
         Ok(Request::Print(text)) => text,
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_limit_of_memory_holds_its_parts() {
+    let limit_of = |arguments: &[&str]| match load_with(arguments, &[]) {
+        Ok(Request::Serve(config)) => Ok(config.memory_limit_bytes),
+        Err(why) => Err(why),
+        Ok(other) => panic!("{other:?}"),
+    };
+    assert_eq!(limit_of(&["--memory-limit=1GiB"]), Ok(Some(1 << 30)));
+    for none in ["--memory-limit=none", "--memory-limit=0"] {
+        assert_eq!(limit_of(&[none, "--cache-bytes=1000000GiB"]), Ok(None));
+    }
+    for too_little in ["--memory-limit=511MiB", "--memory-limit=1"] {
+        let why = limit_of(&[too_little]).unwrap_err();
+        assert!(why.contains("at least 512MiB, auto or none"), "{why}");
+    }
+    // Also of what follows from the machine, where its memory is known.
+    for limit in ["--memory-limit=1GiB", "--memory-limit=auto"] {
+        for part in [
+            "--cache-bytes=1000000GiB",
+            "--query-memory-total=1000000GiB",
+        ] {
+            match limit_of(&[limit, part]) {
+                Err(why) => assert!(why.contains("(1073741824000000)"), "{why}"),
+                Ok(None) if limit.ends_with("auto") => {}
+                Ok(found) => panic!("{limit} {part}: {found:?}"),
+            }
+        }
     }
 }
 

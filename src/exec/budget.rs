@@ -111,6 +111,7 @@ impl Memory {
             free_bytes: self.bytes_max.min(FREE_BYTES),
             held_bytes: 0,
             used_bytes: 0,
+            short: Short::Statement,
             memory: self.clone(),
         }
     }
@@ -151,11 +152,13 @@ pub struct Budget {
     /// What it has taken from the pools.
     held_bytes: usize,
     used_bytes: usize,
+    /// What had too little when something was last refused.
+    short: Short,
     memory: Memory,
 }
 
 /// Which pool had too little left.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Short {
     Statement,
     Server,
@@ -208,30 +211,33 @@ impl Budget {
         if missing == 0 {
             return Ok(());
         }
-        let mut short = Short::Statement;
         for chunk in [missing.max(CHUNK_BYTES), missing] {
             match self.memory.try_take(chunk) {
                 Ok(()) => {
                     self.held_bytes += chunk;
                     return Ok(());
                 }
-                Err(now) => short = now,
+                Err(now) => self.short = now,
+            }
+            // A little less is no help to the process, and there may be no less.
+            if chunk == missing || self.short == Short::Process {
+                break;
             }
         }
-        Err(short)
+        Err(self.short)
     }
 
-    /// Why `operator` cannot have `bytes` more.
-    pub fn refusal(&mut self, operator: &str, bytes: usize) -> Error {
+    /// Why `operator` cannot have `bytes` more, which were refused.
+    pub fn refusal(&self, operator: &str, bytes: usize) -> Error {
         let needed = self.used_bytes.saturating_add(bytes);
-        let text = match self.reserve(bytes) {
-            Err(Short::Process) => return ceiling::refusal(operator, needed),
-            Err(Short::Server) => format!(
+        let text = match self.short {
+            Short::Process => return ceiling::refusal(operator, needed),
+            Short::Server => format!(
                 "{operator} needs {needed} bytes of memory, and all statements together hold the \
                  most query-memory-total allows ({})",
                 self.memory.server.bytes_max
             ),
-            Ok(()) | Err(Short::Statement) => format!(
+            Short::Statement => format!(
                 "{operator} needs more than {needed} bytes of memory, the most query_memory_bytes \
                  allows ({})",
                 self.memory.bytes_max

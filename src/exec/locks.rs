@@ -203,8 +203,9 @@ impl Held {
     pub async fn lock(&mut self, space: Space, key: &[u8], wait: Wait<'_>) -> Result<()> {
         let row = (space, key.to_vec());
         if self.rows.len() >= ROW_LOCKS_MAX {
+            let count = self.rows.len() + 1;
             let text =
-                format!("transaction locks more than {ROW_LOCKS_MAX} rows, the most allowed");
+                format!("transaction locks {count} rows, the most allowed is {ROW_LOCKS_MAX}");
             return Err(Error::new(Code::OutOfResources, text));
         }
         if self.rows.len() % LOCKS_ASKED_FOR == LOCKS_ASKED_FOR - 1 {

@@ -11,19 +11,15 @@
 //! through the gate of the [`Catalog`] and looks there whether they still hold.
 
 mod undo;
+mod writes;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use super::cancel::CancelToken;
-use super::growth::Growth;
 use super::locks::{Held, Locks, Wait};
 use super::view::View;
 use crate::catalog::{Catalog, Definitions, Table, wide};
@@ -31,7 +27,7 @@ use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::later::Later;
-use crate::kv::{CommitError, Engine, Key, Snapshot, Space, Ts, WriteSet};
+use crate::kv::{CommitError, Engine, Snapshot, Space, Ts};
 use undo::Staged;
 
 /// How often the writes of a commit lie in memory beside those that were gathered.
@@ -55,17 +51,11 @@ impl BoundTable {
     }
 }
 
-/// The writes of one statement.
+/// The memory that a commit takes while it is made.
 #[derive(Debug, Default)]
-pub struct StatementWrites {
-    /// The table they are made for; `None` when nothing is written.
-    table: Option<BoundTable>,
-    /// New values by row; `None` is a delete.
-    rows: BTreeMap<(Space, Key), Option<Bytes>>,
-    absent: Vec<(Space, Key)>,
-    unchanged: BTreeSet<(Space, Key)>,
-    growth: Growth,
-    bytes: usize,
+#[must_use]
+pub struct CommitMemory {
+    _held: Option<ceiling::Held>,
 }
 
 /// A commit that did not take place, or perhaps not.
@@ -95,91 +85,6 @@ pub fn definition_changed() -> Error {
     Error::new(Code::TableDefinitionChanged, text)
 }
 
-impl StatementWrites {
-    /// No writes yet, to come of a statement that was bound with this table.
-    pub fn of(table: BoundTable) -> StatementWrites {
-        StatementWrites {
-            table: Some(table),
-            ..StatementWrites::default()
-        }
-    }
-
-    /// Writes a row.
-    pub fn put(&mut self, space: Space, key: Key, value: Vec<u8>) {
-        self.bytes += key.len() + value.len();
-        self.rows.insert((space, key), Some(Bytes::from(value)));
-    }
-
-    /// Deletes a row.
-    pub fn delete(&mut self, space: Space, key: Key) {
-        self.bytes += key.len();
-        self.rows.insert((space, key), None);
-    }
-
-    /// Writes a row whose key no row may have when the statement or transaction commits. Gives the
-    /// key back when this statement has written it already.
-    ///
-    /// # Errors
-    /// The key.
-    pub fn put_new(
-        &mut self,
-        space: Space,
-        key: Key,
-        value: Vec<u8>,
-    ) -> std::result::Result<(), Key> {
-        match self.rows.entry((space, key)) {
-            Entry::Occupied(taken) => Err(taken.key().1.clone()),
-            Entry::Vacant(place) => {
-                self.bytes += place.key().1.len() + value.len();
-                self.absent.push(place.key().clone());
-                place.insert(Some(Bytes::from(value)));
-                Ok(())
-            }
-        }
-    }
-
-    /// Says by how many rows the space grows by what was written last; `None` when nobody has looked.
-    pub fn grow(&mut self, space: Space, by: Option<i64>) {
-        self.growth.add(space, by);
-    }
-
-    /// Requires that the row is at commit as it was read.
-    pub fn must_be_unchanged(&mut self, space: Space, key: Key) {
-        self.unchanged.insert((space, key));
-    }
-
-    /// What this statement has done to a row so far: `None` nothing, `Some(None)` deleted it.
-    pub fn get(&self, space: Space, key: &Key) -> Option<Option<&Bytes>> {
-        // A borrowed pair cannot look up an owned one, hence the copy; only duplicates come here.
-        self.rows.get(&(space, key.clone())).map(Option::as_ref)
-    }
-
-    /// Bytes of the keys and values gathered.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Made from what was read at `start_ts`, if anything was.
-    fn into_write_set(self, start_ts: Option<Ts>) -> WriteSet {
-        let mut writes = WriteSet {
-            start_ts,
-            ..WriteSet::default()
-        };
-        let is_founded = writes.start_ts.is_some() || self.unchanged.is_empty();
-        debug_assert!(is_founded, "a row was read without a snapshot");
-        for ((space, key), value) in self.rows {
-            match value {
-                Some(value) => writes.put(space, key, value),
-                None => writes.delete(space, key),
-            }
-        }
-        writes.growth = self.growth.into_known();
-        writes.must_be_absent = self.absent;
-        writes.must_be_unchanged = self.unchanged.into_iter().collect();
-        writes
-    }
-}
-
 /// A point to which a transaction can go back.
 struct Savepoint {
     name: String,
@@ -187,6 +92,7 @@ struct Savepoint {
 }
 
 pub use undo::Mark;
+pub use writes::StatementWrites;
 
 /// An open transaction, or the short one of an autocommit statement.
 pub struct Transaction {
@@ -353,7 +259,7 @@ impl Transaction {
         if bytes_max < bytes {
             return Err(too_large(bytes, bytes_max));
         }
-        ceiling::drip("transaction", statement.bytes)?;
+        statement.ask_for_rest("transaction")?;
         if !statement.unchanged.is_empty() {
             let read_at = self.snapshot.as_ref().map(|snapshot| snapshot.ts());
             self.start_ts = match (self.start_ts, read_at) {
@@ -382,7 +288,8 @@ impl Transaction {
         if statement.rows.is_empty() {
             return Ok(());
         }
-        let _held = self.hold_copies(statement.bytes).map_err(Failed::Memory)?;
+        let memory = self.memory_of(statement.put_bytes);
+        let _memory = memory.map_err(Failed::Memory)?;
         let _pass = self.catalog.enter().await;
         let mut tables = statement.table.iter();
         if !tables.all(|bound| bound.is_current(&self.catalog)) {
@@ -393,16 +300,28 @@ impl Transaction {
         committed(self.engine.commit(writes).await)
     }
 
+    /// Asks for what [`Transaction::commit`] takes while it is made. Who is refused has the transaction
+    /// still, and may ask again.
+    ///
+    /// # Errors
+    /// 1041.
+    pub fn commit_memory(&self) -> Result<CommitMemory> {
+        if self.is_clean() {
+            return Ok(CommitMemory::default());
+        }
+        let written = self.staged.overlay.iter();
+        let put = written.filter_map(|(_, key, value)| Some(key.len() + value?.len()));
+        self.memory_of(put.sum())
+    }
+
     /// Commits everything.
     ///
     /// # Errors
     /// Those of the engine, and a changed definition; the transaction is over either way.
-    pub async fn commit(mut self) -> std::result::Result<(), Failed> {
+    pub async fn commit(mut self, _memory: CommitMemory) -> std::result::Result<(), Failed> {
         if self.is_clean() {
             return Ok(());
         }
-        let bytes = self.staged.overlay.bytes();
-        let _held = self.hold_copies(bytes).map_err(Failed::Memory)?;
         let catalog = Arc::clone(&self.catalog);
         let _pass = catalog.enter().await;
         if !self.tables.iter().all(|bound| bound.is_current(&catalog)) {
@@ -420,16 +339,17 @@ impl Transaction {
         committed(self.engine.commit(writes).await)
     }
 
-    /// Asks for what a commit of so many bytes takes while it is made: it is copied into the batch and
-    /// into the memtable. A small one need not ask, unless it stays in memory for good.
-    fn hold_copies(&self, bytes: usize) -> Result<Option<ceiling::Held>> {
-        if ceiling::GRAIN_BYTES <= bytes {
-            return ceiling::hold("commit", bytes.saturating_mul(COPIES)).map(Some);
+    /// Asks for what a commit of so many bytes that are put takes while it is made: they are copied into
+    /// the batch and into the memtable. A small one need not ask, unless it stays in memory for good.
+    fn memory_of(&self, put_bytes: usize) -> Result<CommitMemory> {
+        if ceiling::GRAIN_BYTES <= put_bytes {
+            let held = ceiling::hold("commit", put_bytes.saturating_mul(COPIES))?;
+            return Ok(CommitMemory { _held: Some(held) });
         }
-        if !self.engine.capabilities().persistent {
-            ceiling::drip("commit", bytes)?;
+        if 0 < put_bytes && !self.engine.capabilities().persistent {
+            ceiling::drip("commit", put_bytes)?;
         }
-        Ok(None)
+        Ok(CommitMemory::default())
     }
 
     /// A place that a statement goes back to if it fails: to be given to [`Transaction::end_mark`].

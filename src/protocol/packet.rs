@@ -31,6 +31,10 @@ const IDLE_BYTES_MAX: usize = 4 * 1024;
 /// Too large packets are read to their end so that the connection can live on, but only so far.
 const SKIP_BYTES_MAX: u64 = 4 << 30;
 
+/// Bytes that are kept of a packet that is skipped: of `SEND_LONG_DATA`, which has no answer, the command,
+/// the statement and the parameter.
+const HEAD_BYTES: usize = 7;
+
 /// A packet that was received whole; its payload is asked for with [`PacketReader::payload`].
 #[derive(Debug)]
 pub struct Packet {
@@ -78,11 +82,14 @@ pub struct PacketReader {
     packet_bytes_max: usize,
     /// Whether sequence numbers are looked at.
     is_numbered: bool,
+    /// Whether the process has memory for so many bytes.
+    admits: fn(usize) -> bool,
 }
 
 /// A packet longer than [`INLINE_BYTES_MAX`] on its way in.
 #[derive(Debug)]
 struct Gathering {
+    /// Only its [`HEAD_BYTES`] of one that is skipped.
     payload: Vec<u8>,
     part_bytes_left: usize,
     more_follows: bool,
@@ -105,7 +112,14 @@ impl PacketReader {
             gathered: Vec::new(),
             packet_bytes_max,
             is_numbered: true,
+            admits: ceiling::admits,
         }
+    }
+
+    /// The same, told by another whether there is memory.
+    #[cfg(test)]
+    pub(crate) fn admitted_by(self, admits: fn(usize) -> bool) -> PacketReader {
+        PacketReader { admits, ..self }
     }
 
     /// From now on packets come in compressed ones, whose numbers count: client libraries number
@@ -189,7 +203,7 @@ impl PacketReader {
         };
         loop {
             let unread = self.buffer.get(self.start..self.end).unwrap_or(&[]);
-            self.start += gathering.take(unread);
+            self.start += gathering.take(unread, self.admits);
             if gathering.part_bytes_left != 0 {
                 break;
             }
@@ -222,6 +236,14 @@ impl PacketReader {
             Place::Inline(range) => self.buffer.get(range.clone()),
             Place::Gathered => Some(&self.gathered),
             Place::Skipped(_) => None,
+        }
+    }
+
+    /// The first bytes of a packet that was skipped, by which it is known what it asked for; none of others.
+    pub fn head(&self, packet: &Packet) -> &[u8] {
+        match packet.place {
+            Place::Skipped(_) => &self.gathered,
+            Place::Inline(_) | Place::Gathered => &[],
         }
     }
 
@@ -276,19 +298,21 @@ impl Gathering {
     }
 
     /// Takes what belongs to the current part from the front of `unread`; says how much.
-    fn take(&mut self, unread: &[u8]) -> usize {
+    fn take(&mut self, unread: &[u8], admits: fn(usize) -> bool) -> usize {
         let count = self.part_bytes_left.min(unread.len());
         let wanted_bytes = self.payload.len() + count;
         if self.skip.is_none() && self.asked_bytes < wanted_bytes {
             self.asked_bytes = wanted_bytes.saturating_add(GRAIN_BYTES);
-            if !ceiling::admits(GRAIN_BYTES) {
+            if !admits(GRAIN_BYTES) {
                 self.give_up(Skip::NoMemory(wanted_bytes));
             }
         }
-        if self.skip.is_none() {
-            self.payload
-                .extend_from_slice(unread.get(..count).unwrap_or(&[]));
-        }
+        let kept = match self.skip {
+            None => count,
+            Some(_) => count.min(HEAD_BYTES.saturating_sub(self.payload.len())),
+        };
+        self.payload
+            .extend_from_slice(unread.get(..kept).unwrap_or(&[]));
         self.part_bytes_left -= count;
         count
     }
@@ -318,7 +342,8 @@ impl Gathering {
 
     fn give_up(&mut self, why: Skip) {
         self.skip = Some(why);
-        self.payload = Vec::new();
+        let head = self.payload.get(..HEAD_BYTES).unwrap_or(&self.payload);
+        self.payload = head.to_vec();
     }
 }
 

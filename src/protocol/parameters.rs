@@ -127,32 +127,45 @@ impl Parameters {
 
     /// Appends to a parameter; all parameters of the statement together hold at most `bytes_max`.
     pub fn append_long_data(&mut self, parameter: u16, data: &[u8], bytes_max: usize) {
+        if self.long_data_error.is_none()
+            && let Err(error) = self.try_append_long_data(parameter, data, bytes_max)
+        {
+            self.fail_long_data(error);
+        }
+    }
+
+    fn try_append_long_data(
+        &mut self,
+        parameter: u16,
+        data: &[u8],
+        bytes_max: usize,
+    ) -> Result<()> {
         if self.long_data.is_empty() {
             self.long_data.resize(usize::from(self.count), None);
         }
         let Some(slot) = self.long_data.get_mut(usize::from(parameter)) else {
             let message = format!("Incorrect arguments to SEND_LONG_DATA: parameter {parameter}");
-            self.long_data_error = Some(Error::new(Code::WrongArguments, message));
-            return;
+            return Err(Error::new(Code::WrongArguments, message));
         };
         self.long_data_bytes = self.long_data_bytes.saturating_add(data.len());
         if bytes_max < self.long_data_bytes {
-            self.clear_long_data();
             let message = format!(
                 "Got a packet bigger than 'max_allowed_packet' bytes: \
                  long data of more than {bytes_max} bytes"
             );
-            self.long_data_error = Some(Error::new(Code::PacketTooLarge, message));
-            return;
+            return Err(Error::new(Code::PacketTooLarge, message));
         }
-        if let Err(error) = ceiling::drip("long data of a parameter", data.len()) {
-            self.clear_long_data();
-            self.long_data_error = Some(error);
-            return;
-        }
-        if self.long_data_error.is_none() {
-            slot.get_or_insert_default().extend_from_slice(data);
-        }
+        ceiling::drip("long data of a parameter", data.len())?;
+        slot.get_or_insert_default().extend_from_slice(data);
+        Ok(())
+    }
+
+    /// A piece of long data is not there, so that the next EXECUTE cannot have what the client meant: it
+    /// fails with the first of such errors. What comes in between is thrown away.
+    pub fn fail_long_data(&mut self, error: Error) {
+        self.long_data = Vec::new();
+        self.long_data_bytes = 0;
+        self.long_data_error.get_or_insert(error);
     }
 
     /// Forgets long data and errors of it.

@@ -4,6 +4,7 @@
 //! match on anything but the value and the column's cell kind.
 
 use super::{calendar, number, wire};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::types::column_type::IntWidth;
 use crate::types::temporal::zone::Zone;
@@ -13,14 +14,15 @@ use crate::types::{ColumnType, ResultColumn, Value};
 /// The most bytes of one row of a result: of the largest packet that clients can ask for.
 pub const ROW_BYTES_MAX: usize = 1 << 30;
 
-/// Cells between two looks at how long the row has become.
-const CELLS_BETWEEN_LOOKS: usize = 16;
+/// Bytes of a row between two looks at how long it has become: a shorter one is not looked at.
+const LOOK_BYTES: usize = 1 << 20;
 
 /// Encodes the rows of one result.
 #[derive(Debug, Clone)]
 pub struct RowEncoder {
     form: Form,
     columns_count: usize,
+    row_bytes_max: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +68,7 @@ impl RowEncoder {
         RowEncoder {
             form: Form::Text,
             columns_count,
+            row_bytes_max: ROW_BYTES_MAX,
         }
     }
 
@@ -83,6 +86,7 @@ impl RowEncoder {
         RowEncoder {
             columns_count: columns.len(),
             form: Form::Shown(shown),
+            row_bytes_max: ROW_BYTES_MAX,
         }
     }
 
@@ -92,6 +96,16 @@ impl RowEncoder {
         RowEncoder {
             columns_count: cells.len(),
             form: Form::Binary(cells),
+            row_bytes_max: ROW_BYTES_MAX,
+        }
+    }
+
+    /// The same, for rows of at most so many bytes.
+    #[cfg(test)]
+    pub(crate) fn of_at_most(self, row_bytes_max: usize) -> RowEncoder {
+        RowEncoder {
+            row_bytes_max,
+            ..self
         }
     }
 
@@ -99,7 +113,8 @@ impl RowEncoder {
     /// part of it.
     ///
     /// # Errors
-    /// 1153 past [`ROW_BYTES_MAX`]; an internal error when the values are not those of the columns.
+    /// 1153 past [`ROW_BYTES_MAX`], 1041 when the process has no memory for it; an internal error when the
+    /// values are not those of the columns.
     pub fn encode(&self, values: &[Value<'_>], zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
         if values.len() != self.columns_count {
             let (values, columns) = (values.len(), self.columns_count);
@@ -107,50 +122,90 @@ impl RowEncoder {
                 "a row of {values} values for {columns} columns"
             )));
         }
-        let start = out.len();
+        let mut growth = Growth::from(out.len(), self.row_bytes_max);
         match &self.form {
             Form::Text => {
-                for values in values.chunks(CELLS_BETWEEN_LOOKS) {
-                    for value in values {
-                        put_text(out, value, zone);
-                    }
-                    check_length(out, start)?;
+                for value in values {
+                    put_text(out, value, zone);
+                    growth.look(out)?;
                 }
             }
             Form::Shown(shown) => {
-                let shown = shown.chunks(CELLS_BETWEEN_LOOKS);
-                for (values, shown) in values.chunks(CELLS_BETWEEN_LOOKS).zip(shown) {
-                    put_shown(out, (values, shown), zone);
-                    check_length(out, start)?;
+                for (value, shown) in values.iter().zip(shown) {
+                    put_shown(out, (value, *shown), zone);
+                    growth.look(out)?;
                 }
             }
-            Form::Binary(cells) => put_binary_row(out, (cells, values), zone)?,
+            Form::Binary(cells) => put_binary_row(out, (cells, values, &mut growth), zone)?,
         }
+        growth.end(out)
+    }
+}
+
+/// How long a row has become.
+struct Growth {
+    start: usize,
+    /// What it had when it was last looked at.
+    seen: usize,
+    /// Where it is looked at next.
+    next: usize,
+    row_bytes_max: usize,
+}
+
+impl Growth {
+    fn from(start: usize, row_bytes_max: usize) -> Growth {
+        Growth {
+            start,
+            seen: start,
+            next: start.saturating_add(LOOK_BYTES),
+            row_bytes_max,
+        }
+    }
+
+    /// Looks behind a cell, if the row has grown much since.
+    fn look(&mut self, out: &[u8]) -> Result<()> {
+        if out.len() < self.next {
+            return Ok(());
+        }
+        self.grown(out.len())
+    }
+
+    /// Looks behind the last cell.
+    fn end(&self, out: &[u8]) -> Result<()> {
+        if out.len() - self.start <= self.row_bytes_max {
+            return Ok(());
+        }
+        Err(self.too_large(out.len()))
+    }
+
+    #[cold]
+    fn grown(&mut self, len: usize) -> Result<()> {
+        if self.row_bytes_max < len - self.start {
+            return Err(self.too_large(len));
+        }
+        ceiling::drip("a row of the result", len - self.seen)?;
+        self.seen = len;
+        self.next = len.saturating_add(LOOK_BYTES);
         Ok(())
     }
-}
 
-fn check_length(out: &[u8], start: usize) -> Result<()> {
-    let bytes = out.len() - start;
-    if bytes <= ROW_BYTES_MAX {
-        return Ok(());
+    #[cold]
+    fn too_large(&self, len: usize) -> Error {
+        let text = format!(
+            "Got a packet bigger than 'max_allowed_packet' bytes: a row of the result has more than \
+             {} bytes, the most is {}",
+            len - self.start,
+            self.row_bytes_max
+        );
+        Error::new(Code::PacketTooLarge, text)
     }
-    let text = format!(
-        "Got a packet bigger than 'max_allowed_packet' bytes: a row of the result has more than \
-         {bytes} bytes, the most is {ROW_BYTES_MAX}"
-    );
-    Err(Error::new(Code::PacketTooLarge, text))
 }
 
-fn put_shown(out: &mut Vec<u8>, (values, shown): (&[Value<'_>], &[Shown]), zone: &Zone) {
-    for (value, shown) in values.iter().zip(shown) {
-        match (value, shown) {
-            (Value::Double(number), Shown::Fixed(decimals)) => {
-                put_fixed(out, *number, *decimals);
-            }
-            (_, Shown::Dynamic) => put_dynamic(out, value, zone),
-            (_, Shown::Plain | Shown::Fixed(_)) => put_text(out, value, zone),
-        }
+fn put_shown(out: &mut Vec<u8>, (value, shown): (&Value<'_>, Shown), zone: &Zone) {
+    match (value, shown) {
+        (Value::Double(number), Shown::Fixed(decimals)) => put_fixed(out, *number, decimals),
+        (_, Shown::Dynamic) => put_dynamic(out, value, zone),
+        (_, Shown::Plain | Shown::Fixed(_)) => put_text(out, value, zone),
     }
 }
 
@@ -216,10 +271,9 @@ fn put_short_text(out: &mut Vec<u8>, value: &Value<'_>, zone: &Zone) {
 /// A zero byte, a bitmap of the NULLs that begins at bit 2, the values that are not NULL.
 fn put_binary_row(
     out: &mut Vec<u8>,
-    (cells, values): (&[Cell], &[Value<'_>]),
+    (cells, values, growth): (&[Cell], &[Value<'_>], &mut Growth),
     zone: &Zone,
 ) -> Result<()> {
-    let start = out.len();
     out.push(0);
     let bitmap = out.len();
     out.resize(bitmap + (cells.len() + 2).div_ceil(8), 0);
@@ -231,11 +285,9 @@ fn put_binary_row(
         } else if !cell.put(out, value, zone) {
             return Err(mismatch(idx, *cell, value));
         }
-        if idx % CELLS_BETWEEN_LOOKS == CELLS_BETWEEN_LOOKS - 1 {
-            check_length(out, start)?;
-        }
+        growth.look(out)?;
     }
-    check_length(out, start)
+    Ok(())
 }
 
 #[cold]

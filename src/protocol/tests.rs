@@ -384,6 +384,16 @@ fn long_data_is_taken_once_and_its_errors_are_told_late() {
         Code::WrongArguments
     );
     assert!(parameters.plain(&body).is_ok());
+    // The first error is told, whatever comes behind it.
+    parameters.append_long_data(0, b"ab", 100);
+    parameters.fail_long_data(Error::new(Code::OutOfResources, "no memory"));
+    parameters.append_long_data(9, b"x", 100);
+    parameters.append_long_data(0, b"cd", 100);
+    assert_eq!(
+        parameters.plain(&body).unwrap_err().code(),
+        Code::OutOfResources
+    );
+    assert!(parameters.plain(&body).is_ok());
 }
 
 fn column(ty: ColumnType) -> ResultColumn {
@@ -519,6 +529,39 @@ fn binary_rows() {
 }
 
 #[test]
+fn rows_have_a_limit() {
+    let cell = Value::Text(Cow::Owned("x".repeat(999)));
+    // With its length a cell takes 1002 bytes.
+    let types = vec![ColumnType::Varchar { chars_max: None }; 3];
+    let columns: Vec<ResultColumn> = types.iter().cloned().map(column).collect();
+    let dynamic = [vec![column(ColumnType::Dynamic)], columns[1..].to_vec()].concat();
+    for (encoder, frame) in [
+        (RowEncoder::text(3), 0),
+        (RowEncoder::text_of(&dynamic), 0),
+        (RowEncoder::binary(types.iter()), 2),
+    ] {
+        let mut out = vec![0; 5000];
+        let row = [cell.clone(), cell.clone(), cell.clone()];
+        let bytes = 3 * 1002 + frame;
+        let most = encoder.clone().of_at_most(bytes);
+        most.encode(&row, &Zone::UTC, &mut out).unwrap();
+        assert_eq!(out.len(), 5000 + bytes);
+        let less = encoder.of_at_most(bytes - 1);
+        let error = less.encode(&row, &Zone::UTC, &mut out).unwrap_err();
+        assert_eq!(error.code(), Code::PacketTooLarge);
+        let told = format!("more than {bytes} bytes, the most is {}", bytes - 1);
+        assert!(error.message().ends_with(&told), "{error}");
+    }
+    // A long row is looked at before it is whole.
+    let megabyte = Value::Text(Cow::Owned("x".repeat(1 << 20)));
+    let mut out = Vec::new();
+    let encoder = RowEncoder::text(100).of_at_most(2 << 20);
+    let row = vec![megabyte; 100];
+    encoder.encode(&row, &Zone::UTC, &mut out).unwrap_err();
+    assert!(out.len() < 4 << 20, "{}", out.len());
+}
+
+#[test]
 fn long_payloads_are_split_and_gathered_again() {
     for bytes in [
         PART_BYTES_MAX - 1,
@@ -560,6 +603,31 @@ fn too_long_packets_are_skipped_and_the_stream_lives_on() {
         feed(&mut reader, writer.bytes());
         let packet = reader.next(0).unwrap().unwrap();
         assert_eq!(reader.payload(&packet), None);
+        assert_eq!(reader.head(&packet), [7; 7]);
+        assert!(reader.want_of_memory(&packet).is_none());
+        let packet = reader.next(0).unwrap().unwrap();
+        assert_eq!(reader.payload(&packet), Some(&[9][..]));
+    }
+}
+
+#[test]
+fn packets_without_memory_are_skipped_too() {
+    for bytes in [70_000, 300_000, PART_BYTES_MAX + 5] {
+        let mut writer = PacketWriter::default();
+        writer.packet(|out| out.extend((0..bytes).map(|n| u8::try_from(n % 251).unwrap())));
+        writer.set_sequence(0);
+        writer.packet(|out| out.push(9));
+        let mut reader = PacketReader::new(64 << 20).admitted_by(|_| false);
+        let mut packet = None;
+        for piece in writer.bytes().chunks(4096) {
+            feed(&mut reader, piece);
+            packet = packet.or_else(|| reader.next(0).unwrap());
+        }
+        let packet = packet.unwrap();
+        assert_eq!(reader.payload(&packet), None);
+        assert_eq!(reader.head(&packet), [0, 1, 2, 3, 4, 5, 6]);
+        let refusal = reader.want_of_memory(&packet).unwrap();
+        assert_eq!(refusal.code(), Code::OutOfResources);
         let packet = reader.next(0).unwrap().unwrap();
         assert_eq!(reader.payload(&packet), Some(&[9][..]));
     }

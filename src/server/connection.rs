@@ -237,7 +237,7 @@ impl Connection {
                     let refusal = self.reader.want_of_memory(&packet);
                     let refusal =
                         refusal.unwrap_or_else(|| too_large(self.reader.packet_bytes_max()));
-                    self.talk.error(&refusal);
+                    self.talk.refuse(self.reader.head(&packet), refusal);
                     Next::Command
                 };
                 match next {
@@ -319,6 +319,17 @@ impl Talk {
             self.end_command();
         }
         next
+    }
+
+    /// Answers a command that was not read, of which only the head is there. Long data has no answer: an
+    /// error would be taken for that of the next command.
+    fn refuse(&mut self, head: &[u8], refusal: Error) {
+        match Command::parse(head, self.wire.capabilities) {
+            Ok(Command::StmtSendLongData { id, .. }) => {
+                self.statements.fail_long_data(id, refusal);
+            }
+            Ok(_) | Err(_) => self.error(&refusal),
+        }
     }
 
     pub(super) fn end_command(&self) {
@@ -460,7 +471,7 @@ fn timed_out() -> Gone {
     Gone::Failed(std::io::Error::from(std::io::ErrorKind::TimedOut))
 }
 
-fn too_large(bytes_max: usize) -> Error {
+pub(super) fn too_large(bytes_max: usize) -> Error {
     let text =
         format!("Got a packet bigger than 'max_allowed_packet' bytes: the most is {bytes_max}");
     Error::new(Code::PacketTooLarge, text)

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::connection::Talk;
+use super::connection::{Talk, too_large};
 use super::wire::{Gone, Wire};
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::BoxFuture;
@@ -75,8 +75,9 @@ impl Incoming<'_> {
         };
         self.sequence = packet.sequence.wrapping_add(1);
         let Some(payload) = self.reader.payload(&packet) else {
-            let text = "Got a packet bigger than 'max_allowed_packet' bytes";
-            return Ok(Err(Error::new(Code::PacketTooLarge, text)));
+            let refusal = self.reader.want_of_memory(&packet);
+            let bytes_max = self.reader.packet_bytes_max();
+            return Ok(Err(refusal.unwrap_or_else(|| too_large(bytes_max))));
         };
         self.has_ended = payload.is_empty();
         if let Some(out) = out {

@@ -295,8 +295,12 @@ impl Guest<'_> {
                 let payload = self.reader.payload(&packet).map(<[u8]>::to_vec);
                 let Some(payload) = payload else {
                     let bytes_max = self.reader.packet_bytes_max();
-                    let text = format!("Bad handshake: a packet of more than {bytes_max} bytes");
-                    let error = Error::new(Code::HandshakeFailed, text);
+                    let refusal = self.reader.want_of_memory(&packet);
+                    let error = refusal.unwrap_or_else(|| {
+                        let text =
+                            format!("Bad handshake: a packet of more than {bytes_max} bytes");
+                        Error::new(Code::HandshakeFailed, text)
+                    });
                     return Err(self.wire.refuse(error).await);
                 };
                 return Ok(payload);

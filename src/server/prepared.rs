@@ -88,6 +88,13 @@ impl Statements {
         }
     }
 
+    /// Has the next EXECUTE of a statement fail whose long data cannot be kept. In silence, too.
+    pub(super) fn fail_long_data(&mut self, id: u32, error: Error) {
+        if let Ok(statement) = self.find(id, "SEND_LONG_DATA") {
+            statement.parameters.fail_long_data(error);
+        }
+    }
+
     fn cursors_count(&self) -> usize {
         self.by_id
             .values()

@@ -174,10 +174,7 @@ impl Session {
         let watch = watch.of(&parsed.statement, (parsed.digest, self.settings.mode));
         let text = Text::whole(sql.get(..parsed.end_offset).unwrap_or(sql));
         // In memory of its own, so that connections that wait do not hold it.
-        let result = match parse::hold_trees(parsed.tokens_count) {
-            Ok(_held) => Box::pin(self.run(&parsed.statement, Vec::new())).await,
-            Err(error) => Err(error),
-        };
+        let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;
         let reply = self.ended(watch, text, result)?;
         let rest = (parsed.rest_offset < sql.len()).then_some(parsed.rest_offset);
         Ok(Answer { reply, rest })

@@ -137,7 +137,6 @@ impl Session {
             let text = "This command is not supported in the prepared statement protocol yet";
             return Err(Error::new(Code::NotPreparable, text));
         }
-        let _held = parse::hold_trees(parsed.tokens_count)?;
         let trees_bytes = parsed.tokens_count.saturating_mul(BYTES_PER_TOKEN);
         let bytes = STATEMENT_BYTES + sql.len().saturating_add(trees_bytes);
         ceiling::drip("a prepared statement", bytes)?;

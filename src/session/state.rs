@@ -17,6 +17,7 @@ use crate::exec::cancel::CancelToken;
 use crate::protocol::compression::Algorithm;
 use crate::sql::context::{Loaded, SessionFacts};
 use crate::sql::expr::VariableScope;
+use crate::sql::functions::ASKED_BYTES_MIN;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
 use crate::types::temporal::{FSP_MAX, MICROS_PER_SECOND};
@@ -201,9 +202,9 @@ impl State {
     /// # Errors
     /// As [`State::check_user_variables`]; 1041 when the process has no memory for it.
     pub fn set_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
+        ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
         let mut kept = self.kept.lock();
         kept.check_user_variables([name])?;
-        ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
         kept.user_variables.insert(name.to_owned(), value);
         Ok(())
     }
@@ -350,6 +351,20 @@ impl SessionFacts for State {
             .get(name)
             .cloned()
             .unwrap_or(Value::Null)
+    }
+
+    fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
+        let kept = self.kept.lock();
+        let Some(value) = kept.user_variables.get(name) else {
+            return Ok(Value::Null);
+        };
+        let bytes = value.memory_bytes();
+        if bytes < ASKED_BYTES_MIN {
+            return Ok(value.clone());
+        }
+        drop(kept);
+        ceiling::admit("a user variable", bytes)?;
+        Ok(self.user_variable(name))
     }
 
     fn query_attribute(&self, name: &str) -> Value<'static> {

@@ -133,10 +133,16 @@ impl Session {
     }
 
     /// Commits the open transaction, if there is one: COMMIT, and before DDL and BEGIN.
+    ///
+    /// # Errors
+    /// 1041 when the process has no memory for it, and it is open still; after all others it is over.
     pub(super) async fn commit_open(&mut self) -> Result<()> {
+        // Asked for first: a transaction that there is no memory for stays open.
+        let memory = self.transaction.as_ref().map(Transaction::commit_memory);
+        let memory = memory.transpose()?;
         self.next = Next::default();
-        match self.transaction.take() {
-            Some(transaction) => Ok(transaction.commit().await?),
+        match self.transaction.take().zip(memory) {
+            Some((transaction, memory)) => Ok(transaction.commit(memory).await?),
             None => Ok(()),
         }
     }

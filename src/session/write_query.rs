@@ -193,7 +193,8 @@ impl Session {
                 Err(error) if self.is_outdated(program.query.tables(), &error) => return Ok(None),
                 outcome => outcome?,
             };
-            match own.commit().await {
+            let memory = own.commit_memory()?;
+            match own.commit(memory).await {
                 Ok(()) => return Ok(Some(outcome)),
                 Err(Failed::Engine(CommitError::Conflict { .. })) => {
                     self.warnings.take();

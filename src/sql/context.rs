@@ -21,6 +21,13 @@ pub trait SessionFacts: Send + Sync {
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value<'static>>;
     /// The value of `@name`; `NULL` when it was never set.
     fn user_variable(&self, name: &str) -> Value<'static>;
+    /// As [`SessionFacts::user_variable`], for a row that may have many of it.
+    ///
+    /// # Errors
+    /// 1041 when the process has no memory for one more.
+    fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
+        Ok(self.user_variable(name))
+    }
     /// `@name := value`. Without a session there is nothing to remember it.
     ///
     /// # Errors

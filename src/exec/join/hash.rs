@@ -91,8 +91,10 @@ impl Built {
             return Ok(self);
         };
         let disk = frame.nest.memory.disk().filter(|_| !sides.keys.is_empty());
-        let (Some(disk), Built::Memory(table)) = (disk, self) else {
-            return Err(no_room(frame, &row));
+        let (disk, table) = match (disk, self) {
+            (Some(disk), Built::Memory(table)) => (disk, table),
+            (None, Built::Memory(table)) => return Err(table.refusal(&row)),
+            (_, parted @ Built::Parted(_)) => return parted.with(row, sides, frame),
         };
         let mut parted = Parted::new(disk);
         for (key, row) in table.into_rows(sides, frame)? {
@@ -100,15 +102,6 @@ impl Built {
         }
         Built::Parted(Box::new(parted)).with(row, sides, frame)
     }
-}
-
-/// Error 1038 for a row more.
-fn no_room(frame: &Frame<'_>, row: &Row) -> Error {
-    frame
-        .nest
-        .memory
-        .budget(OPERATOR)
-        .refusal(OPERATOR, row_bytes(row))
 }
 
 fn row_bytes(row: &Row) -> usize {
@@ -155,8 +148,8 @@ impl HashTable {
         Ok(rows)
     }
 
-    /// Error 1038 for a row more.
-    pub(super) fn refusal(mut self, row: &Row) -> Error {
+    /// Error 1038 or 1041 for a row more, which was refused.
+    pub(super) fn refusal(&self, row: &Row) -> Error {
         self.budget.refusal(OPERATOR, row_bytes(row))
     }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::kv::memory::Memory;
+use crate::kv::{Key, WriteSet};
 
 const ROWS: Space = Space(7);
 
@@ -34,6 +35,18 @@ fn delete(key: &str) -> StatementWrites {
     writes.delete(ROWS, key.into());
     writes.grow(ROWS, Some(-1));
     writes
+}
+
+#[test]
+fn deletes_are_not_asked_for() {
+    let mut writes = delete("abc");
+    assert_eq!((writes.bytes(), writes.put_bytes), (3, 0));
+    writes.put(ROWS, b"d".to_vec(), b"ef".to_vec());
+    writes.put_new(ROWS, b"g".to_vec(), b"h".to_vec()).unwrap();
+    writes
+        .put_new(ROWS, b"g".to_vec(), b"h".to_vec())
+        .unwrap_err();
+    assert_eq!((writes.bytes(), writes.put_bytes), (8, 5));
 }
 
 /// All that a commit would be made of.
@@ -128,7 +141,8 @@ async fn reading_anew_forgets_no_conflict() {
     transaction.begin_statement();
     let seen = transaction.view().get(ROWS, b"a").await.unwrap();
     assert_eq!(seen.as_deref(), Some(b"3".as_slice()));
-    let failed = transaction.commit().await.unwrap_err();
+    let memory = transaction.commit_memory().unwrap();
+    let failed = transaction.commit(memory).await.unwrap_err();
     let Failed::Engine(CommitError::Conflict { .. }) = failed else {
         panic!("{failed:?}");
     };

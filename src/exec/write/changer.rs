@@ -67,13 +67,15 @@ impl<'a> Changer<'a> {
     /// Nothing is written when it fails.
     ///
     /// # Errors
-    /// 1062 when another row has the values of a unique index; 1071 and 1118 for what is too large.
+    /// 1062 when another row has the values of a unique index; 1071 and 1118 for what is too large;
+    /// 1041 when the process has no memory for what the statement has written so far.
     pub(super) async fn change(
         &mut self,
         key: &Key,
         old: Option<&[Value<'static>]>,
         new: Option<&[Value<'static>]>,
     ) -> Result<()> {
+        self.writes.ask()?;
         let value = new.map(|new| row::value(self.table, new)).transpose()?;
         let mut changes = entries::changes(self.table, old, new)?;
         for change in &mut changes {
@@ -112,6 +114,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// As [`Changer::change`], for rows of this statement.
     pub(super) fn put_new(&mut self, key: Key, new: &[Value<'_>]) -> Result<()> {
+        self.writes.ask()?;
         let value = row::value(self.table, new)?;
         let changes = entries::changes(self.table, None, Some(new))?;
         self.put_absent(space(self.table), key, value)?;

@@ -36,8 +36,8 @@ use crate::sql::eval::eval_exact;
 use crate::sql::expr::NoRow;
 use crate::types::Value;
 
-/// Rows of one INSERT that memory is asked for at once.
-const ROWS_ASKED_FOR: usize = 1024;
+/// Bytes of the rows of one INSERT that are asked for at once: a statement of a few short rows need not ask.
+const ASKED_BYTES_MIN: usize = 16 << 10;
 
 /// One INSERT at work.
 pub(super) struct Inserter<'a> {
@@ -126,14 +126,18 @@ impl<'a> Inserter<'a> {
         };
         let mut rows = Vec::with_capacity(rows_count);
         let mut pace = Pace::default();
+        let mut unasked_bytes = 0;
         for row_idx in 0..rows_count {
             env.cancel.check_row(row_idx)?;
             pace.keep().await;
             let given = self.given(row_idx)?;
-            if row_idx % ROWS_ASKED_FOR == ROWS_ASKED_FOR - 1 {
-                ceiling::admit("INSERT", ceiling::GRAIN_BYTES)?;
+            let row = self.values(given, env.given_before + row_idx + 1, counts)?;
+            unasked_bytes += row.iter().map(Value::memory_bytes).sum::<usize>();
+            if ASKED_BYTES_MIN <= unasked_bytes {
+                ceiling::drip("INSERT", unasked_bytes)?;
+                unasked_bytes = 0;
             }
-            rows.push(self.values(given, env.given_before + row_idx + 1, counts)?);
+            rows.push(row);
         }
         counts.given_id = counted::last_given(self.table(), &rows);
         let first_id = counted::fill(self.table(), &mut rows, env).await?;
@@ -270,6 +274,7 @@ impl<'a> Inserter<'a> {
         if self.insert.kind == InsertKind::Insert {
             return self.changer.put_new(row.key, &row.values);
         }
+        self.changer.writes.ask()?;
         let value = row::value(self.table(), &row.values)?;
         let space = space(self.table());
         self.changer.writes.put(space, row.key, value);

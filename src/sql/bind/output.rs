@@ -131,11 +131,14 @@ impl Scope<'_> {
                 self.from.shown(source.ok_or_else(|| unknown_table(table))?)
             }
         };
+        // Before they are bound: there may be thousands of stars.
+        check_count(outputs.len() + places.len())?;
         if let Some(trace) = self.names.trace {
             let meant = places.iter().filter_map(|place| self.from.spelled(*place));
             trace.star(item, meant.collect());
         }
         let places = self.with_undeclared(item, places);
+        check_count(outputs.len() + places.len())?;
         for place in places {
             let shown = (self.from.column(place), self.from.result_column(place));
             if let (Some(expr), Some(column)) = shown {

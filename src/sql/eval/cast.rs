@@ -234,9 +234,9 @@ fn binary<'a>(value: Value<'a>, bytes_len: Option<u32>, ctx: &EvalContext) -> Re
         let kind = format!("BINARY({len})");
         convert::truncated(ctx, &kind, &String::from_utf8_lossy(&bytes))?;
     }
-    if !functions::fits(Some(len), "cast_as_binary", ctx)? {
+    let Some(_room) = functions::fits(Some(len), "cast_as_binary", ctx)? else {
         return Ok(Value::Null);
-    }
+    };
     let mut bytes = bytes.into_owned();
     bytes.resize(len, 0);
     Ok(Value::Bytes(Cow::Owned(bytes)))

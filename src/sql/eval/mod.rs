@@ -119,7 +119,7 @@ impl<'a> Scope<'a> {
             ExprKind::Literal(value) => Ok(value.borrow()),
             ExprKind::Parameter(idx) => self.parameter(*idx),
             ExprKind::Slot(slot) => self.ctx.slot(slot),
-            ExprKind::UserVariable(name) => Ok(self.ctx.facts.user_variable(name)),
+            ExprKind::UserVariable(name) => self.ctx.facts.copied_user_variable(name),
             ExprKind::SystemVariable { scope, name } => {
                 self.ctx.facts.system_variable(*scope, name)
             }

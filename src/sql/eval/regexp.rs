@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
 use crate::error::{Code, Error, Result};
@@ -27,7 +28,7 @@ thread_local! {
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-struct Pattern {
+pub(crate) struct Pattern {
     regex: Regex,
     /// How many places of it a search may have to be in at once.
     places_count: usize,
@@ -49,6 +50,15 @@ impl Pattern {
             self.places_count
         );
         Err(Error::new(Code::RegexpTimeout, text))
+    }
+
+    /// Whether it is found in the text.
+    ///
+    /// # Errors
+    /// 3699 when that may take too long.
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool> {
+        self.check(text.len())?;
+        Ok(self.regex.is_match(text))
     }
 }
 
@@ -75,16 +85,13 @@ pub(crate) fn compiled(pattern: &str, flags: &str, text_bytes: usize) -> Result<
     }
 }
 
-/// As [`compiled`], but `None` for what is no pattern to anybody.
+/// The compiled pattern, for many texts; `None` for what is no pattern to anybody.
 ///
 /// # Errors
-/// 3685 for what is a pattern elsewhere and none here, or too large when compiled; 3699.
-pub(crate) fn compiled_if_pattern(pattern: &str, text_bytes: usize) -> Result<Option<Regex>> {
+/// 3685 for what is a pattern elsewhere and none here, or too large when compiled.
+pub(crate) fn compiled_if_pattern(pattern: &str) -> Result<Option<Pattern>> {
     match kept_or_compiled(pattern, "") {
-        Ok(pattern) => {
-            pattern.check(text_bytes)?;
-            Ok(Some(pattern.regex))
-        }
+        Ok(pattern) => Ok(Some(pattern)),
         Err(Refused::None(_)) => Ok(None),
         Err(Refused::Here(error)) => Err(error),
     }
@@ -109,11 +116,7 @@ fn kept_or_compiled(pattern: &str, flags: &str) -> std::result::Result<Pattern, 
             kept.push(entry);
             return Ok(found);
         }
-        let new = Pattern {
-            regex: compile(pattern, flags)?,
-            places_count: regex_syntax::parse(&with_unicode_classes(pattern))
-                .map_or(0, |hir| places_count(&hir)),
-        };
+        let new = compile(pattern, flags)?;
         if kept.len() == REGEX_KEPT_MAX {
             kept.remove(0);
         }
@@ -122,8 +125,8 @@ fn kept_or_compiled(pattern: &str, flags: &str) -> std::result::Result<Pattern, 
     })
 }
 
-/// How many places of a pattern a search may have to be in at once: those of its classes, as often as
-/// they are repeated. What is written out letter by letter soon fits or not.
+/// How many places of a pattern a search may have to be in at once: its letters and classes, as often as
+/// they are repeated, and its branches.
 fn places_count(hir: &Hir) -> usize {
     let sum = |parts: &[Hir]| {
         parts
@@ -132,7 +135,8 @@ fn places_count(hir: &Hir) -> usize {
             .fold(0, usize::saturating_add)
     };
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) | HirKind::Literal(_) => 0,
+        HirKind::Empty | HirKind::Look(_) => 0,
+        HirKind::Literal(letters) => letters.0.len(),
         HirKind::Class(_) => 1,
         HirKind::Repetition(repetition) => {
             let times = repetition.max.unwrap_or(repetition.min).max(1);
@@ -140,11 +144,53 @@ fn places_count(hir: &Hir) -> usize {
             places_count(&repetition.sub).max(1).saturating_mul(times)
         }
         HirKind::Capture(capture) => places_count(&capture.sub),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+        HirKind::Concat(parts) => sum(parts),
+        HirKind::Alternation(branches) => sum(branches).max(branches.len()),
     }
 }
 
-fn compile(pattern: &str, flags: &str) -> std::result::Result<Regex, Refused> {
+/// What the third argument of `REGEXP_LIKE` asks for.
+#[derive(Debug, Default, Clone, Copy)]
+struct Flags {
+    ignores_case: bool,
+    multi_line: bool,
+    dot_matches_new_line: bool,
+}
+
+impl Flags {
+    /// `None` when there is a letter that says nothing.
+    fn of(letters: &str) -> Option<Flags> {
+        let mut flags = Flags::default();
+        for letter in letters.chars() {
+            match letter {
+                'c' => flags.ignores_case = false,
+                'i' => flags.ignores_case = true,
+                'm' => flags.multi_line = true,
+                'n' => flags.dot_matches_new_line = true,
+                // Lines end with a line feed anyway.
+                'u' => {}
+                _ => return None,
+            }
+        }
+        Some(flags)
+    }
+
+    /// The places of a pattern that was compiled with these flags.
+    fn places_count(self, pattern: &str) -> usize {
+        let mut parser = ParserBuilder::new();
+        parser
+            .case_insensitive(self.ignores_case)
+            .multi_line(self.multi_line)
+            .dot_matches_new_line(self.dot_matches_new_line);
+        parser.build().parse(pattern).map_or(usize::MAX, |hir| {
+            // A text that is searched for as any other has none.
+            let is_plain = matches!(hir.kind(), HirKind::Literal(_));
+            if is_plain { 0 } else { places_count(&hir) }
+        })
+    }
+}
+
+fn compile(pattern: &str, flags: &str) -> std::result::Result<Pattern, Refused> {
     let illegal = |why: &str| {
         let text = format!("Illegal argument to a regular expression: {why}");
         Error::new(Code::InvalidRegexp, text)
@@ -157,20 +203,15 @@ fn compile(pattern: &str, flags: &str) -> std::result::Result<Regex, Refused> {
     builder
         .size_limit(REGEX_BYTES_MAX)
         .dfa_size_limit(REGEX_BYTES_MAX);
-    for flag in flags.chars() {
-        match flag {
-            'c' => builder.case_insensitive(false),
-            'i' => builder.case_insensitive(true),
-            'm' => builder.multi_line(true),
-            'n' => builder.dot_matches_new_line(true),
-            'u' => builder.crlf(false),
-            _ => {
-                let why = "a match type is one of c, i, m, n, u";
-                return Err(Refused::Here(illegal(why)));
-            }
-        };
-    }
-    builder.build().map_err(|error| {
+    let Some(flags) = Flags::of(flags) else {
+        let why = "a match type is one of c, i, m, n, u";
+        return Err(Refused::Here(illegal(why)));
+    };
+    builder
+        .case_insensitive(flags.ignores_case)
+        .multi_line(flags.multi_line)
+        .dot_matches_new_line(flags.dot_matches_new_line);
+    let regex = builder.build().map_err(|error| {
         let text = error.to_string();
         let last = text.lines().last().unwrap_or("it does not parse");
         let told = illegal(last.trim_start_matches("error: "));
@@ -179,6 +220,10 @@ fn compile(pattern: &str, flags: &str) -> std::result::Result<Regex, Refused> {
         } else {
             Refused::Here(told)
         }
+    })?;
+    Ok(Pattern {
+        regex,
+        places_count: flags.places_count(&pattern),
     })
 }
 
@@ -215,10 +260,42 @@ pub(crate) fn is_match(text: &str, pattern: &str) -> Result<bool> {
     KEPT.with_borrow(|kept| {
         // The pattern of a filter is the latest: no allocation per row.
         let latest = kept.last().filter(|(key, _)| is_key_of(key, pattern));
-        latest.map(|(_, kept)| {
-            kept.check(text.len())?;
-            Ok(kept.regex.is_match(text))
-        })
+        latest.map(|(_, kept)| kept.is_match(text))
     })
     .unwrap_or_else(|| compiled(pattern, "", text.len()).map(|regex| regex.is_match(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(pattern: &str, flags: &str) -> usize {
+        kept_or_compiled(pattern, flags).map_or(0, |pattern| pattern.places_count)
+    }
+
+    #[test]
+    fn places_are_letters_classes_and_branches() {
+        for (pattern, flags, expected) in [
+            ("abc", "", 0),
+            ("abc", "i", 3),
+            ("a[ab]{2000}c", "", 2002),
+            ("(abc){100}", "", 300),
+            ("x.*abc", "", 5),
+            ("(ab|cd|ef)+", "", 6),
+            ("(a*|b*|)x", "", 4),
+            ("[[:alpha:]]{10}", "", 10),
+        ] {
+            assert_eq!(places(pattern, flags), expected, "{pattern} {flags}");
+        }
+    }
+
+    #[test]
+    fn each_text_is_measured() {
+        let pattern = compiled_if_pattern("a[ab]{2000}c").unwrap().unwrap();
+        assert!(!pattern.is_match("ab").unwrap());
+        let error = pattern.is_match(&"ab".repeat(1_000_000)).unwrap_err();
+        assert_eq!(error.code(), Code::RegexpTimeout);
+        assert!(!is_match("ab", "a[ab]{2000}c").unwrap());
+        is_match(&"ab".repeat(1_000_000), "a[ab]{2000}c").unwrap_err();
+    }
 }

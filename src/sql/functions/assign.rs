@@ -5,10 +5,6 @@
     clippy::wildcard_enum_match_arm,
     reason = "asks for a few shapes of expression; all others are one case"
 )]
-#![expect(
-    clippy::unnecessary_wraps,
-    reason = "the bodies of the registry share one signature"
-)]
 
 use super::{Call, Function, Value, result};
 use crate::error::{Error, Result};
@@ -83,5 +79,5 @@ fn assign<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn read<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let name = values.first().map(Value::to_text).unwrap_or_default();
-    Ok(call.ctx.facts.user_variable(&name))
+    call.ctx.facts.copied_user_variable(&name)
 }

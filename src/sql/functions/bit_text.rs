@@ -42,9 +42,9 @@ fn make_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         .map(|(text, _)| convert::bytes(text, call.ctx));
     let chosen: Vec<_> = chosen.collect();
     let bytes: usize = chosen.iter().map(|text| text.len() + 1).sum();
-    if !call.fits(Some(bytes))? {
+    let Some(_room) = call.fits(Some(bytes))? else {
         return Ok(Value::Null);
-    }
+    };
     Ok(of_bytes(chosen.join(&b','), call.ty))
 }
 
@@ -59,9 +59,9 @@ fn export_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let count = u32::try_from(count).unwrap_or(BITS_COUNT).min(BITS_COUNT);
     let longest = on.len().max(off.len()).saturating_add(separator.len());
     let times = usize::try_from(count).unwrap_or(usize::MAX);
-    if !call.fits(longest.checked_mul(times))? {
+    let Some(_room) = call.fits(longest.checked_mul(times))? else {
         return Ok(Value::Null);
-    }
+    };
     let parts = (0..count).map(|bit| if bits >> bit & 1 == 1 { &*on } else { &*off });
     Ok(of_text(parts.collect::<Vec<_>>().join(&separator)))
 }

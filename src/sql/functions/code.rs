@@ -82,9 +82,9 @@ fn hex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         }
         _ => {
             let bytes = convert::bytes(value, call.ctx);
-            if !call.fits(bytes.len().checked_mul(2))? {
+            let Some(_room) = call.fits(bytes.len().checked_mul(2))? else {
                 return Ok(Value::Null);
-            }
+            };
             Ok(of_text(hex_of(&bytes).to_ascii_uppercase()))
         }
     }
@@ -199,9 +199,9 @@ const BASE64_LINE_CHARS: usize = 76;
 
 fn to_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let bytes = convert::bytes(Call::arg(values, 0), call.ctx);
-    if !call.fits(bytes.len().checked_mul(2))? {
+    let Some(_room) = call.fits(bytes.len().checked_mul(2))? else {
         return Ok(Value::Null);
-    }
+    };
     Ok(of_text(base64_of(&bytes)))
 }
 

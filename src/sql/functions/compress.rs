@@ -42,8 +42,8 @@ fn compress<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         return Ok(Value::Bytes(Cow::Borrowed(b"")));
     }
     let length = u32::try_from(text.len()).ok();
-    let fits = call.fits(Some(text.len()))?;
-    let Some(length) = length.filter(|_| fits) else {
+    let room = call.fits(Some(text.len()))?;
+    let (Some(length), Some(_room)) = (length, room) else {
         return Ok(Value::Null);
     };
     let mut stream = ZlibEncoder::new(length.to_le_bytes().to_vec(), Compression::default());

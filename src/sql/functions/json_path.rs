@@ -74,13 +74,16 @@ impl Path {
             .ok_or_else(|| invalid(text))?
             .trim_ascii_start();
         let mut steps = Vec::new();
+        let mut count = 0_usize;
         while !rest.is_empty() {
             let (step, after) = step(rest).ok_or_else(|| invalid(rest))?;
-            steps.push(step);
+            count += 1;
+            if count <= STEPS_MAX {
+                steps.push(step);
+            }
             rest = after.trim_ascii_start();
         }
-        if STEPS_MAX < steps.len() {
-            let count = steps.len();
+        if STEPS_MAX < count {
             let text = format!("The JSON path has {count} steps, the most is {STEPS_MAX}.");
             return Err(Error::new(Code::JsonTooDeep, text));
         }

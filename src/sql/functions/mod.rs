@@ -31,7 +31,7 @@ use super::context::EvalContext;
 use super::eval::fold::Stability;
 use super::eval::{convert, digits, print};
 use super::expr::{Expr, ExprKind, Row};
-use crate::ceiling;
+use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 
@@ -240,19 +240,26 @@ pub struct Call<'a> {
 /// Bytes of the longest text that a function makes: `max_allowed_packet`.
 pub const RESULT_BYTES_MAX: usize = 64 << 20;
 
-/// Results from so many bytes on are asked for: shorter ones are gone before they matter.
-const ASKED_BYTES_MIN: usize = 1 << 20;
+/// Results from so many bytes on are asked for one by one.
+pub(crate) const ASKED_BYTES_MIN: usize = 1 << 20;
 
-/// Whether a result of so many bytes may be made; if not, warning 1301 says so.
+/// Results from so many bytes on are asked for together: a row may have thousands. Shorter ones are gone
+/// before they matter.
+const DRIPPED_BYTES_MIN: usize = 16 << 10;
+
+/// The memory of a result that is being made: a large one counts as taken until this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Room {
+    _held: Option<Held>,
+}
+
+/// Room for a result of so many bytes; `None` when it may not be made, as warning 1301 says.
 ///
 /// # Errors
 /// 1041 when the process has no memory for it.
-pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> Result<bool> {
-    let fits = bytes.is_some_and(|bytes| bytes <= RESULT_BYTES_MAX);
-    if let Some(bytes) = bytes.filter(|bytes| fits && ASKED_BYTES_MIN <= *bytes) {
-        ceiling::admit(&format!("{}()", name.to_ascii_lowercase()), bytes)?;
-    }
-    if !fits {
+pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> Result<Option<Room>> {
+    let Some(bytes) = bytes.filter(|bytes| *bytes <= RESULT_BYTES_MAX) else {
         convert::warn(ctx, Code::PacketOverflowed, || {
             let name = name.to_ascii_lowercase();
             format!(
@@ -260,8 +267,18 @@ pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> Resul
                  truncated"
             )
         });
+        return Ok(None);
+    };
+    let mut held = None;
+    if DRIPPED_BYTES_MIN <= bytes {
+        let what = format!("{}()", name.to_ascii_lowercase());
+        if bytes < ASKED_BYTES_MIN {
+            ceiling::drip(&what, bytes)?;
+        } else {
+            held = Some(ceiling::hold(&what, bytes)?);
+        }
     }
-    Ok(fits)
+    Ok(Some(Room { _held: held }))
 }
 
 impl<'a> Call<'a> {
@@ -302,24 +319,28 @@ impl<'a> Call<'a> {
         Ok(convert::double(value, self.ctx)?.unwrap_or(0.0))
     }
 
-    /// Whether a result of so many bytes may be made.
+    /// Room for a result of so many bytes.
     ///
     /// # Errors
     /// As [`fits`].
-    fn fits(&self, bytes: Option<usize>) -> Result<bool> {
+    fn fits(&self, bytes: Option<usize>) -> Result<Option<Room>> {
         fits(bytes, self.function.name, self.ctx)
     }
 
-    /// Whether a result of this capacity may become as long; asks once each time it grows.
+    /// Whether a result of this capacity may become as long; asks each time it grows, and what it has
+    /// asked for it has until the next time, when that is resident.
     ///
     /// # Errors
     /// As [`fits`].
-    fn may_grow(&self, capacity: usize, bytes: Option<usize>) -> Result<bool> {
+    fn may_grow(&self, room: &mut Option<Room>, sizes: (usize, Option<usize>)) -> Result<bool> {
+        let (capacity, bytes) = sizes;
         let has_room = |bytes| bytes <= capacity && bytes <= RESULT_BYTES_MAX;
         if bytes.is_some_and(has_room) {
             return Ok(true);
         }
-        self.fits(bytes)
+        *room = None;
+        *room = self.fits(bytes)?;
+        Ok(room.is_some())
     }
 
     /// The text of the call, for errors.

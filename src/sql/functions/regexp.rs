@@ -149,7 +149,7 @@ fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>
     let occurrence = call.count(values, 4)?;
     let only = usize::try_from(occurrence).ok().filter(|nth| *nth != 0);
     let mut out = text.get(..at).unwrap_or("").to_owned();
-    let (mut copied, mut asked_bytes) = (at, 0);
+    let (mut copied, mut room, mut asked_bytes) = (at, None, 0);
     let mut watch = Watch::default();
     for turn in 1.. {
         watch.search(text.len().saturating_sub(at), call)?;
@@ -161,12 +161,16 @@ fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>
             out.push_str(text.get(copied..found.start()).unwrap_or(""));
             expand(&new, &groups, &mut out)?;
             copied = found.end();
-            if !call.may_grow(RESULT_BYTES_MAX, out.len().checked_add(text.len()))? {
-                return Ok(Value::Null);
-            }
-            if ASKED_BYTES_MIN.max(2 * asked_bytes) <= out.len() {
+            let most = out.len().checked_add(text.len());
+            let is_due = ASKED_BYTES_MIN.max(2 * asked_bytes) <= out.len();
+            if is_due || most.is_none_or(|most| RESULT_BYTES_MAX < most) {
                 asked_bytes = out.len();
-                call.fits(Some(asked_bytes))?;
+                // What was asked for before is resident now.
+                drop(room.take());
+                room = call.fits(most)?;
+                if room.is_none() {
+                    return Ok(Value::Null);
+                }
             }
         }
         match after(&found, &text) {

@@ -84,11 +84,14 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if from.is_empty() {
         return Ok(of_bytes(text.into_owned(), call.ty));
     }
-    let grows_by = to.len().saturating_sub(from.len());
-    let grown = positions(&text, &from).count().checked_mul(grows_by);
-    if !call.fits(grown.and_then(|grown| grown.checked_add(text.len())))? {
+    let grown = match to.len().checked_sub(from.len()) {
+        // It becomes no longer, however often.
+        None | Some(0) => Some(0),
+        Some(grows_by) => positions(&text, &from).count().checked_mul(grows_by),
+    };
+    let Some(_room) = call.fits(grown.and_then(|grown| grown.checked_add(text.len())))? else {
         return Ok(Value::Null);
-    }
+    };
     let mut out = Vec::with_capacity(text.len());
     let mut copied = 0;
     for start in positions(&text, &from) {
@@ -103,24 +106,54 @@ fn replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 /// From so many bytes on what is wanted is searched for in linear time, which takes a copy of the text.
 const LONG_BYTES_MIN: usize = 32;
 
-/// Where `wanted`, which is not empty, begins in the text, each time after the last one's end. Of
-/// texts in UTF-8 no match begins within a character.
-fn positions<'t>(text: &'t [u8], wanted: &'t [u8]) -> Box<dyn Iterator<Item = usize> + 't> {
-    // Of texts in linear time.
+/// Where something begins in a text, each time after the last one's end.
+enum Positions<'t> {
+    /// Of texts, in linear time.
+    Text(std::str::MatchIndices<'t, &'t str>),
+    /// Found before, in linear time.
+    Long(std::vec::IntoIter<usize>),
+    /// Of bytes, that something short is looked for in from `at` on.
+    Short {
+        text: &'t [u8],
+        wanted: &'t [u8],
+        at: usize,
+    },
+}
+
+impl Iterator for Positions<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        match self {
+            Positions::Text(found) => found.next().map(|(at, _)| at),
+            Positions::Long(found) => found.next(),
+            Positions::Short { text, wanted, at } => {
+                let rest = text.get(*at..)?;
+                let next = rest
+                    .windows(wanted.len())
+                    .position(|part| part == *wanted)?;
+                let start = *at + next;
+                *at = start + wanted.len();
+                Some(start)
+            }
+        }
+    }
+}
+
+/// Where `wanted`, which is not empty, begins in the text. Of texts in UTF-8 no match begins within a
+/// character.
+fn positions<'t>(text: &'t [u8], wanted: &'t [u8]) -> Positions<'t> {
     if let (Ok(text), Ok(wanted)) = (std::str::from_utf8(text), std::str::from_utf8(wanted)) {
-        return Box::new(text.match_indices(wanted).map(|(at, _)| at));
+        return Positions::Text(text.match_indices(wanted));
     }
     if LONG_BYTES_MIN <= wanted.len() {
-        return Box::new(long_positions(text, wanted).into_iter());
+        return Positions::Long(long_positions(text, wanted).into_iter());
     }
-    let mut at = 0;
-    Box::new(std::iter::from_fn(move || {
-        let rest = text.get(at..)?;
-        let next = rest.windows(wanted.len()).position(|part| part == wanted)?;
-        let start = at + next;
-        at = start + wanted.len();
-        Some(start)
-    }))
+    Positions::Short {
+        text,
+        wanted,
+        at: 0,
+    }
 }
 
 /// As [`positions`], from the end of the text to its beginning.

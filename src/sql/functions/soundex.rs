@@ -58,9 +58,9 @@ fn soundex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 fn weight_string<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let len = usize::try_from(call.count_or(values, 2, 0)?).unwrap_or(0);
     let is_binary = values.get(1).is_some() && call.text(values, 1) == "BINARY";
-    if !call.fits(len.checked_mul(3))? {
+    let Some(_room) = call.fits(len.checked_mul(3))? else {
         return Ok(Value::Null);
-    }
+    };
     let value = Call::arg(values, 0);
     if is_binary || matches!(value, Value::Bytes(_)) {
         let mut bytes = convert::bytes(value, call.ctx).into_owned();
@@ -73,9 +73,9 @@ fn weight_string<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
         return Ok(Value::Null);
     }
     let text = call.text(values, 0);
-    if !call.fits(text.len().checked_mul(3))? {
+    let Some(_room) = call.fits(text.len().checked_mul(3))? else {
         return Ok(Value::Null);
-    }
+    };
     let mut chars: Vec<u32> = text.chars().map(u32::from).collect();
     if values.get(1).is_some() {
         chars.resize(len, u32::from(' '));

@@ -62,6 +62,7 @@ fn concat_ws<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 /// What is not `NULL`, with the separator between.
 fn joined<'a>(separator: &[u8], parts: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mut out: Vec<u8> = Vec::new();
+    let mut room = None;
     let args = call.args.iter().skip(call.args.len() - parts.len());
     let given = parts.iter().zip(args).filter(|(part, _)| !part.is_null());
     for (idx, (part, arg)) in given.enumerate() {
@@ -77,7 +78,8 @@ fn joined<'a>(separator: &[u8], parts: &[Value<'a>], call: &Call<'a>) -> Result<
             other => other,
         };
         let part = convert::bytes(part, call.ctx);
-        if !call.may_grow(out.capacity(), out.len().checked_add(part.len()))? {
+        let sizes = (out.capacity(), out.len().checked_add(part.len()));
+        if !call.may_grow(&mut room, sizes)? {
             return Ok(Value::Null);
         }
         out.extend_from_slice(&part);
@@ -290,9 +292,9 @@ fn padded<'a>(
     let bytes = whole
         .checked_mul(pad.len())
         .and_then(|bytes| bytes.checked_add(text.len() + pad.len()));
-    if !call.fits(bytes)? {
+    let Some(_room) = call.fits(bytes)? else {
         return Ok(Value::Null);
-    }
+    };
     let mut filling = pad.repeat(whole);
     filling.extend_from_slice(pad.get(..unit_end(&pad, rest, call)).unwrap_or_default());
     Ok(of_bytes(join(&text, &filling), call.ty))
@@ -328,17 +330,17 @@ fn is_begin(byte: u8) -> bool {
 fn repeat<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = convert::bytes(Call::arg(values, 0), call.ctx);
     let times = size(call.count(values, 1)?);
-    if !call.fits(text.len().checked_mul(times))? {
+    let Some(_room) = call.fits(text.len().checked_mul(times))? else {
         return Ok(Value::Null);
-    }
+    };
     Ok(of_bytes(text.repeat(times), call.ty))
 }
 
 fn space<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let times = size(call.count(values, 0)?);
-    if !call.fits(Some(times))? {
+    let Some(_room) = call.fits(Some(times))? else {
         return Ok(Value::Null);
-    }
+    };
     Ok(of_text(" ".repeat(times)))
 }
 
@@ -365,9 +367,9 @@ fn insert<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         return Ok(of_bytes(text.into_owned(), call.ty));
     }
     let until = usize::try_from(len).map_or(units, |len| (start - 1).saturating_add(len));
-    if !call.fits(text.len().checked_add(new.len()))? {
+    let Some(_room) = call.fits(text.len().checked_add(new.len()))? else {
         return Ok(Value::Null);
-    }
+    };
     let head = text.get(..unit_end(&text, start - 1, call));
     let tail = text.get(unit_end(&text, until, call)..);
     let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());

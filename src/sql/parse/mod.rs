@@ -83,7 +83,7 @@ pub fn syntax_error(near: &str, line: usize) -> Error {
 }
 
 /// One parsed statement.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Parsed {
     /// What it says.
     pub statement: Statement,
@@ -98,13 +98,15 @@ pub struct Parsed {
     pub digest: DigestKey,
     /// How many words and signs it has.
     pub tokens_count: usize,
+    /// The memory of its trees, as parsed and as they will be bound; `None` when it is short.
+    pub held: Option<Held>,
 }
 
 /// Asks for the memory of the trees of a statement of so many words and signs; `None` when it is short.
 ///
 /// # Errors
 /// 1041 when there is none.
-pub fn hold_trees(tokens_count: usize) -> Result<Option<Held>> {
+fn hold_trees(tokens_count: usize) -> Result<Option<Held>> {
     if tokens_count < LONG_TOKENS_MIN {
         return Ok(None);
     }
@@ -123,7 +125,7 @@ pub fn hold_trees(tokens_count: usize) -> Result<Option<Held>> {
 pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
     let lexed = lexer::Lexer::new(sql, mode).statement()?;
     let tokens_count = lexed.tokens.len();
-    let _held = hold_trees(tokens_count)?;
+    let held = hold_trees(tokens_count)?;
     let digest = digest::key(sql, &lexed.tokens);
     let mut parser = cursor::Parser::new(sql, mode, lexed.tokens);
     let statement = if parser.at_end() && lexed.has_comment {
@@ -138,6 +140,7 @@ pub fn parse_first(sql: &[u8], mode: Mode) -> Result<Parsed> {
         rest_offset: lexed.rest_offset,
         digest,
         tokens_count,
+        held,
     })
 }
 

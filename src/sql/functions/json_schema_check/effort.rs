@@ -6,11 +6,9 @@
 
 use std::collections::HashMap;
 
-use regex::Regex;
-
 use crate::error::Error;
 use crate::sql::context::EvalContext;
-use crate::sql::eval::regexp;
+use crate::sql::eval::regexp::{self, Pattern};
 
 /// Steps between two questions whether to go on: some schemas of a few kilobytes take as long as one likes.
 const STEPS_MAX: usize = 1024;
@@ -45,7 +43,7 @@ pub(super) struct Effort<'j> {
     ctx: &'j EvalContext,
     may_take_long: bool,
     steps: usize,
-    patterns: HashMap<String, Option<Regex>>,
+    patterns: HashMap<String, Option<Pattern>>,
 }
 
 impl<'j> Effort<'j> {
@@ -95,22 +93,25 @@ impl<'j> Effort<'j> {
     ///
     /// # Errors
     /// As [`Effort::steps`]; 3685 for what is a pattern in MySQL and none here: it is not to be met by
-    /// everything.
+    /// everything; 3699 for a pattern and a text that may take too long.
     pub(super) fn matches(&mut self, text: &str, pattern: &str) -> Result<Option<bool>, Halt> {
         self.steps(1 + text.len() / STEP_BYTES)?;
         if pattern.is_empty() {
             // It is in every text; for REGEXP it is no pattern.
             return Ok(Some(true));
         }
-        let is_match = |regex: &Option<Regex>| regex.as_ref().map(|regex| regex.is_match(text));
+        let is_match = |known: &Option<Pattern>| {
+            let found = known.as_ref().map(|known| known.is_match(text));
+            found.transpose()
+        };
         if let Some(known) = self.patterns.get(pattern) {
-            return Ok(is_match(known));
+            return Ok(is_match(known)?);
         }
         if !regexp::is_kept(pattern) {
             self.steps(COMPILE_STEPS)?;
         }
-        let regex = regexp::compiled_if_pattern(pattern, text.len())?;
-        let found = is_match(&regex);
+        let regex = regexp::compiled_if_pattern(pattern)?;
+        let found = is_match(&regex)?;
         if self.patterns.len() < PATTERNS_KEPT_MAX {
             self.patterns.insert(pattern.to_owned(), regex);
         }
