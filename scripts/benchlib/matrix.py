@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import Callable
 
-from .servers import settle
+from .servers import seed_all, settle
 
 # The seconds that the load generator warms up before it measures.
 WARM_UP_SECONDS = 3
@@ -55,6 +55,7 @@ def measure(table, servers, options, load):
     line = Line(load.group, load.name, load.what, load.unit)
     found = {server.name: [] for server in servers}
     for repeat in range(options.repeats):
+        seed_all(servers, load.name, repeat)
         for server in servers if repeat % 2 == 0 else servers[::-1]:
             if server.name in line.failed:
                 continue

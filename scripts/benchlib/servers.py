@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import zlib
 
 from .machine import BASE, ROOT, mariadbd
 
@@ -36,6 +37,8 @@ class Server:
         # What lies in it, by table: a bench that finds its rows need not fill them again.
         self.filled = {}
         self.port = 0
+        # What its load draws keys and values by: `seed_all`.
+        self.seed = 0
 
     def address(self):
         return f"127.0.0.1:{self.port}"
@@ -52,7 +55,8 @@ class Server:
 
     def command(self, work, options):
         words = [f"{key}={value}" for key, value in options.items()]
-        return [PROGRAMS["load"], work, f"address={self.address()}", f"pid={self.process.pid}", *words]
+        return [PROGRAMS["load"], work, f"address={self.address()}", f"pid={self.process.pid}",
+                f"seed={self.seed}", *words]
 
     def begin(self, work, **options):
         """A run of the load generator that goes on beside others."""
@@ -91,6 +95,13 @@ class Server:
     def write_out(self):
         """Brings what only lies in memory and in the log to where it stays, as far as it can be told to."""
         settle([self])
+
+
+def seed_all(servers, name, repeat):
+    """One seed for all servers, another for each bench and repeat: what was written before is not written
+    again, which would change nothing, and what was read is not just what is read."""
+    for server in servers:
+        server.seed = (zlib.crc32(name.encode()) + repeat) % 2**32
 
 
 def settle(servers):
