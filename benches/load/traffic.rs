@@ -176,13 +176,17 @@ impl Connected {
             let mut start = Instant::now();
             if let Some(pause) = shared.pause {
                 due += pause;
-                if start < due {
+                let is_early = start < due;
+                if is_early {
                     shared.wait(due).await;
-                    start = Instant::now();
-                } else {
-                    // Waiting for the answer before counts too: no coordinated omission.
-                    start = due;
                 }
+                // Waiting for the answer before counts too: no coordinated omission. What a timer is late
+                // by does not.
+                start = if is_early && !shared.is_exact {
+                    Instant::now()
+                } else {
+                    due
+                };
             }
             loop {
                 self.exchange().await?;
