@@ -284,6 +284,9 @@ async fn answered(
         }
         let (more, ended) = answer.advance(&input[used..filled])?;
         used += more;
+        if ended && answer.conflict {
+            return Err("the answer is a conflict".to_owned());
+        }
         if ended {
             return Ok(filled);
         }

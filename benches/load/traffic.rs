@@ -188,9 +188,11 @@ impl Connected {
                     due
                 };
             }
+            let mut is_refused = false;
             loop {
                 self.exchange().await?;
                 if self.answer.conflict {
+                    is_refused = true;
                     shared.conflicts.set(shared.conflicts.get() + 1);
                 }
                 if self.source.answered() {
@@ -198,7 +200,8 @@ impl Connected {
                 }
                 self.source.next(&mut self.statements, &mut self.packet);
             }
-            if shared.measuring.get() {
+            // What met another statement was not done: its time says nothing.
+            if shared.measuring.get() && !is_refused {
                 let elapsed = u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX);
                 shared.latencies_us.borrow_mut().push(elapsed);
                 shared.statements.set(shared.statements.get() + 1);
