@@ -142,6 +142,7 @@ async fn opened(dir: &Path) -> Outcome<(Server, String)> {
         storage: Storage::Lsm(dir.to_owned()),
         durable: true,
         allow_full_scan: false,
+        memory_limit_bytes: None,
         cache_bytes: Some(MEMORY_BYTES),
         query_memory_total_bytes: Some(MEMORY_BYTES),
         spill_quota_bytes: None,
@@ -283,6 +284,9 @@ async fn answered(
         }
         let (more, ended) = answer.advance(&input[used..filled])?;
         used += more;
+        if ended && answer.conflict {
+            return Err("the answer is a conflict".to_owned());
+        }
         if ended {
             return Ok(filled);
         }

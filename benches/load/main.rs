@@ -4,8 +4,8 @@
 //! It judges nothing: `scripts/bench` starts the servers, repeats the runs and makes the table.
 //!
 //! `load WORK address=127.0.0.1:3306 pid=1234 [connections=N] [seconds=N] [count=N] [rows=N] [rate=N]
-//! [exact=1] [indexes=N] [put=VERB] [suffix=TEXT] [sql=STATEMENT] [setup=STATEMENTS]`, where WORK
-//! is one of the names in [`Work::parse`].
+//! [exact=1] [seed=N] [indexes=N] [put=VERB] [suffix=TEXT] [sql=STATEMENT] [setup=STATEMENTS]`, where
+//! WORK is one of the names in [`Work::parse`].
 
 #![allow(
     clippy::indexing_slicing,
@@ -191,6 +191,8 @@ struct Options {
     rate: u32,
     /// Whether the rate is held to the microsecond, which takes a core, and not to the timer's milliseconds.
     is_exact: bool,
+    /// What is drawn: with another, other keys and values. Less than 2^32.
+    seed: u64,
     /// Indexes of an empty table.
     indexes: u32,
     /// How a row is put that may be there: `REPLACE`, or another word that goes before `INTO`.
@@ -235,6 +237,7 @@ impl Options {
             rows: u64::from(number("rows", 1_000_000)?),
             rate: number("rate", 0)?,
             is_exact: 0 < number("exact", 0)?,
+            seed: u64::from(number("seed", 0)?),
             indexes: number("indexes", 0)?,
             put: text("put", "REPLACE"),
             suffix: text("suffix", ""),

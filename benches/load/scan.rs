@@ -43,6 +43,9 @@ pub(crate) fn scan(options: &Options) -> Outcome<String> {
         if first_row.is_none() && 0 < answer.rows {
             first_row = Some(start.elapsed());
         }
+        if ended && answer.conflict {
+            return Err(format!("{text}: the answer is a conflict"));
+        }
         if ended {
             break;
         }

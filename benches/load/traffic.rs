@@ -19,6 +19,8 @@ const WARM_UP: Duration = Duration::from_secs(3);
 const READ_BYTES: usize = 64 << 10;
 /// What the runtime's timers may be late by. Nearer than that, a held rate is waited for awake.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
+/// Below this bit of a seed lie the numbers of connections.
+const SEED_SHIFT: u32 = 20;
 
 /// What one kind of work sends.
 pub(crate) struct Plan {
@@ -111,7 +113,7 @@ async fn measured_loop(options: &Options, plan: &Plan) -> Outcome<String> {
     Ok(format!(
         "{{\"statements\": {}, \"rows\": {}, \"seconds\": {seconds:.3}, \"server_cpu\": {:.2}, \
          \"load_cpu\": {:.2}, \"p50_us\": {}, \"p99_us\": {}, \"p999_us\": {}, \"conflicts\": {}, \
-         \"items\": {}, \"rss_kib\": {}}}",
+         \"items\": {}, \"seed\": {}, \"rss_kib\": {}}}",
         shared.statements.get(),
         shared.answered_rows.get(),
         cpu.0,
@@ -121,6 +123,7 @@ async fn measured_loop(options: &Options, plan: &Plan) -> Outcome<String> {
         quantile(999),
         shared.conflicts.get(),
         (plan.items)(),
+        options.seed,
         watch.resident_kib()
     ))
 }
@@ -154,7 +157,7 @@ impl Connected {
         let answer = AnswerReader::new(client.deprecates_eof());
         let stream = client.into_stream();
         stream.set_nonblocking(true).map_err(|e| e.to_string())?;
-        let mut random = Random::new(number + 1);
+        let mut random = Random::new((options.seed << SEED_SHIFT) + number + 1);
         Ok(Connected {
             stream: TcpStream::from_std(stream).map_err(|e| e.to_string())?,
             statements,
@@ -173,17 +176,23 @@ impl Connected {
             let mut start = Instant::now();
             if let Some(pause) = shared.pause {
                 due += pause;
-                if start < due {
+                let is_early = start < due;
+                if is_early {
                     shared.wait(due).await;
-                    start = Instant::now();
-                } else {
-                    // Waiting for the answer before counts too: no coordinated omission.
-                    start = due;
                 }
+                // Waiting for the answer before counts too: no coordinated omission. What a timer is late
+                // by does not.
+                start = if is_early && !shared.is_exact {
+                    Instant::now()
+                } else {
+                    due
+                };
             }
+            let mut is_refused = false;
             loop {
                 self.exchange().await?;
                 if self.answer.conflict {
+                    is_refused = true;
                     shared.conflicts.set(shared.conflicts.get() + 1);
                 }
                 if self.source.answered() {
@@ -191,7 +200,8 @@ impl Connected {
                 }
                 self.source.next(&mut self.statements, &mut self.packet);
             }
-            if shared.measuring.get() {
+            // What met another statement was not done: its time says nothing.
+            if shared.measuring.get() && !is_refused {
                 let elapsed = u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX);
                 shared.latencies_us.borrow_mut().push(elapsed);
                 shared.statements.set(shared.statements.get() + 1);

@@ -2,12 +2,13 @@
 demand, where Meseta's time goes. What fails is kept and shown as what it is."""
 
 import os
+import shutil
 import statistics
 import subprocess
 from dataclasses import dataclass, field
 from typing import Callable
 
-from .servers import settle
+from .servers import seed_all, settle
 
 # The seconds that the load generator warms up before it measures.
 WARM_UP_SECONDS = 3
@@ -55,14 +56,15 @@ def measure(table, servers, options, load):
     line = Line(load.group, load.name, load.what, load.unit)
     found = {server.name: [] for server in servers}
     for repeat in range(options.repeats):
+        seed_all(servers, load.name, repeat)
         for server in servers if repeat % 2 == 0 else servers[::-1]:
             if server.name in line.failed:
                 continue
             try:
                 load.before(server)
-                settle(servers)
+                settle([other for other in servers if other.name not in line.failed])
                 found[server.name].append(told(load, load.run(server)))
-            except RuntimeError as error:
+            except (RuntimeError, OSError) as error:
                 line.failed[server.name] = str(error)
                 print(f"  {load.name} failed: {error}", flush=True)
     for name, runs in found.items():
@@ -73,7 +75,10 @@ def measure(table, servers, options, load):
     table.lines.append(line)
     show(table, line)
     if options.perf and "meseta" not in line.failed:
-        profile(servers[0], load, options)
+        try:
+            profile(servers[0], load, options)
+        except (RuntimeError, OSError) as error:
+            print(f"  no profile of {load.name}: {error}", flush=True)
     return line
 
 
@@ -126,6 +131,8 @@ def add_goal(table, what, value, limit, reached):
 
 def profile(server, load, options):
     """One more run on Meseta, watched by perf."""
+    if not shutil.which("perf"):
+        raise RuntimeError("perf is not installed")
     os.makedirs(options.perf, exist_ok=True)
     path = os.path.join(options.perf, f"{load.name}.data")
     load.before(server)
@@ -139,6 +146,8 @@ def profile(server, load, options):
         load.run(server)
     finally:
         watching.wait()
+    if watching.returncode != 0:
+        raise RuntimeError(f"perf ended with {watching.returncode}")
     print(f"  perf report --no-children -i {path}", flush=True)
 
 

@@ -17,7 +17,8 @@ GROUPS = {
     "size": "Load and size",
 }
 NOTES = {
-    "sysbench": "Debian's sysbench, its own tests, one table with its secondary index. `oltp_delete` gets a new table for every run. "
+    "sysbench": "Debian's sysbench, its own tests, one table with its secondary index, any row as likely as another. `oltp_delete` gets a "
+                "new table for every run. "
                 "Times are those of whole transactions, from sysbench's histogram.",
     "ycsb": "The statements of go-ycsb's MySQL binding, prepared: rows of ten fields with 100 bytes, keys in no order. A Zipfian "
             "distribution over all rows, in D over the newest; scans of 1 to 100 rows, all lengths alike.",
@@ -74,7 +75,7 @@ def head(options, facts):
         *(f"- {version}" for version in facts["versions"]),
         f"- medians of {options.repeats} runs of {options.seconds} s, which alternate between the servers; each "
         "begins when all servers are quiet",
-        "- Meseta: as it comes, its cache a quarter of the memory. InnoDB: buffer pool 4 GiB, log 1 GiB, "
+        "- Meseta: as it comes, with a cache of 4 GiB. InnoDB: buffer pool 4 GiB, log 1 GiB, "
         "`innodb_flush_log_at_trx_commit=1`. MyRocks: block cache 4 GiB, Bloom filters, LZ4, READ COMMITTED, "
         "`rocksdb_flush_log_at_trx_commit=1`. No binary log.",
         f"- at most {options.rows:,} rows in a table",

@@ -8,16 +8,20 @@ import socket
 import subprocess
 import tempfile
 import time
+import zlib
 
 from .machine import BASE, ROOT, mariadbd
 
 DATABASE = "bench"
+# Of each server.
+CACHE_BYTES = 4 << 30
 PLUGINS = "/usr/lib/mysql/plugin"
 # The programs that `scripts/bench` was given, or has built: "load", "wire", "server".
 PROGRAMS = {}
 
-# Quiet: less than this of a core, and less than this written, within an interval.
+# Quiet: less than this of a core, and less than this written, in so many intervals one after another.
 QUIET_SECONDS = 0.5
+QUIET_INTERVALS = 2
 QUIET_CPU = 0.05
 QUIET_BYTES = 256 << 10
 # Longer than any compaction of these tables should take.
@@ -36,12 +40,17 @@ class Server:
         # What lies in it, by table: a bench that finds its rows need not fill them again.
         self.filled = {}
         self.port = 0
+        # What its load draws keys and values by: `seed_all`.
+        self.seed = 0
 
     def address(self):
         return f"127.0.0.1:{self.port}"
 
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
     def stop(self, signal_number=signal.SIGTERM):
-        if self.process and self.process.poll() is None:
+        if self.is_running():
             self.process.send_signal(signal_number)
             try:
                 self.process.wait(60)
@@ -52,7 +61,8 @@ class Server:
 
     def command(self, work, options):
         words = [f"{key}={value}" for key, value in options.items()]
-        return [PROGRAMS["load"], work, f"address={self.address()}", f"pid={self.process.pid}", *words]
+        return [PROGRAMS["load"], work, f"address={self.address()}", f"pid={self.process.pid}",
+                f"seed={self.seed}", *words]
 
     def begin(self, work, **options):
         """A run of the load generator that goes on beside others."""
@@ -68,11 +78,14 @@ class Server:
 
     def ask(self, *statements):
         """What the `mariadb` client prints for some statements, without headings."""
-        done = subprocess.run(
-            ["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{self.port}", "-uroot", "--batch",
-             "--skip-column-names", "--show-warnings", "--comments", "-e", ";".join(statements)],
-            capture_output=True, text=True, check=False,
-        )
+        try:
+            done = subprocess.run(
+                ["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{self.port}", "-uroot", "--batch",
+                 "--skip-column-names", "--show-warnings", "--comments", "-e", ";".join(statements)],
+                capture_output=True, text=True, check=False,
+            )
+        except FileNotFoundError:
+            raise RuntimeError("the client mariadb is not installed") from None
         if done.returncode != 0:
             raise RuntimeError(f"{self.name}: {done.stderr.strip()}")
         return done.stdout.strip()
@@ -93,14 +106,25 @@ class Server:
         settle([self])
 
 
+def seed_all(servers, name, repeat):
+    """One seed for all servers, another for each bench and repeat: what was written before is not written
+    again, which would change nothing, and what was read is not just what is read."""
+    for server in servers:
+        server.seed = (zlib.crc32(name.encode()) + repeat) % 2**31
+
+
 def settle(servers):
     """Waits until what goes on after a load (flushes, compactions, purges) has ended."""
     deadline = time.monotonic() + QUIET_SECONDS_MAX
+    quiet = 0
     while time.monotonic() < deadline:
         before = [(server.cpu(), server.written()) for server in servers]
         time.sleep(QUIET_SECONDS)
-        if all(server.cpu() - cpu <= QUIET_CPU * QUIET_SECONDS and server.written() - written <= QUIET_BYTES
-               for server, (cpu, written) in zip(servers, before)):
+        is_quiet = all(
+            server.cpu() - cpu <= QUIET_CPU * QUIET_SECONDS and server.written() - written <= QUIET_BYTES
+            for server, (cpu, written) in zip(servers, before))
+        quiet = quiet + 1 if is_quiet else 0
+        if quiet == QUIET_INTERVALS:
             return
     print(f"  not quiet after {QUIET_SECONDS_MAX} s: {', '.join(server.name for server in servers)}")
 
@@ -108,6 +132,12 @@ def settle(servers):
 class Meseta(Server):
     name = "meseta"
     put = "UPSERT"
+    # As the others' are. Without, it takes what the machine's memory allows.
+    CACHE = (f"--cache-bytes={CACHE_BYTES}",)
+
+    def __init__(self, directory, more=CACHE):
+        super().__init__(directory)
+        self.more = list(more)
 
     def start(self):
         log_path = os.path.join(self.directory, "server.log")
@@ -116,7 +146,7 @@ class Meseta(Server):
         with open(log_path, "w") as log:
             self.process = subprocess.Popen(
                 [PROGRAMS["server"], "--listen", "127.0.0.1:0", "--engine", "lsm", "--data-dir",
-                 os.path.join(self.directory, "data")],
+                 os.path.join(self.directory, "data"), *self.more],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )
         while True:
@@ -149,7 +179,8 @@ class MariaDB(Server):
     storage_engine = "innodb"
     collation = "utf8mb4_nopad_bin"
     settings = [
-        "--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=4G", "--innodb-log-file-size=1G",
+        "--innodb-flush-log-at-trx-commit=1", f"--innodb-buffer-pool-size={CACHE_BYTES}",
+        "--innodb-log-file-size=1G",
     ]
 
     def __init__(self, directory, more=()):
@@ -190,15 +221,21 @@ class MariaDB(Server):
 
     def write_out(self):
         """Writes all changed pages, and lets go on as before."""
-        kept = self.ask("SELECT @@innodb_max_dirty_pages_pct, @@innodb_io_capacity").split()
-        self.ask("SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 20000",
-                 "SET GLOBAL innodb_max_dirty_pages_pct = 0")
-        deadline = time.monotonic() + QUIET_SECONDS_MAX
-        while 0 < self.dirty_pages() and time.monotonic() < deadline:
-            time.sleep(QUIET_SECONDS)
-        settle([self])
-        self.ask(f"SET GLOBAL innodb_max_dirty_pages_pct = {kept[0]}",
-                 f"SET GLOBAL innodb_io_capacity = {kept[1]}")
+        names = ("innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max")
+        kept = self.ask(f"SELECT {', '.join(f'@@{name}' for name in names)}").split()
+        try:
+            # The limit of the capacity goes up before it, and comes down behind it.
+            self.ask("SET GLOBAL innodb_io_capacity_max = 20000", "SET GLOBAL innodb_io_capacity = 20000",
+                     "SET GLOBAL innodb_max_dirty_pages_pct = 0")
+            deadline = time.monotonic() + QUIET_SECONDS_MAX
+            while 0 < self.dirty_pages() and time.monotonic() < deadline:
+                time.sleep(QUIET_SECONDS)
+            dirty = self.dirty_pages()
+            if dirty:
+                print(f"  {dirty:,} pages of {self.name} are not written after {QUIET_SECONDS_MAX} s", flush=True)
+            settle([self])
+        finally:
+            self.ask(*(f"SET GLOBAL {name} = {value}" for name, value in zip(names, kept)))
 
     def dirty_pages(self):
         return int(self.ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'").split()[1])
@@ -222,7 +259,7 @@ class MyRocks(MariaDB):
     collation = "utf8mb4_bin"
     settings = [
         "--plugin-load-add=ha_rocksdb", "--default-storage-engine=rocksdb",
-        "--rocksdb-flush-log-at-trx-commit=1", "--rocksdb-block-cache-size=4G",
+        "--rocksdb-flush-log-at-trx-commit=1", f"--rocksdb-block-cache-size={CACHE_BYTES}",
         # It has no gap locks, and refuses what would need them.
         "--transaction-isolation=READ-COMMITTED", "--innodb-buffer-pool-size=64M",
     ]

@@ -48,7 +48,7 @@ def bench_update_bytes(table, servers, options):
         written = server.written()
         result = server.load("update", connections=UPDATE_CONNECTIONS, rows=rows, count=count)
         server.write_out()
-        return {**result, "bytes": (server.written() - written) / count}
+        return {**result, "bytes": (server.written() - written) / max(result["statements"], 1)}
 
     line = measure(table, servers, options, Load(
         "size", "update-bytes",

@@ -2,6 +2,8 @@
 
 import statistics
 
+from .servers import seed_all
+
 COLUMNS = ("what", "meseta", "innodb", "ratio", "myrocks", "ratio", "at least", "reached")
 # Where the columns of the third server are, which not every bench has.
 THIRD = (4, 5)
@@ -50,6 +52,7 @@ def alternate(servers, repeats, run):
     """Runs on each server in turn, several times: results by server name."""
     found = {server.name: [] for server in servers}
     for repeat in range(repeats):
+        seed_all(servers, "alternate", repeat)
         order = servers if repeat % 2 == 0 else servers[::-1]
         for server in order:
             found[server.name].append(run(server))
