@@ -3,7 +3,7 @@
 //!
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
-//! loop over commands), and what it stands on: `wire` (one socket's input and output), `gone`, `channel` and
+//! loop over commands), and what it stands on: `wire` (one socket's input and output), `peer`, `gone`, `channel` and
 //! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
 //! `rows`, `files`, and `signals`. [`http`] is a door of its own, for instruments.
 
@@ -17,6 +17,7 @@ mod leisure;
 pub mod listener;
 mod local_file;
 mod login;
+mod peer;
 mod prepared;
 mod queries;
 mod reports;

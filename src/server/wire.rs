@@ -8,10 +8,8 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::{Shutdown, TcpStream as StdTcpStream};
-use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::task::{self, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
 use rustls::ServerConfig;
@@ -29,7 +27,6 @@ use crate::protocol::compression::{Algorithm, Unpacker};
 use crate::protocol::packet::{PacketReader, PacketWriter};
 use crate::protocol::reply::{self, Outcome, Progress};
 use crate::session::Tls;
-use crate::session::processes::Peer;
 
 /// Answers to pipelined commands are gathered up to this many bytes before they are sent.
 pub(super) const FLUSH_BYTES: usize = 64 * 1024;
@@ -467,38 +464,6 @@ fn take(socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
 
 fn would_block(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
-}
-
-/// The same socket, for the sweep that looks for lost clients.
-pub(super) struct SocketPeer(pub(super) Arc<TcpStream>);
-
-impl Peer for SocketPeer {
-    /// Asks the system, because the runtime's threads may all be too busy to notice; and the runtime,
-    /// because the system tells of a client that has sent more and then closed (`COM_QUIT`, say)
-    /// only when that has been read.
-    fn is_gone(&self) -> bool {
-        let mut ready = std::pin::pin!(self.0.ready(Interest::READABLE));
-        let mut looks = task::Context::from_waker(task::Waker::noop());
-        if let Poll::Ready(Ok(ready)) = ready.as_mut().poll(&mut looks)
-            && ready.is_read_closed()
-        {
-            return true;
-        }
-        let Ok(descriptor) = self.0.as_fd().try_clone_to_owned() else {
-            return false;
-        };
-        match StdTcpStream::from(descriptor).peek(&mut [0]) {
-            Ok(count) => count == 0,
-            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
-        }
-    }
-
-    fn cut(&self) {
-        if let Ok(descriptor) = self.0.as_fd().try_clone_to_owned() {
-            // Best effort: the connection's own task ends it, too.
-            let _ = StdTcpStream::from(descriptor).shutdown(Shutdown::Both);
-        }
-    }
 }
 
 #[cfg(test)]
