@@ -26,7 +26,7 @@ const FILL_BYTES: u64 = 60_000_000;
 /// How long it is under pressure.
 const PRESSURE: Duration = Duration::from_secs(6);
 /// How long the server may take until a large statement is possible again.
-const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
+const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What the connections want, each again and again.
 const WANTS: &[&str] = &[
