@@ -14,7 +14,7 @@ const LEFT_BYTES_MAX: u64 = 128 << 20;
 /// So much more for each core: each has threads, and they have stacks, kept patterns and pieces of their own.
 const LEFT_BYTES_PER_CORE: u64 = 16 << 20;
 /// How long memory may take to be given back.
-const BACK_TIMEOUT: Duration = Duration::from_secs(60);
+const BACK_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often it is looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

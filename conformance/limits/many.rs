@@ -20,25 +20,21 @@ const TABLES_MAX: u32 = 1000;
 /// Commands that are sent before their answers are read.
 const AT_ONCE: u32 = 256;
 
-fn lost(error: Failure) -> String {
-    error.to_string()
-}
-
 /// Asks for a statement to be prepared, and leaves the answer to be read.
 fn send_prepare(client: &mut Client, sql: &str) -> Result<(), String> {
     client
         .command(COM_STMT_PREPARE, sql.as_bytes())
-        .map_err(lost)
+        .map_err(|error| error.to_string())
 }
 
 /// The id of a statement without parameters and columns of that many, or the errno.
 fn prepared(client: &mut Client, columns: u16) -> Result<Result<u32, (u16, String)>, String> {
-    let (_, packet) = client.read_packet().map_err(lost)?;
+    let (_, packet) = client.read_packet().map_err(|error| error.to_string())?;
     if let Err(Failure::Server { errno, text, .. }) = check_error(&packet) {
         return Ok(Err((errno, text)));
     }
     for _ in 0..columns {
-        client.read_packet().map_err(lost)?;
+        client.read_packet().map_err(|error| error.to_string())?;
     }
     Ok(Ok(u32::from_le_bytes([
         packet[1], packet[2], packet[3], packet[4],
@@ -77,11 +73,13 @@ pub(crate) fn prepared_statements(house: &mut House) -> Result<(), String> {
     // One that is closed makes room for another.
     client
         .command(COM_STMT_CLOSE, &last.to_le_bytes())
-        .map_err(lost)?;
+        .map_err(|error| error.to_string())?;
     send_prepare(&mut client, "DO 2")?;
     prepared(&mut client, 0)?.map_err(|(errno, text)| format!("{errno} {text}"))?;
-    client.command(COM_RESET_CONNECTION, &[]).map_err(lost)?;
-    client.read_packet().map_err(lost)?;
+    client
+        .command(COM_RESET_CONNECTION, &[])
+        .map_err(|error| error.to_string())?;
+    client.read_packet().map_err(|error| error.to_string())?;
     send_prepare(&mut client, "DO 3")?;
     prepared(&mut client, 0)?.map_err(|(errno, text)| format!("{errno} {text}"))?;
     Ok(())
@@ -94,14 +92,16 @@ fn open(client: &mut Client) -> Result<Result<u32, (u16, String)>, String> {
     let mut execute = id.to_le_bytes().to_vec();
     execute.push(WITH_CURSOR);
     execute.extend_from_slice(&1_u32.to_le_bytes());
-    client.command(COM_STMT_EXECUTE, &execute).map_err(lost)?;
-    let (_, first) = client.read_packet().map_err(lost)?;
+    client
+        .command(COM_STMT_EXECUTE, &execute)
+        .map_err(|error| error.to_string())?;
+    let (_, first) = client.read_packet().map_err(|error| error.to_string())?;
     if let Err(Failure::Server { errno, text, .. }) = check_error(&first) {
         return Ok(Err((errno, text)));
     }
     // Two columns, and the packet that says that a cursor is open.
     for _ in 0..3 {
-        client.read_packet().map_err(lost)?;
+        client.read_packet().map_err(|error| error.to_string())?;
     }
     Ok(Ok(id))
 }
@@ -115,8 +115,10 @@ pub(crate) fn cursors(house: &mut House) -> Result<(), String> {
         open(&mut client)?.map_err(|(errno, text)| format!("{errno} {text}"))?;
     }
     refused(open(&mut client)?, 1461, "32")?;
-    client.command(COM_QUERY, b"SELECT 1").map_err(lost)?;
-    client.read_answer().map_err(lost)?;
+    client
+        .command(COM_QUERY, b"SELECT 1")
+        .map_err(|error| error.to_string())?;
+    client.read_answer().map_err(|error| error.to_string())?;
     Ok(())
 }
 

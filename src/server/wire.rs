@@ -477,8 +477,8 @@ mod tests {
     async fn read(socket: &TcpStream, wanted: usize) -> usize {
         let (cancel, mut room, mut count) = (CancelToken::default(), [0; 64], 0);
         while count < wanted {
-            let waited = timeout(Duration::from_secs(30), readable(socket, &cancel));
-            waited.await.expect("something to read").unwrap();
+            let waiting = timeout(Duration::from_secs(30), readable(socket, &cancel));
+            waiting.await.expect("something to read").unwrap();
             match take(socket, &mut room) {
                 Ok(0) => break,
                 Ok(some) => count += some,

@@ -89,8 +89,8 @@ pub(super) fn in_index(call: &Expr, parts: &[ast::KeyPart]) -> Error {
     });
     let mut names: Vec<(&String, bool)> = plain.collect();
     let is_named = |name: &String| {
-        let mut named = names.iter();
-        named.any(|(known, _)| known.eq_ignore_ascii_case(name))
+        let mut all = names.iter();
+        all.any(|(known, _)| known.eq_ignore_ascii_case(name))
     };
     let missing: Vec<&String> = inputs.iter().filter(|name| !is_named(name)).collect();
     names.splice(0..0, missing.into_iter().map(|name| (name, false)));
