@@ -424,9 +424,11 @@ impl Catalog {
 
     /// Makes others the definitions of now.
     fn show(&self, next: Definitions) {
-        *self.current.write() = Arc::new(next);
-        // Afterwards: who reads the new stamp finds the new definitions.
+        let mut current = self.current.write();
+        // Under the lock: who reads the new stamp waits there for the new definitions, and who has these
+        // reads the new stamp.
         self.stamp.fetch_add(1, Ordering::AcqRel);
+        *current = Arc::new(next);
     }
 
     /// Tells the engine which spaces have rows that end. Those of definitions that are not there any

@@ -55,7 +55,15 @@ impl Session {
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         self.track_settings();
         if !was_autocommit && self.settings.autocommit {
-            self.commit_open().await?;
+            let committed = self.commit_open().await;
+            // There was no memory for it: it is open still, and so is the mode that it is open in. Asked
+            // again, this commits it.
+            if self.transaction.is_some() {
+                self.state.set_variable("autocommit", Some(Value::Int(0)))?;
+                self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
+                self.track_settings();
+            }
+            return committed;
         }
         Ok(())
     }
