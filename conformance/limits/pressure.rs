@@ -156,7 +156,7 @@ fn wanting(
 /// Sessions fill the memory, one after the other: there is one that is refused. Who has written much meanwhile
 /// may commit it when they are gone, rows may be deleted all the time.
 fn refuses(house: &mut House) -> Result<(), String> {
-    house.run("BEGIN")?;
+    house.run("SET autocommit = 0")?;
     for id in 0..20 {
         let id = COMMITTED_FROM + id;
         let row = format!("INSERT INTO big VALUES ({id}, REPEAT('z', 2000000))");
@@ -188,8 +188,17 @@ fn refuses(house: &mut House) -> Result<(), String> {
         Told::Rows(_) | Told::Done => {}
     }
     house.run("DELETE FROM t WHERE id < 200")?;
+    // So is the commit that comes with autocommit, which is not on then.
+    if let Told::Error { errno, text } = house.ask("SET autocommit = 1")? {
+        let autocommit = house.value("SELECT @@autocommit")?;
+        if (errno, autocommit.as_str()) != (1041, "0") {
+            return Err(format!("autocommit is {autocommit} after {errno} {text}"));
+        }
+    }
     drop(full);
-    eventually(house, "COMMIT")?;
+    eventually(house, "SET autocommit = 1")?;
+    // Who leaves takes what is not committed along.
+    house.client = house.another()?;
     let count = format!("SELECT COUNT(*) FROM big WHERE id >= {COMMITTED_FROM}");
     let committed = (house.value(&count)?, house.value("SELECT COUNT(*) FROM t")?);
     if committed != ("20".to_owned(), "100".to_owned()) {

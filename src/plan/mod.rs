@@ -52,6 +52,6 @@ pub use access::{
 pub use cut::{Cut, KeyParts};
 pub use doubt::{Counted, Crossing, Doubt, Estimate, Estimates};
 pub use explain::{Explained, Format, explain};
-pub use point::point_key;
+pub use point::{may_be_point, point_key};
 pub use skip::Distinct;
 pub use span::Span;

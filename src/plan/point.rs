@@ -18,6 +18,23 @@ use crate::sql::context::EvalContext;
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
 use crate::types::Value;
 
+/// Whether `filter` may be nothing but an equality on each part of the primary key, by the number of its
+/// conditions: it is so for all values or for none.
+pub fn may_be_point(filter: &Expr, table: &Table) -> bool {
+    as_many_as_parts(filter, KeyParts::primary(table)).is_some()
+}
+
+/// The conditions of a filter, if they are as many as the parts of the key that are not filled by the server.
+fn as_many_as_parts<'e>(filter: &'e Expr, key: KeyParts<'_>) -> Option<&'e [Expr]> {
+    let conjuncts = match &filter.kind {
+        ExprKind::And(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(filter),
+    };
+    let first = key.column(0);
+    let is_spread = first.is_some_and(|column| column.spread.is_some());
+    (conjuncts.len() + usize::from(is_spread) == key.count()).then_some(conjuncts)
+}
+
 /// The key of the one row that `filter` allows, when the filter is nothing but an equality on each part
 /// of the primary key.
 ///
@@ -37,14 +54,10 @@ pub(super) fn point_get(
     key: KeyParts<'_>,
     ctx: &EvalContext,
 ) -> Result<Option<PointGet>> {
-    let conjuncts = match &filter.kind {
-        ExprKind::And(parts) => parts.as_slice(),
-        _ => std::slice::from_ref(filter),
+    let Some(conjuncts) = as_many_as_parts(filter, key) else {
+        return Ok(None);
     };
     let spread = key.column(0).and_then(|column| column.spread.as_deref());
-    if conjuncts.len() != key.count() - usize::from(spread.is_some()) {
-        return Ok(None);
-    }
     let mut values = Vec::with_capacity(key.count());
     for part in key.parts {
         let Some(column) = key.columns.get(part.column_idx) else {

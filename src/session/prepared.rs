@@ -28,9 +28,6 @@ pub(super) const STATEMENTS_MAX: usize = 16_382;
 /// About what a prepared statement takes beside its tree and its texts.
 const STATEMENT_BYTES: usize = 2048;
 
-/// About what its tree, its program and its plan take for each word or sign.
-const BYTES_PER_TOKEN: usize = 192;
-
 /// A parsed statement and, if it is one on rows, its program.
 pub(super) struct PreparedStatement {
     statement: Statement,
@@ -137,7 +134,9 @@ impl Session {
             let text = "This command is not supported in the prepared statement protocol yet";
             return Err(Error::new(Code::NotPreparable, text));
         }
-        let trees_bytes = parsed.tokens_count.saturating_mul(BYTES_PER_TOKEN);
+        let trees_bytes = parsed
+            .tokens_count
+            .saturating_mul(parse::TREE_BYTES_PER_TOKEN);
         let bytes = STATEMENT_BYTES + sql.len().saturating_add(trees_bytes);
         ceiling::drip("a prepared statement", bytes)?;
         let seen = self.seen();

@@ -40,7 +40,7 @@ pub enum Source<'a> {
 
 /// Whether a statement may be of the shape: one row of a table, filtered by nothing but its key.
 pub(super) fn may_be(select: &Select) -> bool {
-    let Some(table) = select.table() else {
+    let (Some(table), Some(filter)) = (select.table(), &select.filter) else {
         return false;
     };
     let is_plain = select.aggregation.is_none()
@@ -54,7 +54,7 @@ pub(super) fn may_be(select: &Select) -> bool {
     let is_newest = table.wide.reading.is_none();
     is_plain
         && is_newest
-        && select.filter.is_some()
+        && plan::may_be_point(filter, table)
         && select.subqueries.is_empty()
         && !select.hints.name_keys()
 }

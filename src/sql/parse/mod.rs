@@ -69,7 +69,7 @@ const LONG_TOKENS_MIN: usize = 8192;
 
 /// Bytes that the trees of a long statement, as parsed and as bound, have for each word or sign:
 /// about what lists of numbers measure.
-const TREE_BYTES_PER_TOKEN: usize = 192;
+pub const TREE_BYTES_PER_TOKEN: usize = 192;
 
 /// MySQL's error 1064: where in the text the language ended.
 pub fn syntax_error(near: &str, line: usize) -> Error {

@@ -125,30 +125,18 @@ pub fn apply(
 
 /// Whether actions say how long rows and their versions stay.
 fn says_what_stays(actions: &[AlterAction]) -> bool {
-    let says = |action: &AlterAction| match action {
-        AlterAction::Options(changed) => {
-            let mut names = changed.with.iter().map(|(name, _)| name);
-            names.any(|name| options::says_what_stays(name))
-        }
-        AlterAction::AddIndex(_)
-        | AlterAction::DropIndex { .. }
-        | AlterAction::Keys
-        | AlterAction::DropKey
-        | AlterAction::AddKey(_)
-        | AlterAction::SetKey(_)
-        | AlterAction::AddColumns { .. }
-        | AlterAction::DropColumn { .. }
-        | AlterAction::ChangeColumn { .. }
-        | AlterAction::RenameColumn { .. }
-        | AlterAction::SetDefault { .. }
-        | AlterAction::Rename(_)
-        | AlterAction::Force
-        | AlterAction::OrderBy
-        | AlterAction::Compact
-        | AlterAction::Unsupported(_)
-        | AlterAction::RenameIndex { .. } => false,
-    };
-    actions.iter().any(says)
+    let mut names = options_of(actions).flat_map(|changed| &changed.with);
+    names.any(|(name, _)| options::says_what_stays(name))
+}
+
+/// The options that actions change.
+fn options_of(actions: &[AlterAction]) -> impl DoubleEndedIterator<Item = &TableOptions> {
+    actions.iter().filter_map(|action| {
+        let AlterAction::Options(options) = action else {
+            return None;
+        };
+        Some(options.as_ref())
+    })
 }
 
 /// What `AUTO_INCREMENT` means after the actions, when the new indexes are among the definition's: a
@@ -161,26 +149,8 @@ pub fn settle_ids(
     old: &Table,
     (actions, ctx): (&[AlterAction], &EvalContext),
 ) -> Result<bool> {
-    let first = actions.iter().rev().find_map(|action| match action {
-        AlterAction::Options(options) => options.auto_increment,
-        AlterAction::AddIndex(_)
-        | AlterAction::DropIndex { .. }
-        | AlterAction::Keys
-        | AlterAction::DropKey
-        | AlterAction::AddKey(_)
-        | AlterAction::SetKey(_)
-        | AlterAction::AddColumns { .. }
-        | AlterAction::DropColumn { .. }
-        | AlterAction::ChangeColumn { .. }
-        | AlterAction::RenameColumn { .. }
-        | AlterAction::SetDefault { .. }
-        | AlterAction::Rename(_)
-        | AlterAction::Force
-        | AlterAction::OrderBy
-        | AlterAction::Compact
-        | AlterAction::Unsupported(_)
-        | AlterAction::RenameIndex { .. } => None,
-    });
+    let mut given = options_of(actions).rev();
+    let first = given.find_map(|options| options.auto_increment);
     super::key::define_auto_increment(table, first, ctx)?;
     let was = old.columns.iter().find(|column| column.auto_increment);
     let Some(column) = table
