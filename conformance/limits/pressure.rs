@@ -162,23 +162,16 @@ fn refuses(house: &mut House) -> Result<(), String> {
         let row = format!("INSERT INTO big VALUES ({id}, REPEAT('z', 2000000))");
         eventually(house, &row)?;
     }
-    let set = format!("SET @v = REPEAT('x', {FILL_BYTES})");
     let mut full = Vec::new();
-    let refusal = loop {
-        if LIMIT_BYTES / FILL_BYTES < full.len() as u64 {
-            return Err(format!("{} times {FILL_BYTES} bytes fit", full.len()));
-        }
-        let mut client = house.another()?;
-        match client.query(&set) {
-            Ok(_) => full.push(client),
-            Err(Failure::Server { errno, text, .. }) => break (errno, text),
-            Err(lost) => return Err(lost.to_string()),
-        }
-    };
+    let refusal = fill(house, FILL_BYTES, &mut full)?;
     let (bytes, limit) = (FILL_BYTES.to_string(), LIMIT_BYTES.to_string());
     let parts = ["memory-limit", &bytes, &limit];
     if refusal.0 != 1041 || !parts.iter().all(|part| refusal.1.contains(part)) {
         return Err(format!("{refusal:?}, not 1041 with {parts:?}"));
+    }
+    // What has come back since is taken, too.
+    for bytes in [FILL_BYTES / 4, FILL_BYTES / 20] {
+        fill(house, bytes, &mut full)?;
     }
     house.run("DELETE FROM t WHERE id < 100")?;
     // A commit takes twice what was written: it is refused, unless memory has come back meanwhile.
@@ -205,6 +198,22 @@ fn refuses(house: &mut House) -> Result<(), String> {
         return Err(format!("there are {committed:?} rows, not 20 and 100"));
     }
     Ok(())
+}
+
+/// Sessions take so many bytes each until one is refused: why it was.
+fn fill(house: &House, bytes: u64, full: &mut Vec<Client>) -> Result<(u16, String), String> {
+    let set = format!("SET @v = REPEAT('x', {bytes})");
+    for _ in 0..=LIMIT_BYTES / bytes {
+        let mut client = house.another()?;
+        match client.query(&set) {
+            Ok(_) => full.push(client),
+            Err(Failure::Server { errno, text, .. }) => return Ok((errno, text)),
+            Err(lost) => return Err(lost.to_string()),
+        }
+    }
+    Err(format!(
+        "more than {LIMIT_BYTES} bytes fit, {bytes} at a time"
+    ))
 }
 
 /// Runs a statement again and again until there is memory for it.
