@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use crate::client::{Client, EndForm};
+use crate::client::{Answer, Client, EndForm};
 use crate::random::{Random, scattered};
 use crate::{DATABASE, Options, Outcome, lindorm, ycsb};
 
@@ -150,14 +150,24 @@ pub(crate) fn sql(options: &Options) -> Outcome<String> {
     let mut client = connect(options)?;
     let watch = options.watch();
     let (cpu_before, start) = (watch.cpu_seconds(), Instant::now());
-    client
-        .execute(&options.sql)
-        .map_err(|e| format!("{}: {e}", options.sql))?;
+    perform(&mut client, &options.sql)?;
     let seconds = start.elapsed().as_secs_f64();
     let cpu = watch.cpu_seconds() - cpu_before;
     Ok(format!(
         "{{\"seconds\": {seconds:.3}, \"server_cpu\": {cpu:.2}}}"
     ))
+}
+
+/// Runs a statement that returns no rows, or those that tell how an OPTIMIZE went.
+pub(crate) fn perform(client: &mut Client, sql: &str) -> Outcome<()> {
+    let answer = client.query(sql).map_err(|e| format!("{sql}: {e}"))?;
+    let is_error = |cell: &Option<Vec<u8>>| cell.as_deref().is_some_and(|text| text == b"error");
+    match answer {
+        Answer::Rows(rows) if rows.cells.iter().any(is_error) => {
+            Err(format!("{sql}: refused in its rows"))
+        }
+        Answer::Rows(_) | Answer::Done(_) => Ok(()),
+    }
 }
 
 fn connect(options: &Options) -> Outcome<Client> {

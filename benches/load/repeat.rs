@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::client::{Client, EndForm};
+use crate::fill::perform;
 use crate::{DATABASE, Options, Outcome};
 
 /// How often the query is run.
@@ -14,7 +15,7 @@ pub(crate) fn repeat(options: &Options) -> Outcome<String> {
         Client::connect(&options.address, DATABASE, EndForm::Ok).map_err(|e| e.to_string())?;
     let start = Instant::now();
     for sql in options.setup.split(';').filter(|sql| !sql.is_empty()) {
-        client.execute(sql).map_err(|e| format!("{sql}: {e}"))?;
+        perform(&mut client, sql)?;
     }
     let setup = start.elapsed().as_secs_f64();
     let mut latencies_us = Vec::with_capacity(REPEATS);

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::Instant;
 
 use crate::client::{COM_QUERY, Client, EndForm};
+use crate::fill::perform;
 use crate::statement::AnswerReader;
 use crate::{DATABASE, Options, Outcome, Work};
 
@@ -13,7 +14,7 @@ pub(crate) fn scan(options: &Options) -> Outcome<String> {
     let mut client =
         Client::connect(&options.address, DATABASE, EndForm::Ok).map_err(|e| e.to_string())?;
     for sql in options.setup.split(';').filter(|sql| !sql.is_empty()) {
-        client.execute(sql).map_err(|e| format!("{sql}: {e}"))?;
+        perform(&mut client, sql)?;
     }
     let text = if options.work == Work::Query {
         options.sql.clone()

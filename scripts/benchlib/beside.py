@@ -15,6 +15,7 @@ import subprocess
 import time
 
 from .machine import command_output
+from .quiet import quietly
 from .servers import Meseta, seed_all, settle
 
 # A small part of what the server could do, on few connections: as the light load of the hostile bench.
@@ -176,10 +177,14 @@ def measure(table, server, work, options):
     alone, beside, shares = [], [], []
     for repeat in range(options.repeats):
         seed_all([server], work.name, repeat)
-        work.prepare()
         settle([server])
-        alone.append(read_alone(server, options.seconds))
-        p99, share = read_beside(server, work, options.seconds)
+        alone.append(quietly(lambda: read_alone(server, options.seconds)))
+
+        def prepare():
+            work.prepare()
+            settle([server])
+
+        p99, share = quietly(lambda: read_beside(server, work, options.seconds), prepare)
         beside.append(p99)
         shares.append(share)
     share = statistics.median(shares)

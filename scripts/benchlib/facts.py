@@ -3,6 +3,7 @@
 import time
 
 from .points import POINT_ROWS
+from .quiet import quietly
 from .servers import settle
 from .table import alternate, median, two
 
@@ -111,19 +112,22 @@ def bench_hostile(table, servers, options):
     fill_facts(servers, options)
     settle(servers)
     for server in servers:
-        alone = [server.load("point", **LIGHT_LOAD, seconds=options.seconds) for _ in range(options.repeats)]
-        alone = median(alone, lambda r: r["p99_us"])
+        def light():
+            return server.load("point", **LIGHT_LOAD, seconds=options.seconds)
+
+        alone = median([quietly(light) for _ in range(options.repeats)], lambda r: r["p99_us"])
         for name, sql in zip(("GROUP BY", "ORDER BY"), HOSTILE):
-            beside = []
-            for _ in range(options.repeats):
+            def beside():
                 hostile = server.begin("query", sql=sql)
-                beside.append(server.load("point", **LIGHT_LOAD, seconds=options.seconds))
+                found = light()
                 if hostile.poll() is not None and server.name == "meseta":
                     print("  the hostile query ended too soon: more rows, or fewer seconds")
                 hostile.kill()
                 hostile.wait()
                 time.sleep(2)
-            found = median(beside, lambda r: r["p99_us"])
+                return found
+
+            found = median([quietly(beside) for _ in range(options.repeats)], lambda r: r["p99_us"])
             ratio = found / alone
             goal = ("<= 2", ratio <= 2) if server.name == "meseta" else ("", None)
             table.add(

@@ -2,6 +2,7 @@
 
 from .matrix import Load, add_goal, measure
 from .points import POINT_ROWS
+from .quiet import quietly
 from .servers import settle
 from .table import alternate, median, per_second
 
@@ -20,7 +21,7 @@ def bench_half_load(table, servers, options):
     rates = {name: int(median(results, per_second) / 2) for name, results in most.items()}
     line = measure(table, servers, options, Load(
         "latency", "half-load", f"prepared point SELECT at half of the possible rate, {CONNECTIONS} connections",
-        lambda server: server.load("point", **load, rate=rates[server.name], exact=1), "statements",
+        lambda server: quietly(lambda: server.load("point", **load, rate=rates[server.name], exact=1)), "statements",
     ))
     p99 = line.value("meseta", "p99_us")
     if p99 is not None:

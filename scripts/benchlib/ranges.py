@@ -4,17 +4,27 @@ from .points import SCAN_ROWS
 from .table import median, per_second
 
 SPARSE_SQL = "SELECT * FROM sparse WHERE id >= 0 LIMIT 100"
-# What makes a table sparse: 99 of 100 rows are dead, in between or all before the others.
+# Rows that one statement changes: more would need more memory than a statement has.
+CHUNK_ROWS = 200_000
+# The rows that a table loses, 99 of 100: in between, or all before the others.
+BETWEEN, BEFORE = "id % 100 <> 0", "id <= {most}"
+DELETED, ENDED = "DELETE FROM sparse", "UPDATE sparse SET k = k + 1"
+# Rows end at once when they were written at this time.
+PAST, NOW = "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200", "SET debug_ttl_clock = DEFAULT"
 SPARSE = {
-    "99 of 100 deleted": "DELETE FROM sparse WHERE id >= 0 AND id % 100 <> 0",
-    "all before the last 1 % deleted": "DELETE FROM sparse WHERE id <= {most}",
-    "99 of 100 ended": "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200;"
-                       "UPDATE sparse SET k = k + 1 WHERE id >= 0 AND id % 100 <> 0;"
-                       "SET debug_ttl_clock = DEFAULT",
-    "all before the last 1 % ended": "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200;"
-                                     "UPDATE sparse SET k = k + 1 WHERE id <= {most};"
-                                     "SET debug_ttl_clock = DEFAULT",
+    "99 of 100 deleted": (DELETED, BETWEEN),
+    "all before the last 1 % deleted": (DELETED, BEFORE),
+    "99 of 100 ended": (ENDED, BETWEEN),
+    "all before the last 1 % ended": (ENDED, BEFORE),
 }
+
+
+def thinned(change, which, rows):
+    """The statements that leave one row of a hundred."""
+    which = which.format(most=rows // 100 * 99)
+    parts = [f"{change} WHERE id >= {first} AND id < {first + CHUNK_ROWS} AND {which}"
+             for first in range(0, rows + 1, CHUNK_ROWS)]
+    return ";".join([PAST, *parts, NOW] if change == ENDED else parts)
 
 
 def bench_sparse(table, servers, options):
@@ -22,9 +32,9 @@ def bench_sparse(table, servers, options):
     server = servers[0]
     rows = min(options.rows, 1_000_000)
     server.load("fill-points", rows=rows)
-    for what, makes in SPARSE.items():
+    for what, (change, which) in SPARSE.items():
         found = {"fresh": [], "after": [], "compacted": []}
-        ttl = " WITH (TTL='3600')" if "ended" in what else ""
+        ttl = " WITH (TTL='3600')" if change == ENDED else ""
         for _ in range(options.repeats):
             for sql in (
                 "DROP TABLE IF EXISTS sparse",
@@ -34,7 +44,7 @@ def bench_sparse(table, servers, options):
             ):
                 server.load("sql", sql=sql)
             found["fresh"].append(server.load("repeat", sql=SPARSE_SQL))
-            setup = makes.format(most=rows // 100 * 99)
+            setup = thinned(change, which, rows)
             found["after"].append(server.load("repeat", sql=SPARSE_SQL, setup=setup))
             found["compacted"].append(
                 server.load("repeat", sql=SPARSE_SQL, setup="OPTIMIZE TABLE sparse"))

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use super::ahead::{self, Ahead, Read};
+use super::heads::{Heads, word};
 use super::view::{Batch, View};
 use crate::error::Result;
 use crate::kv::page::{PAGE_BYTES, PAGE_ROWS};
@@ -41,8 +42,8 @@ pub(super) struct Fan {
     reverse: bool,
     keys_only: bool,
     lanes: Vec<LaneReader>,
-    /// The lanes that have a row, as a heap: the one whose row is next comes first.
-    heap: Vec<usize>,
+    /// Of the lanes that have a row.
+    heads: Heads,
     /// The lanes of which a page must be read before the next row is known.
     waiting: Vec<usize>,
     may_read_ahead: bool,
@@ -86,7 +87,7 @@ impl Fan {
             reverse,
             keys_only: false,
             waiting: (0..lanes.len()).rev().collect(),
-            heap: Vec::with_capacity(lanes.len()),
+            heads: Heads::with_capacity(lanes.len()),
             lanes,
             may_read_ahead: wanted.is_none(),
             page_rows,
@@ -131,7 +132,7 @@ impl Fan {
                 reads += 1;
                 self.read(at, view).await?;
             }
-            if self.heap.is_empty() {
+            if self.heads.first().is_none() {
                 return Ok((!page.is_empty()).then_some(Batch::Page(page)));
             }
             if !self.merge(&mut page) {
@@ -161,16 +162,17 @@ impl Fan {
         }
         if lane.batch.is_empty() {
             self.waiting.push(at);
-        } else {
-            self.heap.push(at);
-            self.rise(self.heap.len() - 1);
+            return Ok(());
         }
+        let word = word(lane.next_key(), self.reverse);
+        let tie = order_of(&self.lanes, self.reverse);
+        self.heads.push(word, at, tie);
         Ok(())
     }
 
     /// Moves rows to a page, until it is full (`false`) or a lane has none left.
     fn merge(&mut self, page: &mut Page) -> bool {
-        while let Some(at) = self.heap.first().copied() {
+        while let Some(at) = self.heads.first() {
             if self.batch_rows <= page.len() || BATCH_BYTES <= page.bytes() {
                 return false;
             }
@@ -183,67 +185,26 @@ impl Fan {
                 return false;
             }
             lane.row_idx += 1;
-            if lane.batch.len() <= lane.row_idx {
-                self.heap.swap_remove(0);
+            let is_read = lane.batch.len() <= lane.row_idx;
+            let word = word(lane.next_key(), self.reverse);
+            let tie = order_of(&self.lanes, self.reverse);
+            if is_read {
+                self.heads.pop_first(tie);
                 self.waiting.push(at);
-                self.sink();
                 return true;
             }
-            self.sink();
+            self.heads.replace_first(word, tie);
         }
         true
     }
+}
 
-    /// Whether the row of one lane comes before that of another.
-    fn is_before(&self, a: usize, b: usize) -> bool {
-        let (Some(a), Some(b)) = (self.lanes.get(a), self.lanes.get(b)) else {
-            return false;
-        };
-        let order = a.next_key().cmp(b.next_key());
-        order
-            == if self.reverse {
-                Ordering::Greater
-            } else {
-                Ordering::Less
-            }
-    }
-
-    /// Whether the lane at one place of the heap must stand above that at another.
-    fn is_above(&self, upper: usize, lower: usize) -> bool {
-        match (self.heap.get(upper), self.heap.get(lower)) {
-            (Some(a), Some(b)) => self.is_before(*a, *b),
-            (Some(_) | None, _) => false,
-        }
-    }
-
-    /// Puts the last lane of the heap in its place.
-    fn rise(&mut self, mut place: usize) {
-        while 0 < place {
-            let above = (place - 1) / 2;
-            if !self.is_above(place, above) {
-                return;
-            }
-            self.heap.swap(place, above);
-            place = above;
-        }
-    }
-
-    /// Puts the first lane of the heap in its place.
-    fn sink(&mut self) {
-        let mut place = 0;
-        loop {
-            let (left, right) = (2 * place + 1, 2 * place + 2);
-            let least = if self.is_above(right, left) {
-                right
-            } else {
-                left
-            };
-            if !self.is_above(least, place) {
-                return;
-            }
-            self.heap.swap(place, least);
-            place = least;
-        }
+/// How the next rows of two lanes are ordered.
+fn order_of(lanes: &[LaneReader], reverse: bool) -> impl Fn(usize, usize) -> Ordering {
+    move |a, b| {
+        let key = |at: usize| lanes.get(at).map(LaneReader::next_key);
+        let order = key(a).cmp(&key(b));
+        if reverse { order.reverse() } else { order }
     }
 }
 

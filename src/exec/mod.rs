@@ -22,6 +22,7 @@ pub mod explain;
 mod fan;
 pub mod group;
 mod growth;
+mod heads;
 pub mod ids;
 pub mod join;
 pub mod key_table;

@@ -5,8 +5,8 @@
 //! thousands of rows are read in their order nearly all of them come from one run, so that here
 //!
 //! - [`View`] holds the files and the memtable as they stood when the snapshot was taken;
-//! - `source` goes through one of them, and through a file that lies wholly in the range block by
-//!   block, copying nothing but the row;
+//! - `source` goes through one of them, a file block by block from where the range begins, copying
+//!   nothing but the row;
 //! - `merge` follows the source with the least key as long as it has the least key;
 //! - `census` counts what a space holds, live and dead, by samples; [`Passage`] meets every entry.
 //!

@@ -4,14 +4,14 @@
 //! This file is hot: nothing is allocated per entry.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Take};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use lsm_tree::table::block::BlockType;
 use lsm_tree::table::data_block::DataBlockParsedItem;
 use lsm_tree::table::util::SliceIndexes;
-use lsm_tree::table::{Block, DataBlock};
+use lsm_tree::table::{Block, BlockHandle, DataBlock, IndexBlock};
 use lsm_tree::{Error, InternalValue, Memtable, Result, Slice, Table, ValueType};
 
 /// What is read of a file at once: two dozen blocks.
@@ -22,38 +22,26 @@ const MEMTABLE_ENTRIES: usize = 256;
 
 /// One source of a merge, at an entry.
 pub(super) enum Source {
-    /// A file that is read from its first block to its last.
+    /// A file, or a part of it, that is read block by block.
     Blocks(Blocks),
-    /// Entries of a part of a file.
-    Entries(Entries),
     /// Entries of a memtable.
     Memtable(Entries),
 }
 
 impl Source {
     /// The file's entries from `start` (in) to `until` (out).
-    pub(super) fn of_table(table: &Table, (start, until): (&[u8], &[u8])) -> Result<Source> {
-        let range = &table.metadata.key_range;
-        if start <= range.min().as_ref() && range.max().as_ref() < until {
-            return Ok(Source::Blocks(Blocks::open(table)?));
-        }
-        let bounds = (
-            Bound::Included(Slice::from(start)),
-            Bound::Excluded(Slice::from(until)),
-        );
-        let entries: EntryIter = Box::new(table.range(bounds));
-        Ok(Source::Entries(Entries::new(entries)))
+    pub(super) fn of_table(table: &Table, bounds: (&[u8], &[u8])) -> Result<Source> {
+        Ok(Source::Blocks(Blocks::open(table, bounds)?))
     }
 
     /// The memtable's entries from `start` (in) to `until` (out).
     pub(super) fn of_memtable(memtable: Arc<Memtable>, bounds: (Vec<u8>, Vec<u8>)) -> Source {
-        let entries = MemtableIter {
+        Source::Memtable(Entries {
             memtable,
             bounds,
-            last: None,
             taken: Vec::new().into_iter(),
-        };
-        Source::Memtable(Entries::new(Box::new(entries)))
+            entry: None,
+        })
     }
 
     /// Whether its entries are in a file.
@@ -66,7 +54,10 @@ impl Source {
     pub(super) fn advance(&mut self) -> Result<bool> {
         match self {
             Source::Blocks(blocks) => blocks.advance(),
-            Source::Entries(entries) | Source::Memtable(entries) => entries.advance(),
+            Source::Memtable(entries) => {
+                entries.advance();
+                Ok(entries.entry.is_some())
+            }
         }
     }
 
@@ -75,9 +66,7 @@ impl Source {
     pub(super) fn key(&self) -> &[u8] {
         match self {
             Source::Blocks(blocks) => &blocks.key,
-            Source::Entries(entries) | Source::Memtable(entries) => {
-                entries.entry().map_or(&[], |entry| &entry.key.user_key)
-            }
+            Source::Memtable(entries) => entries.key(),
         }
     }
 
@@ -86,9 +75,7 @@ impl Source {
     pub(super) fn seqno(&self) -> u64 {
         match self {
             Source::Blocks(blocks) => blocks.seqno,
-            Source::Entries(entries) | Source::Memtable(entries) => {
-                entries.entry().map_or(0, |entry| entry.key.seqno)
-            }
+            Source::Memtable(entries) => entries.entry.as_ref().map_or(0, |entry| entry.key.seqno),
         }
     }
 
@@ -97,22 +84,24 @@ impl Source {
     pub(super) fn value(&self) -> Option<&[u8]> {
         match self {
             Source::Blocks(blocks) => blocks.value(),
-            Source::Entries(entries) | Source::Memtable(entries) => entries
-                .entry()
+            Source::Memtable(entries) => entries
+                .entry
+                .as_ref()
                 .filter(|entry| !entry.key.is_tombstone())
                 .map(|entry| entry.value.as_ref()),
         }
     }
 }
 
-/// A file that is read block by block.
+/// A file whose blocks are read one after the other.
 pub(super) struct Blocks {
     table: Table,
-    reader: BufReader<File>,
-    /// Blocks that were not read yet.
-    left: u64,
+    /// Up to the end of the blocks.
+    reader: Take<BufReader<File>>,
+    /// No entry from here on is wanted.
+    until: Vec<u8>,
     data: Slice,
-    /// Where the entries of the block lie in it.
+    /// Where the entries of the block lie in it, up to the last that is wanted.
     items: Vec<DataBlockParsedItem>,
     next: usize,
     key: Vec<u8>,
@@ -121,24 +110,44 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    fn open(table: &Table) -> Result<Blocks> {
-        Ok(Blocks {
-            reader: BufReader::with_capacity(READ_BYTES, File::open(&*table.path)?),
-            left: table.metadata.data_block_count,
+    /// At the entries of a file from `start` (in) to `until` (out).
+    fn open(table: &Table, (start, until): (&[u8], &[u8])) -> Result<Blocks> {
+        let mut file = File::open(&*table.path)?;
+        let regions = &table.regions;
+        // The index is written behind the blocks, in one piece or in parts and an index of these.
+        let end = *regions.index.unwrap_or(regions.tli).offset();
+        let is_cut = table.metadata.key_range.min().as_ref() < start;
+        let begin = if is_cut {
+            find_block(table, &file, start)?.unwrap_or(end)
+        } else {
+            0
+        };
+        file.seek(SeekFrom::Start(begin))?;
+        let left = end.saturating_sub(begin);
+        let mut blocks = Blocks {
+            reader: BufReader::with_capacity(READ_BYTES, file).take(left),
             table: table.clone(),
+            until: until.to_vec(),
             data: Slice::empty(),
             items: Vec::new(),
             next: 0,
             key: Vec::new(),
             seqno: 0,
             value: None,
-        })
+        };
+        if is_cut && 0 < left {
+            blocks.read_block()?;
+            let data = &blocks.data;
+            let is_before = |item: &DataBlockParsedItem| is_below(item, data, start);
+            blocks.next = blocks.items.partition_point(is_before);
+        }
+        Ok(blocks)
     }
 
     #[inline]
     fn advance(&mut self) -> Result<bool> {
         while self.next == self.items.len() {
-            if self.left == 0 {
+            if self.reader.limit() == 0 {
                 return Ok(false);
             }
             self.read_block()?;
@@ -164,12 +173,23 @@ impl Blocks {
             let found = block.header.block_type.into();
             return Err(Error::InvalidTag(("BlockType", found)));
         }
-        self.left -= 1;
         let block = DataBlock::new(block);
         self.items.clear();
         self.items.extend(block.iter());
         self.next = 0;
         self.data = block.inner.data;
+        let (data, until) = (&self.data, self.until.as_slice());
+        if !self
+            .items
+            .last()
+            .is_some_and(|last| is_below(last, data, until))
+        {
+            let wanted = self
+                .items
+                .partition_point(|item| is_below(item, data, until));
+            self.items.truncate(wanted);
+            self.reader.set_limit(0);
+        }
         Ok(())
     }
 
@@ -180,50 +200,75 @@ impl Blocks {
     }
 }
 
+/// Where the first block begins that may have keys from `start` on; `None` when no block has.
+fn find_block(table: &Table, file: &File, start: &[u8]) -> Result<Option<u64>> {
+    let find = |index: BlockHandle| -> Result<Option<BlockHandle>> {
+        let compression = table.metadata.index_block_compression;
+        let block = Block::from_file(file, index, compression)?;
+        if block.header.block_type != BlockType::Index {
+            let found = block.header.block_type.into();
+            return Err(Error::InvalidTag(("BlockType", found)));
+        }
+        let block = IndexBlock::new(block);
+        let mut items = block.iter();
+        // No entry has a number so high: all versions of the key are wanted.
+        let is_found = items.seek(start, u64::MAX);
+        let found = is_found.then(|| items.next()).flatten();
+        Ok(found.map(|item| BlockHandle::new(item.offset, item.size)))
+    };
+    let mut found = find(table.regions.tli)?;
+    if let (Some(part), Some(_)) = (found, table.regions.index) {
+        found = find(part)?;
+    }
+    Ok(found.map(|block| *block.offset()))
+}
+
+/// Whether the key of an entry is less than `key`.
+fn is_below(item: &DataBlockParsedItem, data: &Slice, key: &[u8]) -> bool {
+    let rest = part(data, &item.key);
+    let Some(prefix) = &item.prefix else {
+        return rest < key;
+    };
+    let prefix = part(data, prefix);
+    match key.split_at_checked(prefix.len()) {
+        Some((head, tail)) => (prefix, rest) < (head, tail),
+        None => prefix < key,
+    }
+}
+
 fn part<'a>(data: &'a Slice, at: &SliceIndexes) -> &'a [u8] {
     data.get(at.0..at.1).unwrap_or_default()
 }
 
-type EntryIter = Box<dyn Iterator<Item = Result<InternalValue>> + Send>;
-
-/// Entries that come one by one.
+/// Entries of a memtable, some of which are taken out at a time: what is given out must not borrow it.
 pub(super) struct Entries {
-    iter: EntryIter,
+    memtable: Arc<Memtable>,
+    bounds: (Vec<u8>, Vec<u8>),
+    taken: std::vec::IntoIter<InternalValue>,
     entry: Option<InternalValue>,
 }
 
 impl Entries {
-    fn new(iter: EntryIter) -> Entries {
-        Entries { iter, entry: None }
+    #[inline]
+    fn key(&self) -> &[u8] {
+        let entry = self.entry.as_ref();
+        entry.map_or(&[], |entry| entry.key.user_key.as_ref())
     }
 
-    fn entry(&self) -> Option<&InternalValue> {
-        self.entry.as_ref()
+    fn advance(&mut self) {
+        if self.taken.len() == 0 {
+            self.take_more();
+        }
+        self.entry = self.taken.next();
     }
 
-    fn advance(&mut self) -> Result<bool> {
-        self.entry = self.iter.next().transpose()?;
-        Ok(self.entry.is_some())
-    }
-}
-
-/// Goes through the memtable, some entries at a time: what it gives out must not borrow it.
-struct MemtableIter {
-    memtable: Arc<Memtable>,
-    bounds: (Vec<u8>, Vec<u8>),
-    /// The entry that was taken out last.
-    last: Option<InternalValue>,
-    taken: std::vec::IntoIter<InternalValue>,
-}
-
-impl MemtableIter {
     fn take_more(&mut self) {
         // Before all versions of a key: the newest comes first.
         let before = |key: &[u8]| {
             InternalValue::from_components(key, Slice::empty(), u64::MAX, ValueType::Value).key
         };
         let (start, until) = &self.bounds;
-        let start = match self.last.take() {
+        let start = match self.entry.take() {
             Some(last) => Bound::Excluded(last.key),
             None => Bound::Included(before(start)),
         };
@@ -235,18 +280,6 @@ impl MemtableIter {
                 value: entry.value().clone(),
             })
             .collect();
-        self.last = taken.last().cloned();
         self.taken = taken.into_iter();
-    }
-}
-
-impl Iterator for MemtableIter {
-    type Item = Result<InternalValue>;
-
-    fn next(&mut self) -> Option<Result<InternalValue>> {
-        if self.taken.len() == 0 {
-            self.take_more();
-        }
-        self.taken.next().map(Ok)
     }
 }

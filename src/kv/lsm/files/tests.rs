@@ -1,5 +1,6 @@
 //! The rows of a scan of files are those of the storage library's own iterator.
 
+use fjall::config::{BlockSizePolicy, PartitioningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -28,11 +29,17 @@ struct Tree {
 
 impl Tree {
     fn new(seed: u64) -> Tree {
+        // As the library has it: in parts on the deepest levels.
+        Tree::with_index(seed, PartitioningPolicy::new([false, false, false, true]))
+    }
+
+    fn with_index(seed: u64, in_parts: PartitioningPolicy) -> Tree {
         let dir = tempfile::tempdir().unwrap();
         let db = Database::builder(dir.path()).open().unwrap();
         let options = || {
             KeyspaceCreateOptions::default()
-                .data_block_size_policy(fjall::config::BlockSizePolicy::all(1024))
+                .data_block_size_policy(BlockSizePolicy::all(1024))
+                .index_block_partitioning_policy(in_parts.clone())
         };
         let data = db.keyspace("data", options).unwrap();
         Tree {
@@ -106,6 +113,17 @@ impl Tree {
         Some((self.db.snapshot(), View::take(&self.data.tree)?))
     }
 
+    /// The rows as they come in one page.
+    fn found_at_once(&self, (snapshot, view): &State, scan: Scan) -> Rows {
+        let bounds = spaces::physical_range(scan.space, &scan.range);
+        let mut page = Page::default();
+        let mut merge = Merge::new(view, bounds, snapshot.seqno());
+        merge.fill(&scan, &mut page).unwrap();
+        let rows = page.iter();
+        rows.map(|(key, value)| (key.to_vec(), value.to_vec()))
+            .collect()
+    }
+
     /// The rows as they come page by page.
     fn found(&mut self, (snapshot, view): &State, mut scan: Scan) -> Rows {
         let bounds = spaces::physical_range(scan.space, &scan.range);
@@ -157,6 +175,40 @@ fn rows_are_those_of_the_librarys_iterator() {
         }
     }
     assert!(100 < compared, "only {compared} scans were compared");
+}
+
+#[test]
+fn a_part_of_a_file_begins_at_its_block() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    for in_parts in [false, true] {
+        let mut tree = Tree::with_index(seed, PartitioningPolicy::all(in_parts));
+        let key = |number: u32| format!("{number:06}").into_bytes();
+        // A thousand blocks, whose index is several blocks where it is in parts. Some keys have two
+        // versions, and the second batch lies in a file of its own.
+        for numbers in [(0..40_000).step_by(2), (0..4_000).step_by(8)] {
+            let mut batch = tree.db.batch().durability(Some(PersistMode::Buffer));
+            for number in numbers {
+                let mut physical = Vec::new();
+                spaces::put_physical(SPACE, &key(number), &mut physical);
+                batch.insert(&tree.data, physical, vec![b'v'; 40]);
+            }
+            batch.commit().unwrap();
+            tree.data.rotate_memtable_and_wait().unwrap();
+        }
+        let state = tree.state().unwrap();
+        let tables = state.1.tables();
+        let parts = tables.iter().filter(|table| table.regions.index.is_some());
+        assert_eq!(0 < parts.count(), in_parts);
+        for _ in 0..300 {
+            let start = tree.rng.random_range(0..41_000);
+            let rows = tree.rng.random_range(0..200);
+            let scan = Scan::new(SPACE, KeyRange::between(key(start), key(start + rows)));
+            let expected = tree.expected(&state.0, &scan);
+            let found = tree.found_at_once(&state, scan);
+            assert_eq!(found, expected, "seed {seed}, {start} and {rows} behind it");
+        }
+    }
 }
 
 #[test]
