@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | 0 | [`error`] | errno, SQLSTATE and who must act |
 //! | 0 | [`tally`] | counters that many threads count in |
+//! | 0 | [`leisure`] | which threads give way to short statements, and how |
 //! | 1 | [`ceiling`] | how much memory the process has, and the most it may have |
 //! | 1 | [`types`] | values, their order, MySQL's conversions |
 //! | 2 | [`codec`] | how values become stored bytes (`codec/FORMAT.md`) |
@@ -65,6 +66,7 @@ pub mod error;
 pub mod exec;
 pub mod index;
 pub mod kv;
+pub mod leisure;
 pub mod plan;
 pub mod protocol;
 pub mod server;

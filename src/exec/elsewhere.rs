@@ -11,22 +11,17 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::error::{Code, Error, Result};
+use crate::leisure;
 
 /// Pieces of memory up to this many are freed on the spot: in less than a millisecond.
 pub const PIECES_HERE_MAX: usize = 10_000;
 
-/// The least nice value of threads that give way: a ninth of the processor's time beside one that does
-/// not (sched(7)). On Linux each thread has its own. A server that was started with a greater one
-/// keeps it: its long statements get no more than its short ones.
-#[cfg(target_os = "linux")]
-const GIVING_WAY: i32 = 10;
-
 /// Does `work` on a thread that may be busy for long, or here if there is no runtime. Nobody waits
 /// for it.
 pub fn run(work: impl FnOnce() + Send + 'static) {
-    match Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn_blocking(work)),
-        Err(_) => work(),
+    match leisure::pool() {
+        Some(pool) => drop(pool.spawn_blocking(work)),
+        None => work(),
     }
 }
 
@@ -97,7 +92,7 @@ pub fn end<T>(working: JoinHandle<Result<T>>) -> Result<T> {
 }
 
 fn named() -> thread::Builder {
-    thread::Builder::new().name("meseta-leisure".to_owned())
+    thread::Builder::new().name(leisure::THREAD_NAME.to_owned())
 }
 
 /// A panic goes on where the work was asked for.
@@ -112,47 +107,7 @@ fn no_thread(cause: &std::io::Error) -> Error {
 
 fn giving_way<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     || {
-        give_way();
+        leisure::give_way();
         work()
-    }
-}
-
-/// Where it may not be said, the work is done all the same. On other systems the whole process would give
-/// way.
-fn give_way() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{getpriority_process, setpriority_process};
-
-        let given = getpriority_process(None)
-            .and_then(|own| setpriority_process(None, own.max(GIVING_WAY)));
-        if let Err(cause) = given {
-            tracing::debug!(%cause, "a thread cannot give way");
-        }
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::thread;
-
-    use rustix::process::{getpriority_process, setpriority_process};
-
-    use super::*;
-
-    #[test]
-    fn a_thread_gives_way_and_never_gets_more() {
-        let nice_after = |before: i32| {
-            let given = thread::spawn(move || {
-                setpriority_process(None, before).unwrap();
-                give_way();
-                getpriority_process(None).unwrap()
-            });
-            given.join().unwrap()
-        };
-        let own = getpriority_process(None).unwrap();
-        assert_eq!(nice_after(own), own.max(GIVING_WAY));
-        let greater = own.max(GIVING_WAY + 5);
-        assert_eq!(nice_after(greater), greater);
     }
 }

@@ -12,6 +12,10 @@ const WORD_BYTES: usize = size_of::<u128>();
 
 /// The beginning of a key as a number that is ordered as the key, or against it. Where two are equal, the
 /// keys themselves must be compared.
+#[expect(
+    clippy::big_endian_bytes,
+    reason = "numbers are to be ordered as the bytes they are made of"
+)]
 pub(super) fn word(key: &[u8], reverse: bool) -> u128 {
     let mut bytes = [0; WORD_BYTES];
     for (byte, of_key) in bytes.iter_mut().zip(key) {

@@ -7,6 +7,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use crate::leisure;
+
 /// How long a turn is. A worker of the runtime that goes idle just while another looks for what sockets
 /// bring leaves that to the other until its turn is over, so this is how long a short statement may have
 /// to wait.
@@ -76,9 +78,15 @@ impl Pace {
         let is_over = TURN < now.duration_since(began);
         if is_over {
             TURNS.set(TURNS.get().wrapping_add(1));
+            leisure::end_turn();
         }
         self.began_and_looked = Some((if is_over { now } else { began }, now));
         is_over
+    }
+
+    /// As [`Pace::is_over`], for work on a thread of its own.
+    pub fn pass(&mut self) {
+        let _ = self.is_over();
     }
 
     /// As [`Pace::is_over`], and lets others run then.

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::leisure;
 use super::listener::Context;
 use super::local_file::{self, Wanted};
 use super::login::{Entered, Guest, host_name};
+use super::long;
 use super::peer::SocketPeer;
 use super::prepared::Statements;
 use super::reports::Reports;
@@ -233,7 +233,7 @@ impl Connection {
                 self.talk.wire.answer(packet.sequence);
                 let next = if let Some(payload) = self.reader.payload(&packet) {
                     let command = pin!(self.talk.command(payload));
-                    leisure::when_long(command).await?
+                    long::when_long(command).await?
                 } else {
                     let refusal = self.reader.want_of_memory(&packet);
                     let refusal =

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::load::FileSource;
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::BoxFuture;
+use crate::leisure;
 use crate::sql::context::Loaded;
 
 /// Bytes that are read or written at a time.
@@ -183,15 +184,17 @@ impl FileSource for ServerFile {
                 let text = format!("Error reading file ({})", cause(error));
                 Error::new(Code::FileUnreadable, text)
             };
-            let read = tokio::task::spawn_blocking(read).await;
-            let (file, bytes) = read
-                .map_err(Error::internal)?
-                .map_err(|error| failed(&error))?;
+            let read = leisure::blocking(read).await;
+            let (file, bytes) = read.ok_or_else(stopped)?.map_err(|error| failed(&error))?;
             self.file = Some(file);
             out.extend_from_slice(&bytes);
             Ok(!bytes.is_empty())
         })
     }
+}
+
+fn stopped() -> Error {
+    Error::internal("the thread of a file was stopped")
 }
 
 /// A file that a statement has made.
@@ -213,8 +216,8 @@ impl NewFile {
             return Err(Error::internal("a file is written that failed"));
         };
         let write = move || file.write_all(&bytes).map(|()| file);
-        let written = tokio::task::spawn_blocking(write).await;
-        let written = written.map_err(Error::internal)?;
+        let written = leisure::blocking(write).await;
+        let written = written.ok_or_else(stopped)?;
         self.file = Some(written.map_err(|error| {
             let text = format!("Error writing file '{}' ({})", self.path, cause(&error));
             Error::new(Code::FileFailed, text)

@@ -26,6 +26,7 @@ use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::page::successor;
 use crate::kv::{CommitError, Key, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
+use crate::leisure;
 
 /// Rows of a page. Each page is one commit, which waits for the disk once and writes its entries in
 /// their order: the larger, the more of them are neighbours.
@@ -234,13 +235,13 @@ impl<'a> Build<'a> {
         // Some ten thousand rows are made into entries: not on a thread that serves clients.
         let gone = self.job.gone();
         let table = Arc::clone(table);
-        let work = tokio::task::spawn_blocking(move || {
+        let work = leisure::long_blocking(move || {
             let index = table.indexes.get(index_position).ok_or(gone)?;
             let made = Maker::new(&table, index)?.of_page(&page)?;
             Ok::<_, Error>((table, page, made))
         });
-        let stopped = |_| Error::internal("making the entries of a page was stopped");
-        let (table, page, made) = work.await.map_err(stopped)??;
+        let stopped = || Error::internal("making the entries of a page was stopped");
+        let (table, page, made) = work.await.ok_or_else(stopped)??;
         let index = table.indexes.get(index_position);
         let maker = Maker::new(&table, index.ok_or_else(|| self.job.gone())?)?;
         let rows = made.len();

@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use crate::catalog::{Table, wide};
 use crate::error::{Code, Error, Result};
+use crate::exec::pace::Pace;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::{duplicate_entry, entries, row, space};
 use crate::index::{self, Entry};
 use crate::kv::{Key, Page, Snapshot, Space, WriteSet};
+use crate::leisure;
 use crate::types::{Value, Zone};
 
 /// A row as the shadow has it.
@@ -39,14 +41,18 @@ pub(super) async fn put_rows(
     let shadow = table.shadow.clone();
     let shadow = shadow.ok_or_else(|| Error::internal("a table lost its shadow"))?;
     let (from, to) = (Arc::clone(&table), Arc::clone(&shadow));
-    let work = tokio::task::spawn_blocking(move || {
+    let work = leisure::long_blocking(move || {
         let layout = Layout::of(&from);
         let rows = page.iter();
-        let rows = rows.map(|pair| copied((&from, &to), &layout, pair));
+        let mut turns = Pace::default();
+        let rows = rows.map(|pair| {
+            turns.pass();
+            copied((&from, &to), &layout, pair)
+        });
         rows.collect::<Result<Vec<Copied>>>()
     });
-    let stopped = |_| Error::internal("copying a page was stopped");
-    let rows = work.await.map_err(stopped)??;
+    let stopped = || Error::internal("copying a page was stopped");
+    let rows = work.await.ok_or_else(stopped)??;
     let count = rows.len();
     let at = space(&shadow);
     let sources = rows.iter().map(|row| (space(&table), row.source.clone()));

@@ -4,6 +4,7 @@
 use crate::catalog::{Index, Table};
 use crate::codec::keyspace::{self, format_key};
 use crate::error::{Code, Error, Result};
+use crate::exec::pace::Pace;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::duplicate_text;
 use crate::exec::write::row::{KEY_BYTES_MAX, KEY_COLUMN_BYTES_MAX};
@@ -58,7 +59,9 @@ impl<'t> Maker<'t> {
     pub(crate) fn of_page(&self, page: &Page) -> Result<Vec<Option<Made>>> {
         let mut values = vec![Value::Null; self.table.columns.len()];
         let mut made = Vec::with_capacity(page.len());
+        let mut turns = Pace::default();
         for (key, value) in page.iter() {
+            turns.pass();
             self.fill(&mut values, (key, value))?;
             made.push(self.made(key, &values)?);
         }

@@ -314,7 +314,9 @@ impl Writer {
         let mut merged = Sorted::new(sources, Budget::new(self.operator, 0))?;
         let mut writer = SpillWriter::new(&self.disk, self.operator, RUN_BUFFER_BYTES)?;
         let mut rows_count = 0;
+        let mut pace = Pace::default();
         while merged.advance()? {
+            pace.pass();
             self.cancel.check_row(rows_count)?;
             if is_given_up() {
                 break;

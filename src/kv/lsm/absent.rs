@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use super::snapshot::Base;
 use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
+use crate::leisure;
 
 /// Keys of `must_be_absent` that are looked up on the caller's thread.
 const NOW_ABSENT_MAX: usize = 256;
@@ -18,18 +17,15 @@ pub(super) async fn look_for(
 ) -> std::result::Result<(WriteSet, Option<Ts>), CommitError> {
     let ts = base.ts;
     let is_large = NOW_ABSENT_MAX < writes.must_be_absent.len();
-    let (writes, present) = match Handle::try_current() {
-        Ok(runtime) if is_large => {
-            let work = runtime.spawn_blocking(move || {
-                let present = first_present(&base, &writes.must_be_absent);
-                (writes, present)
-            });
-            work.await.map_err(|_| CommitError::Failed(Error::Closed))?
-        }
-        _ => {
-            let present = first_present(&base, &writes.must_be_absent);
-            (writes, present)
-        }
+    let look = move || {
+        let present = first_present(&base, &writes.must_be_absent);
+        (writes, present)
+    };
+    let (writes, present) = if is_large {
+        let looked = leisure::blocking(look).await;
+        looked.ok_or(CommitError::Failed(Error::Closed))?
+    } else {
+        look()
     };
     match present? {
         None => Ok((writes, Some(ts))),

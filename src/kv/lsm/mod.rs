@@ -80,6 +80,7 @@ use super::{
     Answer, Capabilities, Census, Checkpoint, CommitError, Engine, Error, Estimate, IsPast,
     KeyRange, Limits, Result, Snapshot, Space, Spaces, Stats, WriteSet,
 };
+use crate::leisure;
 
 /// A row of the dialect is at most 64 MiB and a key 30 KiB; the storage library takes keys below
 /// 64 KiB. A write set is held in memory some three times while it is written.
@@ -477,13 +478,10 @@ async fn commit(shared: Arc<Shared>, base: Arc<Base>, writes: WriteSet) -> Outco
             cause: shared.silence().to_string(),
         })
     })?;
-    if !suspects.is_empty()
-        && let Ok(runtime) = Handle::try_current()
-    {
+    if !suspects.is_empty() && Handle::try_current().is_ok() {
         let took = began.elapsed();
-        let work = runtime.spawn_blocking(move || shared.thin(suspects, took));
         // It is written all the same.
-        let _ = work.await;
+        let _ = leisure::blocking(move || shared.thin(suspects, took)).await;
     }
     Ok(outcome)
 }

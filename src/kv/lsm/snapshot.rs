@@ -30,6 +30,7 @@ use crate::kv::expiry::Expiry;
 use crate::kv::{
     Answer, Census, Error, IsPast, Key, KeyRange, Page, Result, Scan, Snapshot, Space, Ts,
 };
+use crate::leisure;
 
 /// Rows of a page that are read on the caller's thread; a page with more goes on elsewhere. The
 /// hop costs about as much as thirty rows.
@@ -292,24 +293,22 @@ impl LsmSnapshot {
         }
     }
 
-    /// Fills a page from files, on a thread that may wait for the disk where there is one.
+    /// Fills a page from files, on a thread that may wait for the disk where there is one, and gives way:
+    /// only long scans read files.
     async fn fill_from_files(
         &self,
         mut files: FileScan,
         (scan, page): (&Scan, &mut Page),
     ) -> Result<()> {
-        if let Ok(runtime) = Handle::try_current() {
-            let (mut moved, scan) = (std::mem::take(page), scan.clone());
-            let work = runtime.spawn_blocking(move || {
-                let filled = files.fill(&scan, &mut moved);
-                (filled.map(|()| files), moved)
-            });
-            let (filled, moved) = work.await.map_err(|_| stopped())?;
-            *page = moved;
-            files = filled?;
-        } else {
-            files.fill(scan, page)?;
-        }
+        let (mut moved, scan) = (std::mem::take(page), scan.clone());
+        let filling = leisure::long_blocking(move || {
+            let filled = files.fill(&scan, &mut moved);
+            leisure::end_turn();
+            (filled.map(|()| files), moved)
+        });
+        let (filled, moved) = filling.await.ok_or_else(stopped)?;
+        *page = moved;
+        let files = filled?;
         let mut parked = self.parked.lock();
         parked.extend(files.park(page));
         if PARKED_MAX < parked.len() {
@@ -360,10 +359,10 @@ impl Snapshot for LsmSnapshot {
         }
         let begun = base.begin_multi_get(space, keys);
         let is_long = NOW_KEYS_MAX < begun.misses.len();
-        match Handle::try_current() {
-            Ok(runtime) if is_long => {
+        match leisure::pool() {
+            Some(pool) if is_long => {
                 let (base, begun) = (Arc::clone(base), begun.into_owned());
-                let work = runtime.spawn_blocking(move || base.end_multi_get(space, begun));
+                let work = pool.spawn_blocking(move || base.end_multi_get(space, begun));
                 Answer::later(async move { work.await.unwrap_or_else(|_| Err(stopped())) })
             }
             _ => Answer::Now(base.end_multi_get(space, begun)),
@@ -387,20 +386,20 @@ impl Snapshot for LsmSnapshot {
         }
         let expiry = scan.options.past_ms.and_then(|_| self.expiry());
         let mut rows = Rows::new(base, scan, expiry.as_ref());
-        let runtime = Handle::try_current();
-        let now_rows = if runtime.is_ok() {
+        let pool = leisure::pool();
+        let now_rows = if pool.is_some() {
             NOW_ROWS_MAX
         } else {
             usize::MAX
         };
-        match (rows.fill(scan, page, now_rows), runtime) {
+        match (rows.fill(scan, page, now_rows), pool) {
             (Err(cause), _) => Answer::Now(Err(cause)),
-            (Ok(true), _) | (Ok(false), Err(_)) => {
+            (Ok(true), _) | (Ok(false), None) => {
                 self.tell_of(&rows, (scan, page));
                 Answer::Now(Ok(()))
             }
-            (Ok(false), Ok(runtime)) => Answer::later(async move {
-                let rows = fill_elsewhere(runtime, rows, scan, page).await?;
+            (Ok(false), Some(pool)) => Answer::later(async move {
+                let rows = fill_elsewhere(pool, rows, scan, page).await?;
                 self.tell_of(&rows, (scan, page));
                 Ok(())
             }),
@@ -414,14 +413,14 @@ impl Snapshot for LsmSnapshot {
 
 /// Goes on filling a page on a thread that may wait for the disk.
 async fn fill_elsewhere(
-    runtime: Handle,
+    pool: Handle,
     mut rows: Rows,
     scan: &Scan,
     page: &mut Page,
 ) -> Result<Rows> {
     let mut moved = std::mem::take(page);
     let scan = scan.clone();
-    let work = runtime.spawn_blocking(move || {
+    let work = pool.spawn_blocking(move || {
         let filled = rows.fill(&scan, &mut moved, usize::MAX);
         (filled.map(|_| rows), moved)
     });

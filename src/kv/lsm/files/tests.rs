@@ -30,10 +30,10 @@ struct Tree {
 impl Tree {
     fn new(seed: u64) -> Tree {
         // As the library has it: in parts on the deepest levels.
-        Tree::with_index(seed, PartitioningPolicy::new([false, false, false, true]))
+        Tree::with_index(seed, &PartitioningPolicy::new([false, false, false, true]))
     }
 
-    fn with_index(seed: u64, in_parts: PartitioningPolicy) -> Tree {
+    fn with_index(seed: u64, in_parts: &PartitioningPolicy) -> Tree {
         let dir = tempfile::tempdir().unwrap();
         let db = Database::builder(dir.path()).open().unwrap();
         let options = || {
@@ -114,11 +114,11 @@ impl Tree {
     }
 
     /// The rows as they come in one page.
-    fn found_at_once(&self, (snapshot, view): &State, scan: Scan) -> Rows {
+    fn found_at_once((snapshot, view): &State, scan: &Scan) -> Rows {
         let bounds = spaces::physical_range(scan.space, &scan.range);
         let mut page = Page::default();
         let mut merge = Merge::new(view, bounds, snapshot.seqno());
-        merge.fill(&scan, &mut page).unwrap();
+        merge.fill(scan, &mut page).unwrap();
         let rows = page.iter();
         rows.map(|(key, value)| (key.to_vec(), value.to_vec()))
             .collect()
@@ -182,7 +182,7 @@ fn a_part_of_a_file_begins_at_its_block() {
     let seed: u64 = rand::random();
     println!("seed {seed}");
     for in_parts in [false, true] {
-        let mut tree = Tree::with_index(seed, PartitioningPolicy::all(in_parts));
+        let mut tree = Tree::with_index(seed, &PartitioningPolicy::all(in_parts));
         let key = |number: u32| format!("{number:06}").into_bytes();
         // A thousand blocks, whose index is several blocks where it is in parts. Some keys have two
         // versions, and the second batch lies in a file of its own.
@@ -205,7 +205,7 @@ fn a_part_of_a_file_begins_at_its_block() {
             let rows = tree.rng.random_range(0..200);
             let scan = Scan::new(SPACE, KeyRange::between(key(start), key(start + rows)));
             let expected = tree.expected(&state.0, &scan);
-            let found = tree.found_at_once(&state, scan);
+            let found = Tree::found_at_once(&state, &scan);
             assert_eq!(found, expected, "seed {seed}, {start} and {rows} behind it");
         }
     }

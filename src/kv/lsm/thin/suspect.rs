@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use super::DELETES_MIN;
 use crate::kv::lsm::files::{Passage, View, What};
 use crate::kv::lsm::range::Passed;
@@ -13,6 +11,7 @@ use crate::kv::lsm::spaces::{self, Bounds, PREFIX_BYTES};
 use crate::kv::lsm::sparse::BYTES_MAX;
 use crate::kv::page::successor;
 use crate::kv::{Key, KeyRange, Page, Result, Scan, Space, WriteSet};
+use crate::leisure;
 
 /// Of so many deleted keys one is remembered, …
 const EVERY_MIN: usize = 8;
@@ -123,11 +122,11 @@ impl Suspect {
         if writes.deletes.len() < DELETES_MIN {
             return (writes, Vec::new());
         }
-        match Handle::try_current() {
-            Ok(runtime) if NOW_DELETES_MAX < writes.deletes.len() => {
+        match leisure::pool() {
+            Some(pool) if NOW_DELETES_MAX < writes.deletes.len() => {
                 let kept = Arc::new(writes);
                 let lent = Arc::clone(&kept);
-                let work = runtime.spawn_blocking(move || Suspect::of_writes(&lent));
+                let work = pool.spawn_blocking(move || Suspect::of_writes(&lent));
                 let suspects = work.await.unwrap_or_default();
                 // The thread has given it back.
                 (Arc::unwrap_or_clone(kept), suspects)
