@@ -1,4 +1,4 @@
-//! The page of a long scan that is read while the one before is worked on.
+//! What a long scan reads, or merges, while the page before is worked on.
 
 use std::task::{Context, Poll, Waker};
 
@@ -18,13 +18,13 @@ pub(super) struct Read {
     pub(super) more: bool,
 }
 
-/// A page that is read, or was.
-pub(super) enum Ahead {
-    /// An engine goes on with it on a thread of its own. The lock is never waited for: it makes of a
-    /// future, which is for one thread, something that any thread may hold.
-    Reading(Mutex<BoxFuture<'static, Result<Read>>>),
+/// Something that is on its way, or there.
+pub(super) enum Ahead<T> {
+    /// Another thread is at it. The lock is never waited for: it makes of a future, which is for one
+    /// thread, something that any thread may hold.
+    Begun(Mutex<BoxFuture<'static, T>>),
     /// Nothing had to be waited for.
-    There(Result<Read>),
+    There(T),
 }
 
 /// Reads the next page of a scan. `reuse` is a batch whose memory may be used again.
@@ -36,26 +36,32 @@ pub(super) async fn read(view: &View, mut scan: Scan, reuse: Batch) -> Result<Re
     Ok(Read { batch, scan, more })
 }
 
-impl Ahead {
-    /// Begins to read the next page of a scan: as far as it goes here without waiting. What is read
-    /// elsewhere is then on its way, without a task that would have to wait for this one.
-    pub(super) fn begin(view: View, scan: Scan, reuse: Batch) -> Ahead {
-        let mut page: BoxFuture<'static, _> =
-            Box::pin(async move { read(&view, scan, reuse).await });
-        match page.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(page) => Ahead::There(page),
-            Poll::Pending => Ahead::Reading(Mutex::new(page)),
+/// The next page of a scan.
+pub(super) type PageAhead = Ahead<Result<Read>>;
+
+impl PageAhead {
+    /// Begins to read the next page of a scan.
+    pub(super) fn page(view: View, scan: Scan, reuse: Batch) -> Self {
+        Ahead::begin(async move { read(&view, scan, reuse).await })
+    }
+}
+
+impl<T: 'static> Ahead<T> {
+    /// Begins something: as far as it goes here without waiting. What is done elsewhere is then on its way,
+    /// without a task that would have to wait for this one.
+    pub(super) fn begin(work: impl Future<Output = T> + Send + 'static) -> Ahead<T> {
+        let mut work: BoxFuture<'static, T> = Box::pin(work);
+        match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => Ahead::There(done),
+            Poll::Pending => Ahead::Begun(Mutex::new(work)),
         }
     }
 
-    /// The page.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) async fn page(self) -> Result<Read> {
+    /// What came of it.
+    pub(super) async fn end(self) -> T {
         match self {
-            Ahead::Reading(page) => page.into_inner().await,
-            Ahead::There(page) => page,
+            Ahead::Begun(work) => work.into_inner().await,
+            Ahead::There(done) => done,
         }
     }
 }

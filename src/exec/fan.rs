@@ -2,17 +2,21 @@
 //!
 //! Each lane holds a page, and the next one while it is read ahead; the longer the pages the fewer the
 //! lanes, so that all together stay below [`FAN_BYTES_MAX`]. A call reads so many pages at most, so
-//! whoever drives it can stop in between. This file is hot: no allocation per row.
+//! whoever drives it can stop in between. Of a long scan the next batch is merged while the one before is
+//! worked on. This file is hot: no allocation per row.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-use super::ahead::{self, Ahead, Read};
+use tokio::runtime::Handle;
+
+use super::ahead::{self, Ahead, PageAhead, Read};
 use super::heads::{Heads, word};
 use super::view::{Batch, View};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kv::page::{PAGE_BYTES, PAGE_ROWS};
 use crate::kv::{Page, Scan, ScanOptions, Space};
+use crate::leisure;
 use crate::plan::fan_out::{FanOut, Lane, LaneRange};
 
 /// Bytes of the pages of all lanes, those that are read ahead left out.
@@ -53,11 +57,51 @@ pub(super) struct Fan {
     batch_rows: usize,
 }
 
+/// Lanes, and where they are merged.
+pub(super) enum Fanned {
+    /// By whoever asks for rows.
+    Here(Box<Fan>),
+    /// By another thread, which makes the next batch.
+    Ahead {
+        merged: Ahead<Option<Merged>>,
+        /// Rows that were read before, and not handed on.
+        rows_held: usize,
+    },
+}
+
+/// The lanes behind a batch, and the batch; `None` at the end.
+type Merged = Result<(Box<Fan>, Option<Batch>)>;
+
+impl Fanned {
+    /// As [`Fan::next`]. Takes `spare` when it merges here.
+    pub(super) async fn next(self, view: &View, rows_max: usize, spare: &mut Batch) -> Merged {
+        match self {
+            Fanned::Here(mut fan) => {
+                let spare = std::mem::replace(spare, Batch::Rows(Vec::new()));
+                let batch = fan.next(view, rows_max, spare).await?;
+                Ok((fan, batch))
+            }
+            Fanned::Ahead { merged, .. } => {
+                let stopped = || Err(Error::internal("merging lanes was stopped"));
+                merged.end().await.unwrap_or_else(stopped)
+            }
+        }
+    }
+
+    /// Rows that were read and are not handed on yet; not those that are just being read.
+    pub(super) fn rows_held(&self) -> usize {
+        match self {
+            Fanned::Here(fan) => fan.rows_held(),
+            Fanned::Ahead { rows_held, .. } => *rows_held,
+        }
+    }
+}
+
 struct LaneReader {
     ranges: VecDeque<LaneRange>,
     /// What is left of the range that is read.
     current: Option<Scan>,
-    ahead: Option<Ahead>,
+    ahead: Option<PageAhead>,
     /// Bytes of the part in front of the keys of the batch.
     part_bytes: usize,
     batch: Batch,
@@ -94,6 +138,20 @@ impl Fan {
             page_bytes: (FAN_BYTES_MAX / count).clamp(LANE_BYTES_MIN, PAGE_BYTES),
             batch_rows: 0,
         }
+    }
+
+    /// Has the next batch made on a thread that may be busy for long, where there is one.
+    pub(super) fn ahead(self: Box<Fan>, view: &View, rows_max: usize, spare: Batch) -> Fanned {
+        let Ok(runtime) = Handle::try_current() else {
+            return Fanned::Here(self);
+        };
+        let (mut fan, view) = (self, view.clone());
+        let rows_held = fan.rows_held();
+        let merged = Ahead::begin(leisure::long_blocking(move || {
+            let batch = runtime.block_on(fan.next(&view, rows_max, spare));
+            batch.map(|batch| (fan, batch))
+        }));
+        Fanned::Ahead { merged, rows_held }
     }
 
     /// Leaves the values out.
@@ -240,7 +298,7 @@ impl LaneReader {
         self.row_idx = 0;
         let read = if let Some(ahead) = self.ahead.take() {
             self.spare = reuse;
-            ahead.page().await?
+            ahead.end().await?
         } else {
             let next = if self.current.is_some() {
                 None
@@ -270,7 +328,7 @@ impl LaneReader {
         {
             scan.options = self.page_options(options, page_rows);
             let reuse = std::mem::replace(&mut self.spare, Batch::Rows(Vec::new()));
-            self.ahead = Some(Ahead::begin(view.clone(), scan, reuse));
+            self.ahead = Some(PageAhead::page(view.clone(), scan, reuse));
         }
         Ok(true)
     }

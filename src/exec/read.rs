@@ -8,11 +8,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::ahead::{self, Ahead, Read};
+use super::ahead::{self, PageAhead, Read};
 use super::cancel::CancelToken;
 use super::ends::EndReader;
 use super::expand::Expander;
-use super::fan::Fan;
+use super::fan::{Fan, Fanned};
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
@@ -57,7 +57,7 @@ pub struct Reader {
     /// Whether scans leave the values out.
     keys_only: bool,
     /// The next page of the scan that is at work, when it is being read already.
-    ahead: Option<Ahead>,
+    ahead: Option<PageAhead>,
     /// Whether pages are read ahead: not where few rows are wanted.
     may_read_ahead: bool,
     /// For a definition that reads other versions than the newest.
@@ -76,7 +76,7 @@ enum Work {
         reverse: bool,
     },
     Ends(EndReader),
-    Fan(Box<Fan>),
+    Fan(Fanned),
     Merge(Box<Merger>),
     Finished,
 }
@@ -120,11 +120,8 @@ impl Reader {
         reader.work = match plan.fan_out.take() {
             Some(fan_out) => {
                 let wanted = (!may_read_ahead).then_some(wanted);
-                Work::Fan(Box::new(Fan::new(
-                    (reader.space, plan.reverse),
-                    fan_out,
-                    wanted,
-                )))
+                let fan = Fan::new((reader.space, plan.reverse), fan_out, wanted);
+                Work::Fan(Fanned::Here(Box::new(fan)))
             }
             None => Work::of(table, plan, means),
         };
@@ -151,7 +148,7 @@ impl Reader {
     pub fn leave_values_out(&mut self) {
         // Versions are in the values.
         self.keys_only = self.expander.is_none();
-        if let Work::Fan(fan) = &mut self.work
+        if let Work::Fan(Fanned::Here(fan)) = &mut self.work
             && self.keys_only
         {
             fan.leave_values_out();
@@ -254,15 +251,21 @@ impl Reader {
         Ok(())
     }
 
-    async fn fan(&mut self, mut fan: Box<Fan>) -> Result<bool> {
-        let spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
+    async fn fan(&mut self, fan: Fanned) -> Result<bool> {
+        let mut spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
         let rows_max = self.next_page_rows;
         self.next_page_rows = self.page_rows.min(rows_max * PAGE_GROWTH);
-        let Some(batch) = fan.next(&self.view, rows_max, spare).await? else {
+        let (fan, batch) = fan.next(&self.view, rows_max, &mut spare).await?;
+        let Some(batch) = batch else {
             return Ok(false);
         };
         self.batch = batch;
-        self.work = Work::Fan(fan);
+        let is_long = self.may_read_ahead && rows_max == self.page_rows;
+        self.work = Work::Fan(if is_long {
+            fan.ahead(&self.view, rows_max, spare)
+        } else {
+            Fanned::Here(fan)
+        });
         Ok(true)
     }
 
@@ -285,7 +288,7 @@ impl Reader {
     ) -> Result<bool> {
         let spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
         let (read, spare) = if let Some(ahead) = self.ahead.take() {
-            (ahead.page().await?, spare)
+            (ahead.end().await?, spare)
         } else {
             let current = current.or_else(|| {
                 let range = if reverse {
@@ -333,7 +336,7 @@ impl Reader {
             return Some(scan);
         }
         scan.options = self.page_options(scan.options.reverse);
-        self.ahead = Some(Ahead::begin(self.view.clone(), scan, spare));
+        self.ahead = Some(PageAhead::page(self.view.clone(), scan, spare));
         None
     }
 
