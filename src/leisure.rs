@@ -7,7 +7,7 @@
 //!   pool         blocking work of such a thread is done by threads of the same kind
 //! ```
 //! On a machine that has no idle processor a thread that always stood back would hardly get on. So one that
-//! had to wait does not stand back again until it has worked for a part of that time ([`SHARE`]).
+//! had to wait does not stand back again until it has worked for a part of that time.
 //!
 //! A thread begins with the nice value of the one that starts it, and cannot lower it. So a thread that
 //! gives way starts none itself but through here.
