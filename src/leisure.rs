@@ -1,4 +1,5 @@
-//! Threads that give way: what takes long is done on them, and short statements do not wait for it.
+//! Threads that give way: most of what takes long is done on them, so that short statements do not wait
+//! for it.
 //!
 //! ```text
 //!   nice value   a ninth of the processor's time beside a thread that does not give way (sched(7))
@@ -10,15 +11,17 @@
 //! had to wait does not stand back again until it has worked for a part of that time.
 //!
 //! A thread begins with the nice value of the one that starts it, and cannot lower it. So a thread that
-//! gives way starts none itself but through here.
+//! gives way has the runtime start none.
 
 use std::cell::Cell;
 use std::num::NonZero;
+use std::panic::catch_unwind;
 use std::sync::LazyLock;
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
 
 /// The least nice value of threads that give way. On Linux each thread has its own. A server that was
 /// started with a greater one keeps it: its long statements get no more than its short ones.
@@ -31,8 +34,8 @@ const SHARE: u32 = 9;
 /// What threads that give way are called.
 pub const THREAD_NAME: &str = "meseta-leisure";
 
-/// Threads of the pool for each processor.
-const POOL_PER_PROCESSOR: usize = 4;
+/// Threads of the pool that may block, for each processor. What is done on one never waits for another.
+const BLOCKING_PER_PROCESSOR: usize = 4;
 
 thread_local! {
     /// Of a thread that gives way.
@@ -117,24 +120,49 @@ fn pool_of_long_work() -> Option<Handle> {
     Handle::try_current().ok().map(leisurely)
 }
 
-/// Does blocking work where [`pool`] says, or here. `None` when it was stopped, or panicked.
+/// Does blocking work where [`pool`] says, or here. `None` when it was stopped, or panicked; what has not
+/// begun when nobody waits for it any more never does.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    done(pool(), work).await
+    done_in(pool(), work).await
 }
 
 /// As [`blocking`], for what is part of something long.
 pub async fn long_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    done(pool_of_long_work(), work).await
+    done_in(pool_of_long_work(), work).await
 }
 
-async fn done<T: Send + 'static>(
+/// Has something long done that waits for other things, beside whoever asks; from the first poll on.
+/// `None` when it was stopped, or panicked.
+pub async fn long<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    match pool_of_long_work() {
+        Some(pool) => Wanted(pool.spawn(work)).end().await,
+        None => Some(work.await),
+    }
+}
+
+/// Work that is stopped when nobody waits for it any more.
+struct Wanted<T>(JoinHandle<T>);
+
+impl<T> Wanted<T> {
+    async fn end(mut self) -> Option<T> {
+        (&mut self.0).await.ok()
+    }
+}
+
+impl<T> Drop for Wanted<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn done_in<T: Send + 'static>(
     pool: Option<Handle>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     match pool {
-        Some(pool) => pool.spawn_blocking(work).await.ok(),
+        Some(pool) => Wanted(pool.spawn_blocking(work)).end().await,
         None => Some(work()),
     }
 }
@@ -143,13 +171,20 @@ async fn done<T: Send + 'static>(
 fn leisurely(runtime: Handle) -> Handle {
     static POOL: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         let processors = available_parallelism().map_or(1, NonZero::get);
-        let pool = Builder::new_current_thread()
-            .thread_name(THREAD_NAME)
-            .max_blocking_threads(processors.saturating_mul(POOL_PER_PROCESSOR))
-            .on_thread_start(give_way)
-            .build();
-        pool.inspect_err(|cause| tracing::warn!(%cause, "long work has no threads of its own"))
-            .ok()
+        let build = || {
+            Builder::new_multi_thread()
+                .thread_name(THREAD_NAME)
+                .worker_threads(processors)
+                .max_blocking_threads(processors.saturating_mul(BLOCKING_PER_PROCESSOR))
+                .on_thread_start(give_way)
+                .build()
+        };
+        // The library panics when the system has no thread for it.
+        let pool = catch_unwind(build).ok().and_then(Result::ok);
+        if pool.is_none() {
+            tracing::warn!("long work has no threads of its own");
+        }
+        pool
     });
     let pool = POOL.as_ref().map(|pool| pool.handle().clone());
     pool.unwrap_or(runtime)

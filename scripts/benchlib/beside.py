@@ -177,13 +177,12 @@ def measure(table, server, work, options):
     alone, beside, shares = [], [], []
     for repeat in range(options.repeats):
         seed_all([server], work.name, repeat)
-        settle([server])
-        alone.append(quietly(lambda: read_alone(server, options.seconds)))
-
         def prepare():
             work.prepare()
             settle([server])
 
+        prepare()
+        alone.append(quietly(lambda: read_alone(server, options.seconds)))
         p99, share = quietly(lambda: read_beside(server, work, options.seconds), prepare)
         beside.append(p99)
         shares.append(share)

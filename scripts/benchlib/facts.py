@@ -119,15 +119,17 @@ def bench_hostile(table, servers, options):
         for name, sql in zip(("GROUP BY", "ORDER BY"), HOSTILE):
             def beside():
                 hostile = server.begin("query", sql=sql)
-                found = light()
-                if hostile.poll() is not None and server.name == "meseta":
-                    print("  the hostile query ended too soon: more rows, or fewer seconds")
-                hostile.kill()
-                hostile.wait()
-                time.sleep(2)
-                return found
+                try:
+                    found = light()
+                    if hostile.poll() is not None and server.name == "meseta":
+                        print("  the hostile query ended too soon: more rows, or fewer seconds")
+                    return found
+                finally:
+                    hostile.kill()
+                    hostile.wait()
 
-            found = median([quietly(beside) for _ in range(options.repeats)], lambda r: r["p99_us"])
+            runs = [quietly(beside, prepare=lambda: time.sleep(2)) for _ in range(options.repeats)]
+            found = median(runs, lambda r: r["p99_us"])
             ratio = found / alone
             goal = ("<= 2", ratio <= 2) if server.name == "meseta" else ("", None)
             table.add(

@@ -8,8 +8,6 @@
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-use tokio::runtime::Handle;
-
 use super::ahead::{self, Ahead, PageAhead, Read};
 use super::heads::{Heads, word};
 use super::view::{Batch, View};
@@ -140,15 +138,12 @@ impl Fan {
         }
     }
 
-    /// Has the next batch made on a thread that may be busy for long, where there is one.
+    /// Has the next batch made by another thread.
     pub(super) fn ahead(self: Box<Fan>, view: &View, rows_max: usize, spare: Batch) -> Fanned {
-        let Ok(runtime) = Handle::try_current() else {
-            return Fanned::Here(self);
-        };
         let (mut fan, view) = (self, view.clone());
         let rows_held = fan.rows_held();
-        let merged = Ahead::begin(leisure::long_blocking(move || {
-            let batch = runtime.block_on(fan.next(&view, rows_max, spare));
+        let merged = Ahead::begin(leisure::long(async move {
+            let batch = fan.next(&view, rows_max, spare).await;
             batch.map(|batch| (fan, batch))
         }));
         Fanned::Ahead { merged, rows_held }
@@ -193,7 +188,9 @@ impl Fan {
             if self.heads.first().is_none() {
                 return Ok((!page.is_empty()).then_some(Batch::Page(page)));
             }
-            if !self.merge(&mut page) {
+            let is_full = !self.merge(&mut page);
+            leisure::end_turn();
+            if is_full {
                 return Ok(Some(Batch::Page(page)));
             }
         }

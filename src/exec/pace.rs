@@ -76,16 +76,19 @@ impl Pace {
         };
         self.rows_left = self.stride;
         let is_over = TURN < now.duration_since(began);
+        self.began_and_looked = Some((began, now));
         if is_over {
             TURNS.set(TURNS.get().wrapping_add(1));
             leisure::end_turn();
+            // Others may have had the processor meanwhile.
+            let now = Instant::now();
+            self.began_and_looked = Some((now, now));
         }
-        self.began_and_looked = Some((if is_over { now } else { began }, now));
         is_over
     }
 
     /// As [`Pace::is_over`], for work on a thread of its own.
-    pub fn pass(&mut self) {
+    pub fn end_if_over(&mut self) {
         let _ = self.is_over();
     }
 

@@ -3,10 +3,12 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
+use tokio::task::JoinSet;
 
 use super::testing::Server;
 use crate::kv::Engine;
@@ -309,7 +311,28 @@ async fn many_rows_are_merged_page_by_page_and_a_limit_ends_the_reading() {
 /// Rows of which each of a few buckets has several pages.
 const MANY: usize = 14_000;
 
-async fn merge_many(buckets: usize, engine: Arc<dyn Engine>) {
+/// Scans at a time: more than there are threads for.
+const SCANS: usize = 60;
+
+#[tokio::test]
+async fn many_long_scans_at_once_do_not_wait_for_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = lsm::Options::new(dir.path().join("data"));
+    let server = Arc::new(filled(4, Arc::new(Lsm::open(&options).unwrap())).await);
+    let mut scans = JoinSet::new();
+    for _ in 0..SCANS {
+        let server = Arc::clone(&server);
+        scans.spawn(async move {
+            let found = server.run("SELECT ts FROM t WHERE ts >= 5 ORDER BY ts");
+            found.await.unwrap().len()
+        });
+    }
+    let found = tokio::time::timeout(Duration::from_mins(2), scans.join_all());
+    assert_eq!(found.await.unwrap(), [MANY - 5; SCANS]);
+}
+
+/// A server with the table `t` of many rows.
+async fn filled(buckets: usize, engine: Arc<dyn Engine>) -> Server {
     let server = Server::on(engine).await;
     let run = async |sql: &str| server.run(sql).await.unwrap();
     let key = format!("bucket(ts, {buckets}), ts");
@@ -322,6 +345,12 @@ async fn merge_many(buckets: usize, engine: Arc<dyn Engine>) {
         let rows = rows.collect::<Vec<_>>().join(", ");
         run(&format!("INSERT INTO t VALUES {rows}")).await;
     }
+    server
+}
+
+async fn merge_many(buckets: usize, engine: Arc<dyn Engine>) {
+    let server = filled(buckets, engine).await;
+    let run = async |sql: &str| server.run(sql).await.unwrap();
     for order in ["ORDER BY ts", "ORDER BY ts DESC", ""] {
         let found = run(&format!("SELECT ts FROM t WHERE ts >= 5 {order}")).await;
         let mut wanted: Vec<Vec<String>> = (5..MANY).map(|ts| vec![ts.to_string()]).collect();

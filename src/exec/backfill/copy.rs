@@ -46,7 +46,7 @@ pub(super) async fn put_rows(
         let rows = page.iter();
         let mut turns = Pace::default();
         let rows = rows.map(|pair| {
-            turns.pass();
+            turns.end_if_over();
             copied((&from, &to), &layout, pair)
         });
         rows.collect::<Result<Vec<Copied>>>()

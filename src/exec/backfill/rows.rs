@@ -61,7 +61,7 @@ impl<'t> Maker<'t> {
         let mut made = Vec::with_capacity(page.len());
         let mut turns = Pace::default();
         for (key, value) in page.iter() {
-            turns.pass();
+            turns.end_if_over();
             self.fill(&mut values, (key, value))?;
             made.push(self.made(key, &values)?);
         }

@@ -316,7 +316,7 @@ impl Writer {
         let mut rows_count = 0;
         let mut pace = Pace::default();
         while merged.advance()? {
-            pace.pass();
+            pace.end_if_over();
             self.cancel.check_row(rows_count)?;
             if is_given_up() {
                 break;

@@ -19,7 +19,6 @@ use super::queue::Request;
 use super::thin::{Looked, Suspect};
 use super::{Shared, fault, room, spaces, thin};
 use crate::kv::{Error, KeyRange, Result, Space};
-use crate::leisure;
 
 /// How often the thread looks for files worth compacting.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -85,7 +84,6 @@ impl Reclaim {
         let (sender, jobs) = mpsc::channel();
         let named = thread::Builder::new().name("meseta-reclaim".to_owned());
         let thread = named.spawn(move || {
-            leisure::give_way();
             for space in dropped {
                 drop_tables(&data, space);
             }

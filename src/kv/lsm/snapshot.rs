@@ -293,20 +293,26 @@ impl LsmSnapshot {
         }
     }
 
-    /// Fills a page from files, on a thread that may wait for the disk where there is one, and gives way:
-    /// only long scans read files.
+    /// Fills a page from files, on a thread that may wait for the disk where there is one. From a scan's
+    /// second such page on the thread gives way.
     async fn fill_from_files(
         &self,
         mut files: FileScan,
         (scan, page): (&Scan, &mut Page),
     ) -> Result<()> {
         let (mut moved, scan) = (std::mem::take(page), scan.clone());
-        let filling = leisure::long_blocking(move || {
-            let filled = files.fill(&scan, &mut moved);
+        let is_long = files.is_resumed();
+        let fill = move || {
             leisure::end_turn();
+            let filled = files.fill(&scan, &mut moved);
             (filled.map(|()| files), moved)
-        });
-        let (filled, moved) = filling.await.ok_or_else(stopped)?;
+        };
+        let filled = if is_long {
+            leisure::long_blocking(fill).await
+        } else {
+            leisure::blocking(fill).await
+        };
+        let (filled, moved) = filled.ok_or_else(stopped)?;
         *page = moved;
         let files = filled?;
         let mut parked = self.parked.lock();

@@ -27,7 +27,6 @@ use super::{
 use crate::kv::lsm::queue::Request;
 use crate::kv::lsm::{Shared, directory, fault, journal, room};
 use crate::kv::{Checkpoint, Error, Result};
-use crate::leisure;
 
 /// How long the memtables may take to be written to tables before the cut; what is not by then is
 /// copied with the journals.
@@ -56,7 +55,7 @@ pub(in crate::kv::lsm) async fn make(
     dir: PathBuf,
 ) -> Result<Checkpoint> {
     let _give_up = GiveUp(Arc::clone(&is_over));
-    let work = leisure::long_blocking(move || {
+    let work = tokio::task::spawn_blocking(move || {
         let making = Making::claim(&dir, &is_over)?;
         match making.run(&shared) {
             Ok(made) => Ok(made),
@@ -66,7 +65,7 @@ pub(in crate::kv::lsm) async fn make(
             }
         }
     });
-    work.await.ok_or(Error::Closed)?
+    work.await.map_err(|_| Error::Closed)?
 }
 
 /// A backup in the making.

@@ -83,7 +83,7 @@ fn samples(
         };
         // The file that it is taken from may begin before the range.
         let start = place.max(&from).clone();
-        let mut merge = Merge::new(view, (start, until.clone()), ts.0);
+        let mut merge = Merge::of_few(view, (start, until.clone()), ts.0);
         let tally = merge.tally((SAMPLE_ENTRIES, BYTES_SAMPLED_MAX / SAMPLES), is_past)?;
         bytes = bytes.saturating_add(tally.bytes);
         // One that is in memory alone tells nothing of what is in files.

@@ -30,6 +30,8 @@ pub(super) struct Merge {
     until: Vec<u8>,
     /// Entries with this number or a higher one are not seen.
     seqno: u64,
+    /// Whether only the first entries will be read.
+    is_of_few: bool,
 }
 
 struct Waiting {
@@ -95,6 +97,15 @@ impl Merge {
             start,
             until,
             seqno,
+            is_of_few: false,
+        }
+    }
+
+    /// The same, of which only the first entries will be read.
+    pub(super) fn of_few(view: &View, bounds: (Vec<u8>, Vec<u8>), seqno: u64) -> Merge {
+        Merge {
+            is_of_few: true,
+            ..Merge::new(view, bounds, seqno)
         }
     }
 
@@ -238,7 +249,12 @@ impl Merge {
         let Some(Waiting { table, .. }) = self.waiting.pop_front() else {
             return Ok(());
         };
-        let mut source = Source::of_table(&table, (&self.start, &self.until))?;
+        let bounds = (self.start.as_slice(), self.until.as_slice());
+        let mut source = if self.is_of_few {
+            Source::of_few(&table, bounds)
+        } else {
+            Source::of_table(&table, bounds)?
+        };
         if source.advance()? {
             self.open.push(source);
         }

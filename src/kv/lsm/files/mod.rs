@@ -51,9 +51,16 @@ pub(super) struct FileScan {
     /// Where it ends.
     until: Option<Key>,
     data: Keyspace,
+    /// Whether a page was filled before.
+    is_resumed: bool,
 }
 
 impl FileScan {
+    /// Whether it has filled a page before.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
     /// Begins a scan of what was written before `ts`; `None` when it is better left to the storage
     /// library.
     pub(super) fn begin((view, data): (&View, &Keyspace), ts: Ts, scan: &Scan) -> Option<FileScan> {
@@ -66,6 +73,7 @@ impl FileScan {
             space: scan.space,
             until: scan.range.until.clone(),
             data: data.clone(),
+            is_resumed: false,
         })
     }
 
@@ -124,6 +132,9 @@ impl Parked {
 
     /// The scan.
     pub(super) fn resume(self) -> FileScan {
-        self.scan
+        FileScan {
+            is_resumed: true,
+            ..self.scan
+        }
     }
 }

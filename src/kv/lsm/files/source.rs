@@ -24,6 +24,8 @@ const MEMTABLE_ENTRIES: usize = 256;
 pub(super) enum Source {
     /// A file, or a part of it, that is read block by block.
     Blocks(Blocks),
+    /// A few entries of a file, as the library reads them: it has the index in memory.
+    Few(Few),
     /// Entries of a memtable.
     Memtable(Entries),
 }
@@ -34,6 +36,18 @@ impl Source {
         Ok(Source::Blocks(Blocks::open(table, bounds)?))
     }
 
+    /// The same, where only the first of them will be read.
+    pub(super) fn of_few(table: &Table, (start, until): (&[u8], &[u8])) -> Source {
+        let bounds = (
+            Bound::Included(Slice::from(start)),
+            Bound::Excluded(Slice::from(until)),
+        );
+        Source::Few(Few {
+            iter: Box::new(table.range(bounds)),
+            entry: None,
+        })
+    }
+
     /// The memtable's entries from `start` (in) to `until` (out).
     pub(super) fn of_memtable(memtable: Arc<Memtable>, bounds: (Vec<u8>, Vec<u8>)) -> Source {
         Source::Memtable(Entries {
@@ -41,6 +55,7 @@ impl Source {
             bounds,
             taken: Vec::new().into_iter(),
             entry: None,
+            is_over: false,
         })
     }
 
@@ -54,6 +69,10 @@ impl Source {
     pub(super) fn advance(&mut self) -> Result<bool> {
         match self {
             Source::Blocks(blocks) => blocks.advance(),
+            Source::Few(few) => {
+                few.entry = few.iter.next().transpose()?;
+                Ok(few.entry.is_some())
+            }
             Source::Memtable(entries) => {
                 entries.advance();
                 Ok(entries.entry.is_some())
@@ -66,7 +85,9 @@ impl Source {
     pub(super) fn key(&self) -> &[u8] {
         match self {
             Source::Blocks(blocks) => &blocks.key,
-            Source::Memtable(entries) => entries.key(),
+            Source::Few(Few { entry, .. }) | Source::Memtable(Entries { entry, .. }) => {
+                entry.as_ref().map_or(&[], |entry| &entry.key.user_key)
+            }
         }
     }
 
@@ -75,7 +96,9 @@ impl Source {
     pub(super) fn seqno(&self) -> u64 {
         match self {
             Source::Blocks(blocks) => blocks.seqno,
-            Source::Memtable(entries) => entries.entry.as_ref().map_or(0, |entry| entry.key.seqno),
+            Source::Few(Few { entry, .. }) | Source::Memtable(Entries { entry, .. }) => {
+                entry.as_ref().map_or(0, |entry| entry.key.seqno)
+            }
         }
     }
 
@@ -84,8 +107,7 @@ impl Source {
     pub(super) fn value(&self) -> Option<&[u8]> {
         match self {
             Source::Blocks(blocks) => blocks.value(),
-            Source::Memtable(entries) => entries
-                .entry
+            Source::Few(Few { entry, .. }) | Source::Memtable(Entries { entry, .. }) => entry
                 .as_ref()
                 .filter(|entry| !entry.key.is_tombstone())
                 .map(|entry| entry.value.as_ref()),
@@ -116,14 +138,21 @@ impl Blocks {
         let regions = &table.regions;
         // The index is written behind the blocks, in one piece or in parts and an index of these.
         let end = *regions.index.unwrap_or(regions.tli).offset();
-        let is_cut = table.metadata.key_range.min().as_ref() < start;
+        let range = &table.metadata.key_range;
+        let is_cut = range.min().as_ref() < start;
         let begin = if is_cut {
-            find_block(table, &file, start)?.unwrap_or(end)
+            find_block(table, &file, start)?
         } else {
-            0
+            Some(0)
+        };
+        let begin = match begin {
+            Some(begin) if begin < end => begin,
+            // It has no such keys.
+            None if range.max().as_ref() < start => end,
+            Some(_) | None => return Err(Error::Unrecoverable),
         };
         file.seek(SeekFrom::Start(begin))?;
-        let left = end.saturating_sub(begin);
+        let left = end - begin;
         let mut blocks = Blocks {
             reader: BufReader::with_capacity(READ_BYTES, file).take(left),
             table: table.clone(),
@@ -200,6 +229,12 @@ impl Blocks {
     }
 }
 
+/// Entries of a file that come one by one.
+pub(super) struct Few {
+    iter: Box<dyn Iterator<Item = Result<InternalValue>> + Send>,
+    entry: Option<InternalValue>,
+}
+
 /// Where the first block begins that may have keys from `start` on; `None` when no block has.
 fn find_block(table: &Table, file: &File, start: &[u8]) -> Result<Option<u64>> {
     let find = |index: BlockHandle| -> Result<Option<BlockHandle>> {
@@ -246,20 +281,16 @@ pub(super) struct Entries {
     bounds: (Vec<u8>, Vec<u8>),
     taken: std::vec::IntoIter<InternalValue>,
     entry: Option<InternalValue>,
+    is_over: bool,
 }
 
 impl Entries {
-    #[inline]
-    fn key(&self) -> &[u8] {
-        let entry = self.entry.as_ref();
-        entry.map_or(&[], |entry| entry.key.user_key.as_ref())
-    }
-
     fn advance(&mut self) {
-        if self.taken.len() == 0 {
+        if self.taken.len() == 0 && !self.is_over {
             self.take_more();
         }
         self.entry = self.taken.next();
+        self.is_over = self.entry.is_none();
     }
 
     fn take_more(&mut self) {

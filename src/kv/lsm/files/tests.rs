@@ -212,6 +212,37 @@ fn a_part_of_a_file_begins_at_its_block() {
 }
 
 #[test]
+fn all_versions_of_a_key_are_met_where_they_fill_several_blocks() {
+    let tree = Tree::new(3);
+    let key = |number: u32| format!("{number:06}").into_bytes();
+    let mut states = Vec::new();
+    for version in 0..300_u32 {
+        let mut batch = tree.db.batch().durability(Some(PersistMode::Buffer));
+        for number in [1, 5, 900_000 + version] {
+            let mut physical = Vec::new();
+            spaces::put_physical(SPACE, &key(number), &mut physical);
+            batch.insert(
+                &tree.data,
+                physical,
+                version.to_string().repeat(10).as_bytes(),
+            );
+        }
+        batch.commit().unwrap();
+        // What a snapshot sees stays in the files.
+        states.extend(tree.state().filter(|_| version % 7 == 0));
+    }
+    let seen: Vec<Snapshot> = states.into_iter().map(|(snapshot, _)| snapshot).collect();
+    tree.data.rotate_memtable_and_wait().unwrap();
+    for snapshot in seen {
+        let scan = Scan::new(SPACE, KeyRange::between(key(5), key(900_000)));
+        let expected = tree.expected(&snapshot, &scan);
+        assert_eq!(expected.len(), 1);
+        let state = (snapshot, View::take(&tree.data.tree).unwrap());
+        assert_eq!(Tree::found_at_once(&state, &scan), expected);
+    }
+}
+
+#[test]
 fn keys_alone_come_without_values() {
     let mut tree = Tree::new(1);
     for _ in 0..30 {
