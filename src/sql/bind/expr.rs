@@ -1,7 +1,9 @@
 //! Expressions.
 
 use super::literal;
-use super::operands::{comparable, operand_columns, same_width, take_type, type_of};
+use super::operands::{
+    comparable, operand_columns, same_width, take_type, type_of, typed, years_in_list,
+};
 use super::scope::Scope;
 use super::{call, caseless, operands};
 use crate::error::{Code, Error, Result};
@@ -263,10 +265,11 @@ impl Scope<'_> {
             let member = self.operand(written)?;
             same_width(&expr, &member)?;
             let member = self.digits_beside(&expr, (member, written))?;
-            let (left, member) = comparable(expr, member);
+            let (left, member) = typed(expr, member);
             expr = left;
             members.push(member);
         }
+        (expr, members) = years_in_list(expr, members);
         if self.is_caseless(&expr) {
             expr = caseless::lower(expr);
             members = members.into_iter().map(caseless::lower).collect();

@@ -58,7 +58,8 @@ pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
     }
 }
 
-fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
+/// Both sides of a comparison, as [`comparable`], but constants beside columns of years stay what they are.
+pub(super) fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
     if let (ExprKind::Row(_), ExprKind::Row(_)) = (&a.kind, &b.kind) {
         return comparable(a, b);
     }
@@ -70,6 +71,24 @@ fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
         a = literal::as_number(a);
     }
     (a, b)
+}
+
+/// What stands before a list and in it: constants are years beside a column of years where all members are
+/// constants, or where there is but one, which makes it a comparison (`Item_func_in::resolve_type` in MySQL's
+/// `item_cmpfunc.cc`).
+pub(super) fn years_in_list(expr: Expr, mut members: Vec<Expr>) -> (Expr, Vec<Expr>) {
+    if members.len() == 1
+        && let Some(member) = members.pop()
+    {
+        let (expr, member) = comparable(expr, member);
+        return (expr, vec![member]);
+    }
+    let is_known =
+        |member: &Expr| matches!(member.kind, ExprKind::Parameter(_)) || fold::is_constant(member);
+    if is_year_column(&expr) && members.iter().all(is_known) {
+        members = members.into_iter().map(beside_year).collect();
+    }
+    (expr, members)
 }
 
 fn is_year_column(expr: &Expr) -> bool {
