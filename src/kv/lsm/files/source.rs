@@ -208,14 +208,9 @@ impl Blocks {
         self.next = 0;
         self.data = block.inner.data;
         let (data, until) = (&self.data, self.until.as_slice());
-        if !self
-            .items
-            .last()
-            .is_some_and(|last| is_below(last, data, until))
-        {
-            let wanted = self
-                .items
-                .partition_point(|item| is_below(item, data, until));
+        let is_wanted = |item: &DataBlockParsedItem| is_below(item, data, until);
+        let wanted = self.items.partition_point(is_wanted);
+        if wanted < self.items.len() {
             self.items.truncate(wanted);
             self.reader.set_limit(0);
         }
