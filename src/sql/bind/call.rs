@@ -2,6 +2,7 @@
 
 use super::expr::known_call;
 use super::literal;
+use super::operands;
 use super::same::same;
 use super::scope::{AggregateRule, Scope};
 use super::source::Source;
@@ -78,7 +79,11 @@ impl Scope<'_> {
         // Calls nest deeply: what is large stays out of this frame.
         let args = self.values(&call.args)?;
         let args = self.digits_in_call(function, (args, call.args.as_slice()))?;
-        of_function(call, function, args)
+        let bound = of_function(call, function, args)?;
+        Ok(match function.name {
+            "NULLIF" => operands::null_if(bound, self.columns_count()),
+            _ => bound,
+        })
     }
 
     fn unknown_function(&self, name: &str) -> Error {

@@ -243,7 +243,7 @@ impl Scope<'_> {
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
         (a, b) = self.of_digits((a, b), both)?;
-        (a, b) = comparable(a, b);
+        (a, b) = comparable(a, b, self.columns_count());
         (a, b) = self.caseless(a, b);
         let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
         Ok(truth(
@@ -269,7 +269,7 @@ impl Scope<'_> {
             expr = left;
             members.push(member);
         }
-        (expr, members) = years_in_list(expr, members);
+        (expr, members) = years_in_list(expr, members, self.columns_count());
         if self.is_caseless(&expr) {
             expr = caseless::lower(expr);
             members = members.into_iter().map(caseless::lower).collect();
@@ -293,8 +293,8 @@ impl Scope<'_> {
         let (low, high) = (self.value(&bounds.0)?, self.value(&bounds.1)?);
         let low = self.digits_beside(&expr, (low, &bounds.0))?;
         let high = self.digits_beside(&expr, (high, &bounds.1))?;
-        let (expr, low) = comparable(expr, low);
-        let (expr, high) = comparable(expr, high);
+        let (expr, low) = comparable(expr, low, self.columns_count());
+        let (expr, high) = comparable(expr, high, self.columns_count());
         let nullable = expr.nullable || low.nullable || high.nullable;
         let kind = ExprKind::Between {
             expr: Box::new(expr),
@@ -413,9 +413,9 @@ pub(super) fn truth(kind: ExprKind, nullable: bool) -> Expr {
     }
 }
 
-/// `a = b`.
+/// `a = b` for two columns.
 pub(super) fn equality(a: Expr, b: Expr) -> Expr {
-    let (a, b) = comparable(a, b);
+    let (a, b) = typed(a, b);
     let nullable = a.nullable || b.nullable;
     truth(
         ExprKind::Compare(CompareOp::Equal, Box::new(a), Box::new(b)),

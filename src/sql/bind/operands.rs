@@ -1,9 +1,10 @@
 //! What operands mean to each other: the types of parameters, numbers in hexadecimal, rows.
 
+use super::expr::truth;
 use super::literal;
 use crate::error::{Code, Error, Result};
 use crate::sql::eval::{fold, typing};
-use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind};
+use crate::sql::expr::{BinaryOp, CastType, CompareOp, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
 /// The type of a value that is only known while the statement runs.
@@ -40,8 +41,9 @@ pub(super) fn take_type(a: &mut Expr, b: &Expr) {
 }
 
 /// Both sides of a comparison: parameters get types, hexadecimal literals become numbers beside
-/// numbers, and constants years beside columns of them, but not in rows.
-pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
+/// numbers, and constants years beside columns of them, but not in rows. Behind the `columns_count`
+/// columns of a row stand its aggregates, which are no columns.
+pub(super) fn comparable(mut a: Expr, mut b: Expr, columns_count: usize) -> (Expr, Expr) {
     if let (ExprKind::Row(left), ExprKind::Row(right)) = (&mut a.kind, &mut b.kind) {
         let (lefts, rights) = (std::mem::take(left), std::mem::take(right));
         let pairs = lefts.into_iter().zip(rights).map(|(a, b)| typed(a, b));
@@ -49,9 +51,9 @@ pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
         return (a, b);
     }
     let (a, b) = typed(a, b);
-    if is_year_column(&a) {
+    if is_year_column(&a, columns_count) {
         (a, beside_year(b))
-    } else if is_year_column(&b) {
+    } else if is_year_column(&b, columns_count) {
         (beside_year(a), b)
     } else {
         (a, b)
@@ -61,7 +63,7 @@ pub(super) fn comparable(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
 /// Both sides of a comparison, as [`comparable`], but constants beside columns of years stay what they are.
 pub(super) fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
     if let (ExprKind::Row(_), ExprKind::Row(_)) = (&a.kind, &b.kind) {
-        return comparable(a, b);
+        return comparable(a, b, 0);
     }
     take_type(&mut a, &b);
     take_type(&mut b, &a);
@@ -74,41 +76,98 @@ pub(super) fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
 }
 
 /// What stands before a list and in it: constants are years beside a column of years where all members are
-/// constants, or where there is but one, which makes it a comparison (`Item_func_in::resolve_type` in MySQL's
-/// `item_cmpfunc.cc`).
-pub(super) fn years_in_list(expr: Expr, mut members: Vec<Expr>) -> (Expr, Vec<Expr>) {
+/// constants of one kind, or where there is but one, which makes it a comparison (`Item_func_in::resolve_type`
+/// in MySQL's `item_cmpfunc.cc`).
+pub(super) fn years_in_list(
+    expr: Expr,
+    mut members: Vec<Expr>,
+    columns_count: usize,
+) -> (Expr, Vec<Expr>) {
     if members.len() == 1
         && let Some(member) = members.pop()
     {
-        let (expr, member) = comparable(expr, member);
+        let (expr, member) = comparable(expr, member, columns_count);
         return (expr, vec![member]);
     }
-    let is_known =
-        |member: &Expr| matches!(member.kind, ExprKind::Parameter(_)) || fold::is_constant(member);
-    if is_year_column(&expr) && members.iter().all(is_known) {
+    if is_year_column(&expr, columns_count) && members.iter().all(is_known) && are_alike(&members) {
         members = members.into_iter().map(beside_year).collect();
     }
     (expr, members)
 }
 
-fn is_year_column(expr: &Expr) -> bool {
-    expr.ty == ColumnType::Year && matches!(expr.kind, ExprKind::Column(_))
+/// Whether a list converts all its members in the same way to compare them with a whole number. Exact numbers
+/// and texts count as one way, as in MariaDB; MySQL parts those, and takes whole numbers for no years at all
+/// in a list.
+fn are_alike(members: &[Expr]) -> bool {
+    let is_double = |member: &Expr| matches!(member.ty, ColumnType::Float | ColumnType::Double);
+    let is_date = |member: &Expr| member.ty == ColumnType::Date;
+    let mut ways = members
+        .iter()
+        .filter(|member| member.ty != ColumnType::Null)
+        .map(|member| (is_double(member), is_date(member), has_date(member)));
+    let first = ways.next();
+    ways.all(|way| Some(way) == first)
+}
+
+fn is_year_column(expr: &Expr, columns_count: usize) -> bool {
+    expr.ty == ColumnType::Year && matches!(expr.kind, ExprKind::Column(idx) if idx < columns_count)
 }
 
 /// A constant that a column of years is compared with is a year too, as if it were stored
 /// (`convert_constant_arg_to_field` in MySQL's `item_cmpfunc.cc`).
 fn beside_year(expr: Expr) -> Expr {
-    let is_parameter = matches!(expr.kind, ExprKind::Parameter(_));
-    let may_be_one = (expr.ty.is_numeric() || expr.ty.is_text()) && fold::is_constant(&expr);
-    if !is_parameter && !may_be_one {
+    if !may_be_year(&expr) {
         return expr;
     }
-    // The type stays that of what it may go on to be.
+    // The type stays that of what it may go on to be: a number, also where it was a date.
+    let ty = if has_date(&expr) {
+        ColumnType::BIGINT
+    } else {
+        expr.ty.clone()
+    };
     Expr {
         nullable: expr.nullable,
-        ty: expr.ty.clone(),
+        ty,
         kind: ExprKind::Cast(Box::new(expr), CastType::YearBeside),
     }
+}
+
+fn may_be_year(expr: &Expr) -> bool {
+    let is_fit = expr.ty.is_numeric() || expr.ty.is_text() || has_date(expr);
+    matches!(expr.kind, ExprKind::Parameter(_)) || (is_fit && is_known(expr))
+}
+
+fn has_date(expr: &Expr) -> bool {
+    matches!(expr.ty, ColumnType::Date | ColumnType::Datetime { .. })
+}
+
+/// Whether it has one value throughout the statement, and no subquery gives it.
+fn is_known(expr: &Expr) -> bool {
+    let mut found = !matches!(expr.kind, ExprKind::Slot(_)) && fold::is_statement_constant(expr);
+    fold::each_child(expr, &mut |child| found &= is_known(child));
+    found
+}
+
+/// `NULLIF(a, b)` compares as `=` does, but what is a year beside `b` is given as it was written.
+pub(super) fn null_if(mut call: Expr, columns_count: usize) -> Expr {
+    let ExprKind::Call(_, args) = &mut call.kind else {
+        return call;
+    };
+    match args.as_mut_slice() {
+        [a, b] if is_year_column(a, columns_count) => *b = beside_year(b.clone()),
+        [a, b] if is_year_column(b, columns_count) && may_be_year(a) => {
+            let is_equal = CompareOp::Equal;
+            let (compared, year) = (Box::new(beside_year(a.clone())), Box::new(b.clone()));
+            let condition = ExprKind::Compare(is_equal, compared, year);
+            call.kind = ExprKind::Case {
+                operand: None,
+                branches: vec![(truth(condition, true), literal::null())],
+                otherwise: Some(Box::new(a.clone())),
+            };
+        }
+        _ => {}
+    }
+    call
 }
 
 /// Both sides of an arithmetic operator: hexadecimal literals become numbers, unless the bits of bytes
