@@ -3,17 +3,20 @@
 //! Each lane holds a page, and the next one while it is read ahead; the longer the pages the fewer the
 //! lanes, so that all together stay below [`FAN_BYTES_MAX`]. A call reads so many pages at most, so
 //! whoever drives it can stop in between. Of a long scan the next batch is merged while the one before is
-//! worked on. This file is hot: no allocation per row.
+//! worked on. This file is hot: no allocation per row, and a merge looks at the beginnings of keys, which lie
+//! side by side, and leaves the rows where they are.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::ahead::{self, Ahead, PageAhead, Read};
 use super::heads::{Heads, word};
 use super::view::{Batch, View};
+use super::woven::Woven;
 use crate::error::{Error, Result};
 use crate::kv::page::{PAGE_BYTES, PAGE_ROWS};
-use crate::kv::{Page, Scan, ScanOptions, Space};
+use crate::kv::{Scan, ScanOptions, Space};
 use crate::leisure;
 use crate::plan::fan_out::{FanOut, Lane, LaneRange};
 
@@ -21,8 +24,12 @@ use crate::plan::fan_out::{FanOut, Lane, LaneRange};
 const FAN_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a page of one of many lanes.
 const LANE_BYTES_MIN: usize = 16 << 10;
-/// Rows of a page of one of few lanes: so many that engines read them as those of a long scan.
+/// Rows of the first page of full length of one of few lanes: so many that engines begin to read them as
+/// those of a long scan.
 const LANE_ROWS_MAX: usize = 2 * PAGE_ROWS;
+/// Rows of its pages from then on: a scan that was begun goes on at no cost, and the pages of all lanes are to
+/// fit into a processor's cache.
+const RESUMED_ROWS: usize = PAGE_ROWS / 2;
 /// Rows of the pages of all lanes.
 const FAN_ROWS: usize = 16 * LANE_ROWS_MAX;
 /// Rows of a page of one of many lanes.
@@ -44,10 +51,11 @@ pub(super) struct Fan {
     reverse: bool,
     keys_only: bool,
     lanes: Vec<LaneReader>,
-    /// Of the lanes that have a row.
     heads: Heads,
     /// The lanes of which a page must be read before the next row is known.
     waiting: Vec<usize>,
+    /// Batches that were handed on and came back, whose memory is used again.
+    used: Vec<Batch>,
     may_read_ahead: bool,
     page_rows: usize,
     page_bytes: usize,
@@ -102,11 +110,21 @@ struct LaneReader {
     ahead: Option<PageAhead>,
     /// Bytes of the part in front of the keys of the batch.
     part_bytes: usize,
-    batch: Batch,
-    /// The batch before, whose memory is used again.
-    spare: Batch,
+    batch: Arc<Batch>,
+    /// Of each row of the batch.
+    words: Vec<u128>,
+    /// Bytes that a row of the batch has on average.
+    row_bytes: usize,
+    /// What the batch is called by the rows that are put together.
+    batch_idx: Option<u32>,
     row_idx: usize,
     next_rows: usize,
+    /// Whether a page of full length was asked for.
+    is_long: bool,
+    /// Which lane of how many it is. By such a part the page after the first of full length is shorter: keys are
+    /// spread evenly, so that all lanes would need their next page at once, and whoever works on the rows would
+    /// stand behind so many readers.
+    place: (usize, usize),
 }
 
 impl Fan {
@@ -122,14 +140,16 @@ impl Fan {
         let share = wanted.map_or(FIRST_ROWS_LONG, |wanted| 2 * (wanted / count));
         let first = share.clamp(FIRST_ROWS, page_rows.max(FIRST_ROWS));
         let first = wanted.map_or(first, |wanted| first.min(wanted.max(1)));
-        let lane = |lane: Lane| LaneReader::new(lane, first);
-        let lanes: Vec<LaneReader> = fan_out.lanes.into_iter().map(lane).collect();
+        let lanes = fan_out.lanes.into_iter().enumerate();
+        let lanes = lanes.map(|(at, lane)| LaneReader::new(lane, first, (at, count)));
+        let lanes: Vec<LaneReader> = lanes.collect();
         Fan {
             space,
             reverse,
             keys_only: false,
             waiting: (0..lanes.len()).rev().collect(),
-            heads: Heads::with_capacity(lanes.len()),
+            heads: Heads::new(lanes.len()),
+            used: Vec::new(),
             lanes,
             may_read_ahead: wanted.is_none(),
             page_rows,
@@ -161,7 +181,7 @@ impl Fan {
         held.sum()
     }
 
-    /// The next rows, `rows_max` at most, which may be none; `None` at the end. `spare` is a page whose
+    /// The next rows, `rows_max` at most, which may be none; `None` at the end. `spare` is a batch whose
     /// memory may be used again.
     pub(super) async fn next(
         &mut self,
@@ -170,30 +190,41 @@ impl Fan {
         spare: Batch,
     ) -> Result<Option<Batch>> {
         self.batch_rows = rows_max;
-        let mut page = match spare {
-            Batch::Page(page) => page,
-            Batch::Rows(_) => Page::default(),
-        };
-        page.clear();
+        let mut woven = self.unravelled(spare);
         let mut reads = 0;
         loop {
             while let Some(at) = self.waiting.pop() {
                 if READS_MAX <= reads {
                     self.waiting.push(at);
-                    return Ok(Some(Batch::Page(page)));
+                    return Ok(Some(Batch::Woven(woven)));
                 }
                 reads += 1;
                 self.read(at, view).await?;
             }
+            self.heads.play(order_of(&self.lanes, self.reverse));
             if self.heads.first().is_none() {
-                return Ok((!page.is_empty()).then_some(Batch::Page(page)));
+                return Ok((!woven.is_empty()).then_some(Batch::Woven(woven)));
             }
-            let is_full = !self.merge(&mut page);
+            let is_full = !self.merge(&mut woven);
             leisure::end_turn();
             if is_full {
-                return Ok(Some(Batch::Page(page)));
+                return Ok(Some(Batch::Woven(woven)));
             }
         }
+    }
+
+    /// Room for the next rows, from a batch that was handed on before.
+    fn unravelled(&mut self, spare: Batch) -> Woven {
+        let mut woven = match spare {
+            Batch::Woven(woven) => woven,
+            Batch::Page(_) | Batch::Rows(_) => Woven::default(),
+        };
+        self.used.extend(woven.unravel());
+        self.used.truncate(self.lanes.len());
+        for lane in &mut self.lanes {
+            lane.batch_idx = None;
+        }
+        woven
     }
 
     /// Reads a page of a lane, which then has a row, or waits again, or is at its end.
@@ -209,92 +240,104 @@ impl Fan {
         let Some(lane) = self.lanes.get_mut(at) else {
             return Ok(());
         };
-        if !lane
-            .read((space, options), (view, ahead), page_rows)
-            .await?
-        {
-            return Ok(());
-        }
-        if lane.batch.is_empty() {
-            self.waiting.push(at);
-            return Ok(());
-        }
-        let word = word(lane.next_key(), self.reverse);
+        let used = &mut self.used;
+        let goes_on = lane
+            .read((space, options), (view, ahead), (page_rows, used))
+            .await?;
+        let next = lane.words.first().copied();
         let tie = order_of(&self.lanes, self.reverse);
-        self.heads.push(word, at, tie);
+        match next {
+            Some(word) => self.heads.set(at, word, tie),
+            None if goes_on => self.waiting.push(at),
+            None => self.heads.end(at, tie),
+        }
         Ok(())
     }
 
-    /// Moves rows to a page, until it is full (`false`) or a lane has none left.
-    fn merge(&mut self, page: &mut Page) -> bool {
+    /// Hands rows on, until there are enough (`false`) or a lane has none left.
+    fn merge(&mut self, woven: &mut Woven) -> bool {
         while let Some(at) = self.heads.first() {
-            if self.batch_rows <= page.len() || BATCH_BYTES <= page.bytes() {
+            if self.batch_rows <= woven.len() || BATCH_BYTES <= woven.bytes() {
                 return false;
             }
             let Some(lane) = self.lanes.get_mut(at) else {
                 return true;
             };
-            if let Some((key, value)) = lane.batch.get(lane.row_idx)
-                && !page.push(key, value)
-            {
+            if !lane.hand_on(woven) {
                 return false;
             }
-            lane.row_idx += 1;
-            let is_read = lane.batch.len() <= lane.row_idx;
-            let word = word(lane.next_key(), self.reverse);
-            let tie = order_of(&self.lanes, self.reverse);
-            if is_read {
-                self.heads.pop_first(tie);
+            let Some(word) = lane.words.get(lane.row_idx).copied() else {
                 self.waiting.push(at);
                 return true;
-            }
-            self.heads.replace_first(word, tie);
+            };
+            let tie = order_of(&self.lanes, self.reverse);
+            self.heads.set(at, word, tie);
         }
         true
     }
 }
 
-/// How the next rows of two lanes are ordered.
+/// How the next rows of two lanes are ordered; a lane that has none comes last.
 fn order_of(lanes: &[LaneReader], reverse: bool) -> impl Fn(usize, usize) -> Ordering {
     move |a, b| {
-        let key = |at: usize| lanes.get(at).map(LaneReader::next_key);
-        let order = key(a).cmp(&key(b));
-        if reverse { order.reverse() } else { order }
+        let key = |at: usize| lanes.get(at).and_then(LaneReader::next_key);
+        match (key(a), key(b)) {
+            (Some(a), Some(b)) if reverse => b.cmp(a),
+            (Some(a), Some(b)) => a.cmp(b),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        }
     }
 }
 
 impl LaneReader {
-    fn new(lane: Lane, first_rows: usize) -> LaneReader {
+    fn new(lane: Lane, first_rows: usize, place: (usize, usize)) -> LaneReader {
         LaneReader {
             ranges: VecDeque::from(lane.ranges),
             current: None,
             ahead: None,
             part_bytes: 0,
-            batch: Batch::Rows(Vec::new()),
-            spare: Batch::Rows(Vec::new()),
+            batch: nothing(),
+            words: Vec::new(),
+            row_bytes: 0,
+            batch_idx: None,
             row_idx: 0,
             next_rows: first_rows,
+            is_long: false,
+            place,
         }
     }
 
     /// The key of the next row behind the part.
-    fn next_key(&self) -> &[u8] {
-        let row = self.batch.get(self.row_idx);
-        row.and_then(|(key, _)| key.get(self.part_bytes..))
-            .unwrap_or_default()
+    fn next_key(&self) -> Option<&[u8]> {
+        let (key, _) = self.batch.get(self.row_idx)?;
+        key.get(self.part_bytes..)
     }
 
-    /// Reads the next page; `false` when there is none.
+    /// Adds the next row to those that are put together. False when that has no room for it.
+    fn hand_on(&mut self, woven: &mut Woven) -> bool {
+        if self.batch_idx.is_none() {
+            self.batch_idx = woven.add(Arc::clone(&self.batch));
+        }
+        let is_added = self
+            .batch_idx
+            .is_some_and(|idx| woven.push(idx, (self.row_idx, self.row_bytes)));
+        self.row_idx += usize::from(is_added);
+        is_added
+    }
+
+    /// Reads the next page; `false` when there is none. `used` are batches whose memory may be used again.
     async fn read(
         &mut self,
         (space, options): (Space, ScanOptions),
         (view, ahead): (&View, Option<&View>),
-        page_rows: usize,
+        (page_rows, used): (usize, &mut Vec<Batch>),
     ) -> Result<bool> {
-        let reuse = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
-        self.row_idx = 0;
+        used.extend(Arc::into_inner(std::mem::replace(
+            &mut self.batch,
+            nothing(),
+        )));
+        self.begin(Batch::Rows(Vec::new()), options.reverse);
         let read = if let Some(ahead) = self.ahead.take() {
-            self.spare = reuse;
             ahead.end().await?
         } else {
             let next = if self.current.is_some() {
@@ -312,10 +355,10 @@ impl LaneReader {
                 return Ok(false);
             };
             scan.options = self.page_options(options, page_rows);
-            ahead::read(view, scan, reuse).await?
+            ahead::read(view, scan, reused(used)).await?
         };
         let Read { batch, scan, more } = read;
-        self.batch = batch;
+        self.begin(batch, options.reverse);
         if !more {
             return Ok(!self.batch.is_empty() || !self.ranges.is_empty());
         }
@@ -324,19 +367,50 @@ impl LaneReader {
             && let Some(mut scan) = self.current.take()
         {
             scan.options = self.page_options(options, page_rows);
-            let reuse = std::mem::replace(&mut self.spare, Batch::Rows(Vec::new()));
-            self.ahead = Some(PageAhead::page(view.clone(), scan, reuse));
+            self.ahead = Some(PageAhead::page(view.clone(), scan, reused(used)));
         }
         Ok(true)
     }
 
-    /// How the next page is read; those after it are longer.
+    /// Goes on with the first row of a batch.
+    fn begin(&mut self, batch: Batch, reverse: bool) {
+        let mut bytes = 0;
+        self.words.clear();
+        for (key, value) in (0..batch.len()).map_while(|row_idx| batch.get(row_idx)) {
+            let key_behind = key.get(self.part_bytes..).unwrap_or_default();
+            self.words.push(word(key_behind, reverse));
+            bytes += key.len() + value.len();
+        }
+        self.row_bytes = bytes / self.words.len().max(1);
+        self.batch = Arc::new(batch);
+        self.batch_idx = None;
+        self.row_idx = 0;
+    }
+
+    /// How the next page is read; those after it are longer, up to one of full length, and then as long as
+    /// pages of a scan that goes on.
     fn page_options(&mut self, options: ScanOptions, page_rows: usize) -> ScanOptions {
-        let max_rows = self.next_rows;
-        self.next_rows = page_rows.min(max_rows * GROWTH);
+        let mut max_rows = self.next_rows;
+        if self.is_long {
+            let goes_on = !options.reverse && page_rows == LANE_ROWS_MAX;
+            let rows = if goes_on { RESUMED_ROWS } else { page_rows };
+            max_rows = rows - rows * self.place.0 / self.place.1;
+            self.place.0 = 0;
+        }
+        self.is_long |= self.next_rows == page_rows;
+        self.next_rows = page_rows.min(self.next_rows * GROWTH);
         ScanOptions {
             max_rows,
             ..options
         }
     }
+}
+
+fn nothing() -> Arc<Batch> {
+    Arc::new(Batch::Rows(Vec::new()))
+}
+
+/// A batch whose memory is used again.
+fn reused(used: &mut Vec<Batch>) -> Batch {
+    used.pop().unwrap_or(Batch::Rows(Vec::new()))
 }

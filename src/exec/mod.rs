@@ -53,6 +53,7 @@ pub mod uses;
 pub mod view;
 pub mod why;
 pub mod window;
+mod woven;
 pub mod write;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::growth::Growth;
+use super::woven::Woven;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
 
 type KvResult<T> = crate::kv::Result<T>;
@@ -93,6 +94,8 @@ pub enum Batch {
     Page(Page),
     /// Rows of a multi-get, or of a page merged with a transaction's writes.
     Rows(Vec<(Key, Bytes)>),
+    /// Rows of several of the others.
+    Woven(Woven),
 }
 
 impl Batch {
@@ -101,6 +104,7 @@ impl Batch {
         match self {
             Batch::Page(page) => page.len(),
             Batch::Rows(rows) => rows.len(),
+            Batch::Woven(woven) => woven.len(),
         }
     }
 
@@ -112,10 +116,19 @@ impl Batch {
     /// Key and value of the n-th row.
     pub fn get(&self, row_idx: usize) -> Option<(&[u8], &[u8])> {
         match self {
+            Batch::Page(_) | Batch::Rows(_) => self.unwoven(row_idx),
+            Batch::Woven(woven) => woven.get(row_idx),
+        }
+    }
+
+    /// As [`Batch::get`], of rows that are here. Woven ones are in other batches.
+    pub(super) fn unwoven(&self, row_idx: usize) -> Option<(&[u8], &[u8])> {
+        match self {
             Batch::Page(page) => page.get(row_idx),
             Batch::Rows(rows) => rows
                 .get(row_idx)
                 .map(|(key, value)| (key.as_slice(), value.as_ref())),
+            Batch::Woven(_) => None,
         }
     }
 }
@@ -176,7 +189,7 @@ impl View {
     pub async fn scan(&self, scan: &mut Scan, reuse: Batch) -> KvResult<(Batch, bool)> {
         let mut page = match reuse {
             Batch::Page(page) => page,
-            Batch::Rows(_) => Page::default(),
+            Batch::Rows(_) | Batch::Woven(_) => Page::default(),
         };
         self.snapshot.scan(scan, &mut page).await?;
         let before = self.own.is_some().then(|| scan.range.clone());

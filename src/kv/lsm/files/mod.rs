@@ -42,7 +42,7 @@ const PAGE_ROWS_MIN: usize = 2 * PAGE_ROWS;
 
 /// Scans of one snapshot that wait for their next page; of more, those that waited longest begin anew.
 /// Each keeps a few blocks.
-pub(super) const PARKED_MAX: usize = 16;
+pub(super) const PARKED_MAX: usize = 32;
 
 /// A scan of files in the middle of its work.
 pub(super) struct FileScan {
