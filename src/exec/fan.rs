@@ -1,7 +1,7 @@
 //! The rows of a spread key in the order of its declared columns: lanes merged as they are read.
 //!
 //! Each lane holds a page, and the next one while it is read ahead; the longer the pages the fewer the
-//! lanes, so that all together stay below [`FAN_BYTES_MAX`]. A call reads so many pages at most, so
+//! lanes, by [`FAN_BYTES_MAX`]. A call reads so many pages at most, so
 //! whoever drives it can stop in between. Of a long scan the next batch is merged while the one before is
 //! worked on. This file is hot: no allocation per row, and a merge looks at the beginnings of keys, which lie
 //! side by side, and leaves the rows where they are.
@@ -20,15 +20,16 @@ use crate::kv::{Scan, ScanOptions, Space};
 use crate::leisure;
 use crate::plan::fan_out::{FanOut, Lane, LaneRange};
 
-/// Bytes of the pages of all lanes, those that are read ahead left out.
+/// Bytes of the pages of all lanes. Those that are read ahead have as many, and so may those that are done with
+/// and of which the batches that are worked on and merged have rows: where these are long, else a few.
 const FAN_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a page of one of many lanes.
 const LANE_BYTES_MIN: usize = 16 << 10;
 /// Rows of the first page of full length of one of few lanes: so many that engines begin to read them as
 /// those of a long scan.
 const LANE_ROWS_MAX: usize = 2 * PAGE_ROWS;
-/// Rows of its pages from then on: a scan that was begun goes on at no cost, and the pages of all lanes are to
-/// fit into a processor's cache.
+/// Rows of its pages from then on: a scan that goes on costs nothing, and the pages of all lanes are to fit into
+/// a processor's cache.
 const RESUMED_ROWS: usize = PAGE_ROWS / 2;
 /// Rows of the pages of all lanes.
 const FAN_ROWS: usize = 16 * LANE_ROWS_MAX;
@@ -42,6 +43,8 @@ const FIRST_ROWS_LONG: usize = 64;
 const GROWTH: usize = 8;
 /// Bytes after which no further row is handed on.
 const BATCH_BYTES: usize = PAGE_BYTES;
+/// Of the pages that are done with the memory of one for so many lanes is kept.
+const USED_PART: usize = 4;
 /// Pages that one call reads.
 const READS_MAX: usize = 64;
 
@@ -54,7 +57,7 @@ pub(super) struct Fan {
     heads: Heads,
     /// The lanes of which a page must be read before the next row is known.
     waiting: Vec<usize>,
-    /// Batches that were handed on and came back, whose memory is used again.
+    /// Pages that are done with, whose memory is used again.
     used: Vec<Batch>,
     may_read_ahead: bool,
     page_rows: usize,
@@ -121,10 +124,10 @@ struct LaneReader {
     next_rows: usize,
     /// Whether a page of full length was asked for.
     is_long: bool,
-    /// Which lane of how many it is. By such a part the page after the first of full length is shorter: keys are
-    /// spread evenly, so that all lanes would need their next page at once, and whoever works on the rows would
-    /// stand behind so many readers.
-    place: (usize, usize),
+    /// Which lane of how many it is, until a page was shorter by such a part: keys are spread evenly, so that
+    /// all lanes would need their next page at once, and whoever works on the rows would stand behind so many
+    /// readers.
+    place: Option<(usize, usize)>,
 }
 
 impl Fan {
@@ -219,8 +222,10 @@ impl Fan {
             Batch::Woven(woven) => woven,
             Batch::Page(_) | Batch::Rows(_) => Woven::default(),
         };
-        self.used.extend(woven.unravel());
-        self.used.truncate(self.lanes.len());
+        let done = woven.unravel();
+        self.used
+            .extend(done.filter(|batch| matches!(batch, Batch::Page(_))));
+        self.used.truncate(self.lanes.len().div_ceil(USED_PART));
         for lane in &mut self.lanes {
             lane.batch_idx = None;
         }
@@ -303,7 +308,7 @@ impl LaneReader {
             row_idx: 0,
             next_rows: first_rows,
             is_long: false,
-            place,
+            place: Some(place),
         }
     }
 
@@ -332,10 +337,8 @@ impl LaneReader {
         (view, ahead): (&View, Option<&View>),
         (page_rows, used): (usize, &mut Vec<Batch>),
     ) -> Result<bool> {
-        used.extend(Arc::into_inner(std::mem::replace(
-            &mut self.batch,
-            nothing(),
-        )));
+        let done = Arc::into_inner(std::mem::replace(&mut self.batch, nothing()));
+        used.extend(done.filter(|batch| matches!(batch, Batch::Page(_))));
         self.begin(Batch::Rows(Vec::new()), options.reverse);
         let read = if let Some(ahead) = self.ahead.take() {
             ahead.end().await?
@@ -347,9 +350,8 @@ impl LaneReader {
             } else {
                 self.ranges.pop_front()
             };
-            if let Some(LaneRange { part_bytes, range }) = next {
-                self.part_bytes = part_bytes;
-                self.current = Some(Scan::new(space, range));
+            if let Some(next) = next {
+                self.begin_range(space, next);
             }
             let Some(mut scan) = self.current.take() else {
                 return Ok(false);
@@ -372,6 +374,12 @@ impl LaneReader {
         Ok(true)
     }
 
+    fn begin_range(&mut self, space: Space, LaneRange { part_bytes, range }: LaneRange) {
+        self.part_bytes = part_bytes;
+        self.is_long = false;
+        self.current = Some(Scan::new(space, range));
+    }
+
     /// Goes on with the first row of a batch.
     fn begin(&mut self, batch: Batch, reverse: bool) {
         let mut bytes = 0;
@@ -390,17 +398,22 @@ impl LaneReader {
     /// How the next page is read; those after it are longer, up to one of full length, and then as long as
     /// pages of a scan that goes on.
     fn page_options(&mut self, options: ScanOptions, page_rows: usize) -> ScanOptions {
-        let mut max_rows = self.next_rows;
-        if self.is_long {
-            let goes_on = !options.reverse && page_rows == LANE_ROWS_MAX;
-            let rows = if goes_on { RESUMED_ROWS } else { page_rows };
-            max_rows = rows - rows * self.place.0 / self.place.1;
-            self.place.0 = 0;
+        let is_resumed = self.is_long && !options.reverse && page_rows == LANE_ROWS_MAX;
+        let mut max_rows = if is_resumed {
+            RESUMED_ROWS
+        } else {
+            self.next_rows
+        };
+        if self.is_long
+            && let Some((at, count)) = self.place.take()
+        {
+            max_rows -= max_rows * at / count;
         }
         self.is_long |= self.next_rows == page_rows;
         self.next_rows = page_rows.min(self.next_rows * GROWTH);
         ScanOptions {
             max_rows,
+            is_long: is_resumed,
             ..options
         }
     }
@@ -413,4 +426,76 @@ fn nothing() -> Arc<Batch> {
 /// A batch whose memory is used again.
 fn reused(used: &mut Vec<Batch>) -> Batch {
     used.pop().unwrap_or(Batch::Rows(Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::KeyRange;
+
+    /// How the next pages of a lane are read: rows, and whether as those of a long scan.
+    fn pages(lane: &mut LaneReader, reverse: bool) -> [(usize, bool); 5] {
+        std::array::from_fn(|_| {
+            let options = ScanOptions {
+                reverse,
+                ..ScanOptions::default()
+            };
+            let options = lane.page_options(options, LANE_ROWS_MAX);
+            (options.max_rows, options.is_long)
+        })
+    }
+
+    fn begun(place: (usize, usize)) -> LaneReader {
+        let range = || LaneRange {
+            part_bytes: 2,
+            range: KeyRange::all(),
+        };
+        let ranges = vec![range(), range()];
+        let mut lane = LaneReader::new(Lane { ranges }, FIRST_ROWS_LONG, place);
+        lane.begin_range(Space(1), range());
+        lane
+    }
+
+    #[test]
+    fn pages_grow_and_are_shorter_once_the_scan_is_long() {
+        let short = [(64, false), (512, false), (2048, false)];
+        let found = pages(&mut begun((0, 16)), false);
+        assert_eq!(
+            found,
+            [short[0], short[1], short[2], (512, true), (512, true)]
+        );
+        let found = pages(&mut begun((4, 16)), false);
+        assert_eq!(
+            found,
+            [short[0], short[1], short[2], (384, true), (512, true)],
+            "staggered"
+        );
+        let found = pages(&mut begun((4, 16)), true);
+        assert_eq!(
+            found,
+            [short[0], short[1], short[2], (1536, false), (2048, false)],
+            "backwards"
+        );
+    }
+
+    #[test]
+    fn each_range_begins_with_a_page_of_full_length() {
+        let mut lane = begun((0, 16));
+        let _ = pages(&mut lane, false);
+        let Some(next) = lane.ranges.pop_front() else {
+            panic!("it has two more");
+        };
+        lane.begin_range(Space(1), next);
+        let found = pages(&mut lane, false);
+        assert_eq!(
+            found,
+            [
+                (2048, false),
+                (512, true),
+                (512, true),
+                (512, true),
+                (512, true)
+            ]
+        );
+    }
 }

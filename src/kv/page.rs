@@ -116,6 +116,8 @@ pub struct ScanOptions {
     pub reverse: bool,
     /// Leave the values empty.
     pub keys_only: bool,
+    /// One of many pages of a scan, however few rows this one holds.
+    pub is_long: bool,
     /// Values that had ended by then need not be brought ([`super::expiry`]).
     pub past_ms: Option<u64>,
 }
@@ -127,6 +129,7 @@ impl Default for ScanOptions {
             max_bytes: PAGE_BYTES,
             reverse: false,
             keys_only: false,
+            is_long: false,
             past_ms: None,
         }
     }

@@ -79,11 +79,11 @@ impl Scope<'_> {
         // Calls nest deeply: what is large stays out of this frame.
         let args = self.values(&call.args)?;
         let args = self.digits_in_call(function, (args, call.args.as_slice()))?;
-        let bound = of_function(call, function, args)?;
-        Ok(match function.name {
-            "NULLIF" => operands::null_if(bound, self.columns_count()),
-            _ => bound,
-        })
+        let args = match function.name {
+            "NULLIF" => operands::null_if(args, self.columns_count()),
+            _ => args,
+        };
+        of_function(call, function, args)
     }
 
     fn unknown_function(&self, name: &str) -> Error {

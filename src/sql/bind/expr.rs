@@ -2,7 +2,8 @@
 
 use super::literal;
 use super::operands::{
-    comparable, operand_columns, same_width, take_type, type_of, typed, years_in_list,
+    comparable, operand_columns, same_width, take_type, type_of, typed, years_between,
+    years_in_list,
 };
 use super::scope::Scope;
 use super::{call, caseless, operands};
@@ -293,8 +294,7 @@ impl Scope<'_> {
         let (low, high) = (self.value(&bounds.0)?, self.value(&bounds.1)?);
         let low = self.digits_beside(&expr, (low, &bounds.0))?;
         let high = self.digits_beside(&expr, (high, &bounds.1))?;
-        let (expr, low) = comparable(expr, low, self.columns_count());
-        let (expr, high) = comparable(expr, high, self.columns_count());
+        let (expr, low, high) = years_between(expr, (low, high), self.columns_count());
         let nullable = expr.nullable || low.nullable || high.nullable;
         let kind = ExprKind::Between {
             expr: Box::new(expr),
@@ -413,9 +413,9 @@ pub(super) fn truth(kind: ExprKind, nullable: bool) -> Expr {
     }
 }
 
-/// `a = b` for two columns.
-pub(super) fn equality(a: Expr, b: Expr) -> Expr {
-    let (a, b) = typed(a, b);
+/// `a = b`, in a row of so many columns.
+pub(super) fn equality(a: Expr, b: Expr, columns_count: usize) -> Expr {
+    let (a, b) = comparable(a, b, columns_count);
     let nullable = a.nullable || b.nullable;
     truth(
         ExprKind::Compare(CompareOp::Equal, Box::new(a), Box::new(b)),

@@ -133,7 +133,7 @@ impl Scope<'_> {
             let (Some(x), Some(y)) = (self.from.column(a), self.from.column(b)) else {
                 return Err(Error::internal("a shown column that is not there"));
             };
-            conditions.push(equality(x, y));
+            conditions.push(equality(x, y, self.columns_count()));
             let (kept, dropped) = match join.kind {
                 JoinKind::Inner | JoinKind::Left => (a, b),
                 JoinKind::Right => (b, a),

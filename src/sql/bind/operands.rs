@@ -1,10 +1,9 @@
 //! What operands mean to each other: the types of parameters, numbers in hexadecimal, rows.
 
-use super::expr::truth;
 use super::literal;
 use crate::error::{Code, Error, Result};
 use crate::sql::eval::{fold, typing};
-use crate::sql::expr::{BinaryOp, CastType, CompareOp, Expr, ExprKind};
+use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
 /// The type of a value that is only known while the statement runs.
@@ -42,7 +41,7 @@ pub(super) fn take_type(a: &mut Expr, b: &Expr) {
 
 /// Both sides of a comparison: parameters get types, hexadecimal literals become numbers beside
 /// numbers, and constants years beside columns of them, but not in rows. Behind the `columns_count`
-/// columns of a row stand its aggregates, which are no columns.
+/// columns of a row stand its aggregates, and what is proposed to be inserted, which are no columns.
 pub(super) fn comparable(mut a: Expr, mut b: Expr, columns_count: usize) -> (Expr, Expr) {
     if let (ExprKind::Row(left), ExprKind::Row(right)) = (&mut a.kind, &mut b.kind) {
         let (lefts, rights) = (std::mem::take(left), std::mem::take(right));
@@ -73,6 +72,21 @@ pub(super) fn typed(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
         a = literal::as_number(a);
     }
     (a, b)
+}
+
+/// What stands before BETWEEN and behind it: constants behind it are years beside a column of years.
+pub(super) fn years_between(
+    expr: Expr,
+    (low, high): (Expr, Expr),
+    columns_count: usize,
+) -> (Expr, Expr, Expr) {
+    let (expr, low) = typed(expr, low);
+    let (expr, high) = typed(expr, high);
+    if is_year_column(&expr, columns_count) {
+        (expr, beside_year(low), beside_year(high))
+    } else {
+        (expr, low, high)
+    }
 }
 
 /// What stands before a list and in it: constants are years beside a column of years where all members are
@@ -116,9 +130,14 @@ fn is_year_column(expr: &Expr, columns_count: usize) -> bool {
 /// A constant that a column of years is compared with is a year too, as if it were stored
 /// (`convert_constant_arg_to_field` in MySQL's `item_cmpfunc.cc`).
 fn beside_year(expr: Expr) -> Expr {
-    if !may_be_year(&expr) {
-        return expr;
+    if may_be_year(&expr) {
+        as_year(expr)
+    } else {
+        expr
     }
+}
+
+fn as_year(expr: Expr) -> Expr {
     // The type stays that of what it may go on to be: a number, also where it was a date.
     let ty = if has_date(&expr) {
         ColumnType::BIGINT
@@ -143,31 +162,28 @@ fn has_date(expr: &Expr) -> bool {
 
 /// Whether it has one value throughout the statement, and no subquery gives it.
 fn is_known(expr: &Expr) -> bool {
-    let mut found = !matches!(expr.kind, ExprKind::Slot(_)) && fold::is_statement_constant(expr);
-    fold::each_child(expr, &mut |child| found &= is_known(child));
+    fold::is_statement_constant(expr) && !has_subquery(expr)
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let mut found = matches!(
+        expr.kind,
+        ExprKind::Slot(_) | ExprKind::InSet { .. } | ExprKind::Quantified { .. }
+    );
+    fold::each_child(expr, &mut |child| found = found || has_subquery(child));
     found
 }
 
-/// `NULLIF(a, b)` compares as `=` does, but what is a year beside `b` is given as it was written.
-pub(super) fn null_if(mut call: Expr, columns_count: usize) -> Expr {
-    let ExprKind::Call(_, args) = &mut call.kind else {
-        return call;
-    };
-    match args.as_mut_slice() {
-        [a, b] if is_year_column(a, columns_count) => *b = beside_year(b.clone()),
-        [a, b] if is_year_column(b, columns_count) && may_be_year(a) => {
-            let is_equal = CompareOp::Equal;
-            let (compared, year) = (Box::new(beside_year(a.clone())), Box::new(b.clone()));
-            let condition = ExprKind::Compare(is_equal, compared, year);
-            call.kind = ExprKind::Case {
-                operand: None,
-                branches: vec![(truth(condition, true), literal::null())],
-                otherwise: Some(Box::new(a.clone())),
-            };
-        }
-        _ => {}
+/// The arguments of `NULLIF`, which compares them as `=` does: beside a column of years the other is one. The
+/// second says so, as the first stays what it is in the answer.
+pub(super) fn null_if(mut args: Vec<Expr>, columns_count: usize) -> Vec<Expr> {
+    if let [a, b] = args.as_mut_slice()
+        && ((is_year_column(a, columns_count) && may_be_year(b))
+            || (is_year_column(b, columns_count) && may_be_year(a)))
+    {
+        *b = as_year(b.clone());
     }
-    call
+    args
 }
 
 /// Both sides of an arithmetic operator: hexadecimal literals become numbers, unless the bits of bytes

@@ -158,8 +158,9 @@ fn mixed(operands: &[&Expr]) -> Option<String> {
     let dates = operands.iter().filter(|operand| is_date(operand)).count();
     let times = operands.iter().filter(is_time).count();
     let is_plain = |operand: &&Expr| match operand.ty {
-        _ if eval::is_constant(operand) => !has_offset(operand),
+        // Beside a date it is a time of today, a constant too.
         ColumnType::Time { .. } => dates == 0,
+        _ if eval::is_constant(operand) => !has_offset(operand),
         ref ty => is_date(operand) || ty.is_numeric(),
     };
     let is_mixed = dates + times != 0 && !operands.iter().all(is_plain);

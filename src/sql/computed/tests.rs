@@ -95,6 +95,9 @@ fn expressions_are_spelled_or_refused() {
         ("d = c", "error 3758"),
         ("dt > '2024-01-01 00:00:00+02:00'", "error 3758"),
         ("tm = dt", "error 3758"),
+        ("dt > TIME'10:00:00'", "error 3758"),
+        ("d IN (TIME'10:00:00', '2024-01-01')", "error 3758"),
+        ("tm > TIME'10:00:00'", "(`tm` > TIME'10:00:00') bigint"),
         ("(d, a) = (c, 1)", "error 3758"),
         ("(d, a) IN ((c, 1), ('2024-01-01', 2))", "error 3758"),
         (

@@ -65,7 +65,7 @@ pub(super) fn cast<'a>(
 /// See [`CastType::YearBeside`]. 2020.5 lies between two years and is none: MySQL rounds it (its bug
 /// 13580652), which would lose the rows of 2021 in `y > 2020.5`. A date whose year is none is the number of
 /// its digits.
-fn year_beside(value: Value<'_>) -> Value<'_> {
+pub(crate) fn year_beside(value: Value<'_>) -> Value<'_> {
     let is_between = match &value {
         Value::Decimal(number) => number.to_i128().abs() > 99 && !number.is_integer(),
         Value::Float(number) => number.abs() > 99.0 && number.fract() != 0.0,

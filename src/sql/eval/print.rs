@@ -96,6 +96,8 @@ impl Printer<'_> {
             | ExprKind::Like { .. }
             | ExprKind::Regexp { .. } => self.predicate(expr),
             ExprKind::Case { .. } => self.case(expr),
+            // Bound again it is one again.
+            ExprKind::Cast(a, CastType::YearBeside) => self.expr(a),
             ExprKind::Cast(a, CastType::BytesBeside) => self.wrapped("unhex(", a, ")"),
             ExprKind::Cast(a, target) => {
                 self.wrapped("cast(", a, " as ");

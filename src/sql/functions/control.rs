@@ -4,10 +4,10 @@
     reason = "the bodies of the registry share one signature"
 )]
 
-use super::super::eval::{compare, convert, fit};
+use super::super::eval::{cast, compare, convert, fit};
 use super::{Call, of_count, result};
 use crate::error::Result;
-use crate::sql::expr::Expr;
+use crate::sql::expr::{CastType, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
 functions! {
@@ -65,7 +65,14 @@ fn null_if<'a>(call: &Call<'a>) -> Result<Value<'a>> {
         return Ok(value);
     }
     let other = call.scope().value(b)?;
-    match compare::is_equal(&value, &other, call.ctx)? {
+    // As it is bound: one of them is a column of years.
+    let beside_year = matches!(b.kind, ExprKind::Cast(_, CastType::YearBeside));
+    let compared = if beside_year {
+        cast::year_beside(value.borrow())
+    } else {
+        value.borrow()
+    };
+    match compare::is_equal(&compared, &other, call.ctx)? {
         Some(true) => Ok(Value::Null),
         Some(false) | None => fit::of((value, a), call.ty, call.ctx),
     }

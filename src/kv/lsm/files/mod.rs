@@ -36,12 +36,12 @@ use merge::Merge;
 pub(super) use merge::{Met, What};
 pub(super) use view::View;
 
-/// Pages below this many rows are read by the storage library: a scan that stays short would pay
-/// for opening files. More than an ordinary page has.
+/// Pages below this many rows are read by the storage library, unless their scan is known to be long: one that
+/// stays short would pay for opening files. More than an ordinary page has.
 const PAGE_ROWS_MIN: usize = 2 * PAGE_ROWS;
 
-/// Scans of one snapshot that wait for their next page; of more, those that waited longest begin anew.
-/// Each keeps a few blocks.
+/// Scans of one snapshot that wait for their next page: those of two merges of 16 lanes. Of more, those that
+/// waited longest begin anew. Each keeps a few blocks.
 pub(super) const PARKED_MAX: usize = 32;
 
 /// A scan of files in the middle of its work.
@@ -64,7 +64,8 @@ impl FileScan {
     /// Begins a scan of what was written before `ts`; `None` when it is better left to the storage
     /// library.
     pub(super) fn begin((view, data): (&View, &Keyspace), ts: Ts, scan: &Scan) -> Option<FileScan> {
-        if scan.options.reverse || scan.options.max_rows < PAGE_ROWS_MIN {
+        let is_long = scan.options.is_long || PAGE_ROWS_MIN <= scan.options.max_rows;
+        if scan.options.reverse || !is_long {
             return None;
         }
         let bounds = spaces::physical_range(scan.space, &scan.range);
