@@ -22,7 +22,7 @@ functions! {
     "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
     "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
     "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
-    "ELT" 2..many "n, a, ..." result::string_of_rest, Always, Constant, Eager(elt), "The n-th of the arguments after the first.";
+    "ELT" 2..many "n, a, ..." result::string_of_rest, Always, Constant, Lazy(elt), "The n-th of the arguments after the first.";
     "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
 }
 
@@ -254,13 +254,20 @@ fn are_equal_here(numbers: (Number, Number)) -> bool {
     }
 }
 
-fn elt<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    if Call::arg(values, 0).is_null() {
+/// The others are not evaluated, so that they cannot fail.
+fn elt<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    let Some(place) = call.args.first() else {
+        return Ok(Value::Null);
+    };
+    let place = call.scope().value(place)?;
+    if place.is_null() {
         return Ok(Value::Null);
     }
-    let nth = usize::try_from(call.count(values, 0)?).unwrap_or(0);
-    let chosen = values.get(nth).filter(|_| nth != 0);
-    fit::fit(chosen.cloned().unwrap_or(Value::Null), call.ty, call.ctx)
+    let nth = usize::try_from(call.count(&[place], 0)?).unwrap_or(0);
+    match call.args.get(nth).filter(|_| nth != 0) {
+        Some(chosen) => fit::of((call.scope().value(chosen)?, chosen), call.ty, call.ctx),
+        None => Ok(Value::Null),
+    }
 }
 
 fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
