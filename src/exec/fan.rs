@@ -222,9 +222,7 @@ impl Fan {
             Batch::Woven(woven) => woven,
             Batch::Page(_) | Batch::Rows(_) => Woven::default(),
         };
-        let done = woven.unravel();
-        self.used
-            .extend(done.filter(|batch| matches!(batch, Batch::Page(_))));
+        keep(&mut self.used, woven.unravel());
         self.used.truncate(self.lanes.len().div_ceil(USED_PART));
         for lane in &mut self.lanes {
             lane.batch_idx = None;
@@ -338,7 +336,7 @@ impl LaneReader {
         (page_rows, used): (usize, &mut Vec<Batch>),
     ) -> Result<bool> {
         let done = Arc::into_inner(std::mem::replace(&mut self.batch, nothing()));
-        used.extend(done.filter(|batch| matches!(batch, Batch::Page(_))));
+        keep(used, done);
         self.begin(Batch::Rows(Vec::new()), options.reverse);
         let read = if let Some(ahead) = self.ahead.take() {
             ahead.end().await?
@@ -421,6 +419,12 @@ impl LaneReader {
 
 fn nothing() -> Arc<Batch> {
     Arc::new(Batch::Rows(Vec::new()))
+}
+
+/// Keeps the pages of what is done with.
+fn keep(used: &mut Vec<Batch>, done: impl IntoIterator<Item = Batch>) {
+    let pages = done.into_iter();
+    used.extend(pages.filter(|batch| matches!(batch, Batch::Page(_))));
 }
 
 /// A batch whose memory is used again.

@@ -11,8 +11,6 @@ use std::hint::select_unpredictable;
 
 /// Bytes of a key in the word of its head.
 const WORD_BYTES: usize = size_of::<u128>();
-/// As many as the key of one whole number has, at least.
-const HALF_BYTES: usize = WORD_BYTES / 2;
 /// The word of a lane that has no further row, and of a row that may be the last.
 const LAST: u128 = u128::MAX;
 
@@ -24,19 +22,9 @@ const LAST: u128 = u128::MAX;
 )]
 pub(super) fn word(key: &[u8], reverse: bool) -> u128 {
     let mut bytes = [0; WORD_BYTES];
-    if let Some(first) = key.first_chunk::<WORD_BYTES>() {
-        bytes = *first;
-    } else if let (Some(first), Some(half)) =
-        (key.first_chunk::<HALF_BYTES>(), bytes.first_chunk_mut())
-    {
-        *half = *first;
-        for (byte, of_key) in bytes.iter_mut().zip(key).skip(HALF_BYTES) {
-            *byte = *of_key;
-        }
-    } else {
-        for (byte, of_key) in bytes.iter_mut().zip(key) {
-            *byte = *of_key;
-        }
+    let len = key.len().min(WORD_BYTES);
+    if let (Some(word), Some(begin)) = (bytes.get_mut(..len), key.get(..len)) {
+        word.copy_from_slice(begin);
     }
     let word = u128::from_be_bytes(bytes);
     if reverse { !word } else { word }
@@ -52,7 +40,7 @@ struct Head {
 /// The heads of lanes. `tie` orders two lanes whose words are equal, those that are at their end last.
 #[derive(Debug)]
 pub(super) struct Heads {
-    /// The head of each.
+    /// The head that each begins with.
     lanes: Vec<Head>,
     /// The loser of each match, from 1 on: the children of `i` are `2 i` and `2 i + 1`, and behind the matches
     /// stand the lanes. Empty as long as none was played.
@@ -81,11 +69,11 @@ impl Heads {
 
     /// A lane goes on with a row that has this word: the one that was first, or any before the first match.
     pub(super) fn set(&mut self, lane: usize, word: u128, tie: impl Fn(usize, usize) -> Ordering) {
-        if let Some(head) = self.lanes.get_mut(lane) {
-            head.word = word;
-        }
-        if !self.losers.is_empty() {
-            self.rise(Head { word, lane }, tie);
+        let head = Head { word, lane };
+        if self.losers.is_empty() {
+            put(&mut self.lanes, lane, head);
+        } else {
+            self.rise(head, tie);
         }
     }
 

@@ -116,7 +116,7 @@ pub struct ScanOptions {
     pub reverse: bool,
     /// Leave the values empty.
     pub keys_only: bool,
-    /// One of many pages of a scan, however few rows this one holds.
+    /// One of many pages of a scan, however few rows this one holds: a hint.
     pub is_long: bool,
     /// Values that had ended by then need not be brought ([`super::expiry`]).
     pub past_ms: Option<u64>,

@@ -5,10 +5,11 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Sn
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
+use super::FileScan;
 use super::merge::Merge;
 use super::view::View;
 use crate::kv::lsm::spaces;
-use crate::kv::{KeyRange, Page, Scan, ScanOptions, Space};
+use crate::kv::{KeyRange, Page, Scan, ScanOptions, Space, Ts};
 
 const SPACE: Space = Space(7);
 
@@ -240,6 +241,20 @@ fn all_versions_of_a_key_are_met_where_they_fill_several_blocks() {
         let state = (snapshot, View::take(&tree.data.tree).unwrap());
         assert_eq!(Tree::found_at_once(&state, &scan), expected);
     }
+}
+
+#[test]
+fn short_pages_are_read_from_files_where_their_scan_is_long() {
+    let tree = Tree::new(3);
+    let view = View::take(&tree.data.tree).unwrap();
+    let begins = |is_long, reverse| {
+        let mut scan = Scan::new(SPACE, KeyRange::all());
+        scan.options.max_rows = 16;
+        (scan.options.is_long, scan.options.reverse) = (is_long, reverse);
+        FileScan::begin((&view, &tree.data), Ts(1), &scan).is_some()
+    };
+    assert!(begins(true, false));
+    assert!(!begins(false, false) && !begins(true, true));
 }
 
 #[test]
