@@ -110,15 +110,23 @@ pub(super) fn years_in_list(
 }
 
 /// Whether a list converts all its members in the same way to compare them with a whole number. Exact numbers
-/// and texts count as one way, as in MariaDB; MySQL parts those, and takes whole numbers for no years at all
-/// in a list.
+/// and texts count as one way, as in MariaDB, whole numbers without sign as another; MySQL parts all those, and
+/// takes whole numbers for no years at all in a list.
 fn are_alike(members: &[Expr]) -> bool {
     let is_double = |member: &Expr| matches!(member.ty, ColumnType::Float | ColumnType::Double);
     let is_date = |member: &Expr| member.ty == ColumnType::Date;
     let mut ways = members
         .iter()
         .filter(|member| member.ty != ColumnType::Null)
-        .map(|member| (is_double(member), is_date(member), has_date(member)));
+        .map(|member| {
+            let has_no_sign = member.ty.is_unsigned();
+            (
+                is_double(member),
+                is_date(member),
+                has_date(member),
+                has_no_sign,
+            )
+        });
     let first = ways.next();
     ways.all(|way| Some(way) == first)
 }

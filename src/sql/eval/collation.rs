@@ -45,6 +45,7 @@ const JOINING: &[&str] = &[
     "MAKE_SET",
     "MID",
     "NULLIF",
+    "QUOTE",
     "REPEAT",
     "REPLACE",
     "REVERSE",
@@ -58,6 +59,10 @@ const JOINING: &[&str] = &[
     "UCASE",
     "UPPER",
 ];
+
+/// Functions whose result has the collation that their first two arguments have together
+/// (`Item_func_regexp::resolve_type` in MySQL's `item_regexp_func.cc`).
+const JOINING_TWO: &[&str] = &["REGEXP_REPLACE", "REGEXP_SUBSTR"];
 
 /// What a string is, as far as others beside it care.
 #[derive(Clone, Copy)]
@@ -116,6 +121,9 @@ pub(crate) fn coercibility(expr: &Expr) -> u8 {
         }
         ExprKind::Call(function, args) if JOINING.contains(&function.name) => {
             Kind::of_all(args.iter()).map_or(COERCIBLE, |kind| kind.level)
+        }
+        ExprKind::Call(function, args) if JOINING_TWO.contains(&function.name) => {
+            Kind::of_all(args.iter().take(2)).map_or(COERCIBLE, |kind| kind.level)
         }
         _ => COERCIBLE,
     }

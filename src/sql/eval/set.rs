@@ -29,10 +29,11 @@ pub(super) fn condition<'a>(scope: Scope<'a>, expr: &'a Expr) -> Result<Option<b
 /// `expr IN (SELECT …)`.
 fn is_member<'a>(scope: Scope<'a>, expr: &'a Expr, set: &Slot) -> Result<Option<bool>> {
     let members = scope.ctx.set(set)?;
+    // Evaluated first, as it may fail or warn beside no member too.
+    let values = values_of(scope, expr)?;
     if members.is_empty() {
         return Ok(Some(false));
     }
-    let values = values_of(scope, expr)?;
     let is_known = !values.iter().any(Value::is_null);
     if is_known && let Some(found) = members.contains(&values) {
         return if found || !members.has_null() {
@@ -84,10 +85,10 @@ fn quantified<'a>(
     set: &Slot,
 ) -> Result<Option<bool>> {
     let members = scope.ctx.set(set)?;
+    let value = scope.value(expr)?;
     if members.is_empty() {
         return Ok(Some(all));
     }
-    let value = scope.value(expr)?;
     let mut answer = Some(all);
     for member in members.rows().iter().filter_map(|row| row.first()) {
         match compare::compare_values(op, (&value, member), scope.ctx)? {

@@ -17,8 +17,8 @@ functions! {
     TABLE of Numeric:
     "PI" 0..0 "" result::double, Never, Constant, Eager(pi), "The ratio of a circle's circumference to its diameter.";
     "SQRT" 1..1 "x" result::double, Always, Constant, Strict(sqrt), "The square root.";
-    "POW" 2..2 "x, y" result::double, AnyArgument, Constant, Strict(pow), "The first argument raised to the power of the second.";
-    "POWER" 2..2 "x, y" result::double, AnyArgument, Constant, Strict(pow), "The first argument raised to the power of the second.";
+    "POW" 2..2 "x, y" result::double, AnyArgument, Constant, Eager(pow), "The first argument raised to the power of the second.";
+    "POWER" 2..2 "x, y" result::double, AnyArgument, Constant, Eager(pow), "The first argument raised to the power of the second.";
     "EXP" 1..1 "x" result::double, AnyArgument, Constant, Strict(exp), "The number e raised to a power.";
     "LN" 1..1 "x" result::double, Always, Constant, Strict(ln), "The natural logarithm.";
     "LOG" 1..2 "[base,] x" result::double, Always, Constant, Strict(log), "The natural logarithm, or the logarithm of the second argument to the base of the first.";
@@ -30,8 +30,8 @@ functions! {
     "COT" 1..1 "x" result::double, AnyArgument, Constant, Strict(cot), "The cotangent.";
     "ASIN" 1..1 "x" result::double, Always, Constant, Strict(asin), "The arc sine.";
     "ACOS" 1..1 "x" result::double, Always, Constant, Strict(acos), "The arc cosine.";
-    "ATAN" 1..2 "y [, x]" result::double, AnyArgument, Constant, Strict(atan), "The arc tangent, of one number or of two coordinates.";
-    "ATAN2" 1..2 "y [, x]" result::double, AnyArgument, Constant, Strict(atan), "The arc tangent of two coordinates.";
+    "ATAN" 1..2 "y [, x]" result::double, AnyArgument, Constant, Eager(atan), "The arc tangent, of one number or of two coordinates.";
+    "ATAN2" 1..2 "y [, x]" result::double, AnyArgument, Constant, Eager(atan), "The arc tangent of two coordinates.";
     "DEGREES" 1..1 "x" result::double, AnyArgument, Constant, Strict(degrees), "Radians as degrees.";
     "RADIANS" 1..1 "x" result::double, AnyArgument, Constant, Strict(radians), "Degrees as radians.";
 }
@@ -62,7 +62,11 @@ fn sqrt<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(defined(call.double(values, 0)?.sqrt()))
 }
 
+/// The exponent is evaluated beside a `NULL` too, as in MySQL.
 fn pow<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    if values.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
     finite(call.double(values, 0)?.powf(call.double(values, 1)?), call)
 }
 
@@ -137,7 +141,11 @@ fn acos<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(defined(call.double(values, 0)?.acos()))
 }
 
+/// Both coordinates are evaluated, as those of [`pow`].
 fn atan<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    if values.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
     let first = call.double(values, 0)?;
     if values.len() < 2 {
         return Ok(defined(first.atan()));

@@ -18,7 +18,7 @@ functions! {
     TABLE of Numeric:
     "ABS" 1..1 "x" result::number, AnyArgument, Constant, Strict(abs), "The number without its sign.";
     "SIGN" 1..1 "x" result::int, AnyArgument, Constant, Strict(sign), "-1, 0 or 1, as the number is below, equal to or above zero.";
-    "MOD" 2..2 "x, y" modulo_type, Always, Constant, Strict(modulo), "The remainder of a division.";
+    "MOD" 2..2 "x, y" modulo_type, Always, Constant, Eager(modulo), "The remainder of a division.";
     "CEIL" 1..1 "x" result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
     "CEILING" 1..1 "x" result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
     "FLOOR" 1..1 "x" result::whole, AnyArgument, Constant, Strict(floor), "The largest whole number that is not above the number.";
@@ -88,6 +88,7 @@ fn modulo_type(args: &[Expr]) -> ColumnType {
     }
 }
 
+/// As the operator `%`: both sides are evaluated, also beside `NULL`.
 fn modulo<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (a, b) = (Call::arg(values, 0), Call::arg(values, 1));
     let pair = convert::number(a, call.ctx)?.zip(convert::number(b, call.ctx)?);

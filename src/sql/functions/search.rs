@@ -4,13 +4,15 @@
     reason = "the bodies of the registry share one signature"
 )]
 
+use super::super::context::EvalContext;
 use super::super::eval::convert::Number;
 use super::super::eval::typing::is_binary;
 use super::super::eval::{compare, convert, fit};
+use super::super::expr::ExprKind;
 use super::text::of_bytes;
 use super::{Call, of_count, result};
 use crate::error::Result;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 functions! {
     /// Search in strings.
@@ -21,7 +23,7 @@ functions! {
     "STRCMP" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
     "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
     "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
-    "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Eager(field), "The position of the first argument among the others; 0 when it is not there.";
+    "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Lazy(field), "The position of the first argument among the others; 0 when it is not there.";
     "ELT" 2..many "n, a, ..." result::string_of_rest, Always, Constant, Lazy(elt), "The n-th of the arguments after the first.";
     "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
 }
@@ -219,38 +221,100 @@ fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a
     Ok(of_bytes(part.to_vec(), call.ty))
 }
 
-fn field<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let Some((wanted, list)) = values.split_first() else {
+/// What stands behind the match is not evaluated, nor anything beside `NULL`, which equals nothing.
+fn field<'a>(call: &Call<'a>) -> Result<Value<'a>> {
+    let Some((wanted, list)) = call.args.split_first() else {
         return Ok(Value::Int(0));
     };
-    // Dates are texts here, as long as there is no number.
-    let are_texts = !values.iter().any(Value::is_number);
-    for (idx, value) in list.iter().enumerate() {
-        let are_there = !wanted.is_null() && !value.is_null();
-        let equal = if are_texts {
-            let text = |value| convert::bytes(value, call.ctx);
-            are_there.then(|| text(wanted) == text(value))
-        } else {
-            let pair = (
-                convert::number(wanted, call.ctx)?,
-                convert::number(value, call.ctx)?,
-            );
-            pair.0.zip(pair.1).map(are_equal_here)
-        };
-        if equal == Some(true) {
+    let way = Way::of(call)?;
+    let wanted = call.scope().value(wanted)?;
+    if wanted.is_null() {
+        return Ok(Value::Int(0));
+    }
+    for (idx, other) in list.iter().enumerate() {
+        let other = call.scope().value(other)?;
+        if !other.is_null() && way.are_equal((&wanted, &other), call.ctx)? {
             return Ok(of_count(idx + 1));
         }
     }
     Ok(Value::Int(0))
 }
 
-/// Whole numbers are compared by their 64 bits, as MySQL's `FIELD` does: the sign is not looked at.
-fn are_equal_here(numbers: (Number, Number)) -> bool {
-    match numbers {
-        (Number::Int(a), Number::UInt(b)) | (Number::UInt(b), Number::Int(a)) => {
-            a.cast_unsigned() == b
+/// How `FIELD` compares: all its arguments in one way, which their types decide
+/// (`Item_func_field::resolve_type` in MySQL's `item_func.cc`).
+#[derive(Clone, Copy)]
+enum Way {
+    /// No number among them: dates are texts too.
+    Texts,
+    /// Whole numbers, by their 64 bits: the sign is not looked at.
+    Bits,
+    /// Exact numbers.
+    Exact,
+    /// Doubles, also what else stands beside a number.
+    Doubles,
+    /// As doubles where one of the two is a number, otherwise as texts: one of the arguments is of another
+    /// type in each row.
+    EachPair,
+}
+
+impl Way {
+    fn of(call: &Call<'_>) -> Result<Way> {
+        let mut way = None;
+        for arg in call.args {
+            let own = match &arg.kind {
+                // Typed by what it stands for, which may be another thing in each execution.
+                ExprKind::Literal(_) | ExprKind::Parameter(_) => {
+                    Way::of_value(&call.scope().value(arg)?)
+                }
+                _ if arg.ty == ColumnType::Dynamic => return Ok(Way::EachPair),
+                _ if arg.ty.is_integer() || arg.ty == ColumnType::Year => Way::Bits,
+                _ if matches!(arg.ty, ColumnType::Decimal { .. }) => Way::Exact,
+                _ if arg.ty.is_numeric() => Way::Doubles,
+                _ => Way::Texts,
+            };
+            way = Some(way.map_or(own, |way: Way| way.beside(own)));
         }
-        (a, b) => compare::order_numbers(a, b).is_eq(),
+        Ok(way.unwrap_or(Way::Texts))
+    }
+
+    fn of_value(value: &Value<'_>) -> Way {
+        match value {
+            Value::Int(_) | Value::UInt(_) | Value::Year(_) => Way::Bits,
+            Value::Decimal(_) => Way::Exact,
+            _ if value.is_number() => Way::Doubles,
+            _ => Way::Texts,
+        }
+    }
+
+    fn beside(self, other: Way) -> Way {
+        match (self, other) {
+            (Way::Texts, Way::Texts) => Way::Texts,
+            (Way::Bits, Way::Bits) => Way::Bits,
+            (Way::Bits | Way::Exact, Way::Bits | Way::Exact) => Way::Exact,
+            _ => Way::Doubles,
+        }
+    }
+
+    /// Whether two values, neither `NULL`, are equal.
+    fn are_equal(self, pair: (&Value<'_>, &Value<'_>), ctx: &EvalContext) -> Result<bool> {
+        let are_texts = match self {
+            Way::Texts => true,
+            Way::EachPair => !pair.0.is_number() && !pair.1.is_number(),
+            Way::Bits | Way::Exact | Way::Doubles => false,
+        };
+        if are_texts {
+            return Ok(convert::bytes(pair.0, ctx) == convert::bytes(pair.1, ctx));
+        }
+        let numbers = convert::number(pair.0, ctx)?.zip(convert::number(pair.1, ctx)?);
+        Ok(numbers.is_some_and(|(a, b)| match (self, a, b) {
+            (Way::Bits, Number::Int(a), Number::UInt(b))
+            | (Way::Bits, Number::UInt(b), Number::Int(a)) => a.cast_unsigned() == b,
+            (Way::Doubles | Way::EachPair, a, b) => {
+                compare::order_numbers(Number::Double(a.to_f64()), Number::Double(b.to_f64()))
+                    .is_eq()
+            }
+            (_, a, b) => compare::order_numbers(a, b).is_eq(),
+        }))
     }
 }
 
