@@ -4,6 +4,7 @@
 //! Floating point numbers may differ in their last digits: sums depend on the order of rows. Types are
 //! compared by class: MariaDB has narrower integers for literals and counts, and other lengths.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::ask::Ask;
@@ -177,7 +178,7 @@ fn different_rows(
         let keys = rows.iter().enumerate();
         let mut keys: Vec<_> = keys.map(|(at, row)| (key(columns, row), at)).collect();
         if !is_ordered {
-            keys.sort();
+            keys.sort_by(|(a, at), (b, other_at)| by_size(a, b).then(at.cmp(other_at)));
         }
         keys
     };
@@ -190,6 +191,21 @@ fn different_rows(
         ours: shown(&ours[b]),
         rows: Some((theirs[a].clone(), ours[b].clone())),
     })
+}
+
+/// In the order of their numbers, so that rows meet which differ by a little; texts behind them.
+fn by_size(a: &[String], b: &[String]) -> Ordering {
+    let size = |cell: &String| cell.trim_matches('"').parse::<f64>().ok();
+    let sizes = |row: &[String]| row.iter().map(size).collect::<Vec<_>>();
+    let both = sizes(a).into_iter().zip(sizes(b));
+    let by_number = both.map(|pair| match pair {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    let first = by_number
+        .zip(a.iter().zip(b))
+        .map(|(order, (a, b))| order.then(a.cmp(b)));
+    first.fold(Ordering::Equal, Ordering::then)
 }
 
 /// What of a row must be the same.

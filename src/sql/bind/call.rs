@@ -32,7 +32,6 @@ const OF_GRAMMAR: &[&str] = &[
     "LEFT",
     "MICROSECOND",
     "MINUTE",
-    "MOD",
     "MONTH",
     "NOW",
     "QUARTER",

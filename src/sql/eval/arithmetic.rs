@@ -68,7 +68,11 @@ pub(super) fn binary<'a>(
     expr: &'a Expr,
     (op, a, b): (BinaryOp, &'a Expr, &'a Expr),
 ) -> Result<Value<'a>> {
-    let (a, b) = (scope.value(a)?, scope.value(b)?);
+    let left = scope.value(a)?;
+    if matches!(left, Value::Null) && stops_at_null(expr, (op, a, b)) {
+        return Ok(Value::Null);
+    }
+    let (a, b) = (left, scope.value(b)?);
     if matches!(a, Value::Null) || matches!(b, Value::Null) {
         return Ok(Value::Null);
     }
@@ -109,6 +113,26 @@ pub(super) fn binary<'a>(
         division_by_zero(scope.ctx)?;
     }
     Ok(computed.unwrap_or(Value::Null))
+}
+
+/// Whether the right side is not evaluated beside a `NULL` on the left: where bits or exact numbers are computed
+/// with, but not for whole numbers and doubles (`Item_func_mod::decimal_op`, `int_op` and their like in MySQL's
+/// `item_func.cc`).
+fn stops_at_null(expr: &Expr, (op, a, b): (BinaryOp, &Expr, &Expr)) -> bool {
+    let is_whole = |expr: &Expr| expr.ty.is_integer() || expr.ty == ColumnType::Year;
+    match op {
+        BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRight => true,
+        BinaryOp::IntegerDivide => !(is_whole(a) && is_whole(b)),
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::Modulo => matches!(expr.ty, ColumnType::Decimal { .. }),
+    }
 }
 
 /// Warning 1365, where `sql_mode` asks for it; an error in a strict write.

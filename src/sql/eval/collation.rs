@@ -27,7 +27,7 @@ const NUMERIC: u8 = 5;
 /// `NULL`.
 const IGNORABLE: u8 = 6;
 
-/// Functions whose result has the collation that their arguments have together.
+/// Functions whose result has the collation that all their arguments have together.
 const JOINING: &[&str] = &[
     "COALESCE",
     "CONCAT",
@@ -52,6 +52,7 @@ const JOINING: &[&str] = &[
     "RIGHT",
     "RPAD",
     "RTRIM",
+    "SOUNDEX",
     "SUBSTR",
     "SUBSTRING",
     "SUBSTRING_INDEX",
@@ -60,9 +61,20 @@ const JOINING: &[&str] = &[
     "UPPER",
 ];
 
-/// Functions whose result has the collation that their first two arguments have together
-/// (`Item_func_regexp::resolve_type` in MySQL's `item_regexp_func.cc`).
-const JOINING_TWO: &[&str] = &["REGEXP_REPLACE", "REGEXP_SUBSTR"];
+/// Those of the arguments whose collation together the result of a function has; `None` where it has one of
+/// its own.
+fn joined<'e>(name: &str, args: &'e [Expr]) -> Option<&'e [Expr]> {
+    let range = match name {
+        "IF" => 1..args.len(),
+        "EXPORT_SET" => 1..args.len().min(4),
+        // That of the format.
+        "DATE_FORMAT" | "TIME_FORMAT" => 1..2,
+        "REGEXP_REPLACE" | "REGEXP_SUBSTR" => 0..2,
+        _ if JOINING.contains(&name) => 0..args.len(),
+        _ => return None,
+    };
+    args.get(range)
+}
 
 /// What a string is, as far as others beside it care.
 #[derive(Clone, Copy)]
@@ -116,15 +128,9 @@ pub(crate) fn coercibility(expr: &Expr) -> u8 {
             let kind = Kind::of_all(results.chain(otherwise.as_deref()));
             kind.map_or(COERCIBLE, |kind| kind.level)
         }
-        ExprKind::Call(function, args) if function.name == "IF" => {
-            Kind::of_all(args.iter().skip(1)).map_or(COERCIBLE, |kind| kind.level)
-        }
-        ExprKind::Call(function, args) if JOINING.contains(&function.name) => {
-            Kind::of_all(args.iter()).map_or(COERCIBLE, |kind| kind.level)
-        }
-        ExprKind::Call(function, args) if JOINING_TWO.contains(&function.name) => {
-            Kind::of_all(args.iter().take(2)).map_or(COERCIBLE, |kind| kind.level)
-        }
+        ExprKind::Call(function, args) => joined(function.name, args)
+            .and_then(|args| Kind::of_all(args.iter()))
+            .map_or(COERCIBLE, |kind| kind.level),
         _ => COERCIBLE,
     }
 }

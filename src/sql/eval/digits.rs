@@ -115,7 +115,7 @@ fn of_call((name, args): (&str, &[Expr]), at: At<'_>) -> Option<u8> {
         },
         "ABS" | "NULLIF" => of(args.first()?, at),
         "IF" => most(args.iter().skip(1), at),
-        "MOD" | "IFNULL" | "COALESCE" | "GREATEST" | "LEAST" => most(args.iter(), at),
+        "IFNULL" | "COALESCE" | "GREATEST" | "LEAST" => most(args.iter(), at),
         _ => None,
     }
 }

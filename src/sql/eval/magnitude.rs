@@ -130,7 +130,6 @@ fn of_call(name: &str, args: &[Expr]) -> Option<u8> {
         "IF" => most(args.iter().skip(1)),
         "NULLIF" | "TRUNCATE" => of(args.first()?),
         "ROUND" => Some(of(args.first()?)?.saturating_add(1)),
-        "MOD" => most(args.iter()),
         _ if CHOOSING.contains(&name) => most(args.iter()),
         _ => {
             let mut known = OF_FUNCTIONS.iter();

@@ -204,8 +204,12 @@ pub(super) fn date_shift<'a>(scope: Scope<'a>, expr: &'a Expr) -> Result<Value<'
     else {
         return Err(Error::internal("INTERVAL expected"));
     };
-    let (date, amount) = (scope.value(date)?, scope.value(amount)?);
-    if matches!(date, Value::Null) || matches!(amount, Value::Null) {
+    let date = scope.value(date)?;
+    if matches!(date, Value::Null) {
+        return Ok(Value::Null);
+    }
+    let amount = scope.value(amount)?;
+    if matches!(amount, Value::Null) {
         return Ok(Value::Null);
     }
     let shift = interval(&amount, *unit, scope.ctx)?;

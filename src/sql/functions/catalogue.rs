@@ -66,6 +66,14 @@ const FORMS: &[Entry] = &[
         ),
     ),
     form(
+        "MOD",
+        (
+            Category::Numeric,
+            "x, y",
+            "The remainder of a division: x % y.",
+        ),
+    ),
+    form(
         "VALUES",
         (
             Category::Miscellaneous,

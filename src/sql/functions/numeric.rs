@@ -7,8 +7,7 @@
 )]
 
 use super::super::eval::convert::{self, Number};
-use super::super::eval::{arithmetic, fit};
-use super::super::expr::{BinaryOp, Expr};
+use super::super::eval::fit;
 use super::{Call, result};
 use crate::error::Result;
 use crate::types::{ColumnType, Decimal, Value};
@@ -18,7 +17,6 @@ functions! {
     TABLE of Numeric:
     "ABS" 1..1 "x" result::number, AnyArgument, Constant, Strict(abs), "The number without its sign.";
     "SIGN" 1..1 "x" result::int, AnyArgument, Constant, Strict(sign), "-1, 0 or 1, as the number is below, equal to or above zero.";
-    "MOD" 2..2 "x, y" modulo_type, Always, Constant, Eager(modulo), "The remainder of a division.";
     "CEIL" 1..1 "x" result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
     "CEILING" 1..1 "x" result::whole, AnyArgument, Constant, Strict(ceil), "The least whole number that is not below the number.";
     "FLOOR" 1..1 "x" result::whole, AnyArgument, Constant, Strict(floor), "The largest whole number that is not above the number.";
@@ -79,42 +77,6 @@ fn sign<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     } else {
         1
     }))
-}
-
-fn modulo_type(args: &[Expr]) -> ColumnType {
-    match args {
-        [a, b] => super::super::eval::typing::binary_type(BinaryOp::Modulo, a, b),
-        _ => ColumnType::Double,
-    }
-}
-
-/// As the operator `%`: both sides are evaluated, also beside `NULL`.
-fn modulo<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (a, b) = (Call::arg(values, 0), Call::arg(values, 1));
-    let pair = convert::number(a, call.ctx)?.zip(convert::number(b, call.ctx)?);
-    let Some((a, b)) = pair else {
-        return Ok(Value::Null);
-    };
-    if b.is_zero() {
-        arithmetic::division_by_zero(call.ctx)?;
-        return Ok(Value::Null);
-    }
-    let rest = match call.ty {
-        ColumnType::Double => Some(Number::Double(a.to_f64() % b.to_f64())),
-        ColumnType::Decimal { .. } => {
-            let rest = a
-                .to_decimal()
-                .zip(b.to_decimal())
-                .and_then(|(a, b)| a.checked_rem(b));
-            rest.map(Number::Decimal)
-        }
-        _ => a
-            .to_i128()
-            .checked_rem(b.to_i128())
-            .map(|rest| whole(rest, call))
-            .transpose()?,
-    };
-    result_of(rest.ok_or_else(|| call.out_of_range("DECIMAL"))?, call)
 }
 
 fn ceil<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

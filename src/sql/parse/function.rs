@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::sql::aggregate::names;
 use crate::sql::ast::{Call, Expr, Literal};
 use crate::sql::bound::AggregateKind;
-use crate::sql::expr::{CastType, IntervalUnit};
+use crate::sql::expr::{BinaryOp, CastType, IntervalUnit};
 
 /// Reserved words that are names of functions before `(`.
 const CALLABLE: &[Word] = &[
@@ -110,6 +110,7 @@ impl Parser<'_> {
             Word::TRIM => Parser::trim,
             Word::SUBSTRING | Word::SUBSTR | Word::MID => Parser::substring,
             Word::POSITION => Parser::position,
+            Word::MOD => Parser::remainder,
             Word::DATE_ADD | Word::ADDDATE | Word::DATE_SUB | Word::SUBDATE => Parser::date_shift,
             Word::TIMESTAMPADD => Parser::timestamp_add,
             Word::TIMESTAMPDIFF => Parser::timestamp_diff,
@@ -283,6 +284,18 @@ impl Parser<'_> {
         let height = height.max(self.height());
         self.close(height)?;
         Ok(call("LOCATE", vec![part, whole]))
+    }
+
+    /// `MOD(a, b)`: the operator `%`, as in MySQL's grammar.
+    fn remainder(&mut self) -> Result<Expr> {
+        self.open()?;
+        let a = self.expr()?;
+        let height = self.height();
+        self.expect(Kind::Comma)?;
+        let b = self.expr()?;
+        let height = height.max(self.height());
+        self.close(height)?;
+        Ok(Expr::Binary(BinaryOp::Modulo, Box::new((a, b))))
     }
 
     /// `DATE_ADD(d, INTERVAL n unit)` and kin; `ADDDATE(d, n)` is a plain call.
