@@ -195,7 +195,13 @@ fn different_rows(
 
 /// In the order of their numbers, so that rows meet which differ by a little; texts behind them.
 fn by_size(a: &[String], b: &[String]) -> Ordering {
-    let size = |cell: &String| cell.trim_matches('"').parse::<f64>().ok();
+    // A double is followed by how many digits it shows.
+    let number = |cell: &'_ str| {
+        cell.split(' ')
+            .next()
+            .and_then(|word| word.parse::<f64>().ok())
+    };
+    let size = |cell: &String| number(cell.trim_matches('"'));
     let sizes = |row: &[String]| row.iter().map(size).collect::<Vec<_>>();
     let both = sizes(a).into_iter().zip(sizes(b));
     let by_number = both.map(|pair| match pair {

@@ -34,6 +34,7 @@ pub(super) fn block(
     let mut scope = Scope::new(*names, None, Clause::Where);
     scope.outer = outer;
     scope.from.keeps_order |= block.straight;
+    scope.from.rolls_up = block.rollup;
     let tree = scope.bind_from(&block.from)?;
     named::check_dump(block, scope.source().and_then(Source::table))?;
     versions::read(&block.hints, &mut scope.from)?;

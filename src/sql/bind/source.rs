@@ -301,6 +301,8 @@ pub(super) struct Bound {
     pub(super) only_hints: Option<bound::Hints>,
     /// Whether `STRAIGHT_JOIN` was written.
     pub(super) keeps_order: bool,
+    /// Whether groups are rolled up.
+    pub(super) rolls_up: bool,
     /// Whether all texts are compared without case.
     pub(super) is_caseless: bool,
     /// How many columns the row has.

@@ -50,10 +50,11 @@ pub(crate) fn compare<'a>(
         reject_bad_date(&left, (&right, b), scope.ctx)?;
         reject_bad_date(&right, (&left, a), scope.ctx)?;
     }
-    let order = match before_all_dates((&left, a), (&right, b), scope.ctx) {
-        Some(order) => Some(order),
-        None => before_all_dates((&right, b), (&left, a), scope.ctx).map(Ordering::reverse),
-    };
+    let reversed = |order: Option<Ordering>| order.map(Ordering::reverse);
+    let order = before_all_dates((&left, a), (&right, b), scope.ctx)
+        .or_else(|| reversed(before_all_dates((&right, b), (&left, a), scope.ctx)))
+        .or(beside_year(&left, &right, scope.ctx)?)
+        .or(reversed(beside_year(&right, &left, scope.ctx)?));
     match order {
         Some(order) => Ok(Some(holds(op, order))),
         None => compare_values(op, (&left, &right), scope.ctx),
@@ -78,6 +79,21 @@ fn before_all_dates(
         warn_bad_date(text, ctx);
         Ordering::Greater
     })
+}
+
+/// How a date lies to a year, which is a date whose month and day are zero (`try_year_cmp_func` in MySQL's
+/// `item_cmpfunc.cc`). In a list and between bounds both are numbers.
+fn beside_year(dated: &Value<'_>, year: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
+    let (Value::Year(year), true) = (year, is_dated(dated)) else {
+        return Ok(None);
+    };
+    // The year zero counts as one of two digits.
+    let year = if *year == 0 { 2000 } else { *year };
+    let Some(at) = moment::datetime(dated, ctx)? else {
+        return Ok(None);
+    };
+    let is_later = at.date().month() != 0 || at.date().day() != 0 || at != at.date().at_midnight();
+    Ok(Some(at.date().year().cmp(&year).then(is_later.cmp(&false))))
 }
 
 /// `a op b` of two values.

@@ -47,12 +47,14 @@ fn result_of<'a>(number: Number, call: &Call<'a>) -> Result<Value<'a>> {
     fit::fit(value, call.ty, call.ctx)
 }
 
-/// A whole number as 64 bits with or without sign; error 1690 where neither holds it.
+/// A whole number in the 64 bits that the result has, with or without sign; error 1690 where they do not hold it.
 fn whole(number: i128, call: &Call<'_>) -> Result<Number> {
-    i64::try_from(number)
-        .map(Number::Int)
-        .or_else(|_| u64::try_from(number).map(Number::UInt))
-        .map_err(|_| call.out_of_range("BIGINT"))
+    if call.ty.is_unsigned() {
+        let number = u64::try_from(number).map(Number::UInt);
+        return number.map_err(|_| call.out_of_range("BIGINT UNSIGNED"));
+    }
+    let number = i64::try_from(number).map(Number::Int);
+    number.map_err(|_| call.out_of_range("BIGINT"))
 }
 
 fn abs<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
