@@ -10,6 +10,7 @@
 //!
 //! ```text
 //!   #null #text #hex #whole #decimal #double #moment   a literal: `#moment` is DATE'…' and the like
+//!   #cte                                               the WITH that the query begins with, not that of ROLLUP
 //!   column:ty                                          a column whose type begins so
 //! ```
 
@@ -166,6 +167,9 @@ fn literal(text: &str, before: Option<&str>) -> Option<&'static str> {
         let prefix = text[..at].to_lowercase();
         let found = PREFIXES.iter().find(|(word, _)| *word == prefix);
         return Some(found.map_or("#text", |(_, literal)| literal));
+    }
+    if before.is_none() && text.eq_ignore_ascii_case("with") {
+        return Some("#cte");
     }
     if text.eq_ignore_ascii_case("null") && !matches!(before, Some("is" | "not")) {
         return Some("#null");

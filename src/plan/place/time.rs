@@ -51,12 +51,12 @@ fn datetime_of(constant: &Value<'_>, ctx: &EvalContext) -> Result<Datetime, Obst
         Value::Datetime(datetime) => Ok(*datetime),
         Value::Int(number) => from_number(u64::try_from(*number).ok(), ctx),
         Value::UInt(number) => from_number(Some(*number), ctx),
-        Value::Float(_) | Value::Double(_) | Value::Decimal(_) | Value::Year(_) => {
-            Err(Obstacle::ComparesAsNumbers)
-        }
-        Value::Timestamp(_) | Value::Time(_) | Value::Bytes(_) | Value::Enum(_) => {
-            Err(Obstacle::ComparesAsTimes)
-        }
+        Value::Float(_) | Value::Double(_) | Value::Decimal(_) => Err(Obstacle::ComparesAsNumbers),
+        Value::Timestamp(_)
+        | Value::Time(_)
+        | Value::Year(_)
+        | Value::Bytes(_)
+        | Value::Enum(_) => Err(Obstacle::ComparesAsTimes),
         Value::Null | Value::Json(_) => Err(Obstacle::Unordered),
     }
 }

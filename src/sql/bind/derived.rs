@@ -174,7 +174,6 @@ impl Scope<'_> {
         inner.aggregate_rule = AggregateRule::Allowed;
         let outputs = inner.outputs(&block.items)?;
         let is_plain = |expr: &Expr| matches!(expr.kind, ExprKind::Column(_));
-        let is_literal = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(_));
         let fits = inner.aggregates.is_empty()
             && inner.subqueries.is_empty()
             && inner.windows.is_empty()
@@ -183,7 +182,7 @@ impl Scope<'_> {
             && outputs.iter().all(|output| size::is_fit(&output.expr))
             && (!is_optional || outputs.iter().all(|output| is_plain(&output.expr)))
             // A constant that is rolled up could not be told from others of its value.
-            && !(self.from.rolls_up && outputs.iter().any(|output| is_literal(&output.expr)));
+            && !(self.from.rolls_up && outputs.iter().any(|output| fold::is_constant(&output.expr)));
         if !fits {
             names.numbering.note_unmerged();
             return Ok(None);

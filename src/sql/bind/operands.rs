@@ -2,6 +2,7 @@
 
 use super::literal;
 use crate::error::{Code, Error, Result};
+use crate::sql::eval::cast::year_beside;
 use crate::sql::eval::{fold, typing};
 use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
@@ -90,8 +91,8 @@ pub(super) fn years_between(
 }
 
 /// What stands before a list and in it: constants are years beside a column of years where all members are
-/// constants of one kind, or where there is but one, which makes it a comparison (`Item_func_in::resolve_type`
-/// in MySQL's `item_cmpfunc.cc`).
+/// constants that are compared in one way, which is not that of whole numbers, or where there is but one, which
+/// makes it a comparison (`Item_func_in::resolve_type` in MySQL's `item_cmpfunc.cc`).
 pub(super) fn years_in_list(
     expr: Expr,
     mut members: Vec<Expr>,
@@ -109,26 +110,27 @@ pub(super) fn years_in_list(
     (expr, members)
 }
 
-/// Whether a list converts all its members in the same way to compare them with a whole number. Exact numbers
-/// and texts count as one way, as in MariaDB, whole numbers without sign as another; MySQL parts all those, and
-/// takes whole numbers for no years at all in a list.
+/// How a member of a list is compared with a whole number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Whole,
+    Exact,
+    /// Texts and dates too.
+    Double,
+}
+
+/// Whether all members are compared in one way that takes years; `NULL` is compared in any.
 fn are_alike(members: &[Expr]) -> bool {
-    let is_double = |member: &Expr| matches!(member.ty, ColumnType::Float | ColumnType::Double);
-    let is_date = |member: &Expr| member.ty == ColumnType::Date;
-    let mut ways = members
+    let known = members
         .iter()
-        .filter(|member| member.ty != ColumnType::Null)
-        .map(|member| {
-            let has_no_sign = member.ty.is_unsigned();
-            (
-                is_double(member),
-                is_date(member),
-                has_date(member),
-                has_no_sign,
-            )
-        });
+        .filter(|member| member.ty != ColumnType::Null);
+    let mut ways = known.map(|member| match member.ty {
+        ColumnType::Decimal { .. } => Way::Exact,
+        ref ty if ty.is_integer() || *ty == ColumnType::Year => Way::Whole,
+        _ => Way::Double,
+    });
     let first = ways.next();
-    ways.all(|way| Some(way) == first)
+    first != Some(Way::Whole) && ways.all(|way| Some(way) == first)
 }
 
 fn is_year_column(expr: &Expr, columns_count: usize) -> bool {
@@ -161,7 +163,16 @@ fn as_year(expr: Expr) -> Expr {
 
 fn may_be_year(expr: &Expr) -> bool {
     let is_fit = expr.ty.is_numeric() || expr.ty.is_text() || has_date(expr);
-    matches!(expr.kind, ExprKind::Parameter(_)) || (is_fit && is_known(expr))
+    let is_constant = is_fit && is_known(expr) && !is_date_of_no_year(expr);
+    matches!(expr.kind, ExprKind::Parameter(_)) || is_constant
+}
+
+/// A literal date whose year is no `YEAR` stays a date.
+fn is_date_of_no_year(expr: &Expr) -> bool {
+    let ExprKind::Literal(value @ (Value::Date(_) | Value::Datetime(_))) = &expr.kind else {
+        return false;
+    };
+    !matches!(year_beside(value.borrow()), Value::Year(_))
 }
 
 fn has_date(expr: &Expr) -> bool {

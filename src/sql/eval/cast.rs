@@ -63,8 +63,8 @@ pub(super) fn cast<'a>(
 }
 
 /// See [`CastType::YearBeside`]. 2020.5 lies between two years and is none: MySQL rounds it (its bug
-/// 13580652), which would lose the rows of 2021 in `y > 2020.5`. A date whose year is none is the number of
-/// its digits.
+/// 13580652), which would lose the rows of 2021 in `y > 2020.5`. What gives no
+/// year stays what it is.
 pub(crate) fn year_beside(value: Value<'_>) -> Value<'_> {
     let is_between = match &value {
         Value::Decimal(number) => number.to_i128().abs() > 99 && !number.is_integer(),
@@ -80,10 +80,6 @@ pub(crate) fn year_beside(value: Value<'_>) -> Value<'_> {
             value: year,
             adjustment: None,
         }) => year.into_owned(),
-        Ok(_) | Err(_) if matches!(value, Value::Date(_) | Value::Datetime(_)) => {
-            let digits = coerce(value.borrow(), &ColumnType::BIGINT, &StoreMode::STRICT);
-            digits.map_or(Value::Null, |digits| digits.value.into_owned())
-        }
         Ok(_) | Err(_) => value,
     }
 }

@@ -5,6 +5,7 @@
 //!   text, bytes, ENUM with each other     bytes
 //!   date or time with text                as dates and times; a bad constant is error 1525
 //!   TIMESTAMP with date or text           in UTC, through the session's zone
+//!   date with YEAR                        as dates, the year's month and day zero
 //!   date or time with number              as dates when the number is one, else as numbers
 //!   integer, DECIMAL with each other      exactly; integer with a text of digits too
 //!   anything else with a number           as doubles
@@ -50,11 +51,10 @@ pub(crate) fn compare<'a>(
         reject_bad_date(&left, (&right, b), scope.ctx)?;
         reject_bad_date(&right, (&left, a), scope.ctx)?;
     }
-    let reversed = |order: Option<Ordering>| order.map(Ordering::reverse);
-    let order = before_all_dates((&left, a), (&right, b), scope.ctx)
-        .or_else(|| reversed(before_all_dates((&right, b), (&left, a), scope.ctx)))
-        .or(beside_year(&left, &right, scope.ctx)?)
-        .or(reversed(beside_year(&right, &left, scope.ctx)?));
+    let order = match before_all_dates((&left, a), (&right, b), scope.ctx) {
+        Some(order) => Some(order),
+        None => before_all_dates((&right, b), (&left, a), scope.ctx).map(Ordering::reverse),
+    };
     match order {
         Some(order) => Ok(Some(holds(op, order))),
         None => compare_values(op, (&left, &right), scope.ctx),
@@ -82,18 +82,16 @@ fn before_all_dates(
 }
 
 /// How a date lies to a year, which is a date whose month and day are zero (`try_year_cmp_func` in MySQL's
-/// `item_cmpfunc.cc`). In a list and between bounds both are numbers.
+/// `item_cmpfunc.cc`). Operators compare so; in a list and between bounds both are numbers.
 fn beside_year(dated: &Value<'_>, year: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
     let (Value::Year(year), true) = (year, is_dated(dated)) else {
         return Ok(None);
     };
-    // The year zero counts as one of two digits.
-    let year = if *year == 0 { 2000 } else { *year };
     let Some(at) = moment::datetime(dated, ctx)? else {
         return Ok(None);
     };
     let is_later = at.date().month() != 0 || at.date().day() != 0 || at != at.date().at_midnight();
-    Ok(Some(at.date().year().cmp(&year).then(is_later.cmp(&false))))
+    Ok(Some(at.date().year().cmp(year).then(is_later.cmp(&false))))
 }
 
 /// `a op b` of two values.
@@ -102,6 +100,13 @@ pub(super) fn compare_values(
     values: (&Value<'_>, &Value<'_>),
     ctx: &EvalContext,
 ) -> Result<Option<bool>> {
+    let order_of_year = match beside_year(values.0, values.1, ctx)? {
+        Some(order) => Some(order),
+        None => beside_year(values.1, values.0, ctx)?.map(Ordering::reverse),
+    };
+    if let Some(order) = order_of_year {
+        return Ok(Some(holds(op, order)));
+    }
     if op == CompareOp::NullSafeEqual {
         let nulls = (
             matches!(values.0, Value::Null),

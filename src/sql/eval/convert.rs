@@ -144,6 +144,9 @@ fn json_number(text: &str, ctx: &EvalContext) -> Result<Number> {
     if let Ok(number) = text.parse::<i64>() {
         return Ok(Number::Int(number));
     }
+    if let Ok(number) = text.parse::<u64>() {
+        return Ok(Number::UInt(number));
+    }
     let text = text
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'))

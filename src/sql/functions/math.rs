@@ -30,8 +30,8 @@ functions! {
     "COT" 1..1 "x" result::double, AnyArgument, Constant, Strict(cot), "The cotangent.";
     "ASIN" 1..1 "x" result::double, Always, Constant, Strict(asin), "The arc sine.";
     "ACOS" 1..1 "x" result::double, Always, Constant, Strict(acos), "The arc cosine.";
-    "ATAN" 1..2 "y [, x]" result::double, AnyArgument, Constant, Eager(atan), "The arc tangent, of one number or of two coordinates.";
-    "ATAN2" 1..2 "y [, x]" result::double, AnyArgument, Constant, Eager(atan), "The arc tangent of two coordinates.";
+    "ATAN" 1..2 "y [, x]" result::double, AnyArgument, Constant, Strict(atan), "The arc tangent, of one number or of two coordinates.";
+    "ATAN2" 1..2 "y [, x]" result::double, AnyArgument, Constant, Strict(atan), "The arc tangent of two coordinates.";
     "DEGREES" 1..1 "x" result::double, AnyArgument, Constant, Strict(degrees), "Radians as degrees.";
     "RADIANS" 1..1 "x" result::double, AnyArgument, Constant, Strict(radians), "Degrees as radians.";
 }
@@ -141,11 +141,7 @@ fn acos<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(defined(call.double(values, 0)?.acos()))
 }
 
-/// Both coordinates are evaluated, as those of [`pow`].
 fn atan<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    if values.iter().any(Value::is_null) {
-        return Ok(Value::Null);
-    }
     let first = call.double(values, 0)?;
     if values.len() < 2 {
         return Ok(defined(first.atan()));

@@ -1,4 +1,4 @@
-//! Functions that keep the kind of their number: sign, rounding, remainder.
+//! Functions that keep the kind of their number: sign, rounding.
 //!
 //! Source: MySQL manual, "Mathematical Functions", "Precision Math".
 #![expect(

@@ -231,9 +231,10 @@ fn field<'a>(call: &Call<'a>) -> Result<Value<'a>> {
     if wanted.is_null() {
         return Ok(Value::Int(0));
     }
+    let wanted = way.sought(wanted, call.ctx)?;
     for (idx, other) in list.iter().enumerate() {
         let other = call.scope().value(other)?;
-        if !other.is_null() && way.are_equal((&wanted, &other), call.ctx)? {
+        if !other.is_null() && way.are_equal(&wanted, &other, call.ctx)? {
             return Ok(of_count(idx + 1));
         }
     }
@@ -263,9 +264,8 @@ impl Way {
         for arg in call.args {
             let own = match &arg.kind {
                 // Typed by what it stands for, which may be another thing in each execution.
-                ExprKind::Literal(_) | ExprKind::Parameter(_) => {
-                    Way::of_value(&call.scope().value(arg)?)
-                }
+                ExprKind::Parameter(_) => Way::of_value(&call.scope().value(arg)?),
+                ExprKind::Literal(value) if !value.is_null() => Way::of_value(value),
                 _ if arg.ty == ColumnType::Dynamic => return Ok(Way::EachPair),
                 _ if arg.ty.is_integer() || arg.ty == ColumnType::Year => Way::Bits,
                 _ if matches!(arg.ty, ColumnType::Decimal { .. }) => Way::Exact,
@@ -295,27 +295,51 @@ impl Way {
         }
     }
 
+    /// What is looked for, as a number where all are compared so: a bad text warns once.
+    fn sought<'v>(self, value: Value<'v>, ctx: &EvalContext) -> Result<Sought<'v>> {
+        let number = match self {
+            Way::Texts | Way::EachPair => None,
+            Way::Bits | Way::Exact | Way::Doubles => convert::number(&value, ctx)?,
+        };
+        Ok(Sought { value, number })
+    }
+
     /// Whether two values, neither `NULL`, are equal.
-    fn are_equal(self, pair: (&Value<'_>, &Value<'_>), ctx: &EvalContext) -> Result<bool> {
+    fn are_equal(self, wanted: &Sought<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<bool> {
         let are_texts = match self {
             Way::Texts => true,
-            Way::EachPair => !pair.0.is_number() && !pair.1.is_number(),
+            Way::EachPair => !wanted.value.is_number() && !other.is_number(),
             Way::Bits | Way::Exact | Way::Doubles => false,
         };
         if are_texts {
-            return Ok(convert::bytes(pair.0, ctx) == convert::bytes(pair.1, ctx));
+            return Ok(convert::bytes(&wanted.value, ctx) == convert::bytes(other, ctx));
         }
-        let numbers = convert::number(pair.0, ctx)?.zip(convert::number(pair.1, ctx)?);
-        Ok(numbers.is_some_and(|(a, b)| match (self, a, b) {
-            (Way::Bits, Number::Int(a), Number::UInt(b))
-            | (Way::Bits, Number::UInt(b), Number::Int(a)) => a.cast_unsigned() == b,
-            (Way::Doubles | Way::EachPair, a, b) => {
-                compare::order_numbers(Number::Double(a.to_f64()), Number::Double(b.to_f64()))
-                    .is_eq()
-            }
-            (_, a, b) => compare::order_numbers(a, b).is_eq(),
-        }))
+        let number = match wanted.number {
+            Some(number) => Some(number),
+            None => convert::number(&wanted.value, ctx)?,
+        };
+        let pair = number.zip(convert::number(other, ctx)?);
+        Ok(pair.is_some_and(|pair| self.are_equal_numbers(pair)))
     }
+
+    fn are_equal_numbers(self, pair: (Number, Number)) -> bool {
+        let pair = match (self, pair) {
+            (Way::Bits, (Number::Int(a), Number::UInt(b)) | (Number::UInt(b), Number::Int(a))) => {
+                return a.cast_unsigned() == b;
+            }
+            (Way::Doubles | Way::EachPair, (a, b)) => {
+                (Number::Double(a.to_f64()), Number::Double(b.to_f64()))
+            }
+            (Way::Texts | Way::Bits | Way::Exact, pair) => pair,
+        };
+        compare::order_numbers(pair.0, pair.1).is_eq()
+    }
+}
+
+/// The first argument of `FIELD`.
+struct Sought<'v> {
+    value: Value<'v>,
+    number: Option<Number>,
 }
 
 /// The others are not evaluated, so that they cannot fail.

@@ -31,7 +31,6 @@ const CALLABLE: &[Word] = &[
     Word::LEFT,
     Word::LOCALTIME,
     Word::LOCALTIMESTAMP,
-    Word::MOD,
     Word::NTH_VALUE,
     Word::NTILE,
     Word::PERCENT_RANK,
