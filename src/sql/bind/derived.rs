@@ -173,16 +173,13 @@ impl Scope<'_> {
         inner.clause = Clause::FieldList;
         inner.aggregate_rule = AggregateRule::Allowed;
         let outputs = inner.outputs(&block.items)?;
-        let is_plain = |expr: &Expr| matches!(expr.kind, ExprKind::Column(_));
-        let fits = inner.aggregates.is_empty()
+        let fits = !names.numbering.is_assigning()
+            && inner.aggregates.is_empty()
             && inner.subqueries.is_empty()
             && inner.windows.is_empty()
-            && !names.numbering.is_assigning()
-            && !outputs.iter().any(|output| is_volatile(&output.expr))
-            && outputs.iter().all(|output| size::is_fit(&output.expr))
-            && (!is_optional || outputs.iter().all(|output| is_plain(&output.expr)))
-            // A constant that is rolled up could not be told from others of its value.
-            && !(self.from.rolls_up && outputs.iter().any(|output| fold::is_constant(&output.expr)));
+            && outputs
+                .iter()
+                .all(|output| may_stand_in(&output.expr, is_optional, self.from.rolls_up));
         if !fits {
             names.numbering.note_unmerged();
             return Ok(None);
@@ -256,6 +253,16 @@ fn is_more_than_a_row(item: &ast::SelectItem) -> bool {
         ast::SelectItem::Expr { expr, .. } => expr.has(&is_such),
         ast::SelectItem::Star | ast::SelectItem::TableStar(_) => false,
     }
+}
+
+/// Whether an output may take the place of its name in the query around: of a table that may be missing only a
+/// column of its own, and where groups are rolled up no constant, which could not be told from others of its value.
+fn may_stand_in(expr: &Expr, is_optional: bool, rolls_up: bool) -> bool {
+    let is_column = matches!(expr.kind, ExprKind::Column(_));
+    !is_volatile(expr)
+        && size::is_fit(expr)
+        && (is_column || !is_optional)
+        && !(rolls_up && fold::is_constant(expr))
 }
 
 /// Whether computing it twice may give two values.

@@ -71,6 +71,7 @@ mod date_format;
 mod date_math;
 mod date_parse;
 mod digest;
+mod field;
 mod info;
 pub(crate) mod json;
 mod json_change;
