@@ -303,6 +303,7 @@ fn of_function(call: &ast::Call, function: &'static Function, mut args: Vec<Expr
         return Err(Error::new(Code::WrongParameterCount, text));
     }
     check_fraction(function.name, &args)?;
+    // Beside a number alone, as in a comparison: see `takes_numbers` for those that always take them.
     let args = if function.name == "FIELD" && args.iter().any(|arg| arg.ty.is_numeric()) {
         args.into_iter().map(literal::as_number).collect()
     } else {
