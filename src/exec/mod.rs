@@ -20,6 +20,7 @@ pub mod exact;
 mod expand;
 pub mod explain;
 mod fan;
+mod gather;
 pub mod group;
 mod growth;
 mod heads;

@@ -446,7 +446,7 @@ impl TablePlan {
     }
 
     /// A plan that reads no more than its answer.
-    fn at_once(access: Access, verdicts: Vec<Verdict>) -> TablePlan {
+    pub(super) fn at_once(access: Access, verdicts: Vec<Verdict>) -> TablePlan {
         TablePlan {
             access,
             reverse: false,

@@ -26,13 +26,21 @@ pub fn may_be_point(filter: &Expr, table: &Table) -> bool {
 
 /// The conditions of a filter, if they are as many as the parts of the key that are not filled by the server.
 fn as_many_as_parts<'e>(filter: &'e Expr, key: KeyParts<'_>) -> Option<&'e [Expr]> {
-    let conjuncts = match &filter.kind {
+    (parts_asked_for(filter, key) == key.count()).then(|| conditions(filter))
+}
+
+/// How many parts of the key are bound if each condition of the filter is an equality on one: the part that
+/// is filled by the server, too.
+pub(super) fn parts_asked_for(filter: &Expr, key: KeyParts<'_>) -> usize {
+    let is_spread = key.column(0).is_some_and(|first| first.spread.is_some());
+    conditions(filter).len() + usize::from(is_spread)
+}
+
+fn conditions(filter: &Expr) -> &[Expr] {
+    match &filter.kind {
         ExprKind::And(parts) => parts.as_slice(),
         _ => std::slice::from_ref(filter),
-    };
-    let first = key.column(0);
-    let is_spread = first.is_some_and(|column| column.spread.is_some());
-    (conjuncts.len() + usize::from(is_spread) == key.count()).then_some(conjuncts)
+    }
 }
 
 /// The key of the one row that `filter` allows, when the filter is nothing but an equality on each part

@@ -1,24 +1,19 @@
 //! Lookup joins: for a batch of rows, the rows of a table by keys that they give.
 //!
-//! Each row is planned like a statement with constants. Those that lead to one key each, the common
-//! case, are fetched together by one multi-get; the matches of any other row are read page by page.
+//! Each row is planned like a statement with constants, the short way where there is one. Those that lead to one key or to one range of
+//! keys each, the common cases, are looked up together (`probes`); the matches of any other row are
+//! read page by page.
 
-use super::rows::{Frame, add_all, add_matches};
+use super::probed::Probed;
+use super::probes::{Probes, RowsMax};
+use super::rows::{BATCH_ROWS, Frame, add_matches};
 use super::shape::{Batch, JoinedRow, Row};
 use super::unit::{TableRows, table_of};
 use crate::error::{Error, Result};
-use crate::exec::row::StoredRow;
-use crate::exec::sample::space_of;
-use crate::kv::Key;
-use crate::plan::join::{self, Lookup, Step, UnitRows};
+use crate::plan::join::{self, Lookup, ShortLookup, Step, UnitRows};
 use crate::plan::{Access, TablePlan};
-use crate::sql::bound::KeyRef;
 use crate::sql::context::{EvalContext, SlotValue};
-use crate::sql::eval::{eval_condition, eval_exact};
-use crate::sql::expr::Expr;
-
-/// Rows that are looked up together, and joined rows that are enough to hand on.
-const BATCH_ROWS: usize = 1024;
+use crate::sql::eval::eval_exact;
 
 /// What some rows led to.
 #[derive(Default)]
@@ -28,39 +23,29 @@ pub(super) struct Found {
     pub(super) rows_read: u64,
 }
 
-/// A lookup at work. In memory are a batch of rows with one match each at most, and a page of the
-/// matches of one row.
+/// A lookup at work. In memory are a batch of rows with what they led to, and a page of the matches of
+/// one row.
 #[derive(Default)]
 pub(super) struct Matches {
+    rows_max: RowsMax,
+    probed: Option<Probed>,
     current: Option<Box<Current>>,
+    /// A row that does not go with those before it.
+    next: Option<Box<(Row, TablePlan)>>,
+    planning: Planning,
 }
 
-/// A row that leads to more than one key.
+/// A row that leads to more than one key or range.
 struct Current {
     row: Row,
     found: TableRows,
     is_matched: bool,
 }
 
-/// Rows that lead to one key each, or to none.
-#[derive(Default)]
-struct Points {
-    /// Whether a key may lead to several rows: the versions of one.
-    multiplies: bool,
-    rows: Vec<(Row, Option<Point>)>,
-    keys: Vec<Key>,
-}
-
-/// Where a row's match is, and what it must meet.
-struct Point {
-    key_idx: usize,
-    residual: Option<Expr>,
-}
-
 impl Matches {
     /// Whether a row is not joined to its end.
     pub(super) fn has_more(&self) -> bool {
-        self.current.is_some()
+        self.current.is_some() || self.probed.is_some() || self.next.is_some()
     }
 
     /// Joins some of the rows that wait with what is looked up for them.
@@ -74,9 +59,12 @@ impl Matches {
         while found.batch.len() < BATCH_ROWS {
             if let Some(current) = self.current.take() {
                 self.current = current.advance(step, frame, &mut found).await?;
-            } else if !waiting.as_slice().is_empty() {
-                self.begin((step, lookup), (waiting, frame), &mut found)
-                    .await?;
+            } else if let Some(probed) = &mut self.probed {
+                if !probed.advance(step, frame, &mut found).await? {
+                    self.probed = None;
+                }
+            } else if self.next.is_some() || !waiting.as_slice().is_empty() {
+                self.begin((step, lookup), waiting, frame).await?;
             } else {
                 break;
             }
@@ -84,37 +72,43 @@ impl Matches {
         Ok(found)
     }
 
-    /// Joins the next rows that lead to one key each, and begins one that does not.
+    /// Looks up the next rows that go together, or begins with one that goes with no other.
     async fn begin(
         &mut self,
         (step, lookup): (&Step, &Lookup),
-        (waiting, frame): (&mut std::vec::IntoIter<Row>, &Frame<'_>),
-        to: &mut Found,
+        waiting: &mut std::vec::IntoIter<Row>,
+        frame: &Frame<'_>,
     ) -> Result<()> {
         let UnitRows::Source(source_idx) = step.unit else {
             return Err(Error::internal("a lookup in what is no table"));
         };
-        let mut ctx = frame.ctx.nested();
         let (table, _) = table_of(frame.shape, source_idx)?;
-        let mut points = Points {
-            multiplies: table.wide.reading.is_some(),
-            ..Points::default()
-        };
-        let rows = waiting.by_ref().take(BATCH_ROWS).enumerate();
+        let mut probes = Probes::new(table.wide.reading.is_some());
+        if let Some((row, plan)) = self.next.take().map(|next| *next)
+            && let Some(alone) = probes.add(row, plan)
+        {
+            let (row, plan) = *alone;
+            self.current = Some(Box::new(Current {
+                row,
+                found: TableRows::open(source_idx, plan, frame)?,
+                is_matched: false,
+            }));
+            return Ok(());
+        }
+        let mut ctx = frame.ctx.nested();
+        let rows = waiting.by_ref().take(self.rows_max.get()).enumerate();
         for (row_idx, row) in rows {
             frame.nest.cancel.check_row(row_idx)?;
-            let plan = plan_for(&row, (source_idx, lookup), (frame, &mut ctx))?;
-            if let Some(plan) = points.add(row, plan) {
-                let (row, plan) = *plan;
-                self.current = Some(Box::new(Current {
-                    row,
-                    found: TableRows::open(source_idx, plan, frame)?,
-                    is_matched: false,
-                }));
+            let at = (source_idx, lookup);
+            let plan = self.planning.plan_for(&row, at, (frame, &mut ctx))?;
+            self.next = probes.add(row, plan);
+            if self.next.is_some() {
                 break;
             }
         }
-        points.join(step, (source_idx, frame), to).await
+        let place = (source_idx, &mut self.rows_max);
+        self.probed = Some(probes.read(place, frame).await?);
+        Ok(())
     }
 }
 
@@ -141,111 +135,44 @@ impl Current {
     }
 }
 
-impl Points {
-    /// Adds a row by its plan; gives both back when there may be more than one match.
-    fn add(&mut self, row: Row, mut plan: TablePlan) -> Option<Box<(Row, TablePlan)>> {
-        match std::mem::replace(&mut plan.access, Access::Nothing) {
-            Access::Nothing => self.rows.push((row, None)),
-            Access::PointGet(get) if !self.multiplies => {
-                let point = Point {
-                    key_idx: self.keys.len(),
-                    residual: plan.residual,
-                };
-                self.keys.push(get.key);
-                self.rows.push((row, Some(point)));
-            }
-            access @ (Access::PointGet(_)
-            | Access::MultiGet(_)
-            | Access::PrefixScan(_)
-            | Access::Index(_)
-            | Access::Count(_)
-            | Access::Ends(_)
-            | Access::Merge(_)
-            | Access::FullScan) => {
-                plan.access = access;
-                return Some(Box::new((row, plan)));
-            }
+/// How the matches of rows are read.
+#[derive(Default)]
+struct Planning {
+    /// The short way, where the first plan that reads something has shown one.
+    short: Option<ShortLookup>,
+    is_begun: bool,
+}
+
+impl Planning {
+    /// How the matches of one row are read.
+    fn plan_for(
+        &mut self,
+        row: &Row,
+        (source_idx, lookup): (usize, &Lookup),
+        (frame, ctx): (&Frame<'_>, &mut EvalContext),
+    ) -> Result<TablePlan> {
+        let joined = JoinedRow::new(frame.shape, row);
+        for capture in &lookup.captures {
+            let value = eval_exact(&capture.expr, &joined, frame.ctx)?.into_owned();
+            ctx.fill(capture.slot, SlotValue::Value(value));
         }
-        None
-    }
-
-    /// Fetches all keys at once, and joins each row with its match.
-    async fn join(
-        self,
-        step: &Step,
-        (source_idx, frame): (usize, &Frame<'_>),
-        to: &mut Found,
-    ) -> Result<()> {
-        let fetched = fetch(source_idx, &self.keys, frame).await?;
-        to.rows_read += u64::try_from(self.keys.len()).unwrap_or(u64::MAX);
-        frame.nest.cancel.count_rows(self.keys.len());
-        for (row, point) in self.rows {
-            let found = match point {
-                Some(Point { key_idx, residual }) => {
-                    fetched.row(key_idx, (source_idx, residual.as_ref()), frame)?
-                }
-                None => None,
-            };
-            add_all(step, (row, found.iter()), (frame, &mut to.batch))?;
-        }
-        Ok(())
-    }
-}
-
-/// How the matches of one row are read.
-fn plan_for(
-    row: &Row,
-    (source_idx, lookup): (usize, &Lookup),
-    (frame, ctx): (&Frame<'_>, &mut EvalContext),
-) -> Result<TablePlan> {
-    let joined = JoinedRow::new(frame.shape, row);
-    for capture in &lookup.captures {
-        let value = eval_exact(&capture.expr, &joined, frame.ctx)?.into_owned();
-        ctx.fill(capture.slot, SlotValue::Value(value));
-    }
-    let mut setting = frame.setting();
-    setting.wanted = join::Wanted::default();
-    join::table_plan(&setting, source_idx, (lookup.filter.as_ref(), ctx), false)
-}
-
-/// The values under some keys.
-struct Fetched<'k> {
-    keys: &'k [Key],
-    values: Vec<Option<bytes::Bytes>>,
-}
-
-async fn fetch<'k>(source_idx: usize, keys: &'k [Key], frame: &Frame<'_>) -> Result<Fetched<'k>> {
-    let (table, _) = table_of(frame.shape, source_idx)?;
-    let values = if keys.is_empty() {
-        Vec::new()
-    } else {
-        let space = space_of(table, KeyRef::Primary);
-        frame.nest.view.multi_get(space, keys).await?
-    };
-    Ok(Fetched { keys, values })
-}
-
-impl Fetched<'_> {
-    /// The row under a key, if there is one and it meets the residual filter.
-    fn row(
-        &self,
-        key_idx: usize,
-        (source_idx, residual): (usize, Option<&Expr>),
-        frame: &Frame<'_>,
-    ) -> Result<Option<Row>> {
-        let (Some(key), Some(Some(value))) = (self.keys.get(key_idx), self.values.get(key_idx))
-        else {
-            return Ok(None);
-        };
-        let (table, layout) = table_of(frame.shape, source_idx)?;
-        let stored = StoredRow::parse(table, layout, key, value)?;
-        if let Some(residual) = residual
-            && eval_condition(residual, &stored, frame.ctx)? != Some(true)
+        let (table, _) = table_of(frame.shape, source_idx)?;
+        if let Some(short) = &self.short
+            && let Some(plan) = short.plan(table, ctx)?
         {
-            return Ok(None);
+            return Ok(plan);
         }
-        let piece = frame.shape.piece_of_stored(source_idx, &stored)?;
-        let row = frame.shape.row_with(source_idx, piece);
-        Ok(Some(row))
+        let mut setting = frame.setting();
+        setting.wanted = join::Wanted::default();
+        let plan = join::table_plan(&setting, source_idx, (lookup.filter.as_ref(), ctx), false)?;
+        if !self.is_begun && !matches!(plan.access, Access::Nothing) {
+            self.is_begun = true;
+            frame.nest.uses.note(table, &plan, frame.ctx.now);
+            if let Some(filter) = &lookup.filter {
+                let place = (&setting, source_idx);
+                self.short = ShortLookup::of(place, (filter, ctx), &plan)?;
+            }
+        }
+        Ok(plan)
     }
 }

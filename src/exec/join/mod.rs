@@ -2,7 +2,7 @@
 //!
 //! A joined row is one [`Piece`] per source: the values of those of its columns that the statement
 //! uses. `shape` says where in the pieces a column of the row is, `unit` reads the rows of one
-//! source or of a join within the join, `lookup` finds them by keys for a batch of rows, `hash` keeps
+//! source or of a join within the join, `lookup` finds them by keys for a batch of rows (`probes`, `probed`), `hash` keeps
 //! them by their values, in files where they are too many (`parted`), and `rows` goes from step to step of the plan.
 
 mod each;
@@ -11,6 +11,8 @@ mod hash;
 mod listed;
 mod lookup;
 mod parted;
+mod probed;
+mod probes;
 mod rows;
 mod shape;
 mod unit;

@@ -77,7 +77,7 @@ enum State {
     /// Nothing was read.
     New,
     Scan(Box<UnitReader>),
-    Lookup(Matches),
+    Lookup(Box<Matches>),
     Each(Each),
     Hash(Built),
 }
@@ -301,7 +301,7 @@ impl JoinRows {
             Method::Scan { .. } => return Err(Error::internal("a second scan in a join")),
             Method::Lookup(lookup) => {
                 if matches!(running.state, State::New) {
-                    running.state = State::Lookup(Matches::default());
+                    running.state = State::Lookup(Box::default());
                 }
                 let State::Lookup(matches) = &mut running.state else {
                     return Err(Error::internal("a lookup without its state"));

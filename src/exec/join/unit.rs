@@ -1,5 +1,6 @@
 //! The rows of one unit of a join: of a table, of a query, or of a join within the join.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::listed::ListedRows;
@@ -12,6 +13,7 @@ use crate::exec::query::{self, QueryStream};
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::exec::view::Batch as Read;
 use crate::plan::TablePlan;
 use crate::plan::join::{self, UnitRows};
 use crate::sql::context::EvalContext;
@@ -218,27 +220,42 @@ impl TableRows {
         if !self.reader.advance().await? {
             return Ok(None);
         }
-        let (table, layout) = table_of(frame.shape, self.source_idx)?;
-        let layout = self.reader.layout().unwrap_or(layout);
         let read = self.reader.batch();
-        let mut batch = Vec::with_capacity(read.len());
-        for row_idx in 0..read.len() {
-            frame.nest.cancel.check_row(row_idx)?;
-            let Some((key, value)) = read.get(row_idx) else {
-                break;
-            };
-            let stored = StoredRow::parse(table, layout, key, value)?;
-            if let Some(residual) = &self.residual
-                && eval_condition(residual, &stored, frame.ctx)? != Some(true)
-            {
-                continue;
-            }
-            let piece = frame.shape.piece_of_stored(self.source_idx, &stored)?;
-            let row = frame.shape.row_with(self.source_idx, piece);
-            batch.push(row);
-        }
-        Ok(Some(batch))
+        let reading = (
+            self.source_idx,
+            self.reader.layout(),
+            self.residual.as_ref(),
+        );
+        rows_of((read, 0..read.len()), reading, frame).map(Some)
     }
+}
+
+/// Some of the stored rows that were read of a source, as rows of the join, without those that do not
+/// meet `residual`. The layout is that of an index's entries, if they are such.
+pub(super) fn rows_of(
+    (read, range): (&Read, Range<usize>),
+    (source_idx, layout, residual): (usize, Option<&Layout>, Option<&Expr>),
+    frame: &Frame<'_>,
+) -> Result<Batch> {
+    let (table, layout_of_rows) = table_of(frame.shape, source_idx)?;
+    let layout = layout.unwrap_or(layout_of_rows);
+    let mut batch = Vec::with_capacity(range.len());
+    for row_idx in range {
+        frame.nest.cancel.check_row(row_idx)?;
+        let Some((key, value)) = read.get(row_idx) else {
+            break;
+        };
+        let stored = StoredRow::parse(table, layout, key, value)?;
+        if let Some(residual) = residual
+            && eval_condition(residual, &stored, frame.ctx)? != Some(true)
+        {
+            continue;
+        }
+        let piece = frame.shape.piece_of_stored(source_idx, &stored)?;
+        let row = frame.shape.row_with(source_idx, piece);
+        batch.push(row);
+    }
+    Ok(batch)
 }
 
 /// The table of a source and where its columns are stored.

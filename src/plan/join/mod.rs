@@ -8,6 +8,7 @@
 mod lookup;
 mod order;
 mod refs;
+mod short;
 mod strict;
 mod units;
 
@@ -17,6 +18,7 @@ mod tests;
 pub use lookup::{Lookup, Trial, column_name, shown as shown_lookup};
 pub use order::{Facts, local_filter, order};
 pub use refs::{Sources, shifted};
+pub use short::ShortLookup;
 pub use units::{Conjunct, Pool, Unit, UnitRows, pool, sources_of};
 
 use super::request::{Policy, Purpose, Request, RowsKept};

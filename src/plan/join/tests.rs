@@ -4,20 +4,21 @@
 use std::sync::Arc;
 
 use super::{
-    Conjunct, Facts, JoinPlan, Method, Pool, Setting, Sources, Step, UnitRows, Wanted, column_name,
-    local_filter, order, pool, shown_lookup, table_plan,
+    Conjunct, Facts, JoinPlan, Lookup, Method, Pool, Setting, ShortLookup, Sources, Step, UnitRows,
+    Wanted, column_name, local_filter, order, pool, shown_lookup, table_plan,
 };
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::plan::request::Policy;
 use crate::plan::testing::{Facts as NoSession, context, run_goldens, statement, table};
 use crate::plan::text::{self, Names};
-use crate::plan::{Access, Span};
-use crate::sql::bound::{self, From, Joined, Query};
-use crate::sql::context::EvalContext;
+use crate::plan::{Access, Span, TablePlan};
+use crate::sql::bound::{self, From, Joined, Query, Relation};
+use crate::sql::context::{EvalContext, SlotValue};
 use crate::sql::expr::Expr;
 use crate::sql::parse::tests::DEFAULT_MODE;
 use crate::sql::{ast, bind, used};
+use crate::types::Value;
 
 /// Rows of a source that no directive names.
 const ROWS: u64 = 1000;
@@ -190,36 +191,7 @@ impl Case<'_> {
                 )
             }
             Method::Each => (format!("each {name}"), None),
-            Method::Lookup(lookup) => {
-                let UnitRows::Source(idx) = step.unit else {
-                    panic!("a lookup in a join");
-                };
-                let (plan, names) = shown_lookup(&self.setting(), idx, lookup).unwrap();
-                let zone = &self.ctx.zone;
-                let spans = spans(&plan.access);
-                let texts = spans
-                    .iter()
-                    .map(|span| span.text_of(&|value| names.text_of(value, zone)));
-                let residual = plan.residual.map(|residual| {
-                    let first = self.joined.sources[idx].first_column;
-                    let name = |column| column_name(self.joined, first + column);
-                    let names_in = Names {
-                        column: &name,
-                        zone,
-                    };
-                    format!(
-                        " filter {}",
-                        text::expression(&names.named(&residual), names_in)
-                    )
-                });
-                let texts: Vec<String> = texts.collect();
-                let text = format!(
-                    "lookup {name} {}{}",
-                    texts.join(" "),
-                    residual.unwrap_or_default()
-                );
-                (text, None)
-            }
+            Method::Lookup(lookup) => (self.lookup(step, lookup), None),
         };
         let mut parts = vec![format!("{outer}{method}")];
         parts.extend(filter.map(|one| format!("filter {}", self.text(one))));
@@ -234,6 +206,77 @@ impl Case<'_> {
                 .map(|one| format!("then {}", self.text(one))),
         );
         format!("{}: {} rows", parts.join("; "), step.rows_estimate)
+    }
+
+    fn lookup(&self, step: &Step, lookup: &Lookup) -> String {
+        let name = self.unit(&step.unit);
+        let UnitRows::Source(idx) = step.unit else {
+            panic!("a lookup in a join");
+        };
+        let (plan, names) = shown_lookup(&self.setting(), idx, lookup).unwrap();
+        let zone = &self.ctx.zone;
+        let spans = spans(&plan.access);
+        let texts = spans
+            .iter()
+            .map(|span| span.text_of(&|value| names.text_of(value, zone)));
+        let residual = plan.residual.map(|residual| {
+            let first = self.joined.sources[idx].first_column;
+            let name = |column| column_name(self.joined, first + column);
+            let names_in = Names {
+                column: &name,
+                zone,
+            };
+            format!(
+                " filter {}",
+                text::expression(&names.named(&residual), names_in)
+            )
+        });
+        let texts: Vec<String> = texts.collect();
+        let short = if self.has_short_way(idx, lookup) {
+            " (short way)"
+        } else {
+            ""
+        };
+        format!(
+            "lookup {name} {}{}{short}",
+            texts.join(" "),
+            residual.unwrap_or_default()
+        )
+    }
+
+    /// Whether there is a short way; where it has a plan, that is the one of the long way.
+    fn has_short_way(&self, source_idx: usize, lookup: &Lookup) -> bool {
+        let setting = self.setting();
+        let Some(filter) = &lookup.filter else {
+            return false;
+        };
+        let Relation::Table(table) = &self.joined.sources[source_idx].relation else {
+            return false;
+        };
+        let planned = |values: &[Value<'static>]| {
+            let mut ctx = self.ctx.nested();
+            for (capture, value) in lookup.captures.iter().zip(values) {
+                ctx.fill(capture.slot, SlotValue::Value(value.clone()));
+            }
+            let plan = table_plan(&setting, source_idx, (Some(filter), &ctx), false);
+            (ctx, plan)
+        };
+        let mut short = None;
+        for values in values(lookup.captures.len()) {
+            // There are values that lead to every row.
+            let (ctx, Ok(plan)) = planned(&values) else {
+                continue;
+            };
+            if short.is_none() && !matches!(plan.access, Access::Nothing) {
+                short =
+                    Some(ShortLookup::of((&setting, source_idx), (filter, &ctx), &plan).unwrap());
+            }
+            let quick = short.iter().flatten().next();
+            if let Some(quick) = quick.and_then(|short| short.plan(table, &ctx).unwrap()) {
+                assert_eq!(place(&quick), place(&plan), "{values:?}");
+            }
+        }
+        short.flatten().is_some()
     }
 
     fn unit(&self, unit: &UnitRows) -> String {
@@ -255,6 +298,46 @@ impl Case<'_> {
         };
         text::expression(expr, names)
     }
+}
+
+/// Some values for each of so many slots, in all combinations.
+fn values(slots: usize) -> Vec<Vec<Value<'static>>> {
+    let text = |text: &'static str| Value::Text(text.into());
+    let some = [
+        Value::Int(7),
+        Value::Null,
+        Value::Int(-1),
+        Value::UInt(u64::MAX),
+        Value::Double(1.5),
+        text("a"),
+        text("2024-02-30"),
+        text("12x"),
+    ];
+    (0..slots).fold(vec![Vec::new()], |all, _| {
+        let longer = all.iter().flat_map(|values| {
+            let with =
+                |value: &Value<'static>| [values.as_slice(), std::slice::from_ref(value)].concat();
+            some.iter().map(with)
+        });
+        longer.collect()
+    })
+}
+
+/// What a plan reads, without what is for people.
+fn place(plan: &TablePlan) -> String {
+    let mut access = plan.access.clone();
+    match &mut access {
+        Access::PointGet(get) => get.values.clear(),
+        Access::PrefixScan(scan) => scan.spans.clear(),
+        Access::Index(index) => index.spans.clear(),
+        Access::Nothing
+        | Access::MultiGet(_)
+        | Access::Count(_)
+        | Access::Ends(_)
+        | Access::Merge(_)
+        | Access::FullScan => {}
+    }
+    format!("{access:?} {:?}", plan.residual)
 }
 
 fn spans(access: &Access) -> Vec<Span> {
