@@ -40,7 +40,7 @@ const ROWS_MORE: u64 = 16;
 /// What looking takes at most of the time of a commit that waits for it, …
 const FOREGROUND_BUDGET: Duration = Duration::from_millis(20);
 /// … or this part of what the commit took, if that is more.
-const FOREGROUND_PART: u32 = 16;
+const FOREGROUND_PART: u32 = 3;
 
 /// How often what readers met is looked at, …
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
