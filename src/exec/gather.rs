@@ -2,10 +2,12 @@
 //!
 //! To begin a scan takes as long as to step over some dozens of entries. So a page that begins with one
 //! range may reach over the next ones, and is as long as that pays: pages grow while they hold several
-//! ranges, or one that fills them, and shrink where what lies between the ranges is read for nothing.
+//! ranges, or one that fills them, and shrink where what lies between the ranges is read for nothing. Where a
+//! page takes so long that dead keys must lie there, each range is read by itself from then on ([`Reach`]).
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use super::cancel::CancelToken;
 use super::pace::Pace;
@@ -31,6 +33,19 @@ const BYTES_PER_ROW: usize = PAGE_BYTES / PAGE_ROWS;
 /// A page pays as long as it reads fewer entries for each range: about half of what beginning takes.
 const ENTRIES_PER_RANGE: usize = 16;
 
+/// A page that takes longer steps over what is dead: tens of thousands of keys.
+const PAGE_TIME_MAX: Duration = Duration::from_millis(20);
+
+/// How far a page reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Reach {
+    /// Over the ranges behind that with which it begins.
+    #[default]
+    Neighbours,
+    /// To the end of the range.
+    Range,
+}
+
 /// What was found in some ranges.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
@@ -49,14 +64,15 @@ pub(super) struct Part {
     pub(super) rest: Option<KeyRange>,
 }
 
-/// Reads what lies in some ranges, as far as it may be held: [`ENTRIES_MAX`].
+/// Reads what lies in some ranges, as far as it may be held: [`ENTRIES_MAX`]. What is learnt about how far
+/// pages should reach is for the next call of the statement.
 ///
 /// # Errors
 /// Those of the engine; 1317 when the statement is to stop.
 pub(super) async fn gather(
     view: &View,
     (space, ranges): (Space, &[KeyRange]),
-    cancel: &CancelToken,
+    (reach, cancel): (&mut Reach, &CancelToken),
 ) -> Result<Gathered> {
     let mut found = Gathered {
         entries: Page::default(),
@@ -64,12 +80,9 @@ pub(super) async fn gather(
     };
     let mut in_order: Vec<(usize, &KeyRange)> = ranges.iter().enumerate().collect();
     in_order.sort_unstable_by(|(_, one), (_, other)| order(one, other));
-    let mut window = Window::new((view, space), end_of(ranges));
+    let mut window = Window::new((view, space), end_of(ranges), (*reach, cancel));
     let mut before: Option<(&KeyRange, Part)> = None;
-    let mut pace = Pace::default();
     for (range_idx, range) in in_order {
-        cancel.check()?;
-        pace.keep().await;
         let part = match before.take() {
             Some((same, part)) if same == range => part,
             Some(_) | None => window.read(range, &mut found.entries).await?,
@@ -79,6 +92,7 @@ pub(super) async fn gather(
         }
         before = Some((range, part));
     }
+    *reach = window.reach;
     Ok(found)
 }
 
@@ -100,8 +114,11 @@ fn end_of(ranges: &[KeyRange]) -> Option<Key> {
 struct Window<'a> {
     view: &'a View,
     space: Space,
+    cancel: &'a CancelToken,
+    pace: Pace,
     /// Behind all that is wanted.
     end: Option<Key>,
+    reach: Reach,
     /// All entries from the first of these keys (in) to the second (out); before the first page there
     /// are none.
     page: Batch,
@@ -114,11 +131,18 @@ struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    fn new((view, space): (&'a View, Space), end: Option<Key>) -> Window<'a> {
+    fn new(
+        (view, space): (&'a View, Space),
+        end: Option<Key>,
+        (reach, cancel): (Reach, &'a CancelToken),
+    ) -> Window<'a> {
         Window {
             view,
             space,
+            cancel,
+            pace: Pace::default(),
             end,
+            reach,
             page: Batch::Page(Page::default()),
             covered: None,
             rows_max: PAGE_ROWS_MIN,
@@ -138,7 +162,7 @@ impl<'a> Window<'a> {
                 break;
             }
             if !self.covers(&left.start) {
-                self.move_to(&left.start).await?;
+                self.move_to(&left).await?;
             }
             rest = self.take(left, to, entries_max);
         }
@@ -195,13 +219,18 @@ impl<'a> Window<'a> {
         low
     }
 
-    /// Reads the page that begins with a key.
-    async fn move_to(&mut self, start: &Key) -> Result<()> {
+    /// Reads the page that begins with what is left of a range.
+    async fn move_to(&mut self, left: &KeyRange) -> Result<()> {
+        self.cancel.check()?;
+        self.pace.keep().await;
         self.rows_max = self.next_rows_max();
         (self.ranges_met, self.entries_met) = (0, 0);
+        // Of a transaction's own writes all are put into a page that lie where it reaches.
+        let is_alone = self.reach == Reach::Range || self.view.own.is_some();
+        let until = if is_alone { &left.until } else { &self.end }.clone();
         let range = KeyRange {
-            start: start.clone(),
-            until: self.end.clone(),
+            start: left.start.clone(),
+            until: until.clone(),
         };
         let mut scan = Scan::new(self.space, range);
         scan.options = ScanOptions {
@@ -210,14 +239,14 @@ impl<'a> Window<'a> {
             ..ScanOptions::default()
         };
         let spare = std::mem::replace(&mut self.page, Batch::Rows(Vec::new()));
+        let began = Instant::now();
         let (page, more) = self.view.scan(&mut scan, spare).await?;
+        if PAGE_TIME_MAX < began.elapsed() {
+            self.reach = Reach::Range;
+        }
         self.page = page;
-        let until = if more {
-            Some(scan.range.start)
-        } else {
-            self.end.clone()
-        };
-        self.covered = Some((start.clone(), until));
+        let covered_until = if more { Some(scan.range.start) } else { until };
+        self.covered = Some((left.start.clone(), covered_until));
         Ok(())
     }
 
@@ -255,8 +284,8 @@ mod tests {
         format!("{number:05}").into_bytes()
     }
 
-    /// Half of what is there is of an open transaction, which has deleted some, too.
-    async fn filled(numbers: &[u16]) -> (View, BTreeMap<Key, Bytes>) {
+    /// Half of what is there is of an open transaction, if there is one, which has deleted some, too.
+    async fn filled(numbers: &[u16], has_own: bool) -> (View, BTreeMap<Key, Bytes>) {
         let engine = Memory::new();
         engine.create_space(SPACE).await.unwrap();
         let (mut writes, mut own) = (WriteSet::blind(), Overlay::default());
@@ -264,20 +293,20 @@ mod tests {
         for (idx, number) in numbers.iter().enumerate() {
             let value = Bytes::from(format!("{idx}"));
             rows.insert(key(*number), value.clone());
-            if idx % 2 == 0 {
+            if !has_own || idx % 2 == 0 {
                 writes.put(SPACE, key(*number), value.to_vec());
                 own.restore((SPACE, key(*number)), None);
             } else {
                 own.write(SPACE, key(*number), Some(value));
             }
         }
-        for number in numbers.iter().step_by(7) {
+        for number in numbers.iter().step_by(7).filter(|_| has_own) {
             rows.remove(&key(*number));
             own.write(SPACE, key(*number), None);
         }
         engine.commit(writes).await.unwrap();
         let mut view = View::newest(&engine);
-        view.own = Some(Arc::new(own));
+        view.own = has_own.then(|| Arc::new(own));
         (view, rows)
     }
 
@@ -295,12 +324,20 @@ mod tests {
         read
     }
 
+    /// With a transaction's own writes, and without.
     fn check(numbers: &[u16], ranges: &[KeyRange]) -> Gathered {
+        check_with(numbers, ranges, true);
+        check_with(numbers, ranges, false)
+    }
+
+    fn check_with(numbers: &[u16], ranges: &[KeyRange], has_own: bool) -> Gathered {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.unwrap().block_on(async {
-            let (view, rows) = filled(numbers).await;
+            let (view, rows) = filled(numbers, has_own).await;
             let cancel = CancelToken::default();
-            let found = gather(&view, (SPACE, ranges), &cancel).await.unwrap();
+            let mut reach = Reach::default();
+            let place = (SPACE, ranges);
+            let found = gather(&view, place, (&mut reach, &cancel)).await.unwrap();
             assert!(found.entries.len() <= ENTRIES_MAX);
             for (range, part) in ranges.iter().zip(&found.parts) {
                 assert!(part.entries.len() <= RANGE_ENTRIES_MAX);

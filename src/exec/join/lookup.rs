@@ -1,15 +1,16 @@
 //! Lookup joins: for a batch of rows, the rows of a table by keys that they give.
 //!
-//! Each row is planned like a statement with constants, the short way where there is one. Those that lead to one key or to one range of
-//! keys each, the common cases, are looked up together (`probes`); the matches of any other row are
-//! read page by page.
+//! Each row is planned like a statement with constants, the short way where there is one. Those that lead
+//! to one key or to one range of keys each, the common cases, are looked up together (`probes`); the
+//! matches of any other row are read page by page.
 
 use super::probed::Probed;
-use super::probes::{Probes, RowsMax};
+use super::probes::{Extent, Probes};
 use super::rows::{BATCH_ROWS, Frame, add_matches};
 use super::shape::{Batch, JoinedRow, Row};
 use super::unit::{TableRows, table_of};
 use crate::error::{Error, Result};
+use crate::exec::pace::Pace;
 use crate::plan::join::{self, Lookup, ShortLookup, Step, UnitRows};
 use crate::plan::{Access, TablePlan};
 use crate::sql::context::{EvalContext, SlotValue};
@@ -27,7 +28,7 @@ pub(super) struct Found {
 /// one row.
 #[derive(Default)]
 pub(super) struct Matches {
-    rows_max: RowsMax,
+    extent: Extent,
     probed: Option<Probed>,
     current: Option<Box<Current>>,
     /// A row that does not go with those before it.
@@ -35,7 +36,7 @@ pub(super) struct Matches {
     planning: Planning,
 }
 
-/// A row that leads to more than one key or range.
+/// A row that is not looked up together with others.
 struct Current {
     row: Row,
     found: TableRows,
@@ -96,9 +97,11 @@ impl Matches {
             return Ok(());
         }
         let mut ctx = frame.ctx.nested();
-        let rows = waiting.by_ref().take(self.rows_max.get()).enumerate();
+        let rows = waiting.by_ref().take(self.extent.rows_max()).enumerate();
+        let mut pace = Pace::default();
         for (row_idx, row) in rows {
             frame.nest.cancel.check_row(row_idx)?;
+            pace.keep().await;
             let at = (source_idx, lookup);
             let plan = self.planning.plan_for(&row, at, (frame, &mut ctx))?;
             self.next = probes.add(row, plan);
@@ -106,8 +109,8 @@ impl Matches {
                 break;
             }
         }
-        let place = (source_idx, &mut self.rows_max);
-        self.probed = Some(probes.read(place, frame).await?);
+        let looked_up = (source_idx, &mut self.extent);
+        self.probed = Some(probes.read(looked_up, frame).await?);
         Ok(())
     }
 }
@@ -141,6 +144,8 @@ struct Planning {
     /// The short way, where the first plan that reads something has shown one.
     short: Option<ShortLookup>,
     is_begun: bool,
+    /// The index whose use was noted last, by its position.
+    noted: Option<usize>,
 }
 
 impl Planning {
@@ -167,11 +172,16 @@ impl Planning {
         let plan = join::table_plan(&setting, source_idx, (lookup.filter.as_ref(), ctx), false)?;
         if !self.is_begun && !matches!(plan.access, Access::Nothing) {
             self.is_begun = true;
-            frame.nest.uses.note(table, &plan, frame.ctx.now);
             if let Some(filter) = &lookup.filter {
                 let place = (&setting, source_idx);
                 self.short = ShortLookup::of(place, (filter, ctx), &plan)?;
             }
+        }
+        if let Access::Index(access) = &plan.access
+            && self.noted != Some(access.position)
+        {
+            self.noted = Some(access.position);
+            frame.nest.uses.note(table, &plan, frame.ctx.now);
         }
         Ok(plan)
     }

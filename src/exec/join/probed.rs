@@ -47,6 +47,8 @@ struct Long {
     row: Row,
     residual: Option<Expr>,
     scan: Scan,
+    /// Whether a page was read: not every rest is long.
+    is_begun: bool,
     is_matched: bool,
 }
 
@@ -153,6 +155,7 @@ impl Probed {
                         scan: Scan::new(self.space, rest),
                         row,
                         residual,
+                        is_begun: false,
                         is_matched,
                     });
                 }
@@ -184,7 +187,8 @@ impl Probed {
         step: &Step,
         (frame, to): (&Frame<'_>, &mut Found),
     ) -> Result<Option<Long>> {
-        long.scan.options = self.long_page();
+        long.scan.options = self.page_options(long.is_begun);
+        long.is_begun = true;
         let view = &frame.nest.view;
         let (mut page, more) = view.scan(&mut long.scan, Batch::Rows(Vec::new())).await?;
         if let Some(lookup) = &self.lookup {
@@ -206,15 +210,15 @@ impl Probed {
         Ok(more.then_some(long))
     }
 
-    fn long_page(&self) -> ScanOptions {
-        let max_rows = if self.lookup.is_some() {
-            TOGETHER_ENTRIES
-        } else {
+    fn page_options(&self, is_long: bool) -> ScanOptions {
+        let max_rows = if is_long && self.lookup.is_none() {
             LONG_PAGE_ROWS
+        } else {
+            TOGETHER_ENTRIES
         };
         ScanOptions {
             max_rows,
-            is_long: true,
+            is_long,
             ..ScanOptions::default()
         }
     }

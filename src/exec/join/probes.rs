@@ -9,7 +9,7 @@ use super::rows::{BATCH_ROWS, Frame};
 use super::shape::Row;
 use super::unit::table_of;
 use crate::error::Result;
-use crate::exec::gather::{ENTRIES_MAX, Part, gather};
+use crate::exec::gather::{ENTRIES_MAX, Part, Reach, gather};
 use crate::exec::sample::space_of;
 use crate::exec::view::Batch;
 use crate::kv::{Key, KeyRange};
@@ -21,26 +21,33 @@ use crate::sql::expr::Expr;
 const ROWS_FIRST: usize = 128;
 const ROWS_MIN: usize = 16;
 
-/// How many rows are read together: as many as lead to what may be held.
-pub(super) struct RowsMax(usize);
+/// How much is read together.
+pub(super) struct Extent {
+    /// So many rows of the join: as many as lead to what may be held.
+    rows_max: usize,
+    reach: Reach,
+}
 
-impl Default for RowsMax {
-    fn default() -> RowsMax {
-        RowsMax(ROWS_FIRST)
+impl Default for Extent {
+    fn default() -> Extent {
+        Extent {
+            rows_max: ROWS_FIRST,
+            reach: Reach::default(),
+        }
     }
 }
 
-impl RowsMax {
-    pub(super) fn get(&self) -> usize {
-        self.0
+impl Extent {
+    pub(super) fn rows_max(&self) -> usize {
+        self.rows_max
     }
 
     /// After a batch that led to so much, some of which was not held.
     fn adapt(&mut self, entries: usize, has_rest: bool) {
         if has_rest {
-            self.0 = (self.0 / 2).max(ROWS_MIN);
+            self.rows_max = (self.rows_max / 2).max(ROWS_MIN);
         } else if 2 * entries <= ENTRIES_MAX {
-            self.0 = (2 * self.0).min(BATCH_ROWS);
+            self.rows_max = (2 * self.rows_max).min(BATCH_ROWS);
         }
     }
 }
@@ -49,7 +56,7 @@ impl RowsMax {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) key: KeyRef,
-    /// Whether an index has all that is used.
+    /// Whether what is found there has all that is used: rows do, entries of an index may.
     pub(super) is_covering: bool,
 }
 
@@ -170,7 +177,7 @@ impl Probes {
     /// Reads what is at all places.
     pub(super) async fn read(
         self,
-        (source_idx, rows_max): (usize, &mut RowsMax),
+        (source_idx, extent): (usize, &mut Extent),
         frame: &Frame<'_>,
     ) -> Result<Probed> {
         let path = self.at.as_ref().map_or(Path::rows(), |(path, _)| *path);
@@ -184,11 +191,16 @@ impl Probes {
                 rows_and_parts(keys, values)
             }
             Some((_, Places::Ranges(ranges))) => {
-                let found = gather(view, (space, &ranges), &frame.nest.cancel).await?;
+                let found = gather(
+                    view,
+                    (space, &ranges),
+                    (&mut extent.reach, &frame.nest.cancel),
+                )
+                .await?;
                 (Batch::Page(found.entries), found.parts)
             }
         };
-        rows_max.adapt(found.len(), parts.iter().any(|part| part.rest.is_some()));
+        extent.adapt(found.len(), parts.iter().any(|part| part.rest.is_some()));
         Probed::new((source_idx, path), (self.rows, found, parts), frame)
     }
 }

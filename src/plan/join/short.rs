@@ -2,11 +2,11 @@
 //! a key.
 //!
 //! By which key such a lookup goes depends on the shape of the filter alone, as long as each value is one
-//! of its column's and certain. So the first row is planned, and for the rows after it the values are
+//! of its column's and certain, and the table has no index of some rows or of expressions. So the first row is planned, and for the rows after it the values are
 //! encoded. Hot: runs for each row of a join. Values that are not certain take the long way.
 
 use super::{Setting, shifted, table_of};
-use crate::catalog::{KeyPart, Table};
+use crate::catalog::{Index, KeyPart, Table};
 use crate::error::Result;
 use crate::kv::KeyRange;
 use crate::plan::access::{Access, Entries, IndexAccess, PrefixScan, TablePlan};
@@ -47,6 +47,11 @@ impl ShortLookup {
         let Some((source, table)) = table_of(setting.joined, source_idx) else {
             return Ok(None);
         };
+        let is_computed =
+            |index: &Index| !index.computed.parts.is_empty() || index.computed.filter.is_some();
+        if table.indexes.iter().any(is_computed) {
+            return Ok(None);
+        }
         let is_plain = plan.residual.is_none() && plan.fan_out.is_none() && !plan.reverse;
         if !is_plain || plan.doubt.is_some() || table.wide.reading.is_some() {
             return Ok(None);
@@ -123,10 +128,6 @@ fn way_and_parts(plan: &TablePlan, table: &Table) -> Option<(Way, Vec<KeyPart>)>
         Access::PrefixScan(_) => Some((Way::Rows, table.key.clone())),
         Access::Index(access) => {
             let index = table.indexes.get(access.position)?;
-            // What is in them may depend on the values.
-            if !index.computed.parts.is_empty() || index.computed.filter.is_some() {
-                return None;
-            }
             let (position, covering) = (access.position, access.covering);
             let way = match access.entries {
                 Entries::Keys(_) => Way::Entry { position, covering },
