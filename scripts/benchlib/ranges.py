@@ -9,8 +9,17 @@ CHUNK_ROWS = 200_000
 # The rows that a table loses, 99 of 100: in between, or all before the others.
 BETWEEN, BEFORE = "id % 100 <> 0", "id <= {most}"
 DELETED, ENDED = "DELETE FROM sparse", "UPDATE sparse SET k = k + 1"
-# Rows end at once when they were written at this time.
-PAST, NOW = "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200", "SET debug_ttl_clock = DEFAULT"
+# Rows are written as if that had been long ago, so that they end all at once this many seconds later; then
+# the query comes at once.
+END_SECONDS = 40
+WRITE_FOR_END = (
+    f"SET @end = UNIX_TIMESTAMP() + {END_SECONDS}",
+    "SET debug_ttl_clock = @end - 3600",
+)
+AWAIT_END = (
+    "SET debug_ttl_clock = DEFAULT",
+    "DO SLEEP(GREATEST(0, @end - UNIX_TIMESTAMP(NOW(6)) + 0.001))",
+)
 SPARSE = {
     "99 of 100 deleted": (DELETED, BETWEEN),
     "all before the last 1 % deleted": (DELETED, BEFORE),
@@ -24,7 +33,7 @@ def thinned(change, which, rows):
     which = which.format(most=rows // 100 * 99)
     parts = [f"{change} WHERE id >= {first} AND id < {first + CHUNK_ROWS} AND {which}"
              for first in range(0, rows + 1, CHUNK_ROWS)]
-    return ";".join([PAST, *parts, NOW] if change == ENDED else parts)
+    return ";".join([*WRITE_FOR_END, *parts, *AWAIT_END] if change == ENDED else parts)
 
 
 def bench_sparse(table, servers, options):

@@ -16,9 +16,11 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::queue::Request;
+use super::snapshot::Base;
 use super::thin::{Looked, Suspect};
 use super::{Shared, fault, room, spaces, thin};
-use crate::kv::{Error, KeyRange, Result, Space};
+use crate::kv::expiry::Expiry;
+use crate::kv::{Census, Error, KeyRange, Result, Space};
 
 /// How often the thread looks for files worth compacting.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -32,6 +34,10 @@ const LOOK_BUDGET: Duration = Duration::from_millis(250);
 /// A look is put off while files are being written, so long and so often.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 const TRIES_MAX: u32 = 40;
+
+/// Values that end within so much time are looked for too, so that nobody has to step over them first:
+/// longer than until the next check.
+const AHEAD: Duration = CHECK_INTERVAL.saturating_mul(3);
 
 /// How long looking for values that have ended takes at most, each time.
 const ENDED_BUDGET: Duration = Duration::from_millis(250);
@@ -216,8 +222,8 @@ impl Shared {
     }
 
     /// About how many values have ended in the spaces that are looked at this time; where they are
-    /// nearly all, stretches are made.
-    fn look_for_ended(&self) -> u64 {
+    /// nearly all, or will be soon, stretches are made.
+    pub(super) fn look_for_ended(&self) -> u64 {
         let base = self.base.read().clone();
         let (Some(expiry), Some(base)) = (&self.expiry, base) else {
             return 0;
@@ -244,16 +250,37 @@ impl Shared {
                 continue;
             };
             ended = ended.saturating_add(census.expired);
-            let rows = usize::try_from(census.live).unwrap_or(usize::MAX);
             // Where there are stretches, readers tell of what they do not cover.
-            if thin::is_sparse(census.expired, rows) && !base.sparse.has(*space) {
-                self.reclaim
-                    .look(Suspect::of_range(*space, &KeyRange::all()));
+            if !base.sparse.has(*space)
+                && let Some(suspect) = ended_or_soon((*space, &census), &base, (expiry, now_ms))
+            {
+                self.reclaim.look(suspect);
             }
         }
         self.looks.fetch_add(looked_at, Ordering::Relaxed);
         ended
     }
+}
+
+/// A space of which nearly all has ended, or else will have soon: then for readers of that time.
+fn ended_or_soon(
+    (space, census): (Space, &Census),
+    base: &Base,
+    (expiry, now_ms): (&Expiry, u64),
+) -> Option<Suspect> {
+    let is_sparse = |census: &Census| {
+        let rows = usize::try_from(census.live).unwrap_or(usize::MAX);
+        thin::is_sparse(census.expired, rows)
+    };
+    let whole = Suspect::of_range(space, &KeyRange::all());
+    if is_sparse(census) {
+        return Some(whole);
+    }
+    let ahead_ms = u64::try_from(AHEAD.as_millis()).unwrap_or(0);
+    let soon_ms = now_ms.saturating_add(ahead_ms);
+    let soon = base.census(space, &|value: &[u8]| expiry.is_past(value, soon_ms));
+    soon.is_ok_and(|soon| is_sparse(&soon))
+        .then(|| whole.looking_ahead(ahead_ms))
 }
 
 /// Unlinks the tables that hold nothing but keys of a dropped space.

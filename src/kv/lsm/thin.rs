@@ -216,10 +216,12 @@ impl Shared {
         if !suspect.is_close((&base, view))? {
             return Ok((Looked::Through, None));
         }
-        let past = self
-            .expiry
-            .as_ref()
-            .map(|expiry| (expiry.as_ref(), expiry.now_ms()));
+        let past = self.expiry.as_ref().map(|expiry| {
+            (
+                expiry.as_ref(),
+                expiry.now_ms().saturating_add(suspect.ahead_ms),
+            )
+        });
         let mut walk = Walk::new((&base, view), &suspect, past);
         walk.deadline = deadline;
         let rest = walk.run()?;

@@ -102,6 +102,8 @@ pub(in crate::kv::lsm) struct Suspect {
     pub(super) left: u64,
     /// Bytes that may still be kept.
     pub(super) room: usize,
+    /// Values that end within so many milliseconds count as past.
+    pub(super) ahead_ms: u64,
     /// How often it could not be looked at.
     pub(in crate::kv::lsm) tries: u32,
 }
@@ -185,8 +187,14 @@ impl Suspect {
             range,
             left: WALK_MAX,
             room: WALK_BYTES_MAX,
+            ahead_ms: 0,
             tries: 0,
         }
+    }
+
+    /// The same for readers of a time to come: what is found serves them when it is there.
+    pub(in crate::kv::lsm) fn looking_ahead(self, ahead_ms: u64) -> Suspect {
+        Suspect { ahead_ms, ..self }
     }
 
     /// What a scan still had before it when it met the first value that had ended; from behind, what it

@@ -176,7 +176,8 @@ fn keep_thinning(world: &World, stop: &Arc<AtomicBool>) -> std::thread::JoinHand
     std::thread::spawn(move || {
         let mut rounds = 0;
         while !stop.load(Ordering::Relaxed) {
-            let suspects = [suspect(), Suspect::of_range(SPACE, &KeyRange::all())];
+            let whole = || Suspect::of_range(SPACE, &KeyRange::all());
+            let suspects = [suspect(), whole(), whole().looking_ahead(rounds % 4)];
             for suspect in suspects {
                 shared.thin_one(suspect, AT_LEISURE).unwrap();
             }
@@ -573,6 +574,33 @@ async fn pages_that_pass_over_much_lose_nothing() {
         assert!(!world.lsm.base().unwrap().sparse.is_empty());
         world.lsm.close().await.unwrap();
     }
+}
+
+/// Who reads first after values have ended steps over none of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_will_end_soon_is_looked_at_before() {
+    let world = world().await;
+    let end = |at: u32| {
+        if at.is_multiple_of(100) {
+            0
+        } else {
+            20_000 + at % 50
+        }
+    };
+    fill_each(&world, 20_000, end).await;
+    let before = steps(&world, 100);
+    world.lsm.shared.look_for_ended();
+    becomes(|| !world.lsm.base().unwrap().sparse.is_empty()).await;
+    becomes(|| world.lsm.shared.reclaim.waiting() == 0).await;
+    // Until then everybody reads what is there.
+    for (now_ms, alive) in [(1000, 20_000), (20_000, 19_800), (20_049, 200)] {
+        world.clock.store(now_ms, Ordering::Relaxed);
+        let scan = Scan::new(SPACE, KeyRange::all());
+        let found = rows(world.living.snapshot().as_ref(), &scan).await;
+        assert_eq!(found.len(), alive, "at {now_ms}");
+    }
+    assert_eq!((before, steps(&world, 100)), (100, 100));
+    world.lsm.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

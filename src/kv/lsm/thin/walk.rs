@@ -23,6 +23,7 @@ pub(super) struct Walk<'a> {
     base: &'a Base,
     view: &'a View,
     suspect: &'a Suspect,
+    /// By when values count as past.
     past: Option<(&'a Expiry, u64)>,
     pub(super) deadline: Instant,
     /// Entries since the clock was looked at.
@@ -131,9 +132,14 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// Whether most of the rows of a stretch have ended since it was made.
+    /// Whether most of the rows of a stretch have ended since it was made. One that serves now stays until
+    /// then: what takes its place might serve only later.
     fn is_worn(&self, stretch: &Stretch) -> bool {
-        let has_ended = |(_, value): &&(Slice, Slice)| self.end_of(value).is_some();
+        let Some((expiry, past_ms)) = self.past else {
+            return false;
+        };
+        let now_ms = past_ms.saturating_sub(self.suspect.ahead_ms);
+        let has_ended = |(_, value): &&(Slice, Slice)| expiry.is_past(value, now_ms);
         let ended = stretch.rows.iter().filter(has_ended).count();
         0 < ended && stretch.rows.len() <= 2 * ended
     }
