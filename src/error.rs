@@ -227,6 +227,11 @@ codes! {
     NotSupportedYet = 1235 "42000" "Something MySQL has and this server does not.";
     TooManyTables = 1116 "HY000" "More tables in one query than the limit.";
     SetColumnsCount = 1222 "21000" "Queries of a UNION with different numbers of columns.";
+    RecursionWithoutUnion = 3573 "HY000" "A recursive common table expression that is no union.";
+    RecursionWithoutBeginning = 3574 "HY000" "A recursive common table expression that does not begin with other rows.";
+    RecursionAggregates = 3575 "HY000" "A recursive common table expression that aggregates its own rows.";
+    RecursionOuterJoined = 3576 "HY000" "A recursive common table expression that need not read its own rows.";
+    RecursionNotOnce = 3577 "HY000" "A recursive common table expression that names itself twice, or in a subquery.";
     RecursionTooDeep = 3636 "HY000" "A recursive common table expression of too many rounds.";
     WrongUsage = 1221 "HY000" "Two clauses that do not go together.";
     VariableReadOnly = 1238 "HY000" "A variable that cannot be set.";
@@ -285,6 +290,7 @@ codes! {
     JsonValuesMany = 3967 "22034" "`JSON_VALUE` found several values, and that was to be an error.";
     IncorrectArgumentType = 3064 "HY000" "A function argument of the wrong type.";
     RegexpTimeout = 3699 "HY000" "A regular expression that would take too long on its text.";
+    CharacterSetMismatch = 3995 "HY000" "A regular expression of text for bytes, or of bytes for text.";
     RegexpOutOfBounds = 3686 "HY000" "A position outside the text that is searched.";
     InvalidJsonArgument = 3141 "22032" "A function argument that is not JSON.";
     UnknownLocale = 1649 "HY000" "No locale of that name.";

@@ -99,6 +99,21 @@ fn queries(house: &mut House) -> Result<(), String> {
     };
     house.refused(&named(2000), 1436, &["the most"])?;
     house.survived(&named(100))?;
+    let recursive = |count: usize, begins: &str| {
+        let more = (1..count).map(|n| {
+            let other = n - 1;
+            format!(", c{n} (n) AS (SELECT n FROM c{other}{begins} UNION ALL SELECT n + 1 FROM c{n} WHERE n < 1)")
+        });
+        let more: String = more.collect();
+        format!(
+            "WITH RECURSIVE c0 (n) AS (SELECT 1){more} SELECT * FROM c{}",
+            count - 1
+        )
+    };
+    house.refused(&recursive(2000, ""), 1436, &["the most"])?;
+    house.survived(&recursive(100, ""))?;
+    // What begins is bound twice, with all that it names.
+    house.refused(&recursive(60, " UNION ALL SELECT 2"), 1436, &["the most"])?;
     let joined: Vec<String> = (0..1000).map(|n| format!("t t{n}")).collect();
     house.refused(
         &format!("SELECT 1 FROM {}", joined.join(", ")),

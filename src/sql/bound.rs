@@ -67,7 +67,7 @@ pub struct SetQuery {
     pub parameters_count: usize,
 }
 
-/// `WITH RECURSIVE c AS (first UNION [ALL] next)`.
+/// `WITH RECURSIVE c AS (first UNION [ALL] next [LIMIT n])`.
 #[derive(Debug, Clone)]
 pub struct Recursive {
     /// Its number in the statement, by which `next` finds the rows of the last round.
@@ -78,6 +78,10 @@ pub struct Recursive {
     pub next: Query,
     /// Whether duplicates are kept.
     pub all: bool,
+    /// `LIMIT` of all rounds together: a literal or a parameter.
+    pub limit: Option<Expr>,
+    /// `OFFSET`: a literal or a parameter.
+    pub offset: Option<Expr>,
     /// How a client sees the columns.
     pub columns: Vec<ResultColumn>,
     /// How many `?` the statement has.

@@ -79,12 +79,15 @@ impl Walk {
                 Body::Json(json) => QueryShown::Json(&json.query.table.path_text),
                 Body::Recursive(recursive) => {
                     let (nest, ctx, _) = Nest::of(env);
+                    let query = &recursive.query;
+                    let limits = row_limits(query.limit.as_ref(), query.offset.as_ref(), &ctx)?;
                     let begin = (nest.env(ctx.nested(), None), mode);
                     let go_on = (nest.env(ctx, None), mode);
                     QueryShown::Recursive(Box::new(RecursiveShown {
                         first: self.query(&recursive.first, begin).await?,
                         next: self.query(&recursive.next, go_on).await?,
-                        all: recursive.query.all,
+                        all: query.all,
+                        limits: (limits.limit, limits.offset),
                     }))
                 }
             })

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::budget::Budget;
 use crate::exec::nest::Nest;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
-use crate::exec::select::Env;
+use crate::exec::select::{Env, Window, row_limits};
 use crate::exec::tuple;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::fit;
@@ -33,6 +33,8 @@ pub struct RecursiveStream {
     current: QueryStream,
     rounds_done: u64,
     rounds_max: u64,
+    /// Which rows of all rounds are given.
+    window: Window,
     /// What it has found so far: the next round reads it.
     found: Vec<Vec<Value<'static>>>,
     found_bytes: Budget,
@@ -52,11 +54,15 @@ struct Taker<'a> {
     seen_bytes: &'a mut Budget,
     found: &'a mut Vec<Vec<Value<'static>>>,
     found_bytes: &'a mut Budget,
+    window: &'a mut Window,
     sink: &'a mut (dyn RowSink + Send),
 }
 
 impl RowSink for Taker<'_> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+        if self.window.is_over() {
+            return Ok(());
+        }
         let mut row = Vec::with_capacity(values.len());
         for (value, ty) in values.iter().zip(self.types) {
             row.push(fit::fit(value.clone(), ty, self.ctx)?.into_owned());
@@ -72,13 +78,15 @@ impl RowSink for Taker<'_> {
         }
         self.found_bytes
             .take(row.iter().map(Value::memory_bytes).sum())?;
-        self.sink.row(&row)?;
+        if self.window.admits() {
+            self.sink.row(&row)?;
+        }
         self.found.push(row);
         Ok(())
     }
 
     fn is_full(&self) -> bool {
-        self.sink.is_full()
+        self.sink.is_full() || self.window.is_over()
     }
 }
 
@@ -93,12 +101,15 @@ impl RecursiveStream {
             Ok(_) | Err(_) => ROUNDS_MAX,
         };
         let current = side(&program.first, &nest, &ctx).await?;
-        let columns = program.query.columns.iter();
+        let query = &program.query;
+        let limits = row_limits(query.limit.as_ref(), query.offset.as_ref(), &ctx)?;
+        let columns = query.columns.iter();
         Ok(RecursiveStream {
             types: columns.map(|column| column.ty.clone()).collect(),
             current,
             rounds_done: 0,
             rounds_max,
+            window: Window::new(limits),
             found: Vec::new(),
             found_bytes: budget(&nest),
             round_bytes: budget(&nest),
@@ -113,6 +124,9 @@ impl RecursiveStream {
 
     async fn page(&mut self, sink: &mut (dyn RowSink + Send)) -> Result<PageEnd> {
         self.nest.cancel.check()?;
+        if self.window.is_over() {
+            return Ok(self.last());
+        }
         let mut taker = Taker {
             types: &self.types,
             ctx: &self.ctx,
@@ -120,16 +134,17 @@ impl RecursiveStream {
             seen_bytes: &mut self.seen_bytes,
             found: &mut self.found,
             found_bytes: &mut self.found_bytes,
+            window: &mut self.window,
             sink,
         };
-        if self.current.next_page(&mut taker).await? == PageEnd::More {
+        let end = self.current.next_page(&mut taker).await?;
+        if end == PageEnd::More && !self.window.is_over() {
             return Ok(PageEnd::More);
         }
         self.rows_read += self.current.rows_read();
         let found = std::mem::take(&mut self.found);
-        if found.is_empty() {
-            let warnings_count = self.ctx.warnings.count();
-            return Ok(PageEnd::Last { warnings_count });
+        if found.is_empty() || self.window.is_over() {
+            return Ok(self.last());
         }
         self.rounds_done += 1;
         if self.rounds_max < self.rounds_done {
@@ -141,6 +156,11 @@ impl RecursiveStream {
         self.nest.rounds.push((number, Arc::new(found)));
         self.current = side(&self.program.next, &self.nest, &self.ctx).await?;
         Ok(PageEnd::More)
+    }
+
+    fn last(&self) -> PageEnd {
+        let warnings_count = self.ctx.warnings.count();
+        PageEnd::Last { warnings_count }
     }
 
     /// Rows fetched from the engine by the rounds that are done.

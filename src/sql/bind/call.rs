@@ -1,8 +1,10 @@
 //! Calls: functions of the registry, aggregates, and what needs the table's definition.
 
 use super::expr::known_call;
+use super::json_truth;
 use super::literal;
 use super::operands;
+use super::regexp;
 use super::same::same;
 use super::scope::{AggregateRule, Scope};
 use super::source::Source;
@@ -128,7 +130,7 @@ impl Scope<'_> {
         if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject)
             && let Some(value) = args.last_mut()
         {
-            keep_truth(value, call.args.last());
+            json_truth::keep_truth(value, call.args.last());
         }
         if kind == AggregateKind::GroupConcat && 1 < args.len() {
             args = vec![known_call("CONCAT", args)?];
@@ -287,7 +289,7 @@ fn of_function(call: &ast::Call, function: &'static Function, mut args: Vec<Expr
     }
     for (idx, arg) in args.iter_mut().enumerate() {
         if json::takes_value(function.name, idx) {
-            keep_truth(arg, call.args.get(idx));
+            json_truth::keep_truth(arg, call.args.get(idx));
         }
     }
     if !function.accepts(args.len()) {
@@ -303,6 +305,7 @@ fn of_function(call: &ast::Call, function: &'static Function, mut args: Vec<Expr
         return Err(Error::new(Code::WrongParameterCount, text));
     }
     check_fraction(function.name, &args)?;
+    regexp::check_call(function.name, &args)?;
     // Beside a number alone, as in a comparison: see `takes_numbers` for those that always take them.
     let args = if function.name == "FIELD" && args.iter().any(|arg| arg.ty.is_numeric()) {
         args.into_iter().map(literal::as_number).collect()
@@ -387,82 +390,6 @@ pub(super) fn is_nullable(kind: AggregateKind) -> bool {
 pub(super) fn is_aggregate(name: &str) -> bool {
     names::find(name).is_some()
 }
-
-/// Where an argument becomes a part of a JSON document: a truth, which is a number else, as `true` or
-/// `false`.
-pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
-    let json = |truth: bool| {
-        let text = if truth { "true" } else { "false" };
-        literal::value(Value::Json(text.into()), ColumnType::Json)
-    };
-    if let Some(ast::Expr::Literal(Literal::Bool(truth))) = written {
-        *arg = json(*truth);
-        return;
-    }
-    if !is_truth(&arg.kind) {
-        return;
-    }
-    let number = |truth| literal::value(Value::Int(truth), ColumnType::BIGINT);
-    let operand = std::mem::replace(arg, literal::null());
-    *arg = Expr {
-        nullable: operand.nullable,
-        ty: ColumnType::Json,
-        kind: ExprKind::Case {
-            operand: Some(Box::new(operand)),
-            branches: vec![(number(1), json(true)), (number(0), json(false))],
-            otherwise: None,
-        },
-    };
-}
-
-/// Whether an expression is a comparison or what joins them.
-fn is_truth(kind: &ExprKind) -> bool {
-    match kind {
-        ExprKind::Compare(..)
-        | ExprKind::And(_)
-        | ExprKind::Or(_)
-        | ExprKind::Xor(..)
-        | ExprKind::Not(_)
-        | ExprKind::IsNull { .. }
-        | ExprKind::IsTruth { .. }
-        | ExprKind::InList { .. }
-        | ExprKind::InSet { .. }
-        | ExprKind::Quantified { .. }
-        | ExprKind::Between { .. }
-        | ExprKind::Like { .. }
-        | ExprKind::Regexp { .. } => true,
-        ExprKind::Call(function, _) => OF_TRUTH.contains(&function.name),
-        ExprKind::Literal(_)
-        | ExprKind::Column(_)
-        | ExprKind::Slot(_)
-        | ExprKind::Parameter(_)
-        | ExprKind::UserVariable(_)
-        | ExprKind::SystemVariable { .. }
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Case { .. }
-        | ExprKind::Cast(..)
-        | ExprKind::DateShift { .. }
-        | ExprKind::Row(_) => false,
-    }
-}
-
-/// Functions that MySQL counts as comparisons.
-const OF_TRUTH: &[&str] = &[
-    "ISNULL",
-    "IS_IPV4",
-    "IS_IPV4_COMPAT",
-    "IS_IPV4_MAPPED",
-    "IS_IPV6",
-    "IS_UUID",
-    "JSON_CONTAINS",
-    "JSON_CONTAINS_PATH",
-    "JSON_OVERLAPS",
-    "JSON_SCHEMA_VALID",
-    "JSON_VALID",
-    "MEMBER_OF",
-    "REGEXP_LIKE",
-];
 
 /// # Errors
 /// 1582 for a wrong number of arguments.

@@ -1,4 +1,4 @@
-//! Common table expressions: which names `WITH` gives to queries, and recursive ones.
+//! Common table expressions: which names `WITH` gives to queries. Recursive ones are in `recursive`.
 //!
 //! A common table expression is bound anew wherever it is named, with the names that it could see
 //! where it was defined. Source: MySQL manual, "WITH (Common Table Expressions)".
@@ -6,10 +6,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Names, query};
+use super::recursive;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Cte, QueryBody, SetOperator, TableName};
-use crate::sql::bound::{Recursive, Round};
+use crate::sql::ast::{Cte, TableName};
+use crate::sql::bound::Round;
 use crate::types::ResultColumn;
 
 /// One name of a `WITH`, and those that were given before it.
@@ -17,13 +17,24 @@ use crate::types::ResultColumn;
 pub struct CteScope<'a> {
     pub(super) cte: &'a Cte,
     /// Whether `RECURSIVE` was written.
-    is_recursive: bool,
+    pub(super) is_recursive: bool,
     pub(super) outer: Option<&'a CteScope<'a>>,
-    /// While its own later rounds are bound: what its name means there.
-    rounds: Option<Rounds>,
+    /// While it is bound itself: what its name means there.
+    inside: Option<Inside>,
 }
 
 /// What the name of a recursive query means within itself.
+#[derive(Debug)]
+enum Inside {
+    /// Nothing, where there are no parts of which one could go on.
+    NoUnion,
+    /// Nothing, in a part that begins.
+    Beginning,
+    /// In one that goes on, the rows of the last round.
+    Rounds(Rounds),
+}
+
+/// The rows of the last round.
 #[derive(Debug)]
 struct Rounds {
     round: Arc<Round>,
@@ -43,20 +54,64 @@ impl<'a> CteScope<'a> {
             cte,
             is_recursive,
             outer,
-            rounds: None,
+            inside: None,
         }
     }
 
-    /// The rows of the last round, when this is the name of a recursive query within itself.
-    pub(super) fn round(&self) -> Option<Arc<Round>> {
-        let rounds = self.rounds.as_ref()?;
-        rounds.is_used.set(true);
-        Some(Arc::clone(&rounds.round))
+    /// The same name in its own query, which is no union.
+    pub(super) fn without_union(&self) -> CteScope<'a> {
+        CteScope {
+            inside: Some(Inside::NoUnion),
+            ..CteScope::new(self.cte, self.is_recursive, self.outer)
+        }
     }
 
-    /// The columns of such rows.
-    pub(super) fn columns(&self) -> &[ResultColumn] {
-        self.rounds.as_ref().map_or(&[], |rounds| &rounds.columns)
+    /// The same name in a part that begins its own query.
+    pub(super) fn beginning(&self) -> CteScope<'a> {
+        CteScope {
+            inside: Some(Inside::Beginning),
+            ..CteScope::new(self.cte, self.is_recursive, self.outer)
+        }
+    }
+
+    /// The same name in a part that goes on with its own query, which has that number and these columns.
+    pub(super) fn going_on(&self, number: usize, columns: &[ResultColumn]) -> CteScope<'a> {
+        let types = columns.iter().map(|column| column.ty.clone()).collect();
+        let rounds = Rounds {
+            round: Arc::new(Round { number, types }),
+            columns: columns.to_vec(),
+            is_used: Cell::new(false),
+        };
+        CteScope {
+            inside: Some(Inside::Rounds(rounds)),
+            ..CteScope::new(self.cte, self.is_recursive, self.outer)
+        }
+    }
+
+    /// The rows of the last round and their columns, when this is the name of a recursive query within
+    /// itself.
+    ///
+    /// # Errors
+    /// 3573 in a query that is no union, 3574 in a part that begins.
+    pub(super) fn round(&self) -> Result<Option<(Arc<Round>, Vec<ResultColumn>)>> {
+        match &self.inside {
+            None => Ok(None),
+            Some(Inside::NoUnion) => Err(recursive::without_union(self.cte)),
+            Some(Inside::Beginning) => Err(recursive::without_beginning(&self.cte.name)),
+            Some(Inside::Rounds(rounds)) => {
+                rounds.is_used.set(true);
+                Ok(Some((Arc::clone(&rounds.round), rounds.columns.clone())))
+            }
+        }
+    }
+
+    /// Whether the rows of the last round were named.
+    pub(super) fn is_used(&self) -> bool {
+        let rounds = match &self.inside {
+            Some(Inside::Rounds(rounds)) => rounds,
+            Some(Inside::NoUnion | Inside::Beginning) | None => return false,
+        };
+        rounds.is_used.get()
     }
 }
 
@@ -86,74 +141,6 @@ pub(super) fn is_among(cte: &Cte, mut scope: Option<&CteScope<'_>>) -> bool {
         scope = here.outer;
     }
     false
-}
-
-/// The recursive query of that name; `None` when it does not refer to itself.
-///
-/// # Errors
-/// Those of its two parts; 1235 for a recursion of another form.
-pub(super) fn recursive(scope: &CteScope<'_>, names: &Names<'_>) -> Result<Option<Recursive>> {
-    let cte = scope.cte;
-    let QueryBody::SetOperation {
-        operator: SetOperator::Union,
-        all,
-        sides,
-    } = &cte.select.body
-    else {
-        return Ok(None);
-    };
-    if !scope.is_recursive || !cte.select.ctes.is_empty() {
-        return Ok(None);
-    }
-    let outside = Names {
-        ctes: scope.outer,
-        ..*names
-    };
-    // A first part that names the query itself has no such table, and is told so.
-    let first = query::query(&sides.0, &outside, None)?;
-    let columns: Vec<ResultColumn> = first.columns().into_iter().cloned().collect();
-    let mut columns = query::renamed(columns, &cte.columns)?;
-    for column in &mut columns {
-        column.nullable = true;
-    }
-    let number = names.numbering.next();
-    let types = columns.iter().map(|column| column.ty.clone()).collect();
-    let inside = CteScope {
-        cte,
-        is_recursive: true,
-        outer: scope.outer,
-        rounds: Some(Rounds {
-            round: Arc::new(Round { number, types }),
-            columns: columns.clone(),
-            is_used: Cell::new(false),
-        }),
-    };
-    let within = Names {
-        ctes: Some(&inside),
-        ..*names
-    };
-    let next = query::query(&sides.1, &within, None)?;
-    let rounds = inside.rounds.as_ref();
-    if !rounds.is_some_and(|rounds| rounds.is_used.get()) {
-        return Ok(None);
-    }
-    if !cte.select.order_by.is_empty() || cte.select.limit.is_some() {
-        return Err(Error::unsupported(
-            "ORDER BY or LIMIT in a recursive common table expression",
-        ));
-    }
-    if next.columns().len() != columns.len() {
-        return Err(query::different_columns());
-    }
-    let parameters_count = first.parameters_count().max(next.parameters_count());
-    Ok(Some(Recursive {
-        number,
-        first,
-        next,
-        all: *all,
-        columns,
-        parameters_count,
-    }))
 }
 
 /// # Errors

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::cte::{self, CteScope};
+use super::cte::CteScope;
 use super::from::Side;
 use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::source::{QueryColumn, Source};
-use super::{Names, query, size};
+use super::{Names, query, recursive, size};
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::names;
 use crate::sql::ast::{self, QueryBody};
@@ -28,19 +28,23 @@ impl Scope<'_> {
         is_optional: bool,
     ) -> Result<Side> {
         let alias = alias.unwrap_or(&cte.cte.name);
-        if let Some(round) = cte.round() {
-            let columns = cte.columns().to_vec();
+        if let Some((round, columns)) = cte.round()? {
             return Ok(self.opaque(Relation::Round(round), alias, columns));
         }
-        if let Some(recursive) = cte::recursive(cte, &self.names)? {
+        if let Some(recursive) = recursive::recursive(cte, &self.names)? {
             self.parameters_count = self.parameters_count.max(recursive.parameters_count);
             let columns = recursive.columns.clone();
             let query = bound::Query::Recursive(Box::new(recursive));
             return Ok(self.opaque(Relation::Query(Arc::new(query)), alias, columns));
         }
         let named = (alias, cte.cte.columns.as_slice());
+        let inside = cte.without_union();
         let outside = Names {
-            ctes: cte.outer,
+            ctes: if cte.is_recursive {
+                Some(&inside)
+            } else {
+                cte.outer
+            },
             ..self.names
         };
         // It sees what is around the query that it was defined in, and not all that is around this one.

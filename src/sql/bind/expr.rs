@@ -6,7 +6,7 @@ use super::operands::{
     years_in_list,
 };
 use super::scope::Scope;
-use super::{call, caseless, operands};
+use super::{caseless, json_truth, operands};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::eval::typing;
@@ -130,15 +130,7 @@ impl Scope<'_> {
                 escape,
                 negated,
             } => self.like(operands, escape.as_deref(), *negated),
-            ast::Expr::Regexp { operands, negated } => {
-                let (expr, pattern) = (self.value(&operands.0)?, self.value(&operands.1)?);
-                let kind = ExprKind::Regexp {
-                    expr: Box::new(expr),
-                    pattern: Box::new(pattern),
-                    negated: *negated,
-                };
-                Ok(truth(kind, true))
-            }
+            ast::Expr::Regexp { operands, negated } => self.regexp(operands, *negated),
             _ => Err(Error::internal("an expression that no rule binds")),
         }
     }
@@ -341,7 +333,7 @@ impl Scope<'_> {
         let written = a;
         let mut a = self.value(a)?;
         if *target == CastType::Json {
-            call::keep_truth(&mut a, Some(written));
+            json_truth::keep_truth(&mut a, Some(written));
         }
         let a = match target {
             CastType::Char(_) | CastType::Binary(_) | CastType::BytesBeside | CastType::Json => a,

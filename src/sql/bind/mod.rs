@@ -23,6 +23,7 @@ mod group;
 mod hex;
 mod hints;
 mod json_table;
+mod json_truth;
 mod late;
 mod like;
 mod literal;
@@ -34,6 +35,8 @@ mod output;
 mod parameters;
 mod push;
 mod query;
+mod recursive;
+mod regexp;
 pub(crate) mod same;
 mod scope;
 mod select;
@@ -157,6 +160,8 @@ pub struct Numbering {
     levels: AtomicUsize,
     /// How many queries were bound to become part of others, and could not.
     unmerged: AtomicUsize,
+    /// How often parts of common table expressions were bound to be bound again.
+    rebound: AtomicUsize,
     /// Whether the statement assigns user variables: then they are read for each row.
     assigns: AtomicBool,
 }
@@ -176,6 +181,10 @@ const LEVELS_MAX: usize = 120;
 /// double with each level is done for the first ones alone.
 const UNMERGED_MAX: usize = 64;
 
+/// Common table expressions whose parts are bound twice, because only then it is known whether they name
+/// themselves. Each names others at will, so that what is bound may double with each.
+const REBOUND_MAX: usize = 1000;
+
 /// Being within a query, until it is dropped.
 struct Level<'a>(&'a Numbering);
 
@@ -194,6 +203,7 @@ impl Numbering {
             views: AtomicUsize::new(0),
             levels: AtomicUsize::new(0),
             unmerged: AtomicUsize::new(0),
+            rebound: AtomicUsize::new(0),
             assigns: AtomicBool::new(false),
         }
     }
@@ -225,6 +235,21 @@ impl Numbering {
 
     fn note_unmerged(&self) {
         self.unmerged.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that parts of a common table expression are bound again.
+    ///
+    /// # Errors
+    /// 1436 past [`REBOUND_MAX`].
+    fn note_rebound(&self) -> Result<()> {
+        if self.rebound.fetch_add(1, Ordering::Relaxed) < REBOUND_MAX {
+            return Ok(());
+        }
+        let text = format!(
+            "WITH RECURSIVE names queries of UNION, directly and by others, more than {REBOUND_MAX} times, \
+             the most"
+        );
+        Err(Error::new(Code::TooDeep, text))
     }
 
     fn is_assigning(&self) -> bool {

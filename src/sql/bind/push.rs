@@ -47,7 +47,7 @@ pub(super) fn into_queries(from: &mut From, filter: Option<&Expr>) {
 
 /// Whether every row of the join has a row of this source, so that a condition on it may be met
 /// before the join.
-fn is_always_there(tree: &JoinTree, source_idx: usize) -> bool {
+pub(super) fn is_always_there(tree: &JoinTree, source_idx: usize) -> bool {
     match tree {
         JoinTree::Source(idx) => *idx == source_idx,
         JoinTree::Inner { members, .. } => {

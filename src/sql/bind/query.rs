@@ -6,7 +6,7 @@ use super::source::{QueryColumn, Source};
 use super::{Names, order, select};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
-    self, Block, Cte, QueryBody, SelectItem, SetOperator, TableFactor, TableRef,
+    self, Block, Cte, Limit, OrderItem, QueryBody, SelectItem, SetOperator, TableFactor, TableRef,
 };
 use crate::sql::bound::{Query, SetQuery};
 use crate::sql::eval::{digits, typing};
@@ -133,7 +133,15 @@ fn set_operation(
 ) -> Result<Query> {
     let left = whole(&sides.0, names, reborrow(&mut outer))?;
     let right = self::query(&sides.1, names, reborrow(&mut outer))?;
-    set_query(query, (operator, all, left, right), names)
+    set_query(around_rows(query), (operator, all, left, right), names)
+}
+
+/// `left UNION ALL right`, of queries that are bound.
+///
+/// # Errors
+/// 1222 for different numbers of columns.
+pub(super) fn union_all(left: Query, right: Query, names: &Names<'_>) -> Result<Query> {
+    set_query((&[], None), (SetOperator::Union, true, left, right), names)
 }
 
 /// The enclosing query, for a while.
@@ -146,8 +154,15 @@ pub(super) fn reborrow<'s>(
     }
 }
 
+/// What orders and cuts the rows of a whole query.
+type AroundRows<'a> = (&'a [OrderItem], Option<&'a Limit>);
+
+fn around_rows(query: &ast::Select) -> AroundRows<'_> {
+    (&query.order_by, query.limit.as_ref())
+}
+
 fn set_query(
-    query: &ast::Select,
+    (order_by, limit): AroundRows<'_>,
     (operator, all, left, right): (SetOperator, bool, Query, Query),
     names: &Names<'_>,
 ) -> Result<Query> {
@@ -165,8 +180,8 @@ fn set_query(
             name: column.name.clone(),
         })
         .collect();
-    let order_by = scope.order_by(&query.order_by)?;
-    let (limit, offset) = order::limits(query.limit.as_ref(), &mut scope)?;
+    let order_by = scope.order_by(order_by)?;
+    let (limit, offset) = order::limits(limit, &mut scope)?;
     Ok(Query::Set(Box::new(SetQuery {
         operator,
         all,
@@ -329,7 +344,11 @@ fn values(
     };
     let left = values(&plain, left, (names, reborrow(&mut outer)))?;
     let right = values(&plain, right, (names, reborrow(&mut outer)))?;
-    set_query(query, (SetOperator::Union, true, left, right), names)
+    set_query(
+        around_rows(query),
+        (SetOperator::Union, true, left, right),
+        names,
+    )
 }
 
 /// Both halves of more than one row.

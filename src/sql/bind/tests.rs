@@ -309,6 +309,8 @@ fn show_query(query: &Query, text: &mut String) {
             for column in &recursive.columns {
                 show_column(column, text);
             }
+            line("limit", recursive.limit.as_ref(), text);
+            line("offset", recursive.offset.as_ref(), text);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! [`super::windowing`]. Source: MySQL 8.0 manual, "Window Functions".
 
 use super::call;
+use super::json_truth;
 use super::scope::{AggregateRule, Clause, Scope};
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::{aggregate_type, names};
@@ -143,7 +144,7 @@ impl Scope<'_> {
         if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject)
             && let Some(value) = args.last_mut()
         {
-            call::keep_truth(value, call.args.last());
+            json_truth::keep_truth(value, call.args.last());
         }
         Ok(Aggregate {
             ty: aggregate_type(kind, &args),

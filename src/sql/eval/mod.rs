@@ -56,6 +56,7 @@ use super::expr::{CastType, Expr, ExprKind, Row};
 use super::functions::{Body, Call};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
+use regexp::Alphabet;
 
 /// The value of `expr` over `row`, as a client is shown it: its variant and scale fit `expr.ty`.
 ///
@@ -283,13 +284,14 @@ impl<'a> Scope<'a> {
     }
 
     fn is_regexp(self, text: &'a Expr, pattern: &'a Expr) -> Result<Option<bool>> {
+        let alphabet = Alphabet::of([text, pattern]);
         let (text, pattern) = (self.value(text)?, self.value(pattern)?);
         if matches!(text, Value::Null) || matches!(pattern, Value::Null) {
             return Ok(None);
         }
         let (text, pattern) = (
-            convert::text(&text, self.ctx),
-            convert::text(&pattern, self.ctx),
+            alphabet.text(&text, self.ctx),
+            alphabet.text(&pattern, self.ctx),
         );
         regexp::is_match(&text, &pattern).map(Some)
     }
@@ -334,24 +336,26 @@ fn negate(truth: Option<bool>, negated: bool) -> Option<bool> {
 impl<'a> Call<'a> {
     /// The value of the call.
     fn value(&self) -> Result<Value<'a>> {
-        let is_strict = match self.function.body {
-            Body::Lazy(body) => return body(self),
-            Body::Strict(_) => true,
-            Body::Eager(_) => false,
-        };
+        if let Body::Lazy(body) = self.function.body {
+            return body(self);
+        }
+        let stops_at_null = matches!(self.function.body, Body::Strict(_));
         let mut values = Vec::with_capacity(self.args.len());
         for arg in self.args {
             let value = self.scope().value(arg)?;
-            if is_strict && matches!(value, Value::Null) {
+            if stops_at_null && value.is_null() {
                 return Ok(Value::Null);
             }
             values.push(value);
+        }
+        if matches!(self.function.body, Body::StrictOfAll(_)) && values.iter().any(Value::is_null) {
+            return Ok(Value::Null);
         }
         if *self.ty == ColumnType::Dynamic {
             return dynamic::call(self, values);
         }
         match self.function.body {
-            Body::Strict(body) | Body::Eager(body) => body(&values, self),
+            Body::Strict(body) | Body::StrictOfAll(body) | Body::Eager(body) => body(&values, self),
             Body::Lazy(body) => body(self),
         }
     }

@@ -10,7 +10,12 @@ use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
+use super::collation;
+use super::convert;
 use crate::error::{Code, Error, Result};
+use crate::sql::context::EvalContext;
+use crate::sql::expr::Expr;
+use crate::types::Value;
 
 /// Bytes that one compiled pattern may take: a pattern past it is refused, not run.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -24,6 +29,54 @@ const STEPS_MAX: usize = 1 << 30;
 thread_local! {
     /// The last used patterns, the latest at the end.
     static KEPT: RefCell<Vec<(String, Pattern)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What is searched for and in, and what comes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alphabet {
+    /// Texts.
+    Characters,
+    /// Bytes, each the character of its number: ISO 8859-1. A text beside them stays what it is.
+    Bytes,
+}
+
+impl Alphabet {
+    /// That of what is searched and of the pattern together.
+    pub(crate) fn of(searched_and_pattern: [&Expr; 2]) -> Alphabet {
+        if collation::are_bytes(searched_and_pattern.into_iter()) {
+            Alphabet::Bytes
+        } else {
+            Alphabet::Characters
+        }
+    }
+
+    /// A value as it is searched.
+    pub(crate) fn text<'v>(self, value: &'v Value<'_>, ctx: &EvalContext) -> Cow<'v, str> {
+        match (self, value) {
+            (Alphabet::Bytes, Value::Bytes(bytes)) => characters(bytes),
+            (Alphabet::Bytes | Alphabet::Characters, other) => convert::text(other, ctx),
+        }
+    }
+
+    /// The value of what was found; a character that is no byte becomes `?`.
+    pub(crate) fn value<'a>(self, found: String) -> Value<'a> {
+        match self {
+            Alphabet::Characters => Value::Text(Cow::Owned(found)),
+            Alphabet::Bytes if found.is_ascii() => Value::Bytes(Cow::Owned(found.into_bytes())),
+            Alphabet::Bytes => {
+                let byte = |c| u8::try_from(c).unwrap_or(b'?');
+                Value::Bytes(found.chars().map(byte).collect())
+            }
+        }
+    }
+}
+
+/// Each byte as the character of its number.
+fn characters(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        Ok(_) | Err(_) => bytes.iter().copied().map(char::from).collect(),
+    }
 }
 
 /// A compiled pattern.

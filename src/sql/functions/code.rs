@@ -34,7 +34,7 @@ functions! {
 functions! {
     /// Numbers in other notations.
     NUMBERS of Numeric:
-    "CONV" 3..3 "n, from_base, to_base" result::text, Always, Constant, Strict(conv), "The number carried from one base to another.";
+    "CONV" 3..3 "n, from_base, to_base" result::text, Always, Constant, StrictOfAll(conv), "The number carried from one base to another.";
 }
 
 fn ascii<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

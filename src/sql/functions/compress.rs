@@ -27,7 +27,7 @@ functions! {
     /// Compressed texts.
     TABLE of Digest:
     "COMPRESS" 1..1 "str" result::bytes, AnyArgument, Constant, Strict(compress), "The text compressed by zlib, behind its length.";
-    "UNCOMPRESS" 1..1 "str" result::bytes, Always, Constant, Strict(uncompress), "The text that COMPRESS was given; NULL when it was not.";
+    "UNCOMPRESS" 1..1 "str" result::long_blob, Always, Constant, Strict(uncompress), "The text that COMPRESS was given; NULL when it was not.";
     "UNCOMPRESSED_LENGTH" 1..1 "str" result::int, AnyArgument, Constant, Strict(uncompressed_length), "The bytes of the text that COMPRESS was given.";
 }
 

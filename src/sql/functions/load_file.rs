@@ -13,7 +13,7 @@ use crate::types::Value;
 functions! {
     /// Files.
     TABLE of Text:
-    "LOAD_FILE" 1..1 "path" result::bytes, Always, Statement, Strict(load_file), "The bytes of a file below --secure-file-priv; NULL when it cannot be read, or without the privilege FILE.";
+    "LOAD_FILE" 1..1 "path" result::long_blob, Always, Statement, Strict(load_file), "The bytes of a file below --secure-file-priv; NULL when it cannot be read, or without the privilege FILE.";
 }
 
 fn load_file<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

@@ -216,8 +216,12 @@ pub enum Nullability {
 /// What computes a function.
 #[derive(Debug)]
 pub enum Body {
-    /// From its arguments' values; `NULL` without a call when one of them is `NULL`.
+    /// From its arguments' values; `NULL` without a call when one of them is `NULL`, and those behind it
+    /// are not evaluated.
     Strict(for<'a> fn(&[Value<'a>], &Call<'a>) -> Result<Value<'a>>),
+    /// As `Strict`, where MySQL evaluates all arguments before it looks for `NULL`: what is out of range
+    /// behind one is an error.
+    StrictOfAll(for<'a> fn(&[Value<'a>], &Call<'a>) -> Result<Value<'a>>),
     /// From its arguments' values, `NULL` included.
     Eager(for<'a> fn(&[Value<'a>], &Call<'a>) -> Result<Value<'a>>),
     /// From its unevaluated arguments; it evaluates those it needs.

@@ -6,18 +6,44 @@ use std::borrow::Cow;
 
 use regex::{Captures, Regex};
 
-use super::super::eval::regexp;
-use super::{ASKED_BYTES_MIN, Call, RESULT_BYTES_MAX, of_count, of_text, result};
+use super::super::eval::regexp::{self, Alphabet};
+use super::super::eval::typing::is_binary;
+use super::super::expr::Expr;
+use super::{ASKED_BYTES_MIN, Call, RESULT_BYTES_MAX, of_count, result};
 use crate::error::{Code, Error, Result};
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 functions! {
     /// Regular expressions.
     TABLE of Text:
     "REGEXP_LIKE" 2..3 "str, pattern [, match_type]" result::int, AnyArgument, Constant, Strict(regexp_like), "1 when the pattern is found in the text, else 0.";
     "REGEXP_INSTR" 2..6 "str, pattern [, pos [, occurrence [, return_option [, match_type]]]]" result::int, AnyArgument, Constant, Strict(regexp_instr), "The position at which the pattern is found, or after it; 0 when it is not.";
-    "REGEXP_SUBSTR" 2..5 "str, pattern [, pos [, occurrence [, match_type]]]" result::text, Always, Constant, Strict(regexp_substr), "The part of the text that matches the pattern.";
-    "REGEXP_REPLACE" 3..6 "str, pattern, replacement [, pos [, occurrence [, match_type]]]" result::text, Always, Constant, Strict(regexp_replace), "The text with what matches the pattern replaced.";
+    "REGEXP_SUBSTR" 2..5 "str, pattern [, pos [, occurrence [, match_type]]]" found, Always, Constant, Strict(regexp_substr), "The part of the text that matches the pattern.";
+    "REGEXP_REPLACE" 3..6 "str, pattern, replacement [, pos [, occurrence [, match_type]]]" found, Always, Constant, Strict(regexp_replace), "The text with what matches the pattern replaced.";
+}
+
+/// The type of what is found or made of it: that of what is searched and the pattern together.
+fn found(args: &[Expr]) -> ColumnType {
+    result::string(args.get(..2).unwrap_or_default())
+}
+
+/// What the characters of a call are.
+fn alphabet(call: &Call<'_>) -> Alphabet {
+    if is_binary(call.ty) {
+        return Alphabet::Bytes;
+    }
+    match call.args {
+        [searched, pattern, ..] => Alphabet::of([searched, pattern]),
+        _ => Alphabet::Characters,
+    }
+}
+
+/// The argument at `idx` as it is searched for, searched in or put in.
+fn searched<'v, 'a>(values: &'v [Value<'a>], idx: usize, call: &Call<'a>) -> Cow<'v, str> {
+    match (alphabet(call), Call::arg(values, idx)) {
+        (Alphabet::Bytes, bytes @ Value::Bytes(_)) => Alphabet::Bytes.text(bytes, call.ctx),
+        (Alphabet::Bytes | Alphabet::Characters, _) => call.text(values, idx),
+    }
 }
 
 /// The compiled pattern of the second argument, with the flags of the argument at `flags_idx`, to be
@@ -27,12 +53,12 @@ fn compiled(
     (flags_idx, text): (usize, &str),
     call: &Call<'_>,
 ) -> Result<Regex> {
-    let (pattern, flags) = (call.text(values, 1), call.text(values, flags_idx));
+    let (pattern, flags) = (searched(values, 1, call), call.text(values, flags_idx));
     regexp::compiled(&pattern, &flags, text.len())
 }
 
 fn regexp_like<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
+    let text = searched(values, 0, call);
     let regex = compiled(values, (2, &text), call)?;
     Ok(Value::boolean(regex.is_match(&text)))
 }
@@ -115,7 +141,7 @@ fn after(found: &regex::Match<'_>, text: &str) -> Option<usize> {
 }
 
 fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
+    let text = searched(values, 0, call);
     let regex = compiled(values, (5, &text), call)?;
     let start = start(&text, values, (2, call))?;
     let is_after = match call.count(values, 4)? {
@@ -135,15 +161,16 @@ fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
 }
 
 fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let text = call.text(values, 0);
+    let text = searched(values, 0, call);
     let regex = compiled(values, (4, &text), call)?;
     let start = start(&text, values, (2, call))?;
     let found = nth_match((&regex, &text), start, (nth(values, 3, call)?, call))?;
-    Ok(found.map_or(Value::Null, |found| of_text(found.as_str())))
+    let value = |found: regex::Match<'_>| alphabet(call).value(found.as_str().to_owned());
+    Ok(found.map_or(Value::Null, value))
 }
 
 fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (text, new) = (call.text(values, 0), call.text(values, 2));
+    let (text, new) = (searched(values, 0, call), searched(values, 2, call));
     let regex = compiled(values, (5, &text), call)?;
     let mut at = start(&text, values, (3, call))?;
     let occurrence = call.count(values, 4)?;
@@ -179,7 +206,7 @@ fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>
         }
     }
     out.push_str(text.get(copied..).unwrap_or(""));
-    Ok(Value::Text(Cow::Owned(out)))
+    Ok(alphabet(call).value(out))
 }
 
 /// The replacement with `$1` for a group and `\` in front of what is meant as it is.

@@ -7,6 +7,7 @@
 use super::super::eval::collation;
 use super::super::eval::typing::{Numeric, common_of, has_no_sign};
 use super::super::expr::{Expr, ExprKind};
+use crate::types::column_type::LobSize;
 use crate::types::decimal::{DIGITS_MAX, SCALE_MAX};
 use crate::types::{ColumnType, Value};
 
@@ -37,6 +38,11 @@ pub(super) fn text(_: &[Expr]) -> ColumnType {
 /// Bytes, whatever the arguments are.
 pub(super) fn bytes(_: &[Expr]) -> ColumnType {
     ColumnType::Varbinary { bytes_max: None }
+}
+
+/// Bytes that may be any number.
+pub(super) fn long_blob(_: &[Expr]) -> ColumnType {
+    ColumnType::Blob(LobSize::Long)
 }
 
 /// Bytes when the arguments are that together, else a text.

@@ -15,15 +15,15 @@ use crate::types::Value;
 functions! {
     /// Search in strings.
     TABLE of Text:
-    "INSTR" 2..2 "str, part" result::int, AnyArgument, Constant, Strict(instr), "The position of the second text in the first; 0 when it is not there.";
-    "LOCATE" 2..3 "part, str [, pos]" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second, from a third on; 0 when it is not there.";
-    "POSITION" 2..2 "part IN str" result::int, AnyArgument, Constant, Strict(locate), "The position of the first text in the second; 0 when it is not there.";
+    "INSTR" 2..2 "str, part" result::int, AnyArgument, Constant, StrictOfAll(instr), "The position of the second text in the first; 0 when it is not there.";
+    "LOCATE" 2..3 "part, str [, pos]" result::int, AnyArgument, Constant, StrictOfAll(locate), "The position of the first text in the second, from a third on; 0 when it is not there.";
+    "POSITION" 2..2 "part IN str" result::int, AnyArgument, Constant, StrictOfAll(locate), "The position of the first text in the second; 0 when it is not there.";
     "STRCMP" 2..2 "a, b" result::int, AnyArgument, Constant, Strict(strcmp), "-1, 0 or 1, as the first text is below, equal to or above the second.";
     "REPLACE" 3..3 "str, from, to" result::string, Always, Constant, Strict(replace), "The text with every occurrence of another replaced.";
-    "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, Strict(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
+    "SUBSTRING_INDEX" 3..3 "str, delimiter, n" result::string, AnyArgument, Constant, StrictOfAll(substring_index), "What stands before the n-th delimiter, or after it counted from the end.";
     "FIELD" 2..many "a, b, ..." result::int, Never, Constant, Lazy(field), "The position of the first argument among the others; 0 when it is not there.";
     "ELT" 2..many "n, a, ..." result::string_of_rest, Always, Constant, Lazy(elt), "The n-th of the arguments after the first.";
-    "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, Strict(find_in_set), "The position of a text in a list separated by commas.";
+    "FIND_IN_SET" 2..2 "str, list" result::int, AnyArgument, Constant, StrictOfAll(find_in_set), "The position of a text in a list separated by commas.";
 }
 
 fn instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

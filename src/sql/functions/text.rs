@@ -30,20 +30,20 @@ functions! {
     "LCASE" 1..1 "str" result::string, AnyArgument, Constant, Strict(lower), "The text in small letters.";
     "UPPER" 1..1 "str" result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
     "UCASE" 1..1 "str" result::string, AnyArgument, Constant, Strict(upper), "The text in capital letters.";
-    "LEFT" 2..2 "str, len" result::first_string, AnyArgument, Constant, Strict(left), "The first characters.";
-    "RIGHT" 2..2 "str, len" result::first_string, AnyArgument, Constant, Strict(right), "The last characters.";
-    "SUBSTRING" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "SUBSTR" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
-    "MID" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, Strict(substring), "Characters from a position, at most so many.";
+    "LEFT" 2..2 "str, len" result::first_string, AnyArgument, Constant, StrictOfAll(left), "The first characters.";
+    "RIGHT" 2..2 "str, len" result::first_string, AnyArgument, Constant, StrictOfAll(right), "The last characters.";
+    "SUBSTRING" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, StrictOfAll(substring), "Characters from a position, at most so many.";
+    "SUBSTR" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, StrictOfAll(substring), "Characters from a position, at most so many.";
+    "MID" 2..3 "str, pos [, len]" result::first_string, AnyArgument, Constant, StrictOfAll(substring), "Characters from a position, at most so many.";
     "TRIM" 1..2 "[[BOTH | LEADING | TRAILING] [removed] FROM] str" result::string, AnyArgument, Constant, Strict(trim), "The text without blanks, or without another text, at both ends.";
     "LTRIM" 1..2 "str" result::string, AnyArgument, Constant, Strict(ltrim), "The text without blanks, or without another text, at its start.";
     "RTRIM" 1..2 "str" result::string, AnyArgument, Constant, Strict(rtrim), "The text without blanks, or without another text, at its end.";
-    "LPAD" 3..3 "str, len, pad" result::string, Always, Constant, Strict(lpad), "The text filled at its start to a length.";
-    "RPAD" 3..3 "str, len, pad" result::string, Always, Constant, Strict(rpad), "The text filled at its end to a length.";
-    "REPEAT" 2..2 "str, n" result::first_string, Always, Constant, Strict(repeat), "The text, so many times.";
+    "LPAD" 3..3 "str, len, pad" result::string, Always, Constant, StrictOfAll(lpad), "The text filled at its start to a length.";
+    "RPAD" 3..3 "str, len, pad" result::string, Always, Constant, StrictOfAll(rpad), "The text filled at its end to a length.";
+    "REPEAT" 2..2 "str, n" result::first_string, Always, Constant, StrictOfAll(repeat), "The text, so many times.";
     "SPACE" 1..1 "n" result::text, Always, Constant, Strict(space), "So many blanks.";
     "REVERSE" 1..1 "str" result::first_string, AnyArgument, Constant, Strict(reverse), "The characters from last to first.";
-    "INSERT" 4..4 "str, pos, len, new" result::string, AnyArgument, Constant, Strict(insert), "The text with a part of it replaced.";
+    "INSERT" 4..4 "str, pos, len, new" result::string, AnyArgument, Constant, StrictOfAll(insert), "The text with a part of it replaced.";
     "QUOTE" 1..1 "str" result::string, Never, Constant, Eager(quote), "The text as an SQL literal.";
 }
 

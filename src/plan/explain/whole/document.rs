@@ -80,11 +80,17 @@ impl Writer<'_> {
             QueryShown::Recursive(recursive) => {
                 let sides = [&recursive.first, &recursive.next];
                 let sides = sides.map(|side| self.specification(side, false));
-                let result = vec![
+                let mut result = vec![
                     ("using_temporary_table", Json::Bool(true)),
                     ("recursive", Json::Bool(true)),
                     ("query_specifications", Json::List(sides.into())),
                 ];
+                result.extend(
+                    recursive
+                        .limits
+                        .0
+                        .map(|limit| ("limit", Json::Number(limit))),
+                );
                 vec![("union_result", Json::Object(result))]
             }
         }

@@ -104,6 +104,8 @@ pub struct RecursiveShown<'a> {
     pub next: QueryShown<'a>,
     /// Whether duplicates stay.
     pub all: bool,
+    /// `LIMIT` and `OFFSET`.
+    pub limits: (Option<u64>, u64),
 }
 
 /// One block.

@@ -4,8 +4,8 @@
 use super::names;
 use super::node::Node;
 use super::{
-    BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RowsShown, SetShown,
-    SubqueryShown, TableShown, Took, UnitShown, Whole, Written,
+    BlockShown, JoinShown, JoinStepShown, MethodShown, QueryShown, RecursiveShown, RowsShown,
+    SetShown, SubqueryShown, TableShown, Took, UnitShown, Whole, Written,
 };
 use crate::plan::explain::steps::Scope;
 use crate::plan::explain::tree::{
@@ -198,25 +198,35 @@ fn query(query: &QueryShown<'_>, zone: &Zone) -> Vec<Node> {
             let line = format!("What {path} finds in a JSON document");
             vec![Node::new(line, Vec::new())]
         }
-        QueryShown::Recursive(recursive) => {
-            let kept = if recursive.all {
-                ""
-            } else {
-                ", duplicates removed"
-            };
-            let mut first = Node::new("First round", self::query(&recursive.first, zone));
-            first.note(&took(recursive.first.took()));
-            let mut next = Node::new(
-                "Each later round, until it finds no row",
-                self::query(&recursive.next, zone),
-            );
-            next.note(&took(recursive.next.took()));
-            vec![Node::new(
-                format!("Recursive query{kept}"),
-                vec![first, next],
-            )]
-        }
+        QueryShown::Recursive(recursive) => vec![self::recursive(recursive, zone)],
     }
+}
+
+fn recursive(recursive: &RecursiveShown<'_>, zone: &Zone) -> Node {
+    let kept = if recursive.all {
+        ""
+    } else {
+        ", duplicates removed"
+    };
+    let mut first = Node::new("First round", query(&recursive.first, zone));
+    first.note(&took(recursive.first.took()));
+    let rounds = "Each later round, until it finds no row";
+    let mut next = Node::new(rounds, query(&recursive.next, zone));
+    next.note(&took(recursive.next.took()));
+    let node = Node::new(format!("Recursive query{kept}"), vec![first, next]);
+    limited(
+        node,
+        recursive.limits,
+        &Scope::over(zone, |idx| format!("column {idx}")),
+    )
+}
+
+/// The node of a whole query, below its `LIMIT` if there is one.
+fn limited(node: Node, (limit, offset): (Option<u64>, u64), scope: &Scope<'_>) -> Node {
+    if limit.is_none() && offset == 0 {
+        return node;
+    }
+    Node::over(step_line(&Step::Limit { limit, offset }, scope), node)
 }
 
 fn set(set: &SetShown<'_>, zone: &Zone) -> Node {
@@ -253,10 +263,7 @@ fn set(set: &SetShown<'_>, zone: &Zone) -> Node {
         };
         node = Node::over(step_line(&sort, &scope), node);
     }
-    if limit.is_some() || offset != 0 {
-        node = Node::over(step_line(&Step::Limit { limit, offset }, &scope), node);
-    }
-    node
+    limited(node, set.limits, &scope)
 }
 
 fn block(block: &BlockShown<'_>, zone: &Zone) -> Vec<Node> {
