@@ -76,6 +76,24 @@ pub async fn answer_once<'a>(
     Ok(held)
 }
 
+/// Which subqueries are to be answered.
+#[derive(Clone, Copy)]
+pub enum Needed<'a> {
+    /// Those of a stage.
+    Stage(Stage),
+    /// Those whose answers go into these slots.
+    Slots(&'a [usize]),
+}
+
+impl Needed<'_> {
+    fn has(self, subquery: &Subquery) -> bool {
+        match self {
+            Needed::Stage(stage) => subquery.stage == stage,
+            Needed::Slots(slots) => slots.contains(&subquery.slot),
+        }
+    }
+}
+
 /// Answers the subqueries of a query row by row.
 pub struct Asker {
     program: Arc<select::Program>,
@@ -105,19 +123,19 @@ impl Asker {
             })
     }
 
-    /// Fills the slots that are needed at this stage for a row.
+    /// Fills the slots that are needed for a row.
     ///
     /// # Errors
     /// Those of the subqueries, but 1242: it is met when the value is asked for.
     pub async fn answer(
         &mut self,
-        stage: Stage,
+        needed: Needed<'_>,
         row: &(dyn Row + Sync),
         ctx: &mut EvalContext,
     ) -> Result<()> {
         let program = Arc::clone(&self.program);
         for (position, (subquery, inner)) in program.subqueries().enumerate() {
-            if subquery.stage != stage || subquery.captures.is_empty() {
+            if !needed.has(subquery) || subquery.captures.is_empty() {
                 continue;
             }
             let mut key = Vec::with_capacity(subquery.captures.len());

@@ -8,6 +8,7 @@ use crate::exec::nest::Nest;
 use crate::exec::probe;
 use crate::exec::query::Program;
 use crate::exec::rows::BoxFuture;
+use crate::plan::derive::shape::all_of;
 use crate::plan::explain::whole::{
     JoinShown, JoinStepShown, MethodShown, RowsShown, TableShown, UnitShown,
 };
@@ -73,7 +74,7 @@ impl Walk {
             Err(error) if is_refusal(&error) => {
                 self.note(Some(error));
                 let pool = join::pool(&place.shape.joined, filter, place.ctx)?;
-                let late = crate::plan::derive::shape::all_of(pool.late.clone());
+                let late = all_of(pool.late.clone());
                 Ok(Joined {
                     rows: RowsShown::Join(self.impossible(place, &pool).await?),
                     late,
@@ -141,7 +142,7 @@ impl Walk {
             unit,
             method,
             is_outer: step.is_outer,
-            conditions: crate::plan::derive::shape::all_of(matches.collect()),
+            conditions: all_of(matches.collect()),
             filter: step.filter,
             rows_estimate: step.rows_estimate,
             took,
@@ -167,6 +168,8 @@ impl Walk {
                     }
                     Err(error) => return Err(error),
                 };
+                let late = pool.late.iter().cloned();
+                let filter = all_of(filter.into_iter().chain(late).collect());
                 return Ok(UnitShown::Join(inside, filter));
             }
             UnitRows::Source(source_idx) => *source_idx,

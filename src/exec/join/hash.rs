@@ -188,10 +188,11 @@ pub(super) fn key_of<'e>(
     Ok(Some(values))
 }
 
-/// Joins rows by a hash table; those whose matches are in files are put there.
+/// Joins rows by a hash table; those whose candidates are in files are put there, and of those that have
+/// none it is said whether they are kept.
 pub(super) async fn hashed(
     built: &mut Built,
-    (sides, waiting): (Sides<'_>, &mut std::vec::IntoIter<Row>),
+    (sides, (waiting, keeps_alone)): (Sides<'_>, (&mut std::vec::IntoIter<Row>, bool)),
     frame: &Frame<'_>,
 ) -> Result<Batch> {
     let mut batch = Vec::new();
@@ -201,7 +202,7 @@ pub(super) async fn hashed(
         match built {
             Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
             Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
-                Taken::Alone(row) if sides.step.is_outer => batch.push(row),
+                Taken::Alone(row) if keeps_alone => batch.push(row),
                 Taken::Alone(_) | Taken::Later => {}
             },
         }

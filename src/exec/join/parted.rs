@@ -8,6 +8,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::asked::Matching;
 use super::hash::{HashTable, Key, Sides, key_of};
 use super::rows::Frame;
 use super::shape::{Batch, Row, Shape};
@@ -115,7 +116,7 @@ impl Parted {
     pub(super) async fn next(
         &mut self,
         sides: Sides<'_>,
-        frame: &Frame<'_>,
+        (frame, mut matching): (&Frame<'_>, Option<Matching<'_>>),
     ) -> Result<Option<Batch>> {
         frame.nest.cancel.check()?;
         let Some((table, far)) = &mut self.current else {
@@ -132,7 +133,15 @@ impl Parted {
                 break;
             }
             let row = decoded(far.payload(), frame.shape)?;
-            table.probe(sides, row, (frame, &mut batch))?;
+            match &mut matching {
+                None => table.probe(sides, row, (frame, &mut batch))?,
+                Some(matching) => {
+                    let mut candidates = Vec::new();
+                    table.probe(sides, row.clone(), (frame, &mut candidates))?;
+                    let to = (frame, &mut batch);
+                    matching.add_all((row, candidates), to).await?;
+                }
+            }
             if TURN_ROWS <= batch.len() {
                 break;
             }

@@ -3,21 +3,17 @@
 
 use std::sync::Arc;
 
-use super::each::Each;
+use super::asked::{Asking, Late};
 use super::facts;
-use super::hash::{Built, Sides, hashed};
-use super::lookup::{Found, Matches};
+use super::running::Running;
 use super::shape::{Batch, JoinedRow, Row, Shape};
-use super::unit::{UnitReader, keep};
 use crate::error::{Error, Result};
-use crate::exec::ask::Asker;
 use crate::exec::meter::{self, Part, Watch};
 use crate::exec::nest::Nest;
-use crate::exec::pace::Pace;
 use crate::exec::rows::BoxFuture;
+use crate::exec::select;
 use crate::plan::explain::whole::Took;
-use crate::plan::join::{JoinPlan, Method, Pool, Setting, Step, Wanted, sources_of};
-use crate::sql::bound::Stage;
+use crate::plan::join::{JoinPlan, Pool, Setting, Step, Wanted, sources_of};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
@@ -27,23 +23,38 @@ pub(super) const BATCH_ROWS: usize = 1024;
 
 /// The rows of a join.
 pub struct JoinRows {
-    shape: Arc<Shape>,
-    nest: Nest,
-    ctx: EvalContext,
+    site: Site,
     steps: Vec<Running>,
-    /// For subqueries in ON of outer joins.
+    /// What its rows must meet besides.
+    late: Option<Late>,
+    /// Where conditions wait for subqueries.
     asking: Option<Asking>,
     rows_read: u64,
 }
 
-/// Answers subqueries for two rows that may be a match.
-struct Asking {
-    asker: Box<Asker>,
+/// Where a join runs.
+struct Site {
+    program: Arc<select::Program>,
+    shape: Arc<Shape>,
+    nest: Nest,
     ctx: EvalContext,
+}
+
+impl Site {
+    fn frame<'a>(&'a self, wanted: Wanted<'a>) -> Frame<'a> {
+        Frame {
+            program: &self.program,
+            shape: &self.shape,
+            nest: &self.nest,
+            ctx: &self.ctx,
+            wanted,
+        }
+    }
 }
 
 /// What everything that runs within a join looks at.
 pub(super) struct Frame<'a> {
+    pub(super) program: &'a Arc<select::Program>,
     pub(super) shape: &'a Arc<Shape>,
     pub(super) nest: &'a Nest,
     pub(super) ctx: &'a EvalContext,
@@ -63,52 +74,30 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// A step that runs.
-struct Running {
-    step: Step,
-    /// Whether rows without a match are kept, where what makes a match is asked for each.
-    keeps_alone: bool,
-    state: State,
-    /// Rows of the steps before it that are not joined yet.
-    waiting: std::vec::IntoIter<Row>,
-}
-
-enum State {
-    /// Nothing was read.
-    New,
-    Scan(Box<UnitReader>),
-    Lookup(Box<Matches>),
-    Each(Each),
-    Hash(Built),
-}
-
 impl JoinRows {
-    /// The rows of a planned join. `wanted` is what it was planned with.
+    /// The rows of a planned join of a program. `wanted` is what it was planned with.
     ///
     /// # Errors
     /// Those of the first unit.
     pub async fn open(
-        shape: &Arc<Shape>,
+        (program, shape): (&Arc<select::Program>, &Arc<Shape>),
         (plan, wanted): (JoinPlan, Wanted<'_>),
         (nest, ctx): (&Nest, EvalContext),
-        asker: Option<Box<Asker>>,
     ) -> Result<JoinRows> {
-        let asks = plan.steps.iter().any(|step| step.asked.is_some());
-        let asking = asker.filter(|_| asks).map(|asker| Asking {
-            asker,
-            ctx: ctx.nested(),
-        });
-        if asks && asking.is_none() {
-            return Err(Error::unsupported(
-                "a subquery in ON within an outer join that refers to the joined tables",
-            ));
-        }
-        let mut rows = JoinRows {
+        let site = Site {
+            program: Arc::clone(program),
             shape: Arc::clone(shape),
             nest: nest.clone(),
             ctx,
+        };
+        let late = plan.late.map(Late::new);
+        let asks = late.is_some() || plan.steps.iter().any(|step| step.asked.is_some());
+        let asking = asks.then(|| Asking::of(&site.frame(wanted)));
+        let mut rows = JoinRows {
             steps: plan.steps.into_iter().map(Running::new).collect(),
-            asking,
+            late,
+            asking: asking.transpose()?,
+            site,
             rows_read: 0,
         };
         rows.begin(wanted).await?;
@@ -117,11 +106,6 @@ impl JoinRows {
 
     /// The rows of a join within a join.
     pub(super) async fn of_pool(pool: &Pool, frame: &Frame<'_>) -> Result<JoinRows> {
-        if !pool.late.is_empty() {
-            return Err(Error::unsupported(
-                "a subquery in ON within an outer join that refers to the joined tables",
-            ));
-        }
         let wanted = Wanted::default();
         let policy = &frame.nest.policy;
         let plan = Box::pin(facts::plan_pool(
@@ -138,18 +122,7 @@ impl JoinRows {
         let Some(first) = self.steps.first_mut() else {
             return Err(Error::internal("a join without steps"));
         };
-        let Method::Scan { filter } = &first.step.method else {
-            return Err(Error::internal("a join that begins with a lookup"));
-        };
-        let frame = Frame {
-            shape: &self.shape,
-            nest: &self.nest,
-            ctx: &self.ctx,
-            wanted,
-        };
-        let reader = UnitReader::open(&first.step.unit, filter.as_ref(), &frame).await?;
-        first.state = State::Scan(Box::new(reader));
-        Ok(())
+        first.scan(&self.site.frame(wanted)).await
     }
 
     /// The next rows; `None` after the last. There may be none and more later.
@@ -157,24 +130,28 @@ impl JoinRows {
     /// # Errors
     /// Those of evaluation and of the engine; 1038 when what a step keeps does not fit.
     pub async fn next(&mut self) -> Result<Option<Batch>> {
-        match self.steps.len().checked_sub(1) {
-            Some(last) => self.of_step(last).await,
-            None => Ok(None),
+        let Some(last) = self.steps.len().checked_sub(1) else {
+            return Ok(None);
+        };
+        let batch = self.of_step(last).await?;
+        match (batch, &self.late, &mut self.asking) {
+            (Some(batch), Some(late), Some(asking)) => {
+                let frame = self.site.frame(Wanted::default());
+                Ok(Some(asking.kept(late, batch, &frame).await?))
+            }
+            (batch, _, _) => Ok(batch),
         }
     }
 
     /// Rows fetched from the engine so far.
     pub fn rows_read(&self) -> u64 {
-        let scanned = self.steps.iter().map(|running| match &running.state {
-            State::Scan(reader) => reader.rows_read,
-            State::New | State::Lookup(_) | State::Each(_) | State::Hash(_) => 0,
-        });
+        let scanned = self.steps.iter().map(Running::rows_scanned);
         self.rows_read + scanned.sum::<u64>()
     }
 
     /// The next rows of a step.
     fn of_step(&mut self, step_idx: usize) -> BoxFuture<'_, Result<Option<Batch>>> {
-        if self.nest.meter.is_some() {
+        if self.site.nest.meter.is_some() {
             return Box::pin(self.metered_step(step_idx));
         }
         self.advanced(step_idx)
@@ -182,11 +159,11 @@ impl JoinRows {
 
     /// As [`JoinRows::of_step`], for EXPLAIN ANALYZE.
     async fn metered_step(&mut self, step_idx: usize) -> Result<Option<Batch>> {
-        let watch = Watch::start(self.nest.meter.as_ref());
+        let watch = Watch::start(self.site.nest.meter.as_ref());
         let batch = self.advanced(step_idx).await?;
         if let Some(running) = self.steps.get(step_idx) {
             let part = Part::Step(sources_of(&running.step.unit));
-            watch.stop((self.shape.as_ref(), part), || Took {
+            watch.stop((self.site.shape.as_ref(), part), || Took {
                 batches: u64::from(batch.is_some()),
                 rows_out: batch.as_ref().map_or(0, |batch| meter::count(batch.len())),
                 ..Took::default()
@@ -197,14 +174,14 @@ impl JoinRows {
 
     /// Takes down what a step took in.
     fn note_in(&self, step_idx: usize, (rows_in, rows_read): (usize, u64)) {
-        if let (Some(meter), Some(running)) = (&self.nest.meter, self.steps.get(step_idx)) {
+        if let (Some(meter), Some(running)) = (&self.site.nest.meter, self.steps.get(step_idx)) {
             let part = Part::Step(sources_of(&running.step.unit));
             let took = Took {
                 rows_in: meter::count(rows_in),
                 rows_read,
                 ..Took::default()
             };
-            meter.add((self.shape.as_ref(), part), took);
+            meter.add((self.site.shape.as_ref(), part), took);
         }
     }
 
@@ -243,30 +220,12 @@ impl JoinRows {
         let Some(running) = self.steps.get_mut(step_idx) else {
             return Ok(None);
         };
-        let (State::Hash(Built::Parted(parted)), Method::Hash { keys, .. }) =
-            (&mut running.state, &running.step.method)
-        else {
+        let frame = self.site.frame(Wanted::default());
+        let batch = running.of_files(&frame, self.asking.as_mut()).await?;
+        let Some(mut batch) = batch else {
             return Ok(None);
         };
-        let frame = Frame {
-            shape: &self.shape,
-            nest: &self.nest,
-            ctx: &self.ctx,
-            wanted: Wanted::default(),
-        };
-        if parted.is_taking() {
-            parted.begin()?;
-        }
-        let sides = Sides {
-            step: &running.step,
-            keys,
-        };
-        let Some(mut batch) = parted.next(sides, &frame).await? else {
-            return Ok(None);
-        };
-        if let Some(filter) = &running.step.filter {
-            keep(&mut batch, filter, (&self.shape, &self.ctx))?;
-        }
+        running.filter(&mut batch, &frame)?;
         Ok(Some(batch))
     }
 
@@ -274,16 +233,7 @@ impl JoinRows {
         let Some(first) = self.steps.first_mut() else {
             return Ok(None);
         };
-        let State::Scan(reader) = &mut first.state else {
-            return Err(Error::internal("a join that was not begun"));
-        };
-        let frame = Frame {
-            shape: &self.shape,
-            nest: &self.nest,
-            ctx: &self.ctx,
-            wanted: Wanted::default(),
-        };
-        reader.next(&frame).await
+        first.scanned(&self.site.frame(Wanted::default())).await
     }
 
     /// Joins rows that wait at a step.
@@ -291,109 +241,11 @@ impl JoinRows {
         let Some(running) = self.steps.get_mut(step_idx) else {
             return Err(Error::internal("a step that is not there"));
         };
-        let frame = Frame {
-            shape: &self.shape,
-            nest: &self.nest,
-            ctx: &self.ctx,
-            wanted: Wanted::default(),
-        };
-        let mut batch = match &running.step.method {
-            Method::Scan { .. } => return Err(Error::internal("a second scan in a join")),
-            Method::Lookup(lookup) => {
-                if matches!(running.state, State::New) {
-                    running.state = State::Lookup(Box::default());
-                }
-                let State::Lookup(matches) = &mut running.state else {
-                    return Err(Error::internal("a lookup without its state"));
-                };
-                let step = (&running.step, lookup);
-                let found = matches.next(step, &mut running.waiting, &frame).await?;
-                self.rows_read += found.rows_read;
-                found.batch
-            }
-            Method::Each => {
-                let found = running.each(&frame).await?;
-                self.rows_read += found.rows_read;
-                found.batch
-            }
-            Method::Hash { filter, keys } => {
-                let sides = Sides {
-                    step: &running.step,
-                    keys,
-                };
-                if matches!(running.state, State::New) {
-                    let opened = UnitReader::open(&running.step.unit, filter.as_ref(), &frame);
-                    let (built, rows_read) = Built::of(opened.await?, sides, &frame).await?;
-                    self.rows_read += rows_read;
-                    running.state = State::Hash(built);
-                }
-                let State::Hash(built) = &mut running.state else {
-                    return Err(Error::internal("a hash join without a table"));
-                };
-                match (&mut self.asking, &running.step.asked) {
-                    (Some(asking), Some(_)) => {
-                        let keeps_alone = running.keeps_alone;
-                        let rows = (sides, &mut running.waiting, keeps_alone);
-                        asked(built, rows, (&frame, asking)).await?
-                    }
-                    (Some(_) | None, _) => {
-                        hashed(built, (sides, &mut running.waiting), &frame).await?
-                    }
-                }
-            }
-        };
-        if let Some(filter) = &running.step.filter {
-            keep(&mut batch, filter, (&self.shape, &self.ctx))?;
-        }
-        Ok(batch)
-    }
-}
-
-/// Joins rows by a hash table where subqueries tell what a match is.
-async fn asked(
-    built: &Built,
-    (sides, waiting, keeps_alone): (Sides<'_>, &mut std::vec::IntoIter<Row>, bool),
-    (frame, asking): (&Frame<'_>, &mut Asking),
-) -> Result<Batch> {
-    let Built::Memory(table) = built else {
-        return Err(Error::unsupported(
-            "a subquery in ON of an outer join that does not fit into memory",
-        ));
-    };
-    let mut batch = Vec::new();
-    let mut pace = Pace::default();
-    for row in waiting {
-        let before = batch.len();
-        let mut candidates = Vec::new();
-        table.probe(sides, row.clone(), (frame, &mut candidates))?;
-        for candidate in candidates {
-            pace.keep().await;
-            frame.nest.cancel.check()?;
-            if asking
-                .are_match(sides.step, &candidate, frame.shape)
-                .await?
-            {
-                batch.push(candidate);
-            }
-        }
-        if keeps_alone && batch.len() == before {
-            batch.push(row);
-        }
-        if BATCH_ROWS <= batch.len() {
-            break;
-        }
-    }
-    Ok(batch)
-}
-
-impl Asking {
-    async fn are_match(&mut self, step: &Step, row: &Row, shape: &Shape) -> Result<bool> {
-        let row = JoinedRow::new(shape, row);
-        self.asker.answer(Stage::Join, &row, &mut self.ctx).await?;
-        match &step.asked {
-            Some(condition) => Ok(eval_condition(condition, &row, &self.ctx)? == Some(true)),
-            None => Ok(true),
-        }
+        let frame = self.site.frame(Wanted::default());
+        let mut found = running.join(&frame, self.asking.as_mut()).await?;
+        self.rows_read += found.rows_read;
+        running.filter(&mut found.batch, &frame)?;
+        Ok(found.batch)
     }
 }
 
@@ -401,43 +253,9 @@ impl Asking {
 fn open_within<'a>(frame: &'a Frame<'_>, plan: JoinPlan) -> BoxFuture<'a, Result<JoinRows>> {
     let ctx = frame.ctx.nested();
     Box::pin(async move {
-        let place = (frame.nest, ctx);
-        JoinRows::open(frame.shape, (plan, Wanted::default()), place, None).await
+        let of = (frame.program, frame.shape);
+        JoinRows::open(of, (plan, Wanted::default()), (frame.nest, ctx)).await
     })
-}
-
-impl Running {
-    fn new(mut step: Step) -> Running {
-        let keeps_alone = step.is_outer;
-        step.is_outer &= step.asked.is_none();
-        Running {
-            step,
-            keeps_alone,
-            state: State::New,
-            waiting: Vec::new().into_iter(),
-        }
-    }
-
-    /// Joins rows that wait at a lateral step.
-    async fn each(&mut self, frame: &Frame<'_>) -> Result<Found> {
-        if matches!(self.state, State::New) {
-            self.state = State::Each(Each::default());
-        }
-        let State::Each(each) = &mut self.state else {
-            return Err(Error::internal("a lateral join without its state"));
-        };
-        each.next(&self.step, &mut self.waiting, frame).await
-    }
-
-    /// Whether rows of the steps before it are not joined to their end.
-    fn has_waiting(&self) -> bool {
-        let is_within = match &self.state {
-            State::Lookup(matches) => matches.has_more(),
-            State::Each(each) => each.has_more(),
-            State::New | State::Scan(_) | State::Hash(_) => false,
-        };
-        is_within || 0 < self.waiting.len()
-    }
 }
 
 /// Adds to `batch` the matches of a row among candidates, which it is joined with. Whether there are

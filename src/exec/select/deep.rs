@@ -90,11 +90,10 @@ impl Deep {
         let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &ctx)?;
         limits.limit = limits.limit.or(select_limit);
         let wanted = wanted(select, limits);
-        let Planned { plan, .. } = plan(&program, shape, (&nest, &ctx, wanted)).await?;
-        let (late, ordered) = (plan.late.clone(), plan.ordered);
-        let asker = Asker::new(&program, &nest).map(Box::new);
+        let Planned { mut plan, .. } = plan(&program, shape, (&nest, &ctx, wanted)).await?;
+        let (late, ordered) = (plan.late.take(), plan.ordered);
         let place = (&nest, ctx.nested());
-        let rows = JoinRows::open(shape, (plan, wanted), place, asker).await?;
+        let rows = JoinRows::open((&program, shape), (plan, wanted), place).await?;
         let asker = Asker::new(&program, &nest).map(Box::new);
         let feed = Box::new(Feed {
             shape: Arc::clone(shape),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::collector::Collector;
 use super::stream::{Flow, RowWork, SelectStream};
 use crate::error::Result;
+use crate::exec::ask::Needed;
 use crate::exec::join::{JoinRows, JoinedRow, Row, Shape};
 use crate::exec::rows::RowSink;
 use crate::sql::bound::Stage;
@@ -89,10 +90,9 @@ impl SelectStream {
 
     /// Answers what must be known of a row, and tells whether it meets the condition.
     async fn passes(&mut self, row: &(dyn expr::Row + Sync)) -> Result<bool> {
-        self.ask(Stage::Filter, row).await?;
-        if self.residual.is_some() {
-            // An outer join that is an inner one here leaves its condition to this place.
-            self.ask(Stage::Join, row).await?;
+        if let Some(asker) = &mut self.asker {
+            let needed = Needed::Slots(&self.late_slots);
+            asker.answer(needed, row, &mut self.ctx).await?;
         }
         self.note(|tally| tally.late.rows_in += 1);
         if let Some(residual) = &self.residual
@@ -108,7 +108,7 @@ impl SelectStream {
     /// Answers the subqueries of a stage for a row.
     pub(super) async fn ask(&mut self, stage: Stage, row: &(dyn expr::Row + Sync)) -> Result<()> {
         match &mut self.asker {
-            Some(asker) => asker.answer(stage, row, &mut self.ctx).await,
+            Some(asker) => asker.answer(Needed::Stage(stage), row, &mut self.ctx).await,
             None => Ok(()),
         }
     }

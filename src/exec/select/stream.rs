@@ -32,6 +32,7 @@ use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::view::View;
 use crate::exec::window::Windowed;
+use crate::plan::join::late_slots;
 use crate::plan::{Access, TablePlan};
 use crate::sql::bound::Select;
 use crate::sql::context::EvalContext;
@@ -50,6 +51,8 @@ pub struct SelectStream {
     pub(super) feed: Option<Box<Feed>>,
     /// Who answers subqueries row by row.
     pub(super) asker: Option<Box<Asker>>,
+    /// The slots of the subqueries in `residual` that are answered for each row.
+    pub(super) late_slots: Vec<usize>,
     /// What the answers of subqueries that were run once take of the statement's memory.
     pub(super) answers: Vec<Budget>,
     pub(super) phase: Phase,
@@ -134,6 +137,7 @@ impl SelectStream {
         let mut stream = SelectStream::begun(program, env, (false, ordered), limits);
         stream.feed = Some(feed);
         stream.asker = asker;
+        stream.late_slots = late.as_ref().map(late_slots).unwrap_or_default();
         stream.residual = late;
         stream
     }
@@ -156,6 +160,7 @@ impl SelectStream {
             reader: None,
             feed: None,
             asker: None,
+            late_slots: Vec::new(),
             answers: Vec::new(),
             phase,
             in_order,

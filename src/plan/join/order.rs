@@ -242,21 +242,11 @@ impl<'p, 's> Line<'p, 's> {
                 .collect()
         };
         if self.is_lateral(unit) {
-            if !unit.asked.is_empty() {
-                return Err(Error::unsupported("a subquery in ON of LEFT JOIN LATERAL"));
-            }
             return Ok(self.run_for_each(unit_idx, &conjuncts));
         }
         let hashed = facts
             .is_permitted
             .then(|| self.hashed(unit_idx, (unit, facts), &conjuncts));
-        if !unit.asked.is_empty() {
-            return hashed.ok_or_else(|| {
-                Error::unsupported(
-                    "a subquery in ON of an outer join with a table read by keys only",
-                )
-            });
-        }
         let UnitRows::Source(source) = unit.rows else {
             return hashed.ok_or_else(|| Error::internal("a join that may not be read"));
         };

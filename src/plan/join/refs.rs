@@ -1,8 +1,4 @@
 //! Which sources an expression reads.
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "asks for a few shapes of expression; all others are one case"
-)]
 
 use crate::sql::bound::Joined;
 use crate::sql::eval::fold;
@@ -87,12 +83,23 @@ fn shift(expr: &mut Expr, first: usize) {
 
 /// Whether something in it waits for a subquery that is answered row by row.
 pub(super) fn is_late(expr: &Expr) -> bool {
-    let mut found = match &expr.kind {
-        ExprKind::Slot(slot)
-        | ExprKind::InSet { set: slot, .. }
-        | ExprKind::Quantified { set: slot, .. } => slot.per_row,
-        _ => false,
-    };
-    fold::each_child(expr, &mut |child| found |= is_late(child));
-    found
+    !late_slots(expr).is_empty()
+}
+
+/// The slots of the subqueries in it that are answered row by row.
+pub fn late_slots(expr: &Expr) -> Vec<usize> {
+    let mut slots = Vec::new();
+    add_late_slots(expr, &mut slots);
+    slots
+}
+
+fn add_late_slots(expr: &Expr, slots: &mut Vec<usize>) {
+    if let ExprKind::Slot(slot)
+    | ExprKind::InSet { set: slot, .. }
+    | ExprKind::Quantified { set: slot, .. } = &expr.kind
+        && slot.per_row
+    {
+        slots.push(slot.idx);
+    }
+    fold::each_child(expr, &mut |child| add_late_slots(child, slots));
 }

@@ -196,7 +196,7 @@ fn optional_rows(
             on: None,
             after,
             ..
-        }) if pool.units.is_empty() => {
+        }) if pool.units.is_empty() && pool.late.is_empty() => {
             matches.append(&mut pool.conjuncts);
             return Ok((rows, after));
         }
