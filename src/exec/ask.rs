@@ -168,6 +168,12 @@ impl Asker {
             SlotValue::Value(value) | SlotValue::StandIn(value, _) => value.memory_bytes(),
             SlotValue::Set(members) => members.bytes(),
         };
+        if self.nest.memory.is_half_full() {
+            // What is remembered is not to take what operators cannot do without.
+            self.known.clear();
+            self.known_bytes.reset();
+            return;
+        }
         if ANSWER_BYTES_MAX < bytes {
             return;
         }

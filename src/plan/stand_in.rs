@@ -137,6 +137,7 @@ impl StandIns {
                     idx,
                     per_row,
                     text,
+                    is_column: false,
                     decimals: None,
                 });
             }

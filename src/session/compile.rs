@@ -145,14 +145,22 @@ impl Session {
                 write::Write::Insert(self.bound(parameters, |names| bind::insert(insert, names))?)
             }
             Statement::Update(update) => {
-                let bound = self.bound(parameters, |names| bound_update(update, names))?;
+                let bound = self.bound(parameters, |names| {
+                    bind::after_with(&update.with, names, &mut |names| {
+                        bound_update(update, names)
+                    })
+                })?;
                 match bound {
                     Modify::Simple(update) => write::Write::Update(update),
                     Modify::ByQuery(change) => return Ok(Some(by_query(change, catalog_version))),
                 }
             }
             Statement::Delete(delete) => {
-                let bound = self.bound(parameters, |names| bound_delete(delete, names))?;
+                let bound = self.bound(parameters, |names| {
+                    bind::after_with(&delete.with, names, &mut |names| {
+                        bound_delete(delete, names)
+                    })
+                })?;
                 match bound {
                     Modify::Simple(delete) => write::Write::Delete(delete),
                     Modify::ByQuery(change) => return Ok(Some(by_query(change, catalog_version))),
@@ -162,6 +170,27 @@ impl Session {
         };
         let program = write::Program::new(write, catalog_version);
         Ok(Some(Compiled::Write(Arc::new(program))))
+    }
+
+    /// Binds an UPDATE or DELETE as a change by a query, whether it needs one or not.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the others are none of these"
+    )]
+    pub(super) fn compiled_by_query(&mut self, statement: &Statement) -> Result<Option<Compiled>> {
+        let catalog_version = self.shared.catalog.version();
+        let change = match statement {
+            Statement::Update(update) => self.bound(&[], |names| {
+                let mut bind = |names: &Names<'_>| bind::update_by_query(update, names);
+                bind::after_with(&update.with, names, &mut bind)
+            })?,
+            Statement::Delete(delete) => self.bound(&[], |names| {
+                let mut bind = |names: &Names<'_>| bind::delete_by_query(delete, names);
+                bind::after_with(&delete.with, names, &mut bind)
+            })?,
+            _ => return Ok(None),
+        };
+        Ok(Some(by_query(change, catalog_version)))
     }
 
     /// Binds a statement, again for the names without declaration that it says.
@@ -291,7 +320,7 @@ fn bound_update(update: &ast::Update, names: &Names<'_>) -> Result<Modify<Update
 }
 
 fn bound_delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Modify<Delete>> {
-    if delete.several.is_none() && !bind::is_view(&delete.table, names) {
+    if delete.several.is_none() && !bind::is_query(&delete.table, names) {
         let simple = bind::delete(delete, names)?;
         if !reads_rows(&simple.subqueries) {
             return Ok(Modify::Simple(simple));

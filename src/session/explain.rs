@@ -42,7 +42,8 @@ impl Session {
             ExplainFormat::Tree => Format::Tree,
             ExplainFormat::Json => Format::Json,
         };
-        match self.compile_allowed((whole, &explain.statement), &[])? {
+        let compiled = self.compile_allowed((whole, &explain.statement), &[])?;
+        match self.with_subqueries(compiled, &explain.statement)? {
             Compiled::Query(program, asked) => {
                 let env = self.limited_env((&program, &asked), parameters);
                 let meter = explain.analyze.then(Arc::<Meter>::default);
@@ -94,6 +95,24 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// An UPDATE or DELETE of one table that has subqueries as a change by a query: so they are shown, and
+    /// the path that their answers lead to.
+    fn with_subqueries(&mut self, compiled: Compiled, statement: &Statement) -> Result<Compiled> {
+        let subqueries = match &compiled {
+            Compiled::Write(program) => match &program.write {
+                Write::Update(update) => &update.subqueries,
+                Write::Delete(delete) => &delete.subqueries,
+                Write::Insert(_) => return Ok(compiled),
+            },
+            Compiled::Query(..) | Compiled::Change(_) => return Ok(compiled),
+        };
+        if subqueries.is_empty() {
+            return Ok(compiled);
+        }
+        let by_query = self.compiled_by_query(statement)?;
+        Ok(by_query.unwrap_or(compiled))
     }
 
     async fn explain_select(

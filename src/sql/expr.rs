@@ -166,6 +166,8 @@ pub struct Slot {
     pub per_row: bool,
     /// What stands for it in EXPLAIN: the outer column's name, or which subquery it is.
     pub text: Arc<str>,
+    /// Whether it is a column of a query around this one, as it is stored.
+    pub is_column: bool,
     /// The digits after the point of a `DOUBLE`, where the subquery fixes them.
     pub decimals: Option<u8>,
 }

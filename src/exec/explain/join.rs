@@ -229,11 +229,13 @@ impl Walk {
             let mut open: Vec<Expr> = between(&pool.conjuncts, pool).collect();
             for unit in &pool.units {
                 open.extend(between(unit.on.as_deref().unwrap_or_default(), pool));
+                open.extend(unit.asked.iter().cloned());
                 let conjuncts: &[Conjunct] = unit.on.as_ref().unwrap_or(&pool.conjuncts);
                 let filter = join::local_filter(conjuncts.iter(), unit.sources);
                 let shown = match &unit.rows {
                     UnitRows::Join(inside) => {
-                        UnitShown::Join(self.impossible(place, inside).await?, None)
+                        let late = all_of(inside.late.clone());
+                        UnitShown::Join(self.impossible(place, inside).await?, late)
                     }
                     UnitRows::Source(_) => {
                         let read = (filter, Wanted::default());

@@ -1,10 +1,15 @@
 //! Conditions of a join that wait for subqueries: these are answered for each row that may be a match.
 //!
 //! Each join has an asker of its own, one within another join, too: what is answered for a row is only
-//! what the condition at hand reads, as the other sources may not be joined yet.
+//! what the condition at hand reads, as the other sources may not be joined yet. A step finds candidates
+//! by its method, for many rows together; which of its rows has none that is a match is told here, by
+//! the order: candidates come in that of the rows that they are for.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::lookup::Found;
-use super::rows::{BATCH_ROWS, Frame};
+use super::rows::Frame;
 use super::running::Running;
 use super::shape::{Batch, JoinedRow, Row};
 use crate::error::{Error, Result};
@@ -35,6 +40,7 @@ impl Late {
 pub(super) struct Asking {
     asker: Asker,
     ctx: EvalContext,
+    pace: Pace,
 }
 
 impl Asking {
@@ -43,10 +49,12 @@ impl Asking {
         Ok(Asking {
             asker: asker.ok_or_else(|| Error::internal("a condition that waits for nothing"))?,
             ctx: frame.ctx.nested(),
+            pace: Pace::default(),
         })
     }
 
     async fn is_met(&mut self, late: &Late, row: &Row, frame: &Frame<'_>) -> Result<bool> {
+        self.pace.keep().await;
         frame.nest.cancel.check()?;
         let row = JoinedRow::new(frame.shape, row);
         let needed = Needed::Slots(&late.slots);
@@ -62,9 +70,7 @@ impl Asking {
         frame: &Frame<'_>,
     ) -> Result<Batch> {
         let mut kept = Vec::new();
-        let mut pace = Pace::default();
         for row in batch {
-            pace.keep().await;
             if self.is_met(late, &row, frame).await? {
                 kept.push(row);
             }
@@ -82,78 +88,85 @@ pub(super) struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Adds the matches among candidates. Whether there are any.
-    async fn add(&mut self, candidates: Batch, to: (&Frame<'_>, &mut Batch)) -> Result<bool> {
-        let mut matches = self.asking.kept(self.late, candidates, to.0).await?;
-        let is_matched = !matches.is_empty();
-        to.1.append(&mut matches);
-        Ok(is_matched)
-    }
-
     /// Adds what a row leads to whose candidates are all there are.
     pub(super) async fn add_all(
         &mut self,
         (row, candidates): (Row, Batch),
         (frame, batch): (&Frame<'_>, &mut Batch),
     ) -> Result<()> {
-        let is_matched = self.add(candidates, (frame, batch)).await?;
-        if self.keeps_alone && !is_matched {
+        self.asking.pace.keep().await;
+        let mut matches = self.asking.kept(self.late, candidates, frame).await?;
+        if self.keeps_alone && matches.is_empty() {
             batch.push(row);
         }
+        batch.append(&mut matches);
         Ok(())
     }
 }
 
-/// A row of the steps before whose candidates are looked through.
-pub(super) struct Current {
-    row: Row,
-    /// The row, until the method has taken it.
-    waiting: std::vec::IntoIter<Row>,
+/// Rows of the steps before that may have candidates to come, in their order.
+#[derive(Default)]
+pub(super) struct Unsettled {
+    rows: VecDeque<Row>,
+    /// Whether the first of them has a match.
     is_matched: bool,
 }
 
+impl Unsettled {
+    /// Settles the rows before the one that a candidate is for. Each row has pieces of its own, by which
+    /// it is known.
+    fn settle_before(&mut self, candidate: &Row, alone: &mut Batch) -> Result<()> {
+        while let Some(row) = self.rows.front() {
+            let mut pieces = row.iter().zip(candidate);
+            if pieces.all(|pair| match pair {
+                (None, _) => true,
+                (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+                (Some(_), None) => false,
+            }) {
+                return Ok(());
+            }
+            self.settle_first(alone);
+        }
+        Err(Error::internal("a candidate for no row"))
+    }
+
+    fn settle_first(&mut self, alone: &mut Batch) {
+        let row = self.rows.pop_front();
+        alone.extend(row.filter(|_| !self.is_matched));
+        self.is_matched = false;
+    }
+}
+
 impl Running {
-    /// Joins rows that wait, one after the other, where subqueries tell what a match is.
+    /// Joins rows that wait, where subqueries tell what a match is.
     pub(super) async fn ask(&mut self, frame: &Frame<'_>, asking: &mut Asking) -> Result<Found> {
         let rows_read = self.prepare(frame).await?;
+        if !self.is_parted() && self.unsettled.rows.is_empty() {
+            self.unsettled.rows = self.waiting.as_slice().iter().cloned().collect();
+        }
+        let mut found = self.advance(frame).await?;
+        found.rows_read += rows_read;
+        let Some(late) = &self.late else {
+            return Err(Error::internal("a step that asks for nothing"));
+        };
         if self.is_parted() {
             // Candidates come later, part by part.
-            return self.advance(frame).await;
+            return Ok(found);
         }
-        let mut found = Found {
-            rows_read,
-            ..Found::default()
-        };
-        while found.batch.len() < BATCH_ROWS {
-            let mut current = match self.current.take() {
-                Some(current) => current,
-                None => match self.waiting.next() {
-                    Some(row) => Box::new(Current {
-                        waiting: vec![row.clone()].into_iter(),
-                        row,
-                        is_matched: false,
-                    }),
-                    None => break,
-                },
-            };
-            let candidates = self.find(&mut current.waiting, frame).await?;
-            found.rows_read += candidates.rows_read;
-            let is_last = !self.is_within() && current.waiting.as_slice().is_empty();
-            let Some(late) = &self.late else {
-                return Err(Error::internal("a step that asks for nothing"));
-            };
-            let mut matching = Matching {
-                asking,
-                late,
-                keeps_alone: self.keeps_alone,
-            };
-            let to = (frame, &mut found.batch);
-            current.is_matched |= matching.add(candidates.batch, to).await?;
-            if !is_last {
-                self.current = Some(current);
-            } else if self.keeps_alone && !current.is_matched {
-                found.batch.push(current.row);
+        let candidates = std::mem::take(&mut found.batch);
+        let mut alone = Vec::new();
+        for candidate in candidates {
+            self.unsettled.settle_before(&candidate, &mut alone)?;
+            if asking.is_met(late, &candidate, frame).await? {
+                self.unsettled.is_matched = true;
+                found.batch.push(candidate);
             }
+        }
+        while !self.has_waiting() && !self.unsettled.rows.is_empty() {
+            self.unsettled.settle_first(&mut alone);
+        }
+        if self.keeps_alone {
+            found.batch.append(&mut alone);
         }
         Ok(found)
     }

@@ -75,7 +75,8 @@ impl<'a> Frame<'a> {
 }
 
 impl JoinRows {
-    /// The rows of a planned join of a program. `wanted` is what it was planned with.
+    /// The rows of a planned join of a program. `wanted` is what it was planned with; who sees to `late`
+    /// of the plan takes it out before.
     ///
     /// # Errors
     /// Those of the first unit.
@@ -139,6 +140,7 @@ impl JoinRows {
                 let frame = self.site.frame(Wanted::default());
                 Ok(Some(asking.kept(late, batch, &frame).await?))
             }
+            (Some(_), Some(_), None) => Err(Error::internal("a join that nobody answers")),
             (batch, _, _) => Ok(batch),
         }
     }

@@ -1,6 +1,6 @@
 //! A step of a join at work: the rows that wait at it, and what its method has read.
 
-use super::asked::{Asking, Current, Late, Matching};
+use super::asked::{Asking, Late, Matching, Unsettled};
 use super::each::Each;
 use super::hash::{Built, Sides, hashed};
 use super::lookup::{Found, Matches};
@@ -13,16 +13,16 @@ use crate::plan::join::{Method, Step};
 /// A step that runs.
 pub(super) struct Running {
     pub(super) step: Step,
-    /// Whether rows without a match are kept; of the step itself that is said only where its method
-    /// knows what a match is.
+    /// Whether rows without a match are kept. `step.is_outer` says so only where the method knows what a
+    /// match is: where subqueries tell, it is false, so that the method adds no such row itself.
     pub(super) keeps_alone: bool,
     /// What makes a match besides.
     pub(super) late: Option<Late>,
     state: State,
     /// Rows of the steps before it that are not joined yet.
     pub(super) waiting: std::vec::IntoIter<Row>,
-    /// The one that is, where matches are asked for.
-    pub(super) current: Option<Box<Current>>,
+    /// Where matches are asked for: the rows that the method is at.
+    pub(super) unsettled: Unsettled,
 }
 
 enum State {
@@ -45,7 +45,7 @@ impl Running {
             late,
             state: State::New,
             waiting: Vec::new().into_iter(),
-            current: None,
+            unsettled: Unsettled::default(),
         }
     }
 
@@ -77,16 +77,12 @@ impl Running {
 
     /// Whether rows of the steps before it are not joined to their end.
     pub(super) fn has_waiting(&self) -> bool {
-        self.is_within() || self.current.is_some() || 0 < self.waiting.len()
-    }
-
-    /// Whether the method is not through with a row that it has taken.
-    pub(super) fn is_within(&self) -> bool {
-        match &self.state {
+        let is_within = match &self.state {
             State::Lookup(matches) => matches.has_more(),
             State::Each(each) => each.has_more(),
             State::New | State::Scan(_) | State::Hash(_) => false,
-        }
+        };
+        is_within || 0 < self.waiting.len()
     }
 
     /// Whether the rows of the unit are in files.
@@ -109,20 +105,8 @@ impl Running {
 
     /// Joins some of the rows that wait, by its method alone.
     pub(super) async fn advance(&mut self, frame: &Frame<'_>) -> Result<Found> {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        let found = self.find(&mut waiting, frame).await;
-        self.waiting = waiting;
-        found
-    }
-
-    /// What its method finds for some rows.
-    pub(super) async fn find(
-        &mut self,
-        waiting: &mut std::vec::IntoIter<Row>,
-        frame: &Frame<'_>,
-    ) -> Result<Found> {
         let rows_read = self.prepare(frame).await?;
-        let step = &self.step;
+        let (step, waiting) = (&self.step, &mut self.waiting);
         let mut found = match (&mut self.state, &step.method) {
             (State::Lookup(matches), Method::Lookup(lookup)) => {
                 matches.next((step, lookup), waiting, frame).await?

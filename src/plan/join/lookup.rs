@@ -82,6 +82,7 @@ impl Maker<'_> {
                     idx: slot,
                     per_row,
                     text,
+                    is_column: false,
                     decimals: None,
                 });
             }

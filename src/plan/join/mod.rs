@@ -60,7 +60,8 @@ pub struct Wanted<'a> {
 pub struct JoinPlan {
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// What is left to check for each row once subqueries have been answered for it.
+    /// What is left to check for each joined row once subqueries have been answered for it: of a join
+    /// within a join, by that; of any other, by who reads its rows.
     pub late: Option<Expr>,
     /// Whether the rows come in the order of `ORDER BY`.
     pub ordered: bool,

@@ -59,6 +59,7 @@ fn put_slot(expr: &mut Expr, ty: &ColumnType) {
             idx: 0,
             per_row: false,
             text: "x.a".into(),
+            is_column: false,
             decimals: None,
         });
         return;

@@ -6,6 +6,7 @@ use crate::sql::ast::{
     Assignment, Block, Cte, Delete, Distance, Expr, FrameBound, Insert, InsertRows, InsertValue,
     InsertVerb, IntoTarget, Join, Limit, LoadData, LoadDuplicates, Lock, OnDuplicate, OrderItem,
     Over, QueryBody, Select, SelectItem, TableFactor, TableName, TableRef, Update, WindowSpec,
+    With,
 };
 use crate::sql::bind::estimate;
 
@@ -84,11 +85,7 @@ impl Walk {
     }
 
     pub(super) fn select(&mut self, select: &Select) {
-        let hidden = self.hidden.len();
-        for cte in &select.ctes {
-            self.cte(cte, select.recursive);
-            self.hidden.push(cte.name.clone());
-        }
+        let hidden = self.with(&select.with);
         self.names_file |= matches!(select.into, Some(IntoTarget::File(_)));
         let first = self.touched.len();
         self.body(&select.body);
@@ -102,24 +99,41 @@ impl Walk {
         self.hidden.truncate(hidden);
     }
 
-    /// The query of a common table expression. Its own name is one in the second part of a recursion
-    /// alone; anywhere else in it the name is a table's, as it is when the query is bound.
+    /// The queries of a `WITH`, whose names hide tables from then on. Returns how many names did before.
+    fn with(&mut self, with: &With) -> usize {
+        let hidden = self.hidden.len();
+        for cte in &with.ctes {
+            self.cte(cte, with.recursive);
+            self.hidden.push(cte.name.clone());
+        }
+        hidden
+    }
+
+    /// The query of a common table expression. Its own name is one in the parts of a recursion behind the
+    /// first; in that the name is a table's as far as privileges go (it is an error when it is bound).
     fn cte(&mut self, cte: &Cte, recursive: bool) {
         let query = &cte.select;
-        match &query.body {
-            QueryBody::SetOperation { sides, .. } if recursive && query.ctes.is_empty() => {
-                self.select(&sides.0);
-                self.hidden.push(cte.name.clone());
-                self.select(&sides.1);
-                self.hidden.pop();
-                self.order(&query.order_by);
-                self.limit(query.limit.as_ref());
-            }
-            QueryBody::SetOperation { .. }
-            | QueryBody::Block(_)
-            | QueryBody::Values(_)
-            | QueryBody::Table(_) => self.select(query),
+        let mut later = Vec::new();
+        let mut first = query;
+        while let QueryBody::SetOperation { sides, .. } = &first.body
+            && recursive
+            && first.with.ctes.is_empty()
+            && (later.is_empty() || (first.order_by.is_empty() && first.limit.is_none()))
+        {
+            later.push(&sides.1);
+            first = &sides.0;
         }
+        self.select(first);
+        if later.is_empty() {
+            return;
+        }
+        self.hidden.push(cte.name.clone());
+        for part in later.into_iter().rev() {
+            self.select(part);
+        }
+        self.hidden.pop();
+        self.order(&query.order_by);
+        self.limit(query.limit.as_ref());
     }
 
     fn body(&mut self, body: &QueryBody) {
@@ -263,10 +277,17 @@ impl Walk {
         update: &Update,
         names_column: &dyn Fn(&TableName, &str) -> bool,
     ) {
+        let hidden = self.with(&update.with);
+        self.updated(update, names_column);
+        self.hidden.truncate(hidden);
+    }
+
+    fn updated(&mut self, update: &Update, names_column: &dyn Fn(&TableName, &str) -> bool) {
         let mut bases = Vec::new();
         base_tables(&update.tables, &mut bases);
         if let [(only, _)] = bases.as_slice()
             && is_one_table(&update.tables)
+            && !self.is_hidden(only)
         {
             self.touch(only, &[Privilege::Update]);
             self.rest_of_update(update);
@@ -304,6 +325,12 @@ impl Walk {
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) {
+        let hidden = self.with(&delete.with);
+        self.deleted(delete);
+        self.hidden.truncate(hidden);
+    }
+
+    fn deleted(&mut self, delete: &Delete) {
         let Some(several) = &delete.several else {
             self.touch(&delete.table, &[Privilege::Delete]);
             self.exprs(&delete.filter);

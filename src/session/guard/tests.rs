@@ -871,6 +871,11 @@ async fn no_name_leads_around_the_guard() {
              SELECT * FROM c",
             false,
         ),
+        (
+            "WITH RECURSIVE c AS (SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT a + 2 FROM c WHERE a < 5 \
+             UNION ALL SELECT a + 9 FROM c WHERE a < 3) SELECT * FROM c",
+            false,
+        ),
         ("UPDATE u JOIN y ON u.a = y.a SET c = 1", true),
         ("UPDATE u JOIN y ON u.a = y.a SET b = 1", false),
         ("DELETE d2.u FROM d.u JOIN d2.u ON d.u.a = d2.u.a", true),

@@ -35,7 +35,7 @@ pub use query::{
     Assignment, Block, Cte, Delete, Hint, IndexHint, IndexHintKind, Insert, InsertRows,
     InsertValue, InsertVerb, IntoTarget, Join, JoinKind, Limit, Lock, OnDuplicate, OrderItem,
     QueryBody, RowAlias, Select, SelectItem, SetOperator, Several, TableFactor, TableName,
-    TableRef, Update,
+    TableRef, Update, With,
 };
 pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,

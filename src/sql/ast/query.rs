@@ -20,13 +20,20 @@ pub struct Hint {
     pub args: Vec<String>,
 }
 
+/// `WITH` before a query, an UPDATE or a DELETE.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct With {
+    /// Its names and what they stand for, in order; empty where nothing was written.
+    pub ctes: Vec<Cte>,
+    /// `RECURSIVE`.
+    pub recursive: bool,
+}
+
 /// A query expression: one or more blocks, sorted and limited as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     /// `WITH`.
-    pub ctes: Vec<Cte>,
-    /// `RECURSIVE`.
-    pub recursive: bool,
+    pub with: With,
     /// What is selected.
     pub body: QueryBody,
     /// `ORDER BY`.
@@ -51,8 +58,7 @@ impl Select {
             text: String::new(),
         };
         Select {
-            ctes: Vec::new(),
-            recursive: false,
+            with: With::default(),
             body: QueryBody::Block(Box::new(Block {
                 hints: Vec::new(),
                 distinct: false,
@@ -365,6 +371,8 @@ pub struct Assignment {
 /// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// `WITH`.
+    pub with: With,
     /// Hints after the verb.
     pub hints: Vec<Hint>,
     /// `IGNORE`.
@@ -393,6 +401,8 @@ pub struct Several {
 /// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// `WITH`.
+    pub with: With,
     /// `DELETE a FROM …`, `DELETE FROM a USING …`: then `table` is the first target.
     pub several: Option<Several>,
     /// Hints after the verb.

@@ -6,9 +6,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::recursive;
+use super::{Names, recursive};
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Cte, TableName};
+use crate::sql::ast::{Cte, TableName, With};
 use crate::sql::bound::Round;
 use crate::types::ResultColumn;
 
@@ -113,6 +113,35 @@ impl<'a> CteScope<'a> {
         };
         rounds.is_used.get()
     }
+}
+
+/// Binds something after the names that `WITH` gives, as far as they are in sight there.
+///
+/// # Errors
+/// 1066 for a name given twice; those of `bind`.
+pub(super) fn after<T>(
+    with: &With,
+    names: &Names<'_>,
+    bind: &mut dyn FnMut(&Names<'_>) -> Result<T>,
+) -> Result<T> {
+    check_names(&with.ctes)?;
+    after_each(with.ctes.as_slice(), (with.recursive, names), bind)
+}
+
+fn after_each<T>(
+    ctes: &[Cte],
+    (is_recursive, names): (bool, &Names<'_>),
+    bind: &mut dyn FnMut(&Names<'_>) -> Result<T>,
+) -> Result<T> {
+    let [first, more @ ..] = ctes else {
+        return bind(names);
+    };
+    let scope = CteScope::new(first, is_recursive, names.ctes);
+    let names = Names {
+        ctes: Some(&scope),
+        ..*names
+    };
+    after_each(more, (is_recursive, &names), bind)
 }
 
 /// The common table expression of that name.

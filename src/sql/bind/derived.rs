@@ -226,7 +226,7 @@ pub(super) fn plain_block(select: &ast::Select) -> Option<&ast::Block> {
     let QueryBody::Block(block) = &select.body else {
         return None;
     };
-    let is_plain = select.ctes.is_empty()
+    let is_plain = select.with.ctes.is_empty()
         && select.order_by.is_empty()
         && select.limit.is_none()
         && select.lock.is_none()

@@ -352,7 +352,7 @@ fn check_aliases(table: &TableRef) -> Result<()> {
 pub(super) fn is_one_table(tables: &[TableRef], names: &Names<'_>) -> bool {
     match tables {
         [TableRef { factor, joins }] if joins.is_empty() => match factor {
-            TableFactor::Table { name, .. } => view::find(name, names).is_none(),
+            TableFactor::Table { name, .. } => !super::is_query(name, names),
             TableFactor::Nested(tables) => is_one_table(tables, names),
             TableFactor::Derived { .. } | TableFactor::JsonTable(_) => false,
         },

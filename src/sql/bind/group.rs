@@ -108,6 +108,7 @@ impl Scope<'_> {
                 idx,
                 per_row,
                 text,
+                is_column: false,
                 decimals: None,
             }),
             ty: ColumnType::BIGINT,

@@ -412,7 +412,7 @@ pub fn delete_by_query(delete: &ast::Delete, names: &Names<'_>) -> Result<bound:
     change::delete(delete, names)
 }
 
-/// Whether an UPDATE is of one table, which is no view, and nothing more.
+/// Whether an UPDATE is of one stored table and nothing more.
 pub fn is_of_one_table(tables: &[ast::TableRef], names: &Names<'_>) -> bool {
     from::is_one_table(tables, names)
 }
@@ -422,9 +422,21 @@ pub fn may_merge(query: &ast::Select) -> bool {
     derived::plain_block(query).is_some()
 }
 
-/// Whether a name means a view.
-pub fn is_view(name: &ast::TableName, names: &Names<'_>) -> bool {
-    view::find(name, names).is_some()
+/// Whether a name means a view or what `WITH` gives it.
+pub fn is_query(name: &ast::TableName, names: &Names<'_>) -> bool {
+    cte::find(name, names.ctes).is_some() || view::find(name, names).is_some()
+}
+
+/// Binds something after the names of a `WITH`.
+///
+/// # Errors
+/// 1066 for a name given twice; those of `bind`.
+pub fn after_with<T>(
+    with: &ast::With,
+    names: &Names<'_>,
+    bind: &mut dyn FnMut(&Names<'_>) -> Result<T>,
+) -> Result<T> {
+    cte::after(with, names, bind)
 }
 
 /// Binds a DELETE.

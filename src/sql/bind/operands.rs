@@ -134,7 +134,9 @@ fn are_alike(members: &[Expr]) -> bool {
 }
 
 fn is_year_column(expr: &Expr, columns_count: usize) -> bool {
-    expr.ty == ColumnType::Year && matches!(expr.kind, ExprKind::Column(idx) if idx < columns_count)
+    let is_own = matches!(expr.kind, ExprKind::Column(idx) if idx < columns_count);
+    let is_outer = matches!(&expr.kind, ExprKind::Slot(slot) if slot.is_column);
+    expr.ty == ColumnType::Year && (is_own || is_outer)
 }
 
 /// A constant that a column of years is compared with is a year too, as if it were stored

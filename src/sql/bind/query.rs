@@ -1,12 +1,12 @@
 //! Queries: blocks, set operations, and the names that `WITH` gives.
 
-use super::cte::{self, CteScope};
+use super::cte;
 use super::scope::{Clause, Outer, Scope};
 use super::source::{QueryColumn, Source};
 use super::{Names, order, select};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
-    self, Block, Cte, Limit, OrderItem, QueryBody, SelectItem, SetOperator, TableFactor, TableRef,
+    self, Block, Limit, OrderItem, QueryBody, SelectItem, SetOperator, TableFactor, TableRef, With,
 };
 use crate::sql::bound::{Query, SetQuery};
 use crate::sql::eval::{digits, typing};
@@ -47,27 +47,11 @@ pub(super) fn counts_rows(query: &ast::Select) -> bool {
 pub(super) fn whole<'a>(
     query: &ast::Select,
     names: &Names<'a>,
-    outer: Option<&'a mut (dyn Outer + 'a)>,
-) -> Result<Query> {
-    cte::check_names(&query.ctes)?;
-    with_names((query, &query.ctes), names, outer)
-}
-
-/// Binds a query after the names of `ctes`.
-fn with_names<'a>(
-    (query, ctes): (&ast::Select, &[Cte]),
-    names: &Names<'a>,
     mut outer: Option<&'a mut (dyn Outer + 'a)>,
 ) -> Result<Query> {
-    let [first, more @ ..] = ctes else {
-        return body(query, names, outer);
-    };
-    let scope = CteScope::new(first, query.recursive, names.ctes);
-    let names = Names {
-        ctes: Some(&scope),
-        ..*names
-    };
-    with_names((query, more), &names, reborrow(&mut outer))
+    cte::after(&query.with, names, &mut |names| {
+        body(query, names, reborrow(&mut outer))
+    })
 }
 
 fn body<'a>(
@@ -333,8 +317,7 @@ fn values(
         return block_of(query, &block(items.collect(), Vec::new()), (names, outer));
     };
     let plain = ast::Select {
-        ctes: Vec::new(),
-        recursive: false,
+        with: With::default(),
         body: QueryBody::Values(Vec::new()),
         order_by: Vec::new(),
         limit: None,

@@ -37,7 +37,7 @@ fn parts(query: &ast::Select) -> Vec<Part<'_>> {
             before,
             select,
         });
-        if !before.ctes.is_empty() || !before.order_by.is_empty() || before.limit.is_some() {
+        if !before.with.ctes.is_empty() || !before.order_by.is_empty() || before.limit.is_some() {
             break;
         }
         here = before;
@@ -53,7 +53,7 @@ fn parts(query: &ast::Select) -> Vec<Part<'_>> {
 /// part that goes on cannot have, 1235 for what is not offered.
 pub(super) fn recursive(scope: &CteScope<'_>, names: &Names<'_>) -> Result<Option<Recursive>> {
     let select = &scope.cte.select;
-    if !scope.is_recursive || !select.ctes.is_empty() {
+    if !scope.is_recursive || !select.with.ctes.is_empty() {
         return Ok(None);
     }
     let parts = parts(select);
@@ -250,7 +250,7 @@ impl Chain<'_, '_> {
 
 /// Error 3573, or 1235 where there may be a union behind a `WITH`.
 pub(super) fn without_union(cte: &ast::Cte) -> Error {
-    if !cte.select.ctes.is_empty() {
+    if !cte.select.with.ctes.is_empty() {
         return Error::unsupported("WITH in a recursive Common Table Expression");
     }
     let text = format!(

@@ -203,11 +203,14 @@ impl Scope<'_> {
         };
         let text = name.to_string().into();
         let per_row = false;
+        let columns_count = self.columns_count();
+        let is_column = matches!(column.kind, ExprKind::Column(idx) if idx < columns_count);
         Expr {
             kind: ExprKind::Slot(Slot {
                 idx,
                 per_row,
                 text,
+                is_column,
                 decimals: None,
             }),
             ..column

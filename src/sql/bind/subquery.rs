@@ -121,6 +121,7 @@ impl Scope<'_> {
             idx: names.numbering.next(),
             per_row: !captures.is_empty(),
             text: format!("(subquery {})", names.numbering.next_subquery()).into(),
+            is_column: false,
             decimals: None,
         };
         self.subqueries.push(Subquery {
@@ -211,6 +212,7 @@ fn equal(column: Expr, with: &Expr, slot: usize) -> Expr {
             idx: slot,
             per_row: false,
             text: "(the value looked for)".into(),
+            is_column: false,
             decimals: None,
         }),
         ty: with.ty.clone(),
@@ -230,7 +232,7 @@ fn plain_expression(select: &ast::Select) -> Option<&ast::Expr> {
         && block.group_by.is_empty()
         && block.having.is_none()
         && select.limit.is_none()
-        && select.ctes.is_empty()
+        && select.with.ctes.is_empty()
         && select.into.is_none();
     match block.items.as_slice() {
         [SelectItem::Expr { expr, .. }] if is_plain && !is_aggregate(expr) => Some(expr),

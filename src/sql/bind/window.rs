@@ -93,6 +93,7 @@ impl Scope<'_> {
                 idx: slot,
                 per_row: true,
                 text,
+                is_column: false,
                 decimals: decimals(&kind, &args),
             }),
             ty,

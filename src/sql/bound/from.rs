@@ -139,12 +139,13 @@ pub enum Answer {
     Set,
 }
 
-/// When the answer of a subquery is needed.
+/// Where a subquery stands that is answered row by row. Conditions ask for the answers that they read
+/// themselves, whoever checks them; those of rows and of groups are asked for together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// For `ON` of an outer join: of two rows that may be a match.
+    /// In `ON` of an outer join: of two rows that may be a match.
     Join,
-    /// For `WHERE`.
+    /// In `WHERE`, or `ON` of an inner join.
     Filter,
     /// For what is computed of each row: outputs, keys of groups, arguments of aggregates.
     Row,

@@ -111,11 +111,24 @@ struct WholeRule {
 
 fn to_whole<'a>(values: &[Value<'a>], call: &Call<'a>, rule: &WholeRule) -> Result<Value<'a>> {
     let number = match number(values, call)? {
+        Number::Decimal(number) if call.ty.is_integer() => within((rule.exact)(number), call),
         Number::Decimal(number) => Number::Decimal((rule.exact)(number)),
         Number::Double(number) => Number::Double((rule.double)(number)),
         whole @ (Number::Int(_) | Number::UInt(_)) => whole,
     };
     result_of(number, call)
+}
+
+/// The nearest whole number of the result's type: an average may be greater than the digits of its type say
+/// (`my_decimal2int`, which `Item_func_floor::int_op` asks not to report that).
+fn within(number: Decimal, call: &Call<'_>) -> Number {
+    let whole = number.trunc_to_i128();
+    if call.ty.is_unsigned() {
+        Number::UInt(u64::try_from(whole.max(0)).unwrap_or(u64::MAX))
+    } else {
+        let nearest = whole.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        Number::Int(i64::try_from(nearest).unwrap_or(i64::MAX))
+    }
 }
 
 fn round<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

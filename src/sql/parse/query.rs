@@ -7,7 +7,7 @@ use super::word::Word;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{
     Block, Cte, Expr, IntoTarget, Limit, Literal, Lock, OrderItem, QueryBody, Select, SelectItem,
-    SetOperator, TableName, TableRef,
+    SetOperator, TableName, TableRef, With,
 };
 
 /// Bytes of a result column's name that is made from the text of its expression. A client was
@@ -47,24 +47,31 @@ impl Parser<'_> {
     /// A query expression.
     pub(super) fn select(&mut self) -> Result<Select> {
         self.scoped(|parser| {
-            let mut recursive = false;
-            let mut ctes = Vec::new();
-            if parser.eat_word(Word::WITH) {
-                recursive = parser.eat_word(Word::RECURSIVE);
-                ctes = parser.comma_list(Parser::cte)?;
-                if matches!(parser.word(), Some(Word::UPDATE | Word::DELETE)) {
-                    return Err(Error::unsupported("WITH before UPDATE and DELETE"));
-                }
-            }
-            let mut select = parser.set_operation(SetOperator::Union)?;
-            if !ctes.is_empty() {
-                select.ctes = ctes;
-                select.recursive = recursive;
-            }
-            parser.select_tail(&mut select)?;
-            select.assigns = parser.assigns;
-            Ok(select)
+            let with = parser.with()?;
+            parser.select_after(with)
         })
+    }
+
+    /// `WITH [RECURSIVE] name AS (…), …`, if it is there.
+    pub(super) fn with(&mut self) -> Result<With> {
+        if !self.eat_word(Word::WITH) {
+            return Ok(With::default());
+        }
+        Ok(With {
+            recursive: self.eat_word(Word::RECURSIVE),
+            ctes: self.comma_list(Parser::cte)?,
+        })
+    }
+
+    /// A query expression behind its `WITH`.
+    pub(super) fn select_after(&mut self, with: With) -> Result<Select> {
+        let mut select = self.set_operation(SetOperator::Union)?;
+        if !with.ctes.is_empty() {
+            select.with = with;
+        }
+        self.select_tail(&mut select)?;
+        select.assigns = self.assigns;
+        Ok(select)
     }
 
     fn cte(&mut self) -> Result<Cte> {
@@ -399,8 +406,7 @@ impl Parser<'_> {
 /// A query of a body alone.
 fn plain(body: QueryBody) -> Select {
     Select {
-        ctes: Vec::new(),
-        recursive: false,
+        with: With::default(),
         body,
         order_by: Vec::new(),
         limit: None,

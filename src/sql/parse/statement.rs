@@ -4,7 +4,7 @@ use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{Delete, Describe, Explain, ExplainFormat, Maintenance, Statement};
+use crate::sql::ast::{Delete, Describe, Explain, ExplainFormat, Maintenance, Statement, With};
 
 /// Verbs that MySQL or Lindorm has and this server does not, with one more word where it says more.
 const UNSUPPORTED: &[&str] = &[
@@ -61,8 +61,8 @@ impl Parser<'_> {
         match word {
             Word::SELECT | Word::WITH | Word::VALUES | Word::TABLE => self.select_statement(),
             Word::INSERT | Word::REPLACE | Word::UPSERT => self.insert(),
-            Word::UPDATE => self.update(),
-            Word::DELETE => self.delete(),
+            Word::UPDATE => self.update(With::default()),
+            Word::DELETE => self.delete(With::default()),
             Word::EXPLAIN | Word::DESCRIBE | Word::DESC => self.explain(),
             Word::CREATE => self.create(),
             Word::DROP => self.drop(),
@@ -119,14 +119,18 @@ impl Parser<'_> {
     }
 
     fn select_statement(&mut self) -> Result<Statement> {
-        let select = self.select()?;
-        if matches!(
-            self.word(),
-            Some(Word::UPDATE | Word::DELETE | Word::INSERT)
-        ) {
-            return Ok(self.unsupported("WITH before UPDATE, DELETE and INSERT"));
+        if !self.is_word(Word::WITH) {
+            return Ok(Statement::Select(Box::new(self.select()?)));
         }
-        Ok(Statement::Select(Box::new(select)))
+        let with = self.scoped(Parser::with)?;
+        match self.word() {
+            Some(Word::UPDATE) => self.update(with),
+            Some(Word::DELETE) => self.delete(with),
+            _ => {
+                let select = self.scoped(|parser| parser.select_after(with))?;
+                Ok(Statement::Select(Box::new(select)))
+            }
+        }
     }
 
     fn unsupported_verb(&mut self) -> Result<Statement> {
@@ -226,6 +230,7 @@ impl Parser<'_> {
             return Err(self.syntax_error());
         };
         Ok(Statement::ExplainRow(Box::new(Delete {
+            with: With::default(),
             several: None,
             hints: Vec::new(),
             ignore: false,

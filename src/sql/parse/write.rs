@@ -6,18 +6,19 @@ use super::word::Word;
 use crate::error::{Error, Result};
 use crate::sql::ast::{
     Assignment, Delete, Expr, Hint, Insert, InsertRows, InsertValue, InsertVerb, OnDuplicate,
-    RowAlias, Several, Statement, TableName, Update,
+    RowAlias, Several, Statement, TableName, Update, With,
 };
 
-/// What stands between the verb and the table.
+/// What stands before the table, but for the verb.
 struct Head {
+    with: With,
     hints: Vec<Hint>,
     ignore: bool,
 }
 
 impl Parser<'_> {
     /// Hints, priorities and IGNORE behind a verb.
-    fn write_head(&mut self) -> Head {
+    fn write_head(&mut self, with: With) -> Head {
         const PRIORITIES: &[Word] = &[
             Word::LOW_PRIORITY,
             Word::HIGH_PRIORITY,
@@ -27,6 +28,7 @@ impl Parser<'_> {
         let hints = self.hints();
         while self.eat_any(PRIORITIES).is_some() {}
         Head {
+            with,
             hints,
             ignore: self.eat_word(Word::IGNORE),
         }
@@ -40,7 +42,7 @@ impl Parser<'_> {
             _ => InsertVerb::Insert,
         };
         self.bump();
-        let head = self.write_head();
+        let head = self.write_head(With::default());
         self.eat_word(Word::INTO);
         let table = self.table_name()?;
         if self.is_word(Word::PARTITION) {
@@ -180,14 +182,15 @@ impl Parser<'_> {
         Ok(Assignment { column, value })
     }
 
-    /// At `UPDATE`.
-    pub(super) fn update(&mut self) -> Result<Statement> {
+    /// At `UPDATE`, behind its `WITH`.
+    pub(super) fn update(&mut self, with: With) -> Result<Statement> {
         self.bump();
-        let head = self.write_head();
+        let head = self.write_head(with);
         let tables = self.table_refs()?;
         self.expect_word(Word::SET)?;
         let assignments = self.comma_list(Parser::assignment)?;
         Ok(Statement::Update(Box::new(Update {
+            with: head.with,
             hints: head.hints,
             ignore: head.ignore,
             tables,
@@ -198,10 +201,10 @@ impl Parser<'_> {
         })))
     }
 
-    /// At `DELETE`.
-    pub(super) fn delete(&mut self) -> Result<Statement> {
+    /// At `DELETE`, behind its `WITH`.
+    pub(super) fn delete(&mut self, with: With) -> Result<Statement> {
         self.bump();
-        let head = self.write_head();
+        let head = self.write_head(with);
         if !self.eat_word(Word::FROM) {
             let targets = self.comma_list(Parser::delete_target)?;
             self.expect_word(Word::FROM)?;
@@ -254,6 +257,7 @@ impl Parser<'_> {
         several: Option<Several>,
     ) -> Result<Statement> {
         Ok(Statement::Delete(Box::new(Delete {
+            with: head.with,
             several,
             hints: head.hints,
             ignore: head.ignore,

@@ -260,7 +260,13 @@ impl Rows {
                     self.rows
                         .push(kept_row(row, alias, (step, filter.is_some())));
                 }
-                UnitShown::Join(inside, _) => self.join(inside, (id, place), within),
+                UnitShown::Join(inside, filter) => {
+                    self.join(inside, (id, place), within);
+                    let is_checked = filter.is_some() || step.conditions.is_some();
+                    if let Some(last) = self.rows.last_mut().filter(|_| is_checked) {
+                        add_where(last);
+                    }
+                }
             }
         }
     }

@@ -13,13 +13,13 @@ const NAME_CHARS_MAX: usize = 64;
 impl Printer<'_> {
     /// A query; `is_named` when its columns have names that somebody may use.
     pub(super) fn select(&mut self, select: &Select, is_named: bool) {
-        if !select.ctes.is_empty() {
-            self.word(if select.recursive {
+        if !select.with.ctes.is_empty() {
+            self.word(if select.with.recursive {
                 "with recursive "
             } else {
                 "with "
             });
-            self.list(&select.ctes, |printer, cte| {
+            self.list(&select.with.ctes, |printer, cte| {
                 printer.name(&cte.name);
                 printer.name_list(&cte.columns);
                 printer.word(" as (");
@@ -80,7 +80,7 @@ impl Printer<'_> {
     /// One side of a set operation; on the left, operators of one rank need no parentheses.
     fn side(&mut self, side: &Select, left_of: Option<SetOperator>, is_named: bool) {
         let is_intersect = |operator: SetOperator| operator == SetOperator::Intersect;
-        let is_plain = side.ctes.is_empty()
+        let is_plain = side.with.ctes.is_empty()
             && side.order_by.is_empty()
             && side.limit.is_none()
             && side.lock.is_none();
