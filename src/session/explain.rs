@@ -30,18 +30,22 @@ use crate::sql::expr::ExprKind;
 use crate::types::temporal::zone::Zone;
 use crate::types::{ColumnType, Decimal, Value};
 
+fn format_of(explain: &Explain) -> Format {
+    match explain.format {
+        ExplainFormat::Traditional if explain.analyze => Format::Tree,
+        ExplainFormat::Traditional => Format::Traditional,
+        ExplainFormat::Tree => Format::Tree,
+        ExplainFormat::Json => Format::Json,
+    }
+}
+
 impl Session {
     pub(super) async fn explain(
         &mut self,
         (whole, explain): (&Statement, &Explain),
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
-        let format = match explain.format {
-            ExplainFormat::Traditional if explain.analyze => Format::Tree,
-            ExplainFormat::Traditional => Format::Traditional,
-            ExplainFormat::Tree => Format::Tree,
-            ExplainFormat::Json => Format::Json,
-        };
+        let format = format_of(explain);
         let compiled = self.compile_allowed((whole, &explain.statement), &[])?;
         match self.with_subqueries(compiled, &explain.statement)? {
             Compiled::Query(program, asked) => {
