@@ -172,25 +172,35 @@ impl Session {
         Ok(Some(Compiled::Write(Arc::new(program))))
     }
 
-    /// Binds an UPDATE or DELETE as a change by a query, whether it needs one or not.
+    /// Binds an UPDATE or DELETE that was bound just now, and permitted, as a change by a query, whether it
+    /// needs one or not. `None` when it cannot be one: what assigns a key the value that it has.
+    ///
+    /// # Errors
+    /// Those of binding; as of any statement whose tables were defined anew meanwhile.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the others are none of these"
     )]
     pub(super) fn compiled_by_query(&mut self, statement: &Statement) -> Result<Option<Compiled>> {
-        let catalog_version = self.shared.catalog.version();
         let change = match statement {
             Statement::Update(update) => self.bound(&[], |names| {
                 let mut bind = |names: &Names<'_>| bind::update_by_query(update, names);
                 bind::after_with(&update.with, names, &mut bind)
-            })?,
+            }),
             Statement::Delete(delete) => self.bound(&[], |names| {
                 let mut bind = |names: &Names<'_>| bind::delete_by_query(delete, names);
                 bind::after_with(&delete.with, names, &mut bind)
-            })?,
+            }),
             _ => return Ok(None),
         };
-        Ok(Some(by_query(change, catalog_version)))
+        if self.shared.catalog.version() != self.bound_at {
+            return Err(definition_changed());
+        }
+        match change {
+            Ok(change) => Ok(Some(by_query(change, self.bound_at))),
+            Err(error) if error.code() == Code::NotSupportedYet => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Binds a statement, again for the names without declaration that it says.
