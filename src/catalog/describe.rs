@@ -6,6 +6,7 @@ use super::computed::PartSource;
 use super::schema::{Column, ColumnDefault, Include, Index, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::types::column_type::IntWidth;
+use crate::types::literal::string_literal;
 use crate::types::{ColumnType, Value};
 
 /// What a text says of a table beside its columns and keys.
@@ -222,21 +223,4 @@ pub fn now_text(ty: &ColumnType) -> String {
 /// An identifier in backticks.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
-}
-
-/// A string literal, as MySQL prints one.
-pub fn string_literal(text: &str) -> String {
-    let mut literal = String::from("'");
-    for c in text.chars() {
-        match c {
-            '\'' => literal.push_str("''"),
-            '\\' => literal.push_str("\\\\"),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\0' => literal.push_str("\\0"),
-            other => literal.push(other),
-        }
-    }
-    literal.push('\'');
-    literal
 }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::ops::Bound;
 
 use crate::types::column_type::IntWidth;
+use crate::types::literal::string_literal;
 use crate::types::temporal::Zone;
 use crate::types::{ColumnType, Value};
 
@@ -180,8 +181,8 @@ pub fn literal(value: &Value<'_>, zone: &Zone) -> String {
         | Value::Double(_)
         | Value::Decimal(_)
         | Value::Year(_) => shown(value, zone),
-        Value::Text(text) | Value::Json(text) => quoted(text),
-        Value::Enum(member) => quoted(&member.label),
+        Value::Text(text) | Value::Json(text) => string_literal(text),
+        Value::Enum(member) => string_literal(&member.label),
         Value::Bytes(bytes) => hexadecimal(bytes),
         Value::Date(_) | Value::Time(_) | Value::Datetime(_) | Value::Timestamp(_) => {
             format!("'{}'", shown(value, zone))
@@ -193,23 +194,6 @@ fn shown(value: &Value<'_>, zone: &Zone) -> String {
     let mut text = Vec::new();
     value.write_text_in(zone, &mut text);
     String::from_utf8_lossy(&text).into_owned()
-}
-
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('\'');
-    for letter in text.chars() {
-        match letter {
-            '\'' => quoted.push_str("''"),
-            '\\' => quoted.push_str("\\\\"),
-            '\0' => quoted.push_str("\\0"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('\'');
-    quoted
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

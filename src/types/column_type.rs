@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::literal::string_literal;
+
 /// The type of a column (dialect §1) or of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ColumnType {
@@ -327,9 +329,7 @@ impl fmt::Display for ColumnType {
             ColumnType::Year => f.write_str("year"),
             ColumnType::Json => f.write_str("json"),
             ColumnType::Enum(labels) => {
-                let quoted = labels
-                    .iter()
-                    .map(|label| format!("'{}'", label.replace('\'', "''")));
+                let quoted = labels.iter().map(|label| string_literal(label));
                 write!(f, "enum({})", quoted.collect::<Vec<_>>().join(","))
             }
         }
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn types_are_shown_as_sql() {
-        let labels = ["a", "it's"].map(Box::from);
+        let labels = ["a", "it's", r"\"].map(Box::from);
         let cases = [
             (ColumnType::Boolean, "tinyint(1)"),
             (ColumnType::BIGINT_UNSIGNED, "bigint unsigned"),
@@ -371,7 +371,7 @@ mod tests {
             (ColumnType::Blob(LobSize::Regular), "blob"),
             (ColumnType::Datetime { fsp: 3 }, "datetime(3)"),
             (ColumnType::Time { fsp: 0 }, "time"),
-            (ColumnType::Enum(labels.into()), "enum('a','it''s')"),
+            (ColumnType::Enum(labels.into()), r"enum('a','it''s','\\')"),
         ];
         for (ty, expected) in cases {
             assert_eq!(ty.to_string(), expected);

@@ -6,6 +6,7 @@ pub mod coerce;
 pub mod column_type;
 pub mod decimal;
 pub mod json;
+pub mod literal;
 pub mod result_column;
 pub mod temporal;
 pub mod value;

@@ -5,10 +5,12 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use meseta::catalog::{Table, describe, persist};
 use meseta::error::Result;
 use meseta::exec::budget;
+use meseta::exec::cancel::CancelToken;
 use meseta::exec::ddl;
 use meseta::exec::group::{Groups, InOrder, Step as GroupStep};
 use meseta::exec::row::{PairRow, ValuesRow};
@@ -45,6 +47,10 @@ const PARAMETERS_MAX: usize = 64;
 
 /// What a sort, a grouping or a DISTINCT may use.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
+
+/// What the statements of one text may take, beyond what cannot be stopped: `SLEEP` and `BENCHMARK` end
+/// then, as they do by `max_execution_time`.
+const TEXT_TIME_MAX: Duration = Duration::from_millis(50);
 
 /// When every statement runs: 2023-11-14 22:13:20 UTC, in microseconds.
 const NOW_MICROS: i64 = 1_700_000_000_000_000;
@@ -109,6 +115,8 @@ impl Front {
     /// A session without tables.
     pub fn new(text: &[u8]) -> Front {
         let is_other = text.len() % 4 == 3;
+        let cancel = CancelToken::default();
+        cancel.set_time_limit(TEXT_TIME_MAX);
         let state = Arc::new(State::new(
             (
                 &Arc::new(Globals::default()),
@@ -117,7 +125,7 @@ impl Front {
             ),
             ("a@b".to_owned(), "a@%".to_owned()),
             1,
-            &Arc::default(),
+            &Arc::new(cancel),
         ));
         state.set_database(Some(DATABASE.to_owned()));
         let zone = if is_other {

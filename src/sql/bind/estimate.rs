@@ -16,6 +16,7 @@ use crate::sql::computed::MODE;
 use crate::sql::expr::Expr;
 use crate::sql::listed::Listed;
 use crate::sql::parse;
+use crate::types::literal::string_literal;
 
 /// The functions, and the columns of `information_schema.TABLES` that they tell.
 const COLUMNS: &[(&str, &str)] = &[
@@ -84,8 +85,8 @@ impl Scope<'_> {
     fn estimate_of(&mut self, table: &Arc<Table>, column: &str) -> Result<Expr> {
         let text = format!(
             "SELECT {column} FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
-            quoted(&table.database),
-            quoted(&table.name)
+            string_literal(&table.database),
+            string_literal(&table.name)
         );
         let parsed = parse::parse_first(text.as_bytes(), MODE)?;
         let definitions = About {
@@ -117,8 +118,4 @@ impl FindTable for About<'_> {
     fn find_listed(&self, database: &str, name: &str) -> Result<Option<Arc<Listed>>> {
         self.all.find_listed_about(self.table, (database, name))
     }
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -1,10 +1,10 @@
 //! Calls, those with a grammar of their own among them, and windows.
 
 use super::Printer;
-use crate::catalog::describe::string_literal;
 use crate::sql::ast::{Call, Distance, Expr, FrameBound, FrameUnit, Literal, Over, WindowSpec};
 use crate::sql::eval::print::cast_word;
 use crate::sql::expr::CastType;
+use crate::types::literal::string_literal;
 
 impl Printer<'_> {
     pub(super) fn call(&mut self, call: &Call) {

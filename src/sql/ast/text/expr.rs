@@ -1,11 +1,11 @@
 //! Expressions: operators in parentheses, as MySQL writes them.
 
 use super::Printer;
-use crate::catalog::describe::string_literal;
 use crate::sql::ast::{Expr, Literal};
 use crate::sql::eval::print::{cast_word, scope_prefix};
 use crate::sql::expr::{BinaryOp, UnaryOp};
 use crate::types::coerce::bytes_of_digits;
+use crate::types::literal::string_literal;
 
 impl Printer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {

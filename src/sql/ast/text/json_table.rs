@@ -1,8 +1,8 @@
 //! `JSON_TABLE`.
 
 use super::Printer;
-use crate::catalog::describe::string_literal;
 use crate::sql::ast::{JsonAction, JsonColumn, JsonTable};
+use crate::types::literal::string_literal;
 
 impl Printer<'_> {
     pub(super) fn json_table(&mut self, table: &JsonTable) {

@@ -1,11 +1,11 @@
 //! Queries, their clauses and their tables.
 
 use super::Printer;
-use crate::catalog::describe::string_literal;
 use crate::sql::ast::{
     Block, Hint, IndexHint, IndexHintKind, Join, JoinKind, Lock, OrderItem, QueryBody, Select,
     SelectItem, SetOperator, TableFactor, TableRef,
 };
+use crate::types::literal::string_literal;
 
 /// Characters of a column's name, as in MySQL.
 const NAME_CHARS_MAX: usize = 64;
