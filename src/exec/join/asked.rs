@@ -88,19 +88,17 @@ pub(super) struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Adds what a row leads to whose candidates are all there are.
-    pub(super) async fn add_all(
+    /// Adds those of a row's candidates that are matches. Whether there are any.
+    pub(super) async fn add(
         &mut self,
-        (row, candidates): (Row, Batch),
+        candidates: Batch,
         (frame, batch): (&Frame<'_>, &mut Batch),
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.asking.pace.keep().await;
         let mut matches = self.asking.kept(self.late, candidates, frame).await?;
-        if self.keeps_alone && matches.is_empty() {
-            batch.push(row);
-        }
+        let is_matched = !matches.is_empty();
         batch.append(&mut matches);
-        Ok(())
+        Ok(is_matched)
     }
 }
 

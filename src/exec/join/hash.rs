@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::parted::{OPERATOR, Parted, Taken};
-use super::rows::{BATCH_ROWS, Frame, add_all};
+use super::rows::{BATCH_ROWS, Frame, add_matches};
 use super::shape::{Batch, JoinedRow, Row, piece_bytes};
 use super::unit::UnitReader;
 use crate::error::{Error, Result};
@@ -153,20 +153,50 @@ impl HashTable {
         self.budget.refusal(OPERATOR, row_bytes(row))
     }
 
-    /// Adds to the batch what a row of the steps before leads to.
+    /// Joins a row with its next candidates, [`BATCH_ROWS`] at most: a row may have as many as the table.
+    /// Gives it back unless those were the last.
     pub(super) fn probe(
         &self,
-        sides: Sides<'_>,
-        row: Row,
-        to: (&Frame<'_>, &mut Batch),
-    ) -> Result<()> {
-        let found = match key_of(&row, sides.far(), to.0)? {
-            Some(key) => self.by_key.get(&key),
-            None => None,
-        };
-        let found = found.map_or(&[][..], Vec::as_slice);
-        let candidates = found.iter().filter_map(|idx| self.rows.get(*idx));
-        add_all(sides.step, (row, candidates), to)
+        step: &Step,
+        mut probing: Probing,
+        (frame, batch): (&Frame<'_>, &mut Batch),
+    ) -> Result<Option<Probing>> {
+        let found = probing.key.as_ref().and_then(|key| self.by_key.get(key));
+        let left = found.and_then(|found| found.get(probing.joined_count..));
+        let left = left.unwrap_or_default();
+        let turn = left.get(..BATCH_ROWS).unwrap_or(left);
+        let candidates = turn.iter().filter_map(|idx| self.rows.get(*idx));
+        probing.is_matched |= add_matches(step, (&probing.row, candidates), (frame, batch))?;
+        if turn.len() < left.len() {
+            probing.joined_count += turn.len();
+            return Ok(Some(probing));
+        }
+        if step.is_outer && !probing.is_matched {
+            batch.push(probing.row);
+        }
+        Ok(None)
+    }
+}
+
+/// A row of the steps before, and how far it is joined.
+pub(super) struct Probing {
+    pub(super) row: Row,
+    /// `None` when there can be no match.
+    key: Option<Key>,
+    /// So many of its candidates were looked at.
+    joined_count: usize,
+    pub(super) is_matched: bool,
+}
+
+impl Probing {
+    /// A row that is not joined with any yet.
+    pub(super) fn new(row: Row, sides: Sides<'_>, frame: &Frame<'_>) -> Result<Probing> {
+        Ok(Probing {
+            key: key_of(&row, sides.far(), frame)?,
+            row,
+            joined_count: 0,
+            is_matched: false,
+        })
     }
 }
 
@@ -188,27 +218,73 @@ pub(super) fn key_of<'e>(
     Ok(Some(values))
 }
 
-/// Joins rows by a hash table; those whose candidates are in files are put there, and of those that have
-/// none it is said whether they are kept.
-pub(super) async fn hashed(
-    built: &mut Built,
-    (sides, (waiting, keeps_alone)): (Sides<'_>, (&mut std::vec::IntoIter<Row>, bool)),
-    frame: &Frame<'_>,
-) -> Result<Batch> {
-    let mut batch = Vec::new();
-    let mut pace = Pace::default();
-    for row in waiting {
-        pace.keep().await;
-        match built {
-            Built::Memory(table) => table.probe(sides, row, (frame, &mut batch))?,
-            Built::Parted(parted) => match parted.take_far(row, (sides, frame))? {
-                Taken::Alone(row) if keeps_alone => batch.push(row),
-                Taken::Alone(_) | Taken::Later => {}
-            },
-        }
-        if BATCH_ROWS <= batch.len() {
-            break;
+/// A hash join at work.
+pub(super) struct Hashed {
+    built: Built,
+    /// The row that is not joined to its end.
+    current: Option<Probing>,
+}
+
+impl Hashed {
+    /// By what was read of the unit.
+    pub(super) fn new(built: Built) -> Hashed {
+        Hashed {
+            built,
+            current: None,
         }
     }
-    Ok(batch)
+
+    /// Whether a row is not joined to its end.
+    pub(super) fn has_more(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The files, when the rows of the unit are there.
+    pub(super) fn parted(&mut self) -> Option<&mut Parted> {
+        match &mut self.built {
+            Built::Memory(_) => None,
+            Built::Parted(parted) => Some(parted),
+        }
+    }
+
+    /// Whether the rows of the unit are in files.
+    pub(super) fn is_parted(&self) -> bool {
+        matches!(self.built, Built::Parted(_))
+    }
+
+    /// Joins some of the rows that wait; those whose candidates are in files are put there, and of those
+    /// that have none it is said whether they are kept.
+    pub(super) async fn next(
+        &mut self,
+        (sides, keeps_alone): (Sides<'_>, bool),
+        waiting: &mut std::vec::IntoIter<Row>,
+        frame: &Frame<'_>,
+    ) -> Result<Batch> {
+        let mut batch = Vec::new();
+        let mut pace = Pace::default();
+        while batch.len() < BATCH_ROWS {
+            pace.keep().await;
+            frame.nest.cancel.check()?;
+            match &mut self.built {
+                Built::Memory(table) => {
+                    let probing = match self.current.take() {
+                        Some(probing) => probing,
+                        None => match waiting.next() {
+                            Some(row) => Probing::new(row, sides, frame)?,
+                            None => break,
+                        },
+                    };
+                    self.current = table.probe(sides.step, probing, (frame, &mut batch))?;
+                }
+                Built::Parted(parted) => {
+                    let Some(row) = waiting.next() else { break };
+                    match parted.take_far(row, (sides, frame))? {
+                        Taken::Alone(row) if keeps_alone => batch.push(row),
+                        Taken::Alone(_) | Taken::Later => {}
+                    }
+                }
+            }
+        }
+        Ok(batch)
+    }
 }

@@ -9,13 +9,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::asked::Matching;
-use super::hash::{HashTable, Key, Sides, key_of};
+use super::hash::{HashTable, Key, Probing, Sides, key_of};
 use super::rows::Frame;
 use super::shape::{Batch, Row, Shape};
 use crate::error::{Error, Result};
 use crate::exec::exact;
 use crate::exec::partition::{DEPTH_MAX, Partitions};
 use crate::exec::spill::{Disk, SpillFile, SpillReader};
+use crate::plan::join::Step;
 use crate::types::Value;
 
 /// What the errors call it.
@@ -32,6 +33,8 @@ pub(super) struct Parted {
     /// Parts that are not joined yet.
     waiting: Vec<Part>,
     current: Option<(HashTable, SpillReader)>,
+    /// The row of it that is not joined to its end.
+    probing: Option<Probing>,
 }
 
 /// A part of both sides, parted `depth` times.
@@ -58,6 +61,7 @@ impl Parted {
             taking: Some((parts(), parts())),
             waiting: Vec::new(),
             current: None,
+            probing: None,
         }
     }
 
@@ -128,20 +132,22 @@ impl Parted {
         };
         let mut batch = Vec::new();
         for _ in 0..TURN_ROWS {
-            if !far.advance()? {
-                self.current = None;
-                break;
-            }
-            let row = decoded(far.payload(), frame.shape)?;
-            match &mut matching {
-                None => table.probe(sides, row, (frame, &mut batch))?,
-                Some(matching) => {
-                    let mut candidates = Vec::new();
-                    table.probe(sides, row.clone(), (frame, &mut candidates))?;
-                    let to = (frame, &mut batch);
-                    matching.add_all((row, candidates), to).await?;
+            let probing = match self.probing.take() {
+                Some(probing) => probing,
+                None if far.advance()? => {
+                    let row = decoded(far.payload(), frame.shape)?;
+                    Probing::new(row, sides, frame)?
                 }
-            }
+                None => {
+                    self.current = None;
+                    break;
+                }
+            };
+            let to = (frame, &mut batch);
+            self.probing = match &mut matching {
+                None => table.probe(sides.step, probing, to)?,
+                Some(matching) => asked(table, (sides.step, probing), (matching, to)).await?,
+            };
             if TURN_ROWS <= batch.len() {
                 break;
             }
@@ -185,6 +191,24 @@ impl Parted {
         self.current = Some((table, part.far.read()?));
         Ok(())
     }
+}
+
+/// As [`HashTable::probe`], where subqueries tell which candidates are matches.
+async fn asked(
+    table: &HashTable,
+    (step, probing): (&Step, Probing),
+    (matching, (frame, batch)): (&mut Matching<'_>, (&Frame<'_>, &mut Batch)),
+) -> Result<Option<Probing>> {
+    let (row, was_matched) = (probing.row.clone(), probing.is_matched);
+    let mut candidates = Vec::new();
+    let mut probing = table.probe(step, probing, (frame, &mut candidates))?;
+    let is_matched = was_matched | matching.add(candidates, (frame, batch)).await?;
+    match &mut probing {
+        Some(probing) => probing.is_matched = is_matched,
+        None if matching.keeps_alone && !is_matched => batch.push(row),
+        None => {}
+    }
+    Ok(probing)
 }
 
 /// Moves the rest of a file to parts.

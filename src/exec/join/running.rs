@@ -2,7 +2,7 @@
 
 use super::asked::{Asking, Late, Matching, Unsettled};
 use super::each::Each;
-use super::hash::{Built, Sides, hashed};
+use super::hash::{Built, Hashed, Sides};
 use super::lookup::{Found, Matches};
 use super::rows::Frame;
 use super::shape::{Batch, Row};
@@ -31,7 +31,7 @@ enum State {
     Scan(Box<UnitReader>),
     Lookup(Box<Matches>),
     Each(Each),
-    Hash(Built),
+    Hash(Box<Hashed>),
 }
 
 impl Running {
@@ -80,14 +80,15 @@ impl Running {
         let is_within = match &self.state {
             State::Lookup(matches) => matches.has_more(),
             State::Each(each) => each.has_more(),
-            State::New | State::Scan(_) | State::Hash(_) => false,
+            State::Hash(hashed) => hashed.has_more(),
+            State::New | State::Scan(_) => false,
         };
         is_within || 0 < self.waiting.len()
     }
 
     /// Whether the rows of the unit are in files.
     pub(super) fn is_parted(&self) -> bool {
-        matches!(self.state, State::Hash(Built::Parted(_)))
+        matches!(&self.state, State::Hash(hashed) if hashed.is_parted())
     }
 
     /// Joins some of the rows that wait.
@@ -112,11 +113,10 @@ impl Running {
                 matches.next((step, lookup), waiting, frame).await?
             }
             (State::Each(each), Method::Each) => each.next(step, waiting, frame).await?,
-            (State::Hash(built), Method::Hash { keys, .. }) => {
-                let sides = Sides { step, keys };
-                let rows = (waiting, self.keeps_alone);
+            (State::Hash(hashed), Method::Hash { keys, .. }) => {
+                let joining = (Sides { step, keys }, self.keeps_alone);
                 Found {
-                    batch: hashed(built, (sides, rows), frame).await?,
+                    batch: hashed.next(joining, waiting, frame).await?,
                     rows_read: 0,
                 }
             }
@@ -146,7 +146,7 @@ impl Running {
                 let sides = Sides { step, keys };
                 let built;
                 (built, rows_read) = Built::of(unit, sides, frame).await?;
-                State::Hash(built)
+                State::Hash(Box::new(Hashed::new(built)))
             }
         };
         Ok(rows_read)
@@ -158,9 +158,11 @@ impl Running {
         frame: &Frame<'_>,
         asking: Option<&mut Asking>,
     ) -> Result<Option<Batch>> {
-        let (State::Hash(Built::Parted(parted)), Method::Hash { keys, .. }) =
-            (&mut self.state, &self.step.method)
+        let (State::Hash(hashed), Method::Hash { keys, .. }) = (&mut self.state, &self.step.method)
         else {
+            return Ok(None);
+        };
+        let Some(parted) = hashed.parted() else {
             return Ok(None);
         };
         if parted.is_taking() {
