@@ -5,6 +5,7 @@
 //! ranges, or one that fills them, and shrink where what lies between the ranges is read for nothing. Where a
 //! page takes so long that dead keys must lie there, each range is read by itself from then on ([`Reach`]).
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -128,6 +129,8 @@ struct Window<'a> {
     /// … and what this one was good for: ranges that were found in it, and entries of them.
     ranges_met: usize,
     entries_met: usize,
+    /// The first row of the page behind the range that was read last.
+    next_row: usize,
 }
 
 impl<'a> Window<'a> {
@@ -148,6 +151,7 @@ impl<'a> Window<'a> {
             rows_max: PAGE_ROWS_MIN,
             ranges_met: 0,
             entries_met: 0,
+            next_row: 0,
         }
     }
 
@@ -155,21 +159,24 @@ impl<'a> Window<'a> {
     async fn read(&mut self, range: &KeyRange, to: &mut Page) -> Result<Part> {
         let first = to.len();
         let entries_max = (first + RANGE_ENTRIES_MAX).min(ENTRIES_MAX);
-        let mut rest = (!range.is_empty()).then(|| range.clone());
-        while let Some(left) = rest.take() {
+        let until = range.until.as_ref();
+        let mut left = (!range.is_empty()).then_some(Cow::Borrowed(range.start.as_slice()));
+        while let Some(start) = &left {
             if entries_max <= to.len() || BYTES_MAX <= to.bytes() {
-                rest = Some(left);
                 break;
             }
-            if !self.covers(&left.start) {
-                self.move_to(&left).await?;
+            if !self.covers(start) {
+                self.move_to(start, until).await?;
             }
-            rest = self.take(left, to, entries_max);
+            left = self.take((start, until), to, entries_max).map(Cow::Owned);
         }
         self.ranges_met += 1;
         Ok(Part {
             entries: first..to.len(),
-            rest,
+            rest: left.map(|start| KeyRange {
+                start: start.into_owned(),
+                until: range.until.clone(),
+            }),
         })
     }
 
@@ -180,56 +187,70 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Adds what the page has of a range; what of it is left.
-    fn take(&mut self, left: KeyRange, to: &mut Page, entries_max: usize) -> Option<KeyRange> {
+    /// Adds what the page has of a range; where what is left of it begins.
+    fn take(
+        &mut self,
+        (start, until): (&[u8], Option<&Key>),
+        to: &mut Page,
+        entries_max: usize,
+    ) -> Option<Key> {
         let first = to.len();
-        let mut passed: Option<Key> = None;
-        for row_idx in self.first_from(&left.start)..self.page.len() {
-            let Some((key, value)) = self.page.get(row_idx) else {
-                break;
-            };
-            if left.until.as_deref().is_some_and(|until| until <= key) {
+        let mut passed: Option<&[u8]> = None;
+        let mut row_idx = self.first_from(start);
+        while let Some((key, value)) = self.page.get(row_idx) {
+            if until.is_some_and(|until| until.as_slice() <= key) {
                 break;
             }
             if entries_max <= to.len() || BYTES_MAX <= to.bytes() || !to.push(key, value) {
-                passed = Some(key.to_vec());
+                passed = Some(key);
                 break;
             }
+            row_idx += 1;
         }
+        let covered_until = self
+            .covered
+            .as_ref()
+            .and_then(|(_, until)| until.as_deref());
+        let next = passed.or(covered_until);
+        let next = next.filter(|next| until.is_none_or(|until| *next < until.as_slice()));
+        let next = next.map(<[u8]>::to_vec);
+        self.next_row = row_idx;
         self.entries_met += to.len() - first;
-        let start = match (passed, &self.covered) {
-            (Some(key), _) => key,
-            (None, Some((_, Some(until)))) => until.clone(),
-            (None, Some((_, None)) | None) => return None,
-        };
-        let left = KeyRange { start, ..left };
-        (!left.is_empty()).then_some(left)
+        next
     }
 
-    /// The first row of the page whose key is not less.
+    /// The first row of the page whose key is not less. Ranges in order mostly begin behind the one before.
     fn first_from(&self, key: &[u8]) -> usize {
+        let is_less = |row_idx: usize| self.page.get(row_idx).map(|(found, _)| found < key);
+        let before = self.next_row.checked_sub(1);
+        if is_less(self.next_row) == Some(false)
+            && before.is_none_or(|before| is_less(before) == Some(true))
+        {
+            return self.next_row;
+        }
         let (mut low, mut high) = (0, self.page.len());
         while low < high {
             let middle = usize::midpoint(low, high);
-            match self.page.get(middle) {
-                Some((found, _)) if found < key => low = middle + 1,
-                Some(_) | None => high = middle,
+            if is_less(middle) == Some(true) {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
         low
     }
 
     /// Reads the page that begins with what is left of a range.
-    async fn move_to(&mut self, left: &KeyRange) -> Result<()> {
+    async fn move_to(&mut self, start: &[u8], until: Option<&Key>) -> Result<()> {
         self.cancel.check()?;
         self.pace.keep().await;
         self.rows_max = self.next_rows_max();
-        (self.ranges_met, self.entries_met) = (0, 0);
+        (self.ranges_met, self.entries_met, self.next_row) = (0, 0, 0);
         // Of a transaction's own writes all are put into a page that lie where it reaches.
         let is_alone = self.reach == Reach::Range || self.view.own.is_some();
-        let until = if is_alone { &left.until } else { &self.end }.clone();
+        let until = if is_alone { until } else { self.end.as_ref() }.cloned();
         let range = KeyRange {
-            start: left.start.clone(),
+            start: start.to_vec(),
             until: until.clone(),
         };
         let mut scan = Scan::new(self.space, range);
@@ -246,7 +267,7 @@ impl<'a> Window<'a> {
         }
         self.page = page;
         let covered_until = if more { Some(scan.range.start) } else { until };
-        self.covered = Some((left.start.clone(), covered_until));
+        self.covered = Some((start.to_vec(), covered_until));
         Ok(())
     }
 

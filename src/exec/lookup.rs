@@ -14,9 +14,14 @@ use crate::kv::{Key, Space};
 /// The rows under these keys, all of which must be there; `None` when one is not.
 async fn rows_of(view: &View, space: Space, keys: Vec<Key>) -> Result<Option<Batch>> {
     let values = view.multi_get(space, &keys).await?;
-    let rows = keys.into_iter().zip(values);
-    let rows: Option<Vec<_>> = rows.map(|(key, value)| Some((key, value?))).collect();
-    Ok(rows.map(Batch::Rows))
+    let mut rows = Vec::with_capacity(keys.len());
+    for (key, value) in keys.into_iter().zip(values) {
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        rows.push((key, value));
+    }
+    Ok(Some(Batch::Rows(rows)))
 }
 
 /// The rows that entries of several indexes belong to.

@@ -178,14 +178,24 @@ impl Accumulator {
     /// As there.
     #[inline]
     pub fn update_by(&mut self, value: &Value<'_>, ctx: &EvalContext) -> Result<()> {
-        if let (State::Sum(Sum::Whole(sum)), Value::Int(number), None) =
-            (&mut self.state, value, &self.seen)
-            && let Some(more) = sum.checked_add(i128::from(*number))
+        if let Value::Int(number) = value
+            && self.add_whole(*number)
         {
-            *sum = more;
             return Ok(());
         }
         self.update(std::slice::from_ref(value), ctx)
+    }
+
+    /// Takes in a whole number, if the state is a sum of such numbers; whether it is.
+    #[inline]
+    pub fn add_whole(&mut self, number: i64) -> bool {
+        if let (State::Sum(Sum::Whole(sum)), None) = (&mut self.state, &self.seen)
+            && let Some(more) = sum.checked_add(i128::from(number))
+        {
+            *sum = more;
+            return true;
+        }
+        false
     }
 
     /// Takes in so many rows, of a `COUNT(*)`; nothing else is changed by it.

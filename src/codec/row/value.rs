@@ -119,6 +119,7 @@ pub fn decode_value<'a>(bytes: &'a [u8], ty: &'a ColumnType) -> Result<Value<'a>
 }
 
 /// A signed integer.
+#[inline]
 pub(super) fn signed(bytes: &[u8]) -> Option<i64> {
     match *bytes {
         [a] => Some(i64::from(i8::from_le_bytes([a]))),

@@ -3,7 +3,7 @@
 //! columns in either.
 
 use super::sections::{self, DynamicColumn, Sections};
-use super::value::decode_value;
+use super::value::{decode_value, signed};
 use super::versions::VersionsView;
 use super::{COLUMNS_MAX, ColumnId, Corrupt, FORMAT, flag};
 use crate::types::{ColumnType, Value};
@@ -44,6 +44,7 @@ impl<'a> RowView<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when this is no row of this version.
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<RowView<'a>, Corrupt> {
         let [format, flags, present, nulls, ..] = *bytes else {
             return Err(Corrupt::missing(bytes.len()));
@@ -118,7 +119,17 @@ impl<'a> RowView<'a> {
         }
     }
 
+    /// The number of a column whose values are signed whole ones. `None` for a row that says anything else
+    /// about it, and for a damaged one: [`RowView::get`] tells.
+    #[must_use]
+    #[inline]
+    pub fn signed(&self, id: ColumnId) -> Option<i64> {
+        let position = self.position(self.ids, id)?;
+        signed(self.value_bytes(position).ok()?.1)
+    }
+
     /// Where an id stands in sorted ids.
+    #[inline]
     fn position(&self, ids: &[u8], ColumnId(id): ColumnId) -> Option<usize> {
         if self.is_large() {
             let ids = ids.as_chunks::<4>().0;
@@ -136,6 +147,7 @@ impl<'a> RowView<'a> {
     }
 
     /// Where the value at a position begins in the row, and its bytes.
+    #[inline]
     fn value_bytes(&self, position: usize) -> Result<(usize, &'a [u8]), Corrupt> {
         let start = match position.checked_sub(1) {
             Some(before) => self.end(before),
@@ -153,6 +165,7 @@ impl<'a> RowView<'a> {
     }
 
     /// The end of the value at a position.
+    #[inline]
     fn end(&self, position: usize) -> Option<usize> {
         if self.is_large() {
             return self
@@ -293,6 +306,7 @@ impl<'a> Parts<'a> {
         cut().ok_or_else(|| Corrupt::missing(bytes.len()))
     }
 
+    #[inline]
     fn finish(self, flags: u8, values_bytes: usize) -> Result<RowView<'a>, Corrupt> {
         let Some((values, rest)) = self.rest.split_at_checked(values_bytes) else {
             return Err(Corrupt::missing(

@@ -108,7 +108,11 @@ impl Runs {
                 break;
             };
             for (taken, state) in self.0.iter().zip(states.iter_mut()) {
-                if let Taken::Column(column_idx) = *taken {
+                let Taken::Column(column_idx) = *taken else {
+                    continue;
+                };
+                let whole = row.signed(column_idx);
+                if !whole.is_some_and(|number| state.add_whole(number)) {
                     state.update_by(&row.value(column_idx)?, ctx)?;
                 }
             }

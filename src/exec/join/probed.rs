@@ -6,9 +6,9 @@
 
 use super::lookup::Found;
 use super::probes::{Path, Probe};
-use super::rows::{Frame, add_all, add_matches};
-use super::shape::Row;
-use super::unit::{rows_of, table_of};
+use super::rows::{Frame, is_match};
+use super::shape::{Piece, Row};
+use super::unit::{add_pieces, table_of};
 use crate::error::Result;
 use crate::exec::gather::Part;
 use crate::exec::lookup::Lookup;
@@ -140,26 +140,28 @@ impl Probed {
         let found = looked_up.as_ref().unwrap_or(&self.found);
         let layout = self.layout.as_ref();
         let mut pace = Pace::default();
+        let mut pieces = Vec::new();
         for (Probe { row, place }, Part { entries, rest }) in probes {
             pace.keep().await;
             count(entries.len(), (frame, to));
             let residual = place.and_then(|(_, residual)| residual);
             let reading = (self.source_idx, layout, residual.as_ref());
-            let matches = rows_of((found, entries), reading, frame)?;
-            match rest {
-                None => add_all(step, (row, matches.iter()), (frame, &mut to.batch))?,
-                Some(rest) => {
-                    let is_matched =
-                        add_matches(step, (&row, matches.iter()), (frame, &mut to.batch))?;
-                    self.long = Some(Long {
-                        scan: Scan::new(self.space, rest),
-                        row,
-                        residual,
-                        is_begun: false,
-                        is_matched,
-                    });
-                }
-            }
+            add_pieces((found, entries), reading, (frame, &mut pieces))?;
+            let is_last = rest.is_none();
+            let joining = Joining {
+                step,
+                source_idx: self.source_idx,
+                row,
+                is_matched: false,
+            };
+            let left = joining.with(&mut pieces, is_last, (frame, to))?;
+            self.long = left.zip(rest).map(|(joining, rest)| Long {
+                scan: Scan::new(self.space, rest),
+                row: joining.row,
+                residual,
+                is_begun: false,
+                is_matched: joining.is_matched,
+            });
         }
         Ok(())
     }
@@ -201,13 +203,20 @@ impl Probed {
             self.layout.as_ref(),
             long.residual.as_ref(),
         );
-        let matches = rows_of((&page, all), reading, frame)?;
-        long.is_matched |= add_matches(step, (&long.row, matches.iter()), (frame, &mut to.batch))?;
-        if !more && step.is_outer && !long.is_matched {
-            to.batch.push(long.row);
-            return Ok(None);
-        }
-        Ok(more.then_some(long))
+        let mut pieces = Vec::new();
+        add_pieces((&page, all), reading, (frame, &mut pieces))?;
+        let joining = Joining {
+            step,
+            source_idx: self.source_idx,
+            row: long.row,
+            is_matched: long.is_matched,
+        };
+        let left = joining.with(&mut pieces, !more, (frame, to))?;
+        Ok(left.map(|joining| Long {
+            row: joining.row,
+            is_matched: joining.is_matched,
+            ..long
+        }))
     }
 
     fn page_options(&self, is_long: bool) -> ScanOptions {
@@ -220,6 +229,57 @@ impl Probed {
             max_rows,
             is_long,
             ..ScanOptions::default()
+        }
+    }
+}
+
+/// A row that is joined with what it leads to.
+struct Joining<'s> {
+    step: &'s Step,
+    source_idx: usize,
+    row: Row,
+    is_matched: bool,
+}
+
+impl<'s> Joining<'s> {
+    /// Joins it with candidates, which it takes out; gives it back unless they were the last. Hot: runs
+    /// once per row that is looked up, most of which lead to one row.
+    fn with(
+        mut self,
+        pieces: &mut Vec<Piece>,
+        is_last: bool,
+        (frame, to): (&Frame<'_>, &mut Found),
+    ) -> Result<Option<Joining<'s>>> {
+        let last = if is_last { pieces.pop() } else { None };
+        for piece in pieces.drain(..) {
+            let mut joined = self.row.clone();
+            self.put(&mut joined, Some(piece));
+            if is_match(self.step, &joined, frame)? {
+                self.is_matched = true;
+                to.batch.push(joined);
+            }
+        }
+        if !is_last {
+            return Ok(Some(self));
+        }
+        let mut row = std::mem::take(&mut self.row);
+        if last.is_some() {
+            self.put(&mut row, last);
+            if is_match(self.step, &row, frame)? {
+                to.batch.push(row);
+                return Ok(None);
+            }
+            self.put(&mut row, None);
+        }
+        if self.step.is_outer && !self.is_matched {
+            to.batch.push(row);
+        }
+        Ok(None)
+    }
+
+    fn put(&self, row: &mut Row, piece: Option<Piece>) {
+        if let Some(place) = row.get_mut(self.source_idx) {
+            *place = piece;
         }
     }
 }

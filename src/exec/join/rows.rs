@@ -16,7 +16,6 @@ use crate::plan::explain::whole::Took;
 use crate::plan::join::{JoinPlan, Pool, Setting, Step, Wanted, sources_of};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
-use crate::sql::expr::Expr;
 
 /// Rows that a step hands on at once; what a batch leads to beyond them waits.
 pub(super) const BATCH_ROWS: usize = 1024;
@@ -271,29 +270,16 @@ pub(super) fn add_matches<'r>(
     for (idx, candidate) in candidates.enumerate() {
         frame.nest.cancel.check_row(idx)?;
         let joined = overlay(row, candidate);
-        if meets(step.conditions.as_ref(), &joined, frame)? {
+        if is_match(step, &joined, frame)? {
             batch.push(joined);
         }
     }
     Ok(before < batch.len())
 }
 
-/// As [`add_matches`], where the candidates are all there are: adds the row itself when it has no
-/// match, and such rows are kept.
-pub(super) fn add_all<'r>(
-    step: &Step,
-    (row, candidates): (Row, impl Iterator<Item = &'r Row>),
-    (frame, batch): (&Frame<'_>, &mut Batch),
-) -> Result<()> {
-    let is_matched = add_matches(step, (&row, candidates), (frame, batch))?;
-    if step.is_outer && !is_matched {
-        batch.push(row);
-    }
-    Ok(())
-}
-
-fn meets(condition: Option<&Expr>, row: &Row, frame: &Frame<'_>) -> Result<bool> {
-    match condition {
+/// Whether a row and a candidate, joined, are a match at a step.
+pub(super) fn is_match(step: &Step, row: &Row, frame: &Frame<'_>) -> Result<bool> {
+    match &step.conditions {
         Some(condition) => {
             let row = JoinedRow::new(frame.shape, row);
             Ok(eval_condition(condition, &row, frame.ctx)? == Some(true))

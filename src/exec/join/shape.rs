@@ -134,8 +134,17 @@ impl Shape {
             .used_columns
             .get(source_idx)
             .map_or(&[][..], Vec::as_slice);
-        let values = used.iter().map(|idx| Ok(row.value(*idx)?.into_owned()));
-        values.collect()
+        let mut failed = None;
+        // Where nothing ends it early, the piece is made in one allocation.
+        let values = used.iter().map(|idx| match row.value(*idx) {
+            Ok(value) => value.into_owned(),
+            Err(error) => {
+                failed.get_or_insert(error);
+                Value::Null
+            }
+        });
+        let piece = values.collect();
+        failed.map_or(Ok(piece), Err)
     }
 
     /// The piece of a source that a row of all its columns makes.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::listed::ListedRows;
 use super::rows::{Frame, JoinRows};
-use super::shape::{Batch, JoinedRow, Kind, Shape};
+use super::shape::{Batch, JoinedRow, Kind, Piece, Shape};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::merge::Means;
@@ -226,20 +226,31 @@ impl TableRows {
             self.reader.layout(),
             self.residual.as_ref(),
         );
-        rows_of((read, 0..read.len()), reading, frame).map(Some)
+        rows_of(read, reading, frame).map(Some)
     }
 }
 
-/// Some of the stored rows that were read of a source, as rows of the join, without those that do not
-/// meet `residual`. The layout is that of an index's entries, if they are such.
-pub(super) fn rows_of(
+/// How the rows of a source are read: the layout is that of an index's entries, if they are such, and those
+/// that do not meet the condition are left out.
+pub(super) type Reading<'a> = (usize, Option<&'a Layout>, Option<&'a Expr>);
+
+/// Stored rows that were read of a source, as rows of the join.
+fn rows_of(read: &Read, reading: Reading<'_>, frame: &Frame<'_>) -> Result<Batch> {
+    let mut pieces = Vec::with_capacity(read.len());
+    add_pieces((read, 0..read.len()), reading, (frame, &mut pieces))?;
+    let pieces = pieces.into_iter();
+    let rows = pieces.map(|piece| frame.shape.row_with(reading.0, piece));
+    Ok(rows.collect())
+}
+
+/// Adds the pieces that some of the stored rows make which were read of a source.
+pub(super) fn add_pieces(
     (read, range): (&Read, Range<usize>),
-    (source_idx, layout, residual): (usize, Option<&Layout>, Option<&Expr>),
-    frame: &Frame<'_>,
-) -> Result<Batch> {
+    (source_idx, layout, residual): Reading<'_>,
+    (frame, pieces): (&Frame<'_>, &mut Vec<Piece>),
+) -> Result<()> {
     let (table, layout_of_rows) = table_of(frame.shape, source_idx)?;
     let layout = layout.unwrap_or(layout_of_rows);
-    let mut batch = Vec::with_capacity(range.len());
     for row_idx in range {
         frame.nest.cancel.check_row(row_idx)?;
         let Some((key, value)) = read.get(row_idx) else {
@@ -251,11 +262,9 @@ pub(super) fn rows_of(
         {
             continue;
         }
-        let piece = frame.shape.piece_of_stored(source_idx, &stored)?;
-        let row = frame.shape.row_with(source_idx, piece);
-        batch.push(row);
+        pieces.push(frame.shape.piece_of_stored(source_idx, &stored)?);
     }
-    Ok(batch)
+    Ok(())
 }
 
 /// The table of a source and where its columns are stored.

@@ -1,7 +1,7 @@
 //! Rows from many sources: of each key the newest entry that the snapshot sees.
 //!
 //! The source with the least key leads, and is not compared with all the others until its key
-//! reaches the least of theirs: mostly, one comparison per row. A file is opened when the merge
+//! reaches the least of theirs: mostly, one comparison per block. A file is opened when the merge
 //! reaches its first key. This file is hot: nothing is allocated per row.
 
 use std::collections::VecDeque;
@@ -24,6 +24,8 @@ pub(super) struct Merge {
     leader: Option<usize>,
     /// Before this key nobody but the leader has an entry; `None` when nobody else has any.
     limit: Option<Vec<u8>>,
+    /// So many more entries of the leader are known to be before the limit.
+    free_entries: usize,
     /// The key that was dealt with last: older entries of it are not looked at.
     done: Vec<u8>,
     start: Vec<u8>,
@@ -93,6 +95,7 @@ impl Merge {
             open: vec![memtable],
             leader: None,
             limit: None,
+            free_entries: 0,
             done: Vec::new(),
             start,
             until,
@@ -116,11 +119,11 @@ impl Merge {
             self.begin()?;
         }
         while let Some(leader) = self.leader {
-            let Some(source) = self.open.get(leader) else {
+            let Some(source) = self.open.get_mut(leader) else {
                 break;
             };
             let key = source.key();
-            if source.seqno() < self.seqno && key != self.done.as_slice() {
+            if source.seqno() < self.seqno && differ(key, &self.done) {
                 if let Some(value) = source.value() {
                     let value = if options.keys_only { &[] } else { value };
                     let key = key.get(PREFIX_BYTES..).unwrap_or_default();
@@ -129,8 +132,7 @@ impl Merge {
                         return Ok(());
                     }
                 }
-                self.done.clear();
-                self.done.extend_from_slice(source.key());
+                source.give_key(&mut self.done);
             }
             self.pass(leader)?;
         }
@@ -210,11 +212,17 @@ impl Merge {
             self.open.swap_remove(leader);
             return self.elect();
         }
-        if let Some(limit) = &self.limit
-            && limit.as_slice() <= source.key()
-        {
+        if let Some(left) = self.free_entries.checked_sub(1) {
+            self.free_entries = left;
+            return Ok(());
+        }
+        let Some(limit) = &self.limit else {
+            return Ok(());
+        };
+        if limit.as_slice() <= source.key() {
             return self.elect();
         }
+        self.free_entries = source.count_before(limit);
         Ok(())
     }
 
@@ -242,6 +250,7 @@ impl Merge {
             self.open_next()?;
         }
         self.limit = self.least_but_the_leader();
+        self.free_entries = 0;
         Ok(())
     }
 
@@ -278,6 +287,12 @@ impl Merge {
         let waiting = self.waiting.front().map(|next| next.first.as_ref());
         open.chain(waiting).min().map(<[u8]>::to_vec)
     }
+}
+
+/// Whether two keys are not the same one. Those that follow each other mostly differ in their last byte.
+#[inline]
+fn differ(one: &[u8], other: &[u8]) -> bool {
+    one.last() != other.last() || one != other
 }
 
 fn bytes_of(source: &Source) -> u64 {

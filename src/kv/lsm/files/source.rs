@@ -91,6 +91,26 @@ impl Source {
         }
     }
 
+    /// Gives the key of the entry, which is not looked at again before the next [`Source::advance`].
+    #[inline]
+    pub(super) fn give_key(&mut self, to: &mut Vec<u8>) {
+        if let Source::Blocks(blocks) = self {
+            std::mem::swap(&mut blocks.key, to);
+            return;
+        }
+        to.clear();
+        to.extend_from_slice(self.key());
+    }
+
+    /// How many entries behind this one are known to be before `limit`: those at hand, or none.
+    #[inline]
+    pub(super) fn count_before(&self, limit: &[u8]) -> usize {
+        match self {
+            Source::Blocks(blocks) => blocks.count_before(limit),
+            Source::Few(_) | Source::Memtable(_) => 0,
+        }
+    }
+
     /// Of two entries of one key, that with the higher number is the newer one.
     #[inline]
     pub(super) fn seqno(&self) -> u64 {
@@ -209,12 +229,20 @@ impl Blocks {
         self.data = block.inner.data;
         let (data, until) = (&self.data, self.until.as_slice());
         let is_wanted = |item: &DataBlockParsedItem| is_below(item, data, until);
-        let wanted = self.items.partition_point(is_wanted);
-        if wanted < self.items.len() {
+        if !self.items.last().is_some_and(is_wanted) {
+            let wanted = self.items.partition_point(is_wanted);
             self.items.truncate(wanted);
             self.reader.set_limit(0);
         }
         Ok(())
+    }
+
+    /// How many entries of the block come behind this one, if they all are before `limit`.
+    fn count_before(&self, limit: &[u8]) -> usize {
+        match self.items.last() {
+            Some(last) if is_below(last, &self.data, limit) => self.items.len() - self.next,
+            Some(_) | None => 0,
+        }
     }
 
     #[inline]
