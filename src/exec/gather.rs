@@ -37,14 +37,23 @@ const ENTRIES_PER_RANGE: usize = 16;
 /// A page that takes longer steps over what is dead: tens of thousands of keys.
 const PAGE_TIME_MAX: Duration = Duration::from_millis(20);
 
-/// How far a page reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Reach {
-    /// Over the ranges behind that with which it begins.
-    #[default]
-    Neighbours,
-    /// To the end of the range.
-    Range,
+/// How far a page reaches, and how long it is: what is learnt from page to page, and from one call of a
+/// statement to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Over the ranges behind that with which it begins; else to the end of that.
+    over_neighbours: bool,
+    /// Rows that it has at most.
+    rows_max: usize,
+}
+
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach {
+            over_neighbours: true,
+            rows_max: PAGE_ROWS_MIN,
+        }
+    }
 }
 
 /// What was found in some ranges.
@@ -65,8 +74,7 @@ pub(super) struct Part {
     pub(super) rest: Option<KeyRange>,
 }
 
-/// Reads what lies in some ranges, as far as it may be held: [`ENTRIES_MAX`]. What is learnt about how far
-/// pages should reach is for the next call of the statement.
+/// Reads what lies in some ranges, as far as it may be held: [`ENTRIES_MAX`].
 ///
 /// # Errors
 /// Those of the engine; 1317 when the statement is to stop.
@@ -124,9 +132,7 @@ struct Window<'a> {
     /// are none.
     page: Batch,
     covered: Option<(Key, Option<Key>)>,
-    /// How many rows the next page has, …
-    rows_max: usize,
-    /// … and what this one was good for: ranges that were found in it, and entries of them.
+    /// What the page was good for: ranges that were found in it, and entries of them.
     ranges_met: usize,
     entries_met: usize,
     /// The first row of the page behind the range that was read last.
@@ -148,7 +154,6 @@ impl<'a> Window<'a> {
             reach,
             page: Batch::Page(Page::default()),
             covered: None,
-            rows_max: PAGE_ROWS_MIN,
             ranges_met: 0,
             entries_met: 0,
             next_row: 0,
@@ -244,10 +249,10 @@ impl<'a> Window<'a> {
     async fn move_to(&mut self, start: &[u8], until: Option<&Key>) -> Result<()> {
         self.cancel.check()?;
         self.pace.keep().await;
-        self.rows_max = self.next_rows_max();
+        self.reach.rows_max = self.next_rows_max();
         (self.ranges_met, self.entries_met, self.next_row) = (0, 0, 0);
         // Of a transaction's own writes all are put into a page that lie where it reaches.
-        let is_alone = self.reach == Reach::Range || self.view.own.is_some();
+        let is_alone = !self.reach.over_neighbours || self.view.own.is_some();
         let until = if is_alone { until } else { self.end.as_ref() }.cloned();
         let range = KeyRange {
             start: start.to_vec(),
@@ -255,15 +260,15 @@ impl<'a> Window<'a> {
         };
         let mut scan = Scan::new(self.space, range);
         scan.options = ScanOptions {
-            max_rows: self.rows_max,
-            max_bytes: self.rows_max * BYTES_PER_ROW,
+            max_rows: self.reach.rows_max,
+            max_bytes: self.reach.rows_max * BYTES_PER_ROW,
             ..ScanOptions::default()
         };
         let spare = std::mem::replace(&mut self.page, Batch::Rows(Vec::new()));
         let began = Instant::now();
         let (page, more) = self.view.scan(&mut scan, spare).await?;
         if PAGE_TIME_MAX < began.elapsed() {
-            self.reach = Reach::Range;
+            self.reach.over_neighbours = false;
         }
         self.page = page;
         let covered_until = if more { Some(scan.range.start) } else { until };
@@ -277,11 +282,11 @@ impl<'a> Window<'a> {
         let paid = self.ranges_met * ENTRIES_PER_RANGE;
         let is_wanted = self.covered.is_some() && entries <= 2 * self.entries_met;
         if is_wanted || entries < paid {
-            (2 * self.rows_max).min(PAGE_ROWS_MAX)
+            (2 * self.reach.rows_max).min(PAGE_ROWS_MAX)
         } else if paid < entries {
-            (self.rows_max / 2).max(PAGE_ROWS_MIN)
+            (self.reach.rows_max / 2).max(PAGE_ROWS_MIN)
         } else {
-            self.rows_max
+            self.reach.rows_max
         }
     }
 }

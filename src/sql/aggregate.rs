@@ -186,9 +186,21 @@ impl Accumulator {
         self.update(std::slice::from_ref(value), ctx)
     }
 
+    /// As [`Accumulator::update_by`], by a whole number.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn update_by_whole(&mut self, number: i64, ctx: &EvalContext) -> Result<()> {
+        if self.add_whole(number) {
+            return Ok(());
+        }
+        self.update(&[Value::Int(number)], ctx)
+    }
+
     /// Takes in a whole number, if the state is a sum of such numbers; whether it is.
     #[inline]
-    pub fn add_whole(&mut self, number: i64) -> bool {
+    fn add_whole(&mut self, number: i64) -> bool {
         if let (State::Sum(Sum::Whole(sum)), None) = (&mut self.state, &self.seen)
             && let Some(more) = sum.checked_add(i128::from(number))
         {

@@ -1,4 +1,4 @@
-//! Values as the text of a statement: one spelling for all that is printed to be read again.
+//! Values as they are spelt in statements and definitions that are printed to be read again.
 
 /// A string literal, as MySQL prints one: to be read without `NO_BACKSLASH_ESCAPES`.
 pub fn string_literal(text: &str) -> String {

@@ -111,9 +111,9 @@ impl Runs {
                 let Taken::Column(column_idx) = *taken else {
                     continue;
                 };
-                let whole = row.signed(column_idx);
-                if !whole.is_some_and(|number| state.add_whole(number)) {
-                    state.update_by(&row.value(column_idx)?, ctx)?;
+                match row.signed(column_idx) {
+                    Some(number) => state.update_by_whole(number, ctx)?,
+                    None => state.update_by(&row.value(column_idx)?, ctx)?,
                 }
             }
         }

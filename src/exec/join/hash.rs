@@ -262,9 +262,12 @@ impl Hashed {
     ) -> Result<Batch> {
         let mut batch = Vec::new();
         let mut pace = Pace::default();
-        while batch.len() < BATCH_ROWS {
+        for turn_idx in 0.. {
+            if BATCH_ROWS <= batch.len() {
+                break;
+            }
             pace.keep().await;
-            frame.nest.cancel.check()?;
+            frame.nest.cancel.check_row(turn_idx)?;
             match &mut self.built {
                 Built::Memory(table) => {
                     let probing = match self.current.take() {

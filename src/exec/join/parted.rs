@@ -14,6 +14,7 @@ use super::rows::Frame;
 use super::shape::{Batch, Row, Shape};
 use crate::error::{Error, Result};
 use crate::exec::exact;
+use crate::exec::pace::Pace;
 use crate::exec::partition::{DEPTH_MAX, Partitions};
 use crate::exec::spill::{Disk, SpillFile, SpillReader};
 use crate::plan::join::Step;
@@ -22,7 +23,8 @@ use crate::types::Value;
 /// What the errors call it.
 pub(super) const OPERATOR: &str = "hash join";
 
-/// Rows that one call joins, or moves from file to file.
+/// Turns of a call, each with a row and some of its candidates; rows that are moved from file to file before
+/// others have their turn.
 const TURN_ROWS: usize = 1024;
 
 /// A hash join through files.
@@ -131,7 +133,9 @@ impl Parted {
             return Ok(Some(Vec::new()));
         };
         let mut batch = Vec::new();
+        let mut pace = Pace::default();
         for _ in 0..TURN_ROWS {
+            pace.keep().await;
             let probing = match self.probing.take() {
                 Some(probing) => probing,
                 None if far.advance()? => {

@@ -251,7 +251,8 @@ impl<'s> Joining<'s> {
         (frame, to): (&Frame<'_>, &mut Found),
     ) -> Result<Option<Joining<'s>>> {
         let last = if is_last { pieces.pop() } else { None };
-        for piece in pieces.drain(..) {
+        for (idx, piece) in pieces.drain(..).enumerate() {
+            frame.nest.cancel.check_row(idx)?;
             let mut joined = self.row.clone();
             self.put(&mut joined, Some(piece));
             if is_match(self.step, &joined, frame)? {

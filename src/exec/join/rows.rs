@@ -17,7 +17,8 @@ use crate::plan::join::{JoinPlan, Pool, Setting, Step, Wanted, sources_of};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 
-/// Rows that a step hands on at once; what a batch leads to beyond them waits.
+/// Rows that a step hands on at once, and candidates of one row that it looks at in one turn; what there is
+/// beyond them waits.
 pub(super) const BATCH_ROWS: usize = 1024;
 
 /// The rows of a join.

@@ -68,6 +68,48 @@ async fn groups_are_the_same_row_by_row_and_in_runs() {
     }
 }
 
+/// Rows that say different things of a column: written before it was added or widened, `NULL`, beside one
+/// that was dropped, and in an index that covers the statement.
+#[tokio::test]
+async fn sums_are_the_same_whatever_a_row_says_of_its_columns() {
+    let server = Server::start().await;
+    for sql in [
+        "CREATE TABLE t (k INT, id INT, gone INT, v TINYINT, b BOOLEAN, PRIMARY KEY (k, id))",
+        "INSERT INTO t VALUES (1, 1, 7, -128, TRUE), (1, 2, 7, NULL, FALSE), (1, 3, NULL, 127, NULL)",
+        "ALTER TABLE t DROP COLUMN gone",
+        "ALTER TABLE t ADD COLUMN w BIGINT NOT NULL DEFAULT -9223372036854775808",
+        "ALTER TABLE t MODIFY COLUMN v BIGINT",
+        "INSERT INTO t VALUES (1, 4, 9223372036854775807, TRUE, 9223372036854775807), \
+         (1, 5, 32767, TRUE, -1), (2, 1, -2147483648, FALSE, 0)",
+        "CREATE INDEX covering ON t (k, b) INCLUDE (v, w) SYNC",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    for from in ["t", "t FORCE INDEX (covering)"] {
+        let of = |more: &str| {
+            let aggregates = ["SUM", "AVG", "COUNT"].map(|name| {
+                format!(
+                    "{name}(v{more}), {name}(b{more}), {name}(w{more}), {name}(DISTINCT b{more})"
+                )
+            });
+            let aggregates = aggregates.join(", ");
+            format!("SELECT k, {aggregates} FROM {from} WHERE k > 0 GROUP BY k")
+        };
+        // What is computed is taken in row by row.
+        let [runs, rows] = [
+            server.run(&of("")).await.unwrap(),
+            server.run(&of(" + 0")).await.unwrap(),
+        ];
+        assert_eq!(runs, rows, "{from}");
+        let [first, second] = runs.as_slice() else {
+            panic!("{runs:?}");
+        };
+        assert_eq!(first[1], "9223372036854808573", "{from}");
+        assert_eq!(first[3], "-18446744073709551618", "{from}");
+        assert_eq!(second[1], "-2147483648", "{from}");
+    }
+}
+
 /// Groups `a`, `aa`, … : each key begins with the one before.
 async fn fill(server: &Server, order: &str) {
     let create = format!(

@@ -112,7 +112,7 @@ impl Merge {
         }
     }
 
-    /// Adds rows to the page until it is full or the range ends.
+    /// Adds rows to the page until it is full or the range ends. After an error it is not to be used again.
     pub(super) fn fill(&mut self, scan: &Scan, page: &mut Page) -> Result<()> {
         let options = scan.options;
         if self.leader.is_none() {

@@ -229,7 +229,7 @@ impl Blocks {
         self.data = block.inner.data;
         let (data, until) = (&self.data, self.until.as_slice());
         let is_wanted = |item: &DataBlockParsedItem| is_below(item, data, until);
-        if !self.items.last().is_some_and(is_wanted) {
+        if !self.items.last().is_none_or(is_wanted) {
             let wanted = self.items.partition_point(is_wanted);
             self.items.truncate(wanted);
             self.reader.set_limit(0);
