@@ -55,10 +55,7 @@ pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Res
     let value = Call::arg(values, idx);
     match value {
         Value::Text(_) | Value::Json(_) | Value::Enum(_) => {}
-        Value::Bytes(_) => {
-            let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
-            return Err(Error::new(Code::JsonCharset, text));
-        }
+        Value::Bytes(_) => return Err(of_bytes()),
         _ => {
             let text = format!(
                 "Invalid data type for JSON data in argument {} to function {}; a JSON string or \
@@ -214,7 +211,23 @@ fn extract<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     })
 }
 
+/// Bytes have no characters to make JSON of.
+fn of_bytes() -> Error {
+    let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+    Error::new(Code::JsonCharset, text)
+}
+
+fn not_a_text(function: &str) -> Error {
+    let text = format!("Incorrect type for argument 1 in function {function}.");
+    Error::new(Code::IncorrectArgumentType, text)
+}
+
 fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    match Call::arg(values, 0) {
+        Value::Text(_) | Value::Enum(_) | Value::Json(_) => {}
+        Value::Bytes(_) => return Err(of_bytes()),
+        _ => return Err(not_a_text("json_unquote")),
+    }
     let text = call.text(values, 0);
     let is_quoted = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
     if !is_quoted {
@@ -228,12 +241,11 @@ fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let value = Call::arg(values, 0);
-    if !matches!(value, Value::Text(_) | Value::Bytes(_) | Value::Enum(_)) {
-        let text = "Incorrect type for argument 1 in function json_quote.";
-        return Err(Error::new(Code::IncorrectArgumentType, text));
+    match Call::arg(values, 0) {
+        Value::Text(_) | Value::Enum(_) => Ok(of_text(quoted(&call.text(values, 0)))),
+        Value::Bytes(_) => Err(of_bytes()),
+        _ => Err(not_a_text("json_quote")),
     }
-    Ok(of_text(quoted(&call.text(values, 0))))
 }
 
 fn type_name<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
