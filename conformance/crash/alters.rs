@@ -35,7 +35,7 @@ const KEYS: [&str; 5] = [
     "(`k`,`part`,`writer`)",
     "(`writer`,`k`)",
 ];
-/// The one of them that several rows have.
+/// The one of them that several rows have, as long as [`Ring::shares_keys`].
 const SHARED_KEY: &str = KEYS[4];
 
 /// The lines of SHOW CREATE TABLE, without commas.
@@ -49,8 +49,16 @@ struct Plan {
     old: Option<&'static str>,
     /// The line that comes.
     new: Option<String>,
-    /// The rows that are there do not fit.
-    is_hopeless: bool,
+    fit: Fit,
+}
+
+/// Whether the rows that are there fit a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Always,
+    /// While no two of them have one key.
+    Unshared,
+    Never,
 }
 
 /// A change that was asked for, and whether it was acknowledged.
@@ -63,6 +71,8 @@ struct Asked {
 #[derive(Debug, Default)]
 struct Counts {
     done: u32,
+    /// Of those: to [`SHARED_KEY`].
+    unshared: u32,
     refused: u32,
     gone: u32,
     resumed: u32,
@@ -105,16 +115,18 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         if let Some(asked) = &open
             && (is_last || random.random_bool(0.7))
         {
-            settle(&mut client, (asked, &mut before), &mut counts).map_err(told)?;
+            let state = (asked, &mut before, ring.shares_keys());
+            settle(&mut client, state, &mut counts).map_err(told)?;
             ring.verify(&mut client, TABLE, &acknowledged)
                 .map_err(told)?;
             open = None;
         }
     }
     Ok(format!(
-        "{} changes were made, {} did not fit the rows, {} were gone, {} went on after a kill; {}; \
-         CHECK TABLE OK every time",
+        "{} changes were made, {} of them to a key that rows may share, {} did not fit the rows, {} were \
+         gone, {} went on after a kill; {}; CHECK TABLE OK every time",
         counts.done,
+        counts.unshared,
         counts.refused,
         counts.gone,
         counts.resumed,
@@ -124,63 +136,77 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
 
 fn plan(random: &mut StdRng, before: &Definition) -> Plan {
     let has = |begin: &str| before.iter().any(|line| line.starts_with(begin));
-    let line = |old, new: &str, actions: &str, is_hopeless| Plan {
-        actions: actions.to_owned(),
-        old,
-        new: Some(new.to_owned()),
-        is_hopeless,
-    };
     match random.random_range(0..8) {
         0..=3 => {
             let others: Vec<&&str> = KEYS.iter().filter(|key| !has(&primary(key))).collect();
             let key = others.choose(random).copied().copied().unwrap_or(KEYS[0]);
-            let actions = match random.random_range(0..2) {
-                0 => format!("PRIMARY KEY {key}"),
-                _ => format!("DROP PRIMARY KEY, ADD PRIMARY KEY {key}"),
-            };
-            let is_hopeless = key == SHARED_KEY;
-            line(Some("PRIMARY KEY"), &primary(key), &actions, is_hopeless)
+            rekey(random, key)
         }
-        4 if has("`g` int NOT NULL") => {
-            line(Some("`g`"), "`g` int DEFAULT NULL", "MODIFY g INT", false)
-        }
+        4 if has("`g` int NOT NULL") => line(
+            Some("`g`"),
+            "`g` int DEFAULT NULL",
+            "MODIFY g INT",
+            Fit::Always,
+        ),
         4 => line(
             Some("`g`"),
             "`g` int NOT NULL",
             "MODIFY g INT NOT NULL",
-            false,
+            Fit::Always,
         ),
         5 => line(
             Some("`v`"),
             "`v` varchar(8) DEFAULT NULL",
             "MODIFY v VARCHAR(8)",
-            true,
+            Fit::Never,
         ),
         6 if has("`x`") => Plan {
             actions: "DROP COLUMN x".to_owned(),
             old: Some("`x`"),
             new: None,
-            is_hopeless: false,
+            fit: Fit::Always,
         },
         6 => line(
             None,
             "`x` int DEFAULT '7'",
             "ADD COLUMN x INT DEFAULT 7",
-            false,
+            Fit::Always,
         ),
         _ if has("KEY `i`") => Plan {
             actions: "DROP INDEX i".to_owned(),
             old: Some("KEY `i`"),
             new: None,
-            is_hopeless: false,
+            fit: Fit::Always,
         },
         _ => line(
             None,
             "KEY `i` (`g`,`v` DESC)",
             "ADD INDEX i (g, v DESC)",
-            false,
+            Fit::Always,
         ),
     }
+}
+
+/// A plan where a line comes, in the place of another or not.
+fn line(old: Option<&'static str>, new: &str, actions: &str, fit: Fit) -> Plan {
+    Plan {
+        actions: actions.to_owned(),
+        old,
+        new: Some(new.to_owned()),
+        fit,
+    }
+}
+
+fn rekey(random: &mut StdRng, key: &str) -> Plan {
+    let actions = match random.random_range(0..2) {
+        0 => format!("PRIMARY KEY {key}"),
+        _ => format!("DROP PRIMARY KEY, ADD PRIMARY KEY {key}"),
+    };
+    let fit = match key {
+        SHARED_KEY => Fit::Unshared,
+        _ => Fit::Always,
+    };
+    line(Some("PRIMARY KEY"), &primary(key), &actions, fit)
 }
 
 fn primary(key: &str) -> String {
@@ -193,12 +219,12 @@ fn ask(server: &Server, plan: Plan) -> Result<JoinHandle<Result<Asked, String>>,
     Ok(thread::spawn(move || {
         let sql = format!("ALTER TABLE {TABLE} {}", plan.actions);
         let is_acknowledged = match client.execute(&sql) {
-            Ok(_) if plan.is_hopeless => return Err(format!("{sql}: was done")),
+            Ok(_) if plan.fit == Fit::Never => return Err(format!("{sql}: was done")),
             Ok(_) => true,
             Err(failure) if is_over(&failure) => false,
             Err(Failure::Server {
                 errno: 1062 | 1406, ..
-            }) if plan.is_hopeless => false,
+            }) if plan.fit != Fit::Always => false,
             Err(failure) => return Err(format!("{sql}: {failure}")),
         };
         Ok(Asked {
@@ -214,30 +240,32 @@ fn has_resumed(directory: &Path) -> bool {
     log.contains("change of the primary key goes on") || log.contains("index build goes on")
 }
 
-/// Waits for the end of the change, and holds the definition to it.
+/// Waits for the end of the change, and holds the definition to it. Whether rows share keys is known of the
+/// time when the server ended: nobody writes since.
 fn settle(
     client: &mut Client,
-    (asked, before): (&Asked, &mut Definition),
+    (asked, before, are_shared): (&Asked, &mut Definition, bool),
     counts: &mut Counts,
 ) -> Result<(), String> {
     wait_until_settled(client)?;
     wait_until_built(client, TABLE)?;
     check(client, TABLE)?;
-    let Plan {
-        old,
-        new,
-        is_hopeless,
-        ..
-    } = &asked.plan;
+    let Plan { old, new, fit, .. } = &asked.plan;
+    let may_fit = match fit {
+        Fit::Always => true,
+        Fit::Unshared => !are_shared,
+        Fit::Never => false,
+    };
     let mut after = before.clone();
     after.retain(|line| !old.is_some_and(|begin| line.starts_with(begin)));
     after.extend(new.clone());
     let found = definition(client)?;
-    if found == after && !is_hopeless {
+    if found == after && may_fit {
         counts.done += 1;
+        counts.unshared += u32::from(*fit == Fit::Unshared);
     } else if found == *before && !asked.is_acknowledged {
-        counts.gone += u32::from(!is_hopeless);
-        counts.refused += u32::from(*is_hopeless);
+        counts.gone += u32::from(*fit == Fit::Always);
+        counts.refused += u32::from(*fit != Fit::Always);
     } else {
         return Err(format!(
             "{asked:?}: the definition was {before:?}, and is {found:?}"

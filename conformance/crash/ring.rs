@@ -129,6 +129,16 @@ impl Ring {
         Ok(())
     }
 
+    /// Whether several rows of a writer have one `k`. Those who write such rows may have deleted them all,
+    /// and wait with the next of them for the end of a change to a key that cannot hold them.
+    pub(crate) fn shares_keys(&self) -> bool {
+        let mut writers = (0..).zip(WRITERS);
+        writers.any(|(writer, style)| {
+            let done = self.done.get(&writer).copied().unwrap_or(0);
+            1 < style.parts() && !rows_after(writer, style, done).is_empty()
+        })
+    }
+
     /// One line for the end.
     pub(crate) fn summary(&self) -> String {
         format!(
