@@ -173,6 +173,13 @@ impl Scan {
         }
     }
 
+    /// A forward scan of all keys of a space, in many pages of the usual size.
+    pub fn whole(space: Space) -> Scan {
+        let mut scan = Scan::new(space, KeyRange::all());
+        scan.options.is_long = true;
+        scan
+    }
+
     /// Moves the scan behind `page`. False when nothing is left.
     pub fn advance(&mut self, page: &mut Page) -> bool {
         match page.rest.take() {

@@ -7,7 +7,7 @@ use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::cancel::CancelToken;
 use crate::exec::write::space;
-use crate::kv::{CommitError, Engine, KeyRange, Page, Scan, Snapshot, WriteSet};
+use crate::kv::{CommitError, Engine, Page, Scan, Snapshot, WriteSet};
 
 /// How often rows are counted again when others write to the table meanwhile.
 const ATTEMPTS_MAX: usize = 3;
@@ -45,7 +45,7 @@ pub async fn recount(
 }
 
 async fn rows_of(snapshot: &dyn Snapshot, table: &Table, cancel: &CancelToken) -> Result<u64> {
-    let mut scan = Scan::new(space(table), KeyRange::all());
+    let mut scan = Scan::whole(space(table));
     scan.options.keys_only = true;
     let mut page = Page::default();
     let mut rows = 0;

@@ -25,7 +25,7 @@ use super::cancel::CancelToken;
 use crate::catalog::{IndexState, Table};
 use crate::error::Result;
 use crate::index::{self, Entry};
-use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
+use crate::kv::{Engine, Key, Page, Scan, Snapshot};
 
 /// Differences of one index that are described; the others are counted.
 const DIFFERENCES_SHOWN: usize = 5;
@@ -121,7 +121,7 @@ impl Checker<'_> {
     /// Reads every row, so that damage shows.
     async fn read_rows(&self, table: &Table, snapshot: &dyn Snapshot) -> Result<()> {
         let layout = super::row::Layout::of(table);
-        let mut scan = Scan::new(crate::exec::write::space(table), KeyRange::all());
+        let mut scan = Scan::whole(crate::exec::write::space(table));
         let mut page = Page::default();
         loop {
             snapshot.scan(&scan, &mut page).await?;
@@ -153,7 +153,7 @@ impl Side<'_> {
     /// Every row has its entry.
     async fn compare_rows(&self, finding: &mut Finding) -> Result<()> {
         let maker = &self.maker;
-        let mut scan = Scan::new(maker.rows_space(), KeyRange::all());
+        let mut scan = Scan::whole(maker.rows_space());
         let mut page = Page::default();
         loop {
             self.snapshot.scan(&scan, &mut page).await?;
@@ -200,7 +200,7 @@ impl Side<'_> {
     /// Every entry is that of a row.
     async fn compare_entries(&self, finding: &mut Finding) -> Result<()> {
         let maker = &self.maker;
-        let mut scan = Scan::new(maker.entries_space(), KeyRange::all());
+        let mut scan = Scan::whole(maker.entries_space());
         let mut page = Page::default();
         loop {
             self.snapshot.scan(&scan, &mut page).await?;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::exec::backfill::rows::key_text;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::space;
-use crate::kv::{KeyRange, Page, Scan, Snapshot};
+use crate::kv::{Page, Scan, Snapshot};
 use crate::types::Value;
 
 impl Checker<'_> {
@@ -19,7 +19,7 @@ impl Checker<'_> {
     ) -> Result<Finding> {
         let mut finding = Finding::new("primary key".to_owned());
         let layout = Layout::of(table);
-        let mut scan = Scan::new(space(table), KeyRange::all());
+        let mut scan = Scan::whole(space(table));
         let mut page = Page::default();
         loop {
             snapshot.scan(&scan, &mut page).await?;

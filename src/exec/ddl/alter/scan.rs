@@ -28,7 +28,7 @@ pub async fn check_rows(
         .collect();
     let layout = Layout::of(table);
     let snapshot = engine.snapshot();
-    let mut scan = Scan::new(space(table), KeyRange::all());
+    let mut scan = Scan::whole(space(table));
     let mut page = Page::default();
     let mut rows = 0_u64;
     loop {
@@ -60,7 +60,7 @@ pub async fn greatest(
 ) -> Result<u64> {
     let layout = Layout::of(table);
     let snapshot = engine.snapshot();
-    let mut scan = Scan::new(space(table), KeyRange::all());
+    let mut scan = Scan::whole(space(table));
     let mut page = Page::default();
     let mut greatest = 0;
     loop {
