@@ -12,10 +12,14 @@ SCAN_ROWS = 1_000_000
 LARGE_SCAN_ROWS = 10_000_000
 
 
-def bench_point(table, servers, options):
+def fill_points(servers):
     for server in servers:
         server.load("fill-points", rows=POINT_ROWS)
     settle(servers)
+
+
+def bench_point(table, servers, options):
+    fill_points(servers)
     found = alternate(
         servers, options.repeats,
         lambda s: s.load("point", connections=32, rows=POINT_ROWS, seconds=options.seconds),
@@ -29,8 +33,7 @@ def bench_point(table, servers, options):
 def bench_overhead(table, servers, options):
     """Server CPU of a point read beside that of a server which has nothing to read."""
     meseta = next(server for server in servers if server.name == "meseta")
-    meseta.load("fill-points", rows=POINT_ROWS)
-    settle([meseta])
+    fill_points([meseta])
     constant = Constant(meseta.directory)
     constant.start()
     try:
@@ -52,6 +55,7 @@ def bench_overhead(table, servers, options):
 
 
 def bench_multi_get(table, servers, options):
+    fill_points(servers)
     found = alternate(
         servers, options.repeats,
         lambda s: s.load("multi-get", connections=8, rows=POINT_ROWS, seconds=options.seconds),

@@ -42,19 +42,20 @@
 //! takes nothing any more ([`RowCache::stop`]). A dropped space needs nothing: reads ask for the
 //! space first, and its id is never used again, so its entries age out.
 //!
-//! This file is hot: a hit allocates nothing, and what it costs is waiting for memory.
+//! This file is hot: a hit allocates nothing, and what it costs is waiting for memory. How
+//! the rows lie in it is told by [`shard`]; those of a multi-get are waited for at the same time
+//! ([`shards`]).
 
 mod joined;
-
-use std::hash::BuildHasherDefault;
+mod shard;
+mod shards;
 
 use bytes::{Buf, Bytes};
 use parking_lot::{Mutex, MutexGuard};
-use quick_cache::Weighter;
-use quick_cache::sync::{Cache, DefaultLifecycle};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::recent::HashedAlready;
+use self::shards::Shards;
+pub(super) use self::shards::TOGETHER_MAX;
 use crate::kv::Ts;
 use crate::tally::Counter;
 
@@ -65,13 +66,6 @@ pub(super) const VALUE_BYTES_MAX: usize = 16 << 10;
 /// nothing beside the rows.
 const FENCES: usize = 4096;
 
-/// Memory of an entry beside its key and value: its places in the cache's tables, which are a
-/// third empty, the count of its users, and what the allocator rounds up.
-const ENTRY_BYTES: u64 = 160;
-
-/// What an entry is guessed to take, to choose how the cache divides itself.
-const ENTRY_BYTES_TYPICAL: u64 = 512;
-
 /// After this time no value counts as new enough to be kept.
 const NEVER: Ts = Ts(u64::MAX);
 
@@ -81,10 +75,10 @@ pub(super) struct Row {
     /// The physical key, then the value. A lookup reads the key to be sure and the value next, and
     /// so waits for memory once.
     joined: Bytes,
-    key_bytes: usize,
-    exists: bool,
     /// From when on that is so.
     since: Ts,
+    key_bytes: u32,
+    exists: bool,
 }
 
 impl Row {
@@ -92,7 +86,8 @@ impl Row {
     pub(super) fn new(place: &Place<'_>, value: Option<&[u8]>, read: Ts) -> Row {
         Row {
             joined: joined::joined(place.physical, value.unwrap_or_default()),
-            key_bytes: place.physical.len(),
+            // The limits of keys are far below.
+            key_bytes: u32::try_from(place.physical.len()).unwrap_or(u32::MAX),
             exists: value.is_some(),
             since: read,
         }
@@ -100,13 +95,20 @@ impl Row {
 
     /// Its value; `None` when there is none.
     pub(super) fn into_value(self) -> Option<Bytes> {
+        let key_bytes = self.key_bytes();
         let mut value = self.joined;
-        value.advance(self.key_bytes.min(value.len()));
+        value.advance(key_bytes);
         self.exists.then_some(value)
     }
 
-    fn is_at(&self, place: &Place<'_>) -> bool {
-        self.joined.get(..self.key_bytes) == Some(place.physical)
+    /// Whether a reader of the base at `ts` finds this at a place.
+    fn answers(&self, place: &Place<'_>, ts: Ts) -> bool {
+        self.since <= ts && self.joined.get(..self.key_bytes()) == Some(place.physical)
+    }
+
+    fn key_bytes(&self) -> usize {
+        let key_bytes = usize::try_from(self.key_bytes).unwrap_or(usize::MAX);
+        key_bytes.min(self.joined.len())
     }
 }
 
@@ -117,20 +119,10 @@ pub(super) struct Place<'a> {
     physical: &'a [u8],
 }
 
-#[derive(Clone)]
-struct Weigher;
-
-impl Weighter<u64, Row> for Weigher {
-    fn weight(&self, _: &u64, row: &Row) -> u64 {
-        let bytes = u64::try_from(row.joined.len());
-        bytes.map_or(u64::MAX, |bytes| bytes.saturating_add(ENTRY_BYTES))
-    }
-}
-
 /// The cache.
 pub(super) struct RowCache {
     /// By the keys' hashes: of two keys with one hash the later has the place.
-    rows: Cache<u64, Row, Weigher, BuildHasherDefault<HashedAlready>>,
+    rows: Shards,
     /// [`FENCES`] of them. Each: none of its keys was changed by a commit after this time.
     fences: Box<[Mutex<Ts>]>,
     /// Makes hashes that nobody outside can foresee.
@@ -142,10 +134,8 @@ pub(super) struct RowCache {
 impl RowCache {
     /// An empty cache that takes up to `bytes` of memory, its own tables included.
     pub(super) fn new(bytes: u64) -> RowCache {
-        let rows = usize::try_from(bytes / ENTRY_BYTES_TYPICAL).unwrap_or(usize::MAX);
-        let hashing = BuildHasherDefault::default();
         RowCache {
-            rows: Cache::with(rows, bytes, Weigher, hashing, DefaultLifecycle::default()),
+            rows: Shards::new(bytes),
             fences: (0..FENCES).map(|_| Mutex::new(Ts(0))).collect(),
             seed: rand::random(),
             hits: Counter::default(),
@@ -161,13 +151,30 @@ impl RowCache {
 
     /// What a reader of the base at `ts` sees at a place, when that is known.
     pub(super) fn get(&self, place: &Place<'_>, ts: Ts) -> Option<Row> {
-        let row = self.rows.get(&place.hash);
-        let row = row.filter(|row| row.since <= ts && row.is_at(place));
+        let row = self.rows.get(place.hash, |row| row.answers(place, ts));
         match &row {
             Some(_) => self.hits.add(1),
             None => self.misses.add(1),
         }
         row
+    }
+
+    /// The same for each of many places.
+    pub(super) fn get_all(&self, places: &[Place<'_>], ts: Ts, mut visit: impl FnMut(Option<Row>)) {
+        let mut hits = 0;
+        for together in places.chunks(TOGETHER_MAX) {
+            let mut asked = together.iter();
+            let hashes = together.iter().map(|place| place.hash);
+            self.rows.get_all(hashes, |row| {
+                let place = asked.next();
+                let row = row.filter(|row| place.is_some_and(|place| row.answers(place, ts)));
+                hits += u64::from(row.is_some());
+                visit(row.cloned());
+            });
+        }
+        self.hits.add(hits);
+        let asked = u64::try_from(places.len()).unwrap_or(hits);
+        self.misses.add(asked.saturating_sub(hits));
     }
 
     /// How many rows were looked for and found, and not found.
@@ -177,12 +184,12 @@ impl RowCache {
 
     /// What it takes of memory, and the most that it may.
     pub(super) fn bytes(&self) -> (u64, u64) {
-        (self.rows.weight(), self.rows.capacity())
+        self.rows.bytes()
     }
 
     /// Keeps what a reader found in the tree, unless that may be outdated.
     pub(super) fn offer(&self, place: &Place<'_>, row: &Row) {
-        if VALUE_BYTES_MAX < row.joined.len().saturating_sub(row.key_bytes) {
+        if VALUE_BYTES_MAX < row.joined.len().saturating_sub(row.key_bytes()) {
             return;
         }
         let fence = self.fence(place);
@@ -204,7 +211,7 @@ impl RowCache {
         let mut fence = self.fence(place);
         // Never lower than it was: a stopped cache stays stopped.
         *fence = ts.max(*fence);
-        self.rows.remove(&place.hash);
+        self.rows.remove(place.hash);
     }
 
     /// Forgets everything and keeps nothing from now on.

@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 
 use super::files::{self, FileScan, PARKED_MAX, Parked, View};
 use super::range::Rows;
-use super::rows::{self, Row, RowCache};
+use super::rows::{self, Place, Row, RowCache};
 use super::spaces::{self, PhysicalKey, SpaceSet};
 use super::sparse::Sparse;
 use super::thin::Suspect;
@@ -212,18 +212,27 @@ impl Base {
     fn begin_multi_get<'a>(&self, space: Space, keys: &'a [Key]) -> Begun<&'a Key> {
         let mut found = Vec::with_capacity(keys.len());
         let mut misses = Vec::new();
-        for (key_idx, key) in keys.iter().enumerate() {
-            let row = if key_idx < NOW_LOOKUPS_MAX {
-                let physical = PhysicalKey::new(space, key);
-                let place = self.rows.place(physical.as_ref());
-                self.rows.get(&place, self.ts)
-            } else {
-                None
-            };
+        let (now, later) = keys.split_at(keys.len().min(NOW_LOOKUPS_MAX));
+        let mut told = |key, row: Option<Row>| {
             if row.is_none() {
-                misses.push((key_idx, key));
+                misses.push((found.len(), key));
             }
             found.push(row.and_then(Row::into_value));
+        };
+        for together in now.chunks(rows::TOGETHER_MAX) {
+            let physical = together.iter().map(|key| PhysicalKey::new(space, key));
+            let physical: Vec<PhysicalKey> = physical.collect();
+            let places = physical.iter().map(|key| self.rows.place(key.as_ref()));
+            let places: Vec<Place<'_>> = places.collect();
+            let mut keys = together.iter();
+            self.rows.get_all(&places, self.ts, |row| {
+                if let Some(key) = keys.next() {
+                    told(key, row);
+                }
+            });
+        }
+        for key in later {
+            told(key, None);
         }
         Begun { found, misses }
     }

@@ -8,6 +8,9 @@ use bytes::Bytes;
 /// What [`Bytes::from_owner`] puts beside its owner, and the owner's own length.
 const HEAD_BYTES: usize = 16 + size_of::<u16>();
 
+/// What places are multiples of.
+const PLACE_BYTES: usize = 64;
+
 /// Bytes in a place of fixed size.
 struct Inline<const SIZE: usize> {
     len: u16,
@@ -34,6 +37,11 @@ pub(super) fn joined(key: &[u8], value: &[u8]) -> Bytes {
         751..=1006 => inline::<{ 1024 - HEAD_BYTES }>(key, value),
         1007.. => Bytes::from([key, value].concat()),
     }
+}
+
+/// About what [`joined`] takes of memory for so many bytes.
+pub(super) fn allocated(len: usize) -> usize {
+    (len + HEAD_BYTES).next_multiple_of(PLACE_BYTES)
 }
 
 fn inline<const SIZE: usize>(key: &[u8], value: &[u8]) -> Bytes {

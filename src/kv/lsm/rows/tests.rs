@@ -229,9 +229,84 @@ fn memory_is_bounded_and_large_values_stay_outside() {
             (Some(&value(&key)), Ts(1)),
         );
     }
-    assert!(cache.rows.weight() <= 1 << 20);
+    assert!(cache.bytes().0 <= 1 << 20);
     assert!(1000 < cache.rows.len());
     let off = RowCache::new(0);
     offer(&off, &off.place(b"k"), (None, Ts(1)));
     assert!(off.get(&off.place(b"k"), Ts(1)).is_none());
+}
+
+#[test]
+fn many_at_once_are_what_each_of_them_is() {
+    let cache = RowCache::new(BIG);
+    let keys: Vec<String> = (0..500).map(|number| format!("key {number}")).collect();
+    for (number, key) in keys
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| number % 3 != 0)
+    {
+        let found = (number % 5 != 0).then(|| value(key));
+        offer(
+            &cache,
+            &cache.place(key.as_bytes()),
+            (found.as_ref(), Ts(5)),
+        );
+    }
+    let places: Vec<Place<'_>> = keys.iter().map(|key| cache.place(key.as_bytes())).collect();
+    for many in [1, 2, 7, TOGETHER_MAX, 500] {
+        for (together, ts) in places
+            .chunks(many)
+            .flat_map(|some| [(some, Ts(5)), (some, Ts(4))])
+        {
+            let one_by_one = together.iter().map(|place| cache.get(place, ts));
+            let one_by_one: Vec<_> = one_by_one.map(|row| row.map(Row::into_value)).collect();
+            let before = cache.hits_and_misses();
+            let mut found = Vec::new();
+            cache.get_all(together, ts, |row| found.push(row.map(Row::into_value)));
+            assert_eq!(found, one_by_one);
+            let hits = found.iter().flatten().count() as u64;
+            let misses = found.len() as u64 - hits;
+            assert_eq!(
+                cache.hits_and_misses(),
+                (before.0 + hits, before.1 + misses)
+            );
+        }
+    }
+}
+
+/// Threads that look for many rows hold many locks; nobody waits for anybody for ever.
+#[test]
+fn threads_that_look_for_many_do_not_wait_for_each_other_for_ever() {
+    let cache = RowCache::new(BIG);
+    let keys: Vec<String> = (0..4000).map(|number| format!("key {number}")).collect();
+    std::thread::scope(|threads| {
+        for thread in 0..6 {
+            let (cache, keys) = (&cache, &keys);
+            threads.spawn(move || {
+                for round in 0..4000 {
+                    let start = (round * 37 + thread * 611) % 3900;
+                    let places = keys[start..start + 32].iter();
+                    let mut places: Vec<_> =
+                        places.map(|key| cache.place(key.as_bytes())).collect();
+                    if thread % 2 == 0 {
+                        places.reverse();
+                    }
+                    let mut found = 0;
+                    cache.get_all(&places, Ts(u64::MAX - 1), |row| {
+                        found += 1;
+                        let Some(row) = row else { return };
+                        assert!(
+                            row.into_value()
+                                .is_some_and(|value| value.starts_with(b"key "))
+                        );
+                    });
+                    assert_eq!(found, 32);
+                    let (one, other) = (places[0], places[31]);
+                    let ts = Ts(round as u64);
+                    cache.forget(&one, ts);
+                    offer(cache, &other, (Some(&value(&keys[start])), Ts(5000)));
+                }
+            });
+        }
+    });
 }
