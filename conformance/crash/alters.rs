@@ -61,11 +61,20 @@ enum Fit {
     Never,
 }
 
-/// A change that was asked for, and whether it was acknowledged.
+/// A change that was asked for, and what was answered.
 #[derive(Debug, Clone)]
 struct Asked {
     plan: Plan,
-    is_acknowledged: bool,
+    told: Told,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Done,
+    /// The rows do not fit.
+    Refused,
+    /// The server ended before.
+    Nothing,
 }
 
 #[derive(Debug, Default)]
@@ -123,8 +132,8 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         }
     }
     Ok(format!(
-        "{} changes were made, {} of them to a key that rows may share, {} did not fit the rows, {} were \
-         gone, {} went on after a kill; {}; CHECK TABLE OK every time",
+        "{} changes were made, {} of them to a key that rows may share, {} were refused, {} were \
+         gone or did not fit, {} went on after a kill; {}; CHECK TABLE OK every time",
         counts.done,
         counts.unshared,
         counts.refused,
@@ -218,19 +227,15 @@ fn ask(server: &Server, plan: Plan) -> Result<JoinHandle<Result<Asked, String>>,
     let mut client = connect(&server.address)?;
     Ok(thread::spawn(move || {
         let sql = format!("ALTER TABLE {TABLE} {}", plan.actions);
-        let is_acknowledged = match client.execute(&sql) {
+        let told = match client.execute(&sql) {
             Ok(_) if plan.fit == Fit::Never => return Err(format!("{sql}: was done")),
-            Ok(_) => true,
-            Err(failure) if is_over(&failure) => false,
-            Err(Failure::Server {
-                errno: 1062 | 1406, ..
-            }) if plan.fit != Fit::Always => false,
+            Ok(_) => Told::Done,
+            Err(failure) if is_over(&failure) => Told::Nothing,
+            Err(Failure::Server { errno: 1062, .. }) if plan.fit == Fit::Unshared => Told::Refused,
+            Err(Failure::Server { errno: 1406, .. }) if plan.fit == Fit::Never => Told::Refused,
             Err(failure) => return Err(format!("{sql}: {failure}")),
         };
-        Ok(Asked {
-            plan,
-            is_acknowledged,
-        })
+        Ok(Asked { plan, told })
     }))
 }
 
@@ -260,12 +265,13 @@ fn settle(
     after.retain(|line| !old.is_some_and(|begin| line.starts_with(begin)));
     after.extend(new.clone());
     let found = definition(client)?;
-    if found == after && may_fit {
+    if found == after && may_fit && asked.told != Told::Refused {
         counts.done += 1;
         counts.unshared += u32::from(*fit == Fit::Unshared);
-    } else if found == *before && !asked.is_acknowledged {
-        counts.gone += u32::from(*fit == Fit::Always);
-        counts.refused += u32::from(*fit != Fit::Always);
+    } else if found == *before && asked.told != Told::Done {
+        // What goes on after the kill may not fit either: nobody is told.
+        counts.gone += u32::from(asked.told == Told::Nothing);
+        counts.refused += u32::from(asked.told == Told::Refused);
     } else {
         return Err(format!(
             "{asked:?}: the definition was {before:?}, and is {found:?}"

@@ -129,7 +129,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether several rows of a writer have one `k`. Those who write such rows may have deleted them all,
+    /// Whether several rows have one (`writer`, `k`). Those who write such rows may have deleted them all,
     /// and wait with the next of them for the end of a change to a key that cannot hold them.
     pub(crate) fn shares_keys(&self) -> bool {
         let mut writers = (0..).zip(WRITERS);
@@ -158,7 +158,14 @@ fn work(
     let mut write_no = first;
     loop {
         match write(&mut client, place, style, write_no) {
-            Ok(()) => write_no += 1,
+            // A row less was lost before, and is not found any more.
+            Ok(rows) if rows != style.parts() => {
+                let parts = style.parts();
+                return Err(format!(
+                    "writer {place:?}, write {write_no}: {rows} rows of {parts}"
+                ));
+            }
+            Ok(_) => write_no += 1,
             Err(failure) if is_over(&failure) => return Ok(write_no),
             Err(failure) if is_to_repeat(&failure) => {
                 if client
@@ -188,23 +195,26 @@ fn is_to_repeat(failure: &Failure) -> bool {
     }
 }
 
+/// One write; how many rows it inserted, changed or deleted.
 fn write(
     client: &mut Client,
     place: (&str, u64),
     style: Style,
     write_no: u64,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let parts: Vec<u64> = (0..style.parts()).collect();
     if style != Style::Transaction {
-        return client
-            .execute(&statement(place, write_no, &parts))
-            .map(drop);
+        let done = client.execute(&statement(place, write_no, &parts))?;
+        return Ok(done.affected_rows);
     }
     client.execute("BEGIN")?;
+    let mut rows = 0;
     for part in parts {
-        client.execute(&statement(place, write_no, &[part]))?;
+        let done = client.execute(&statement(place, write_no, &[part]))?;
+        rows += done.affected_rows;
     }
-    client.execute("COMMIT").map(drop)
+    client.execute("COMMIT")?;
+    Ok(rows)
 }
 
 /// The statement of a write about some of its rows.

@@ -95,7 +95,7 @@ impl Recent {
 
 /// Passes a 64-bit hash through.
 #[derive(Default)]
-pub(super) struct HashedAlready(u64);
+struct HashedAlready(u64);
 
 impl Hasher for HashedAlready {
     fn finish(&self) -> u64 {

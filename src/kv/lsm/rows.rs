@@ -32,7 +32,7 @@
 //!
 //! The check and the insertion share one critical section with the raise and the removal. Inserting
 //! first, and removing again when the fence turns out to be raised, would not do: between the two a
-//! reader of the new base could meet the old value. A get takes no lock but the cache's own.
+//! reader of the new base could meet the old value. A get takes no locks but the cache's own.
 //!
 //! That nothing is at a key may become true without a commit: compaction removes values that have
 //! ended ([`crate::kv::expiry`]). So absence counts from the base on at which it was read, and not
@@ -42,9 +42,8 @@
 //! takes nothing any more ([`RowCache::stop`]). A dropped space needs nothing: reads ask for the
 //! space first, and its id is never used again, so its entries age out.
 //!
-//! This file is hot: a hit allocates nothing, and what it costs is waiting for memory. How
-//! the rows lie in it is told by [`shard`]; those of a multi-get are waited for at the same time
-//! ([`shards`]).
+//! This file is hot: a hit allocates nothing, and what it costs is waiting for memory. How the rows lie in
+//! it is told by [`shard`]; those of a multi-get are waited for at the same time ([`shards`]).
 
 mod joined;
 mod shard;
@@ -54,8 +53,7 @@ use bytes::{Buf, Bytes};
 use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use self::shards::Shards;
-pub(super) use self::shards::TOGETHER_MAX;
+use self::shards::{Shards, TOGETHER_MAX};
 use crate::kv::Ts;
 use crate::tally::Counter;
 
@@ -132,7 +130,7 @@ pub(super) struct RowCache {
 }
 
 impl RowCache {
-    /// An empty cache that takes up to `bytes` of memory, its own tables included.
+    /// An empty cache that takes up to `bytes` of memory for rows and the slots they are in.
     pub(super) fn new(bytes: u64) -> RowCache {
         RowCache {
             rows: Shards::new(bytes),
@@ -159,18 +157,21 @@ impl RowCache {
         row
     }
 
-    /// The same for each of many places.
+    /// The same for each of many places, in their order.
     pub(super) fn get_all(&self, places: &[Place<'_>], ts: Ts, mut visit: impl FnMut(Option<Row>)) {
         let mut hits = 0;
+        let mut found = [const { None }; TOGETHER_MAX];
         for together in places.chunks(TOGETHER_MAX) {
-            let mut asked = together.iter();
             let hashes = together.iter().map(|place| place.hash);
-            self.rows.get_all(hashes, |row| {
-                let place = asked.next();
-                let row = row.filter(|row| place.is_some_and(|place| row.answers(place, ts)));
+            let accept = |idx: usize, row: &Row| {
+                let place = together.get(idx);
+                place.is_some_and(|place| row.answers(place, ts))
+            };
+            self.rows.get_all(hashes, accept, &mut found);
+            for row in found.iter_mut().take(together.len()).map(Option::take) {
                 hits += u64::from(row.is_some());
-                visit(row.cloned());
-            });
+                visit(row);
+            }
         }
         self.hits.add(hits);
         let asked = u64::try_from(places.len()).unwrap_or(hits);

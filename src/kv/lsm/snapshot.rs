@@ -219,21 +219,20 @@ impl Base {
             }
             found.push(row.and_then(Row::into_value));
         };
-        for together in now.chunks(rows::TOGETHER_MAX) {
-            let physical = together.iter().map(|key| PhysicalKey::new(space, key));
-            let physical: Vec<PhysicalKey> = physical.collect();
-            let places = physical.iter().map(|key| self.rows.place(key.as_ref()));
-            let places: Vec<Place<'_>> = places.collect();
-            let mut keys = together.iter();
-            self.rows.get_all(&places, self.ts, |row| {
-                if let Some(key) = keys.next() {
-                    told(key, row);
-                }
-            });
-        }
+        let physical = now.iter().map(|key| PhysicalKey::new(space, key));
+        let physical: Vec<PhysicalKey> = physical.collect();
+        let places = physical.iter().map(|key| self.rows.place(key.as_ref()));
+        let places: Vec<Place<'_>> = places.collect();
+        let mut asked = now.iter();
+        self.rows.get_all(&places, self.ts, |row| {
+            if let Some(key) = asked.next() {
+                told(key, row);
+            }
+        });
         for key in later {
             told(key, None);
         }
+        debug_assert_eq!(found.len(), keys.len(), "one answer for each key");
         Begun { found, misses }
     }
 

@@ -375,7 +375,7 @@ async fn long_scans_and_multi_gets_come_later_and_are_right() {
 async fn the_row_cache_never_shows_another_time() {
     let seed: u64 = rand::random();
     println!("seed {seed}");
-    for row_cache_bytes in [4 << 10, 512 << 10] {
+    for row_cache_bytes in [2 << 10, 512 << 10] {
         let dir = tempfile::tempdir().unwrap();
         let options = Options {
             memtable_bytes: 256 << 10,

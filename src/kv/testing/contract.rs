@@ -54,7 +54,7 @@ fn open(kind: Kind, dir: &Path) -> Arc<dyn Engine> {
         Kind::Lsm => Arc::new(Lsm::open(&small_options(dir)).unwrap()),
         Kind::LsmTiny => {
             let tiny = Options {
-                row_cache_bytes: Some(512),
+                row_cache_bytes: Some(2 << 10),
                 ..small_options(dir)
             };
             Arc::new(Lsm::open(&tiny).unwrap())

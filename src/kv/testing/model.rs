@@ -368,9 +368,9 @@ proptest! {
     }
 }
 
-/// None, room for a row or two, and room for all.
+/// None, room for ten rows, and room for all.
 fn row_cache_bytes() -> impl Strategy<Value = u64> {
-    prop_oneof![Just(0), Just(512), Just(512 << 10)]
+    prop_oneof![Just(0), Just(2 << 10), Just(512 << 10)]
 }
 
 proptest! {

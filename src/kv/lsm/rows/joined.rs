@@ -8,8 +8,11 @@ use bytes::Bytes;
 /// What [`Bytes::from_owner`] puts beside its owner, and the owner's own length.
 const HEAD_BYTES: usize = 16 + size_of::<u16>();
 
-/// What places are multiples of.
-const PLACE_BYTES: usize = 64;
+/// The places: what allocators have, multiples of a cache line, ever further apart.
+const PLACES: [usize; 8] = [64, 128, 192, 256, 384, 512, 768, 1024];
+
+/// What [`Bytes`] allocates beside bytes that have no place.
+const SHARED_BYTES: usize = 32;
 
 /// Bytes in a place of fixed size.
 struct Inline<const SIZE: usize> {
@@ -25,23 +28,28 @@ impl<const SIZE: usize> AsRef<[u8]> for Inline<SIZE> {
 
 /// `key`, then `value`.
 pub(super) fn joined(key: &[u8], value: &[u8]) -> Bytes {
-    // The places are what allocators have: multiples of a cache line, ever further apart.
+    // In the order of `PLACES`.
     match key.len() + value.len() {
-        0..=46 => inline::<{ 64 - HEAD_BYTES }>(key, value),
-        47..=110 => inline::<{ 128 - HEAD_BYTES }>(key, value),
-        111..=174 => inline::<{ 192 - HEAD_BYTES }>(key, value),
-        175..=238 => inline::<{ 256 - HEAD_BYTES }>(key, value),
-        239..=366 => inline::<{ 384 - HEAD_BYTES }>(key, value),
-        367..=494 => inline::<{ 512 - HEAD_BYTES }>(key, value),
-        495..=750 => inline::<{ 768 - HEAD_BYTES }>(key, value),
-        751..=1006 => inline::<{ 1024 - HEAD_BYTES }>(key, value),
+        0..=46 => inline::<{ PLACES[0] - HEAD_BYTES }>(key, value),
+        47..=110 => inline::<{ PLACES[1] - HEAD_BYTES }>(key, value),
+        111..=174 => inline::<{ PLACES[2] - HEAD_BYTES }>(key, value),
+        175..=238 => inline::<{ PLACES[3] - HEAD_BYTES }>(key, value),
+        239..=366 => inline::<{ PLACES[4] - HEAD_BYTES }>(key, value),
+        367..=494 => inline::<{ PLACES[5] - HEAD_BYTES }>(key, value),
+        495..=750 => inline::<{ PLACES[6] - HEAD_BYTES }>(key, value),
+        751..=1006 => inline::<{ PLACES[7] - HEAD_BYTES }>(key, value),
         1007.. => Bytes::from([key, value].concat()),
     }
 }
 
-/// About what [`joined`] takes of memory for so many bytes.
+/// What [`joined`] takes of memory for so many bytes; more than a place has is guessed by the classes of
+/// allocators, four for each power of two.
 pub(super) fn allocated(len: usize) -> usize {
-    (len + HEAD_BYTES).next_multiple_of(PLACE_BYTES)
+    let taken = len + HEAD_BYTES;
+    if let Some(place) = PLACES.into_iter().find(|place| taken <= *place) {
+        return place;
+    }
+    len.next_multiple_of(len.next_power_of_two() / 8) + SHARED_BYTES
 }
 
 fn inline<const SIZE: usize>(key: &[u8], value: &[u8]) -> Bytes {
@@ -73,6 +81,23 @@ mod tests {
         for len in 0..bytes.len() {
             let (key, value) = bytes[..len].split_at(len / 3);
             assert_eq!(joined(key, value), bytes[..len], "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn memory_is_that_of_the_next_place() {
+        let told: [(usize, usize); 8] = [
+            (0, 64),
+            (46, 64),
+            (47, 128),
+            (302, 384),
+            (1006, 1024),
+            (1007, 1024 + 32),
+            (1025, 1280 + 32),
+            (8193, 10240 + 32),
+        ];
+        for (len, bytes) in told {
+            assert_eq!(allocated(len), bytes, "{len} bytes");
         }
     }
 }

@@ -7,7 +7,8 @@
 //! so that the waits of many lookups overlap.
 //!
 //! Who has to go is chosen by CLOCK (Corbató, A Paging Experiment with the Multics System, 1968): a hand
-//! goes round the slots, and takes the first row that nobody has asked for since it last came by.
+//! goes round the slots, and takes the first row that nobody has asked for since it last came by, or since
+//! the row came.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Row, joined};
 
 /// Slots of a shard when its first row comes.
-const SLOTS_MIN: usize = 64;
+const SLOTS_MIN: usize = 16;
 
-/// Rows that many slots may have, as a fraction: with more of them, looking for what is not there takes
-/// more than four slots.
+/// The most rows, the first, for so many slots, the second: with more, looking for what is not there takes
+/// more than four slots on average.
 const FULL: (usize, usize) = (5, 8);
 
 /// A line of the processor's cache, in bytes.
@@ -26,6 +27,10 @@ const LINE_BYTES: usize = 64;
 
 /// Lines of a row that [`Slot::touch_row`] waits for. Processors fetch what follows by themselves.
 const TOUCHED_LINES: usize = 4;
+
+/// Slots that the hand passes for one row, at most. Then it takes what comes, so that nobody waits long
+/// where all rows are wanted.
+const PASSED_MAX: usize = 512;
 
 /// A place for a row.
 #[derive(Default)]
@@ -51,7 +56,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Without rows, and with at most `bytes_max` bytes of memory.
+    /// Without rows, and with at most `bytes_max` bytes of memory; while it grows, its old slots on top.
     pub(super) fn new(bytes_max: u64) -> Shard {
         Shard {
             slots: Box::default(),
@@ -62,8 +67,8 @@ impl Shard {
         }
     }
 
-    /// Waits for the line of the slot where the search for a hash begins. The sum of what it returns keeps
-    /// the compiler from leaving it out.
+    /// Waits for the line of the slot where the search for a hash begins. What it returns is of
+    /// no other use than that the compiler does not leave it out.
     pub(super) fn touch_slot(&self, hash: u64) -> u64 {
         self.slots.get(self.home(hash)).map_or(0, |slot| slot.hash)
     }
@@ -143,9 +148,14 @@ impl Shard {
 
     /// Makes more slots, or forgets rows, until one with so many bytes fits; `false` when it cannot.
     fn make_room(&mut self, bytes: u64) -> bool {
+        if self.bytes_max < table_bytes(self.slots.len().max(SLOTS_MIN)) + bytes {
+            return false;
+        }
         if self.is_full() {
             let slots = (self.slots.len() * 2).max(SLOTS_MIN);
-            if table_bytes(slots) + self.row_bytes + bytes <= self.bytes_max {
+            let table = table_bytes(slots);
+            // Slots stay, also where larger rows come later: they get half of the memory at least.
+            if table <= self.bytes_max / 2 && table + self.row_bytes + bytes <= self.bytes_max {
                 self.grow(slots);
             }
         }
@@ -159,9 +169,7 @@ impl Shard {
 
     fn grow(&mut self, slots: usize) {
         let more = (0..slots).map(|_| Slot::default()).collect();
-        let old = mem::replace(&mut self.slots, more);
-        self.hand = 0;
-        for slot in old {
+        for slot in mem::replace(&mut self.slots, more) {
             if slot.row.is_some() {
                 self.put(slot);
             }
@@ -169,14 +177,14 @@ impl Shard {
     }
 
     /// Puts a row whose hash is not there into the first free slot from its home on.
-    fn put(&mut self, row: Slot) {
-        let (home, mask) = (self.home(row.hash), self.mask());
+    fn put(&mut self, kept: Slot) {
+        let (home, mask) = (self.home(kept.hash), self.mask());
         let idxs = (0..self.slots.len()).map(|step| (home + step) & mask);
         for slot_idx in idxs {
             if let Some(slot) = self.slots.get_mut(slot_idx)
                 && slot.row.is_none()
             {
-                *slot = row;
+                *slot = kept;
                 return;
             }
         }
@@ -185,13 +193,13 @@ impl Shard {
     /// Forgets the row that the hand comes to; `false` when there is none.
     fn evict(&mut self) -> bool {
         // On its first way round it may find that all are wanted.
-        for _ in 0..self.slots.len() * 2 {
+        for passed in 0..self.slots.len() * 2 {
             let Some(slot) = self.slots.get_mut(self.hand) else {
                 return false;
             };
-            let was_wanted = mem::take(slot.is_wanted.get_mut());
+            let was_wanted = mem::take(slot.is_wanted.get_mut()) && passed < PASSED_MAX;
             if slot.row.is_some() && !was_wanted {
-                // Another row may have come to where the hand is: it stays.
+                // The hand stays: another row may have come to its place.
                 self.take_out(self.hand);
                 return true;
             }

@@ -2,7 +2,8 @@
 //!
 //! Looking for many rows takes the locks of all their shards, then waits for all slots, then for all
 //! rows, and only then counts itself among the users of each row. Waits overlap where a processor may
-//! go on to the next one, and it may not beyond a lock or a count, which are atomic.
+//! go on to the next one, and it may not beyond a lock or a count, which are atomic. Who holds locks
+//! waits for no further one: a shard that somebody writes to is asked after the others are let go.
 
 use std::hint::black_box;
 
@@ -14,7 +15,7 @@ use crate::tally::Apart;
 
 /// Rows that are looked for together: as many waits as a processor has under way, and few enough that
 /// the locks are held for a microsecond or two.
-pub(in crate::kv::lsm) const TOGETHER_MAX: usize = 32;
+pub(super) const TOGETHER_MAX: usize = 32;
 
 /// Shards at most: so many that threads seldom meet in one.
 const SHARDS_MAX: usize = 64;
@@ -38,7 +39,7 @@ impl Shards {
         let most = usize::try_from(bytes_max / SHARD_BYTES_MIN).unwrap_or(usize::MAX);
         let shards = match most.min(SHARDS_MAX) {
             0 => 1,
-            most => 1 << most.ilog2(),
+            most => 1_usize << most.ilog2(),
         };
         let each = bytes_max / u64::try_from(shards).unwrap_or(1);
         let shard = || Apart(RwLock::new(Shard::new(each)));
@@ -55,30 +56,39 @@ impl Shards {
         row.filter(|row| accept(row)).cloned()
     }
 
-    /// Tells the rows with some hashes, one by one: with [`TOGETHER_MAX`] at most, and no others.
+    /// The rows with the first [`TOGETHER_MAX`] of some hashes, each where it is acceptable, into their
+    /// places in `found`.
     pub(super) fn get_all(
         &self,
         hashes: impl Iterator<Item = u64> + Clone,
-        mut tell: impl FnMut(Option<&Row>),
+        accept: impl Fn(usize, &Row) -> bool,
+        found: &mut [Option<Row>; TOGETHER_MAX],
     ) {
-        let hashes = hashes.take(TOGETHER_MAX);
-        let held = self.hold(hashes.clone());
+        let (held, written_to) = self.hold(hashes.clone());
         let shard_of = |hash| held.get(self.shard_idx(hash)).and_then(Option::as_ref);
         let mut touched = 0;
         for hash in hashes.clone() {
             touched ^= shard_of(hash).map_or(0, |shard| shard.touch_slot(hash));
         }
         let mut slots = [None; TOGETHER_MAX];
-        let mut count = 0;
-        for (slot, hash) in slots.iter_mut().zip(hashes) {
+        for (slot, hash) in slots.iter_mut().zip(hashes.clone()) {
             *slot = shard_of(hash).and_then(|shard| shard.slot_of(hash));
             touched ^= slot.map_or(0, Slot::touch_row);
-            count += 1;
         }
         // What was read for nothing but to be there is not left out by the compiler.
         black_box(touched);
-        for slot in slots.into_iter().take(count) {
-            tell(slot.and_then(Slot::want));
+        for (idx, (place, slot)) in found.iter_mut().zip(slots).enumerate() {
+            let row = slot.and_then(Slot::want);
+            *place = row.filter(|row| accept(idx, row)).cloned();
+        }
+        drop(held);
+        if written_to == 0 {
+            return;
+        }
+        for (idx, (place, hash)) in found.iter_mut().zip(hashes).enumerate() {
+            if written_to & self.shard_bit(hash) != 0 {
+                *place = self.get(hash, |row| accept(idx, row));
+            }
         }
     }
 
@@ -124,25 +134,32 @@ impl Shards {
         usize::try_from(hash >> 58).unwrap_or(0) & (self.shards.len().saturating_sub(1))
     }
 
+    /// That shard as a member of a set.
+    fn shard_bit(&self, hash: u64) -> u64 {
+        1 << self.shard_idx(hash)
+    }
+
     fn shard(&self, hash: u64) -> Option<&RwLock<Shard>> {
         let shard = self.shards.get(self.shard_idx(hash));
         shard.map(|Apart(shard)| shard)
     }
 
-    /// Takes the locks of all shards that hashes belong to, each once and always in the same order: who
-    /// waits for one holds none that comes behind it.
-    fn hold(&self, hashes: impl Iterator<Item = u64>) -> Held<'_> {
-        let mut left = hashes.fold(0, |of: u64, hash| of | 1 << self.shard_idx(hash));
+    /// Takes the locks of the shards that hashes belong to, each once, and tells the set of those that
+    /// somebody writes to, which it leaves out.
+    fn hold(&self, hashes: impl Iterator<Item = u64>) -> (Held<'_>, u64) {
+        let mut left = hashes.fold(0, |of, hash| of | self.shard_bit(hash));
         let mut held = [const { None }; SHARDS_MAX];
+        let mut written_to = 0;
         while left != 0 {
             let shard_idx = usize::try_from(left.trailing_zeros()).unwrap_or(0);
             if let (Some(place), Some(Apart(shard))) =
                 (held.get_mut(shard_idx), self.shards.get(shard_idx))
             {
-                *place = Some(shard.read());
+                *place = shard.try_read();
+                written_to |= u64::from(place.is_none()) << shard_idx;
             }
             left &= left - 1;
         }
-        held
+        (held, written_to)
     }
 }

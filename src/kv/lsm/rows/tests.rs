@@ -112,9 +112,13 @@ impl World<'_> {
         for name in &self.names {
             let place = self.cache.place(name.as_bytes());
             for (base, right) in &self.shown {
-                if let Some(row) = self.cache.get(&place, *base) {
-                    assert_eq!(&row.into_value(), right, "{name} at {base:?}");
-                }
+                let mut check = |row: Option<Row>| {
+                    if let Some(row) = row {
+                        assert_eq!(&row.into_value(), right, "{name} at {base:?}");
+                    }
+                };
+                check(self.cache.get(&place, *base));
+                self.cache.get_all(&[place], *base, &mut check);
             }
         }
     }
@@ -309,4 +313,22 @@ fn threads_that_look_for_many_do_not_wait_for_each_other_for_ever() {
             });
         }
     });
+}
+
+#[test]
+fn what_is_asked_for_stays_however_it_is_asked_for() {
+    let cache = RowCache::new(1 << 20);
+    let keys: Vec<String> = (0..40_000).map(|number| format!("{number:08}")).collect();
+    let places: Vec<Place<'_>> = keys.iter().map(|key| cache.place(key.as_bytes())).collect();
+    let (wanted, others) = places.split_at(40);
+    for place in wanted {
+        offer(&cache, place, (Some(&value("wanted")), Ts(1)));
+    }
+    for other in others {
+        offer(&cache, other, (Some(&value("other")), Ts(1)));
+        let (alone, together) = wanted.split_at(20);
+        assert!(alone.iter().all(|place| cache.get(place, Ts(1)).is_some()));
+        cache.get_all(together, Ts(1), |row| assert!(row.is_some()));
+    }
+    assert!(cache.get(&others[0], Ts(1)).is_none());
 }

@@ -67,13 +67,21 @@ fn with_memory_enough_it_is_a_map() {
     }
 }
 
+/// Of these, or of thirty thousand others.
+fn any_hash(random: &mut StdRng) -> u64 {
+    if random.random_bool(0.3) {
+        return hash(random);
+    }
+    random.random_range(0..30_000)
+}
+
 #[test]
 fn memory_is_never_exceeded_and_nothing_wrong_is_told() {
     let mut random = StdRng::seed_from_u64(7);
-    for bytes_max in [0, 1, 4 << 10, 8 << 10, 64 << 10, 1 << 20] {
+    for bytes_max in [0, 1, 2 << 10, 4 << 10, 64 << 10, 1 << 20] {
         let mut shard = Shard::new(bytes_max);
         for _ in 0..20_000 {
-            let hash = random.random_range(0..30_000);
+            let hash = any_hash(&mut random);
             let long = "long ".repeat(random.random_range(0..60));
             shard.insert(hash, row(&format!("{hash} {long}")));
             assert!(
@@ -81,7 +89,7 @@ fn memory_is_never_exceeded_and_nothing_wrong_is_told() {
                 "{} of {bytes_max}",
                 shard.bytes()
             );
-            let other = random.random_range(0..30_000);
+            let other = any_hash(&mut random);
             if let Some(found) = text(&shard, other) {
                 assert!(found.starts_with(&format!("{other} ")), "{other}: {found}");
             }
@@ -107,4 +115,30 @@ fn what_is_asked_for_stays() {
         }
     }
     assert!(text(&shard, 1000).is_none());
+}
+
+#[test]
+fn what_is_asked_for_goes_too_where_all_of_it_is() {
+    let mut shard = Shard::new(64 << 10);
+    for hash in 0..5000 {
+        shard.insert(hash, row("asked for"));
+        assert!(text(&shard, hash).is_some(), "the new one");
+    }
+    assert!(shard.bytes() <= 64 << 10 && 100 < shard.len());
+}
+
+#[test]
+fn slots_of_small_rows_leave_half_of_the_memory_for_large_ones() {
+    let mut shard = Shard::new(64 << 10);
+    for hash in 0..5000 {
+        shard.insert(hash, row("small"));
+    }
+    for hash in 10_000..10_100 {
+        shard.insert(hash, row(&"large".repeat(200)));
+    }
+    let large = (10_000..10_100).filter(|hash| text(&shard, *hash).is_some());
+    let large = large.count();
+    assert!(28 < large, "{large} rows of a kilobyte");
+    shard.insert(1, row(&"too large".repeat(10_000)));
+    assert!(28 < shard.len() && text(&shard, 1).is_none());
 }
