@@ -188,7 +188,7 @@ fn bytes_of(dir: &Path) -> u64 {
     sizes.sum()
 }
 
-fn make_tables(client: &mut Client) -> Result<(), Failure> {
+pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
     client.execute("CREATE TABLE large (id INT PRIMARY KEY, v LONGTEXT)")?;
@@ -258,7 +258,7 @@ fn expect_reads(client: &mut Client, rows: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn done(client: &mut Client, sql: &str) -> Result<(), String> {
+pub(crate) fn done(client: &mut Client, sql: &str) -> Result<(), String> {
     let done = client.execute(sql);
     done.map(drop).map_err(|error| format!("{sql}: {error}"))
 }
@@ -295,7 +295,7 @@ fn fill_from_outside(rounds: &Rounds, client: &mut Client) -> Result<Duration, S
 }
 
 /// Writes a file until so many bytes are left.
-fn fill_with(path: &Path, left: u64) -> Result<(), String> {
+pub(crate) fn fill_with(path: &Path, left: u64) -> Result<(), String> {
     let mut file = File::create(path).map_err(|error| error.to_string())?;
     for bytes in [1 << 20, 4096, 1] {
         let zeros = vec![1; bytes];
@@ -306,7 +306,7 @@ fn fill_with(path: &Path, left: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn wait_until_written(client: &mut Client) -> Result<Duration, String> {
+pub(crate) fn wait_until_written(client: &mut Client) -> Result<Duration, String> {
     let started = Instant::now();
     loop {
         // Another value each time: what changes nothing is not written.

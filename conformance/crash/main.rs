@@ -45,6 +45,7 @@ mod full;
 mod indexes;
 mod isolation;
 mod oracle;
+mod paused;
 mod power;
 mod ring;
 #[allow(dead_code, reason = "shared with the slt runner")]
@@ -166,6 +167,7 @@ fn main() -> ExitCode {
     trials.extend(forged::trials());
     trials.extend(broken::trials());
     trials.extend(full::trials());
+    trials.extend(paused::trials());
     trials.extend(flips::trials());
     trials.extend(isolation::trials());
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use super::backfill::rows::Maker;
 use super::cancel::CancelToken;
+use super::pace::Pace;
 use crate::catalog::{IndexState, Table};
 use crate::error::Result;
 use crate::index::{self, Entry};
@@ -123,9 +124,11 @@ impl Checker<'_> {
         let layout = super::row::Layout::of(table);
         let mut scan = Scan::whole(crate::exec::write::space(table));
         let mut page = Page::default();
+        let mut turns = Pace::default();
         loop {
             snapshot.scan(&scan, &mut page).await?;
             for (key, value) in page.iter() {
+                turns.keep().await;
                 super::row::StoredRow::parse(table, &layout, key, value)?.to_values()?;
             }
             if !self.next(&mut scan, &mut page).await? {
@@ -155,6 +158,7 @@ impl Side<'_> {
         let maker = &self.maker;
         let mut scan = Scan::whole(maker.rows_space());
         let mut page = Page::default();
+        let mut turns = Pace::default();
         loop {
             self.snapshot.scan(&scan, &mut page).await?;
             let made = maker.of_page(&page)?;
@@ -167,6 +171,7 @@ impl Side<'_> {
                 .multi_get(maker.entries_space(), &keys)
                 .await?;
             for ((row_key, entry), found) in made.iter().zip(found) {
+                turns.keep().await;
                 let what = match found.as_deref() {
                     Some(value) if maker.is_value((&entry.value, value)) => continue,
                     Some(value) => self.other_owner(row_key, (&entry.key, value)),
@@ -202,6 +207,7 @@ impl Side<'_> {
         let maker = &self.maker;
         let mut scan = Scan::whole(maker.entries_space());
         let mut page = Page::default();
+        let mut turns = Pace::default();
         loop {
             self.snapshot.scan(&scan, &mut page).await?;
             let owners = page
@@ -211,6 +217,7 @@ impl Side<'_> {
             let owners: Vec<Key> = owners.collect();
             let rows = self.snapshot.multi_get(maker.rows_space(), &owners).await?;
             for (((entry_key, _), owner), row) in page.iter().zip(&owners).zip(rows) {
+                turns.keep().await;
                 let text = || maker.entry_text(entry_key);
                 let what = match &row {
                     Some(row) if maker.has_entry((owner, row), entry_key)? => continue,

@@ -5,6 +5,7 @@ use super::{Checker, Finding};
 use crate::catalog::{Spread, Table};
 use crate::error::Result;
 use crate::exec::backfill::rows::key_text;
+use crate::exec::pace::Pace;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::space;
 use crate::kv::{Page, Scan, Snapshot};
@@ -21,9 +22,11 @@ impl Checker<'_> {
         let layout = Layout::of(table);
         let mut scan = Scan::whole(space(table));
         let mut page = Page::default();
+        let mut turns = Pace::default();
         loop {
             snapshot.scan(&scan, &mut page).await?;
             for (key, value) in page.iter() {
+                turns.keep().await;
                 let row = StoredRow::parse(table, &layout, key, value)?;
                 if !is_under_its_part((table, spread), &row)? {
                     let row = key_text(table, key);

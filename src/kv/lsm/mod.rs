@@ -3,6 +3,7 @@
 //! The tree is the `fjall` crate's. What is here makes it keep the contract:
 //!
 //! - [`Options`] and `directory`: where the data lives, whose it is, how much memory it takes;
+//! - `tree`: how the crate is set up;
 //! - `journal`: cuts a torn tail before the crate would stumble over it;
 //! - `manifest` and `damage`: damaged files are found where the crate does not look, and named;
 //! - `room`: refuses what the disk has no room for, before the crate would stumble over that;
@@ -45,8 +46,8 @@ mod sparse;
 mod stats;
 mod thin;
 mod told;
+mod tree;
 
-use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -54,8 +55,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use fjall::{Database, Keyspace};
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
@@ -70,6 +70,7 @@ use self::gone::Gone;
 use self::queue::{Commit, Outcome, Queue, Request, Waits};
 use self::reclaim::{Job, Reclaim};
 use self::room::Room;
+use self::room::pause::Floor;
 use self::rows::RowCache;
 use self::snapshot::{Base, LsmSnapshot};
 use self::spaces::{DeadSpaces, Registry};
@@ -96,15 +97,6 @@ const WAITING_KIB_MAX: usize = 272 << 10;
 
 /// What a commit counts for in the waiting line beside its bytes: bounds the number that waits.
 const COMMIT_KIB: usize = 1;
-
-/// Block size: one page of the system's cache.
-const BLOCK_BYTES: u32 = 4096;
-
-/// About one false positive in a hundred.
-const BLOOM_BITS_PER_KEY: f32 = 10.0;
-
-/// Name of the storage library's keyspace that holds everything.
-const DATA: &str = "data";
 
 /// The embedded engine.
 pub struct Lsm {
@@ -170,7 +162,13 @@ impl Lsm {
             );
         }
         let dead = DeadSpaces::default();
-        let (db, data) = open_tree(&engine_dir, options, &dead)?;
+        let floor = Arc::new(Floor::new(&options.dir));
+        let rules = spaces::Rules {
+            dead: dead.clone(),
+            expiry: options.expiry.clone(),
+            floor: Arc::clone(&floor),
+        };
+        let (db, data) = tree::open(&engine_dir, options, rules)?;
         let mut registry = gone::read_registry(&db, &data)?;
         // It saves room, and can wait until there is some.
         if room::check_fits(&engine_dir, 0).is_ok() {
@@ -205,7 +203,7 @@ impl Lsm {
             data,
             base,
             engine_dir,
-            room: Room::new(&options.dir, options.vital),
+            room: Room::new(&options.dir, options.vital, floor),
             durability: options.durability,
             sync_interval: options.async_sync_interval,
         };
@@ -254,46 +252,6 @@ impl Shared {
     fn silence(&self) -> Error {
         self.read_only().unwrap_or(Error::Closed)
     }
-}
-
-fn open_tree(dir: &Path, options: &Options, dead: &DeadSpaces) -> Result<(Database, Keyspace)> {
-    let rules = spaces::Rules {
-        dead: dead.clone(),
-        expiry: options.expiry.clone(),
-    };
-    let open = move || {
-        let builder = Database::builder(dir)
-            .cache_size(options.block_cache_bytes())
-            .max_journaling_size(options.journal_bytes_max)
-            .manual_journal_persist(true)
-            .with_compaction_filter_factories(Arc::new(move |name| {
-                (name == DATA).then(|| Arc::new(rules.clone()) as _)
-            }));
-        let db = builder.open()?;
-        let data = db.keyspace(DATA, || tree_options(options))?;
-        Ok((db, data))
-    };
-    // The storage library asserts where it should return errors, above all while it reads a
-    // damaged directory.
-    match panic::catch_unwind(AssertUnwindSafe(open)) {
-        Ok(Ok(opened)) => Ok(opened),
-        Ok(Err(fjall::Error::Locked)) => Err(Error::InUse {
-            dir: options.dir.clone(),
-        }),
-        Ok(Err(cause)) => Err(fault::error("opening the storage engine", &cause)),
-        Err(_) => Err(Error::Corrupt {
-            what: "the storage engine could not read its files".to_owned(),
-        }),
-    }
-}
-
-fn tree_options(options: &Options) -> KeyspaceCreateOptions {
-    let bloom = BloomConstructionPolicy::BitsPerKey(BLOOM_BITS_PER_KEY);
-    KeyspaceCreateOptions::default()
-        .manual_journal_persist(true)
-        .max_memtable_size(options.memtable_bytes)
-        .data_block_size_policy(fjall::config::BlockSizePolicy::all(BLOCK_BYTES))
-        .filter_policy(FilterPolicy::all(FilterPolicyEntry::Bloom(bloom)))
 }
 
 /// Tells callers when the committer's thread ends in a way that nobody planned.

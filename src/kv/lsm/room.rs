@@ -14,16 +14,22 @@
 //!
 //! *Least* is what rows in memory, the journal and one compaction may take. Writing goes on by itself
 //! once there is room again, and for a reserve. The reserve is a file of real blocks, so that
-//! others who fill the disk leave room for the statements that make some.
+//! others who fill the disk leave room for the statements that make some. Compactions for which all this
+//! is not enough wait ([`pause`]); until they go on, files lie over each other, and when the library would
+//! wait for that too, nothing is written but definitions.
+
+pub(super) mod pause;
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace};
 use rustix::fs::{FallocateFlags, StatVfs, fallocate, statvfs};
 
+use self::pause::Floor;
 use crate::kv::{Error, Put, Result, Space, WriteSet};
 
 /// The file that is given up when there is little room.
@@ -49,6 +55,10 @@ const REST_BYTES: u64 = 4 << 20;
 
 /// The unit of the blocks that the system tells of a file.
 pub(super) const STAT_BLOCK_BYTES: u64 = 512;
+
+/// Files that lie over each other before commits wait for a compaction; the library's own waiting begins
+/// with two more.
+pub(super) const OVERLAPS_MAX: usize = 28;
 
 /// How often the sizes of the files are asked for. The filesystem is asked for each group of commits: a
 /// microsecond.
@@ -99,7 +109,18 @@ impl Figures {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     pub(super) bytes: u64,
-    pub(super) makes_room: bool,
+    pub(super) kind: Kind,
+}
+
+/// Commits, by what they are to a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Something is put.
+    Puts,
+    /// It makes room, some time.
+    Deletes,
+    /// Without it there would never be room again.
+    Vital,
 }
 
 /// Looks after the room; the committer's own.
@@ -113,11 +134,14 @@ pub(super) struct Room {
     /// Whether it could not be made since there is plenty.
     has_failed: bool,
     files_known_at: Option<Instant>,
+    /// Whether more files lie over each other than the library writes to without a compaction.
+    is_piled_up: bool,
+    floor: Arc<Floor>,
 }
 
 impl Room {
     /// Of the disk of a data directory. The reserve is there, or is made when the room is looked at.
-    pub(super) fn new(dir: &Path, vital: Option<Space>) -> Room {
+    pub(super) fn new(dir: &Path, vital: Option<Space>, floor: Arc<Floor>) -> Room {
         let reserve = statvfs(dir).map_or(RESERVE_BYTES, |disk| reserve_bytes(&disk));
         Room {
             vital,
@@ -127,6 +151,8 @@ impl Room {
             state: State::Plenty,
             figures: Figures::default(),
             files_known_at: None,
+            is_piled_up: false,
+            floor,
         }
     }
 
@@ -144,6 +170,8 @@ impl Room {
         self.figures.reserve = reserve_bytes(&disk);
         self.figures.unflushed = db.write_buffer_size();
         self.figures.free = disk.f_bavail * disk.f_frsize;
+        self.is_piled_up = OVERLAPS_MAX <= data.tree.l0_run_count();
+        self.floor.claim(self.figures.must_leave());
         let after = self.figures.state_after(self.state);
         if after != self.state {
             self.state = after;
@@ -180,11 +208,21 @@ impl Room {
         self.state == State::Scarce
     }
 
-    /// Whether a write set is one without which there would never be room again.
-    pub(super) fn is_made_by(&self, writes: &WriteSet) -> bool {
+    /// What a write set is, to the disk.
+    pub(super) fn kind(&self, writes: &WriteSet) -> Kind {
         let is_vital = |put: &Put| Some(put.space) == self.vital;
-        writes.puts.is_empty()
-            || writes.puts.iter().all(is_vital) && writes.bytes() <= VITAL_BYTES_MAX
+        if writes.puts.is_empty() {
+            return Kind::Deletes;
+        }
+        if writes.puts.iter().all(is_vital) && writes.bytes() <= VITAL_BYTES_MAX {
+            return Kind::Vital;
+        }
+        Kind::Puts
+    }
+
+    /// Compactions stop waiting for room.
+    pub(super) fn close(&self) {
+        self.floor.close();
     }
 
     /// Whether a commit may take its room.
@@ -193,7 +231,12 @@ impl Room {
     ///
     /// [`Error::NoRoom`].
     pub(super) fn admit(&mut self, demand: Demand) -> Result<()> {
-        let is_refused = self.state == State::Scarce && !demand.makes_room;
+        let is_refused = self.is_scarce()
+            && match demand.kind {
+                Kind::Puts => true,
+                Kind::Deletes => self.is_piled_up,
+                Kind::Vital => false,
+            };
         let least_bytes = if is_refused {
             self.figures.least() + self.figures.reserve
         } else {
@@ -201,7 +244,7 @@ impl Room {
         };
         // A commit lies in the journal, and in memory until it is flushed.
         let needed = demand.bytes.saturating_mul(2).saturating_add(least_bytes);
-        if demand.makes_room && self.is_reserved && self.figures.free < needed {
+        if demand.kind != Kind::Puts && self.is_reserved && self.figures.free < needed {
             self.give_up_reserve();
         }
         if !is_refused && needed <= self.figures.free {
@@ -251,6 +294,12 @@ fn taken_bytes(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |found| found.blocks() * STAT_BLOCK_BYTES)
 }
 
+/// What a directory's disk has for us; `None` when it does not say.
+fn free_bytes(dir: &Path) -> Option<u64> {
+    let disk = statvfs(dir).ok()?;
+    Some(disk.f_bavail * disk.f_frsize)
+}
+
 /// What puts leave free, as of now: for whoever writes to the disk beside them.
 pub(super) fn least_bytes((db, data): (&Database, &Keyspace)) -> u64 {
     let figures = Figures {
@@ -276,10 +325,9 @@ pub(super) fn check_fits(dir: &Path, bytes: u64) -> Result<()> {
 ///
 /// [`Error::NoRoom`].
 pub(super) fn check_leaves(dir: &Path, bytes: u64, left_bytes: u64) -> Result<()> {
-    let Ok(disk) = statvfs(dir) else {
+    let Some(free_bytes) = free_bytes(dir) else {
         return Ok(());
     };
-    let free_bytes = disk.f_bavail * disk.f_frsize;
     let least_bytes = bytes.saturating_add(left_bytes);
     if least_bytes <= free_bytes {
         return Ok(());
@@ -296,6 +344,10 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    fn floor(dir: &Path) -> Arc<Floor> {
+        Arc::new(Floor::new(dir))
+    }
 
     fn room(dir: &Path, state: State, free_mib: u64) -> Room {
         let figures = Figures {
@@ -314,6 +366,8 @@ mod tests {
             is_reserved: true,
             has_failed: false,
             files_known_at: None,
+            is_piled_up: false,
+            floor: floor(dir),
         }
     }
 
@@ -323,14 +377,14 @@ mod tests {
     fn an_empty_reserve_is_none() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(RESERVE_FILE), "").unwrap();
-        let mut room = Room::new(dir.path(), None);
+        let mut room = Room::new(dir.path(), None, floor(dir.path()));
         assert!(!room.is_reserved);
         room.figures = Figures::default();
         room.is_reserved = true;
         room.give_up_reserve();
         assert_eq!(room.figures.free, 0);
         let whole = self::room(dir.path(), State::Plenty, 300);
-        assert!(whole.is_reserved && Room::new(dir.path(), None).is_reserved);
+        assert!(whole.is_reserved && Room::new(dir.path(), None, floor(dir.path())).is_reserved);
     }
 
     #[test]
@@ -352,13 +406,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (before, free_mib, puts, frees) in cases {
             let mut room = room(dir.path(), before, free_mib);
-            for (makes_room, expected) in [(false, puts), (true, frees)] {
-                let demand = Demand {
-                    bytes: MIB,
-                    makes_room,
-                };
+            for (kind, expected) in [(Kind::Puts, puts), (Kind::Deletes, frees)] {
+                let demand = Demand { bytes: MIB, kind };
                 let admitted = room.admit(demand).is_ok();
-                assert_eq!(admitted, expected, "{before:?} {free_mib} {makes_room}");
+                assert_eq!(admitted, expected, "{before:?} {free_mib} {kind:?}");
             }
             let is_needed = free_mib < 16;
             assert_eq!(room.is_reserved, !is_needed);
@@ -368,9 +419,25 @@ mod tests {
         empty.is_reserved = false;
         let demand = Demand {
             bytes: MIB,
-            makes_room: true,
+            kind: Kind::Deletes,
         };
         assert!(empty.admit(demand).is_err());
+    }
+
+    #[test]
+    fn nothing_waits_for_a_compaction_that_waits_for_room() {
+        let dir = tempfile::tempdir().unwrap();
+        for (free_mib, kind, is_admitted) in [
+            (100, Kind::Deletes, false),
+            (100, Kind::Vital, true),
+            (300, Kind::Deletes, true),
+        ] {
+            let mut room = room(dir.path(), State::Plenty, free_mib);
+            room.is_piled_up = true;
+            let demand = Demand { bytes: MIB, kind };
+            let admitted = room.admit(demand).is_ok();
+            assert_eq!(admitted, is_admitted, "{free_mib} {kind:?}");
+        }
     }
 
     #[test]
@@ -379,21 +446,21 @@ mod tests {
         let room = room(dir.path(), State::Plenty, 300);
         let mut writes = WriteSet::blind();
         writes.delete(Space(7), "k");
-        assert!(room.is_made_by(&writes));
+        assert_eq!(room.kind(&writes), Kind::Deletes);
         writes.put(Space(1), "k", "v");
-        assert!(room.is_made_by(&writes));
+        assert_eq!(room.kind(&writes), Kind::Vital);
         let mut large = writes.clone();
         large.put(Space(1), "l", vec![1; VITAL_BYTES_MAX]);
-        assert!(!room.is_made_by(&large));
+        assert_eq!(room.kind(&large), Kind::Puts);
         writes.put(Space(7), "l", "v");
-        assert!(!room.is_made_by(&writes));
+        assert_eq!(room.kind(&writes), Kind::Puts);
     }
 
     #[test]
     fn a_commit_that_is_larger_than_the_room_is_refused() {
         let demand = |bytes| Demand {
             bytes,
-            makes_room: false,
+            kind: Kind::Puts,
         };
         let dir = tempfile::tempdir().unwrap();
         let mut room = room(dir.path(), State::Plenty, 300);

@@ -24,6 +24,7 @@
 )]
 
 use std::collections::HashSet;
+use std::io;
 use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use fjall::compaction::filter::{
 use parking_lot::RwLock;
 
 use super::gone::Gone;
+use super::room::pause::{Floor, Pause, Waited};
 use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
@@ -282,7 +284,6 @@ impl DeadSpaces {
     }
 
     /// How many there are.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.read().len()
     }
@@ -291,11 +292,12 @@ impl DeadSpaces {
 /// The set is only ever added to, and nothing panics while its lock is held.
 impl RefUnwindSafe for DeadSpaces {}
 
-/// What compaction leaves out: dropped spaces, and values that have ended.
+/// What compaction leaves out: dropped spaces, and values that have ended; and the room that it leaves.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     pub(super) dead: DeadSpaces,
     pub(super) expiry: Option<Arc<Expiry>>,
+    pub(super) floor: Arc<Floor>,
 }
 
 impl Factory for Rules {
@@ -306,6 +308,7 @@ impl Factory for Rules {
     fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
         let now_ms = self.expiry.as_ref().map_or(0, |expiry| expiry.now_ms());
         Box::new(Filter {
+            pause: Pause::new(Arc::clone(&self.floor)),
             rules: self.clone(),
             now_ms,
             has_removed: false,
@@ -327,6 +330,7 @@ enum Fate {
 
 struct Filter {
     rules: Rules,
+    pause: Pause,
     now_ms: u64,
     /// Whether it was told that values that ended by then are removed.
     has_removed: bool,
@@ -347,9 +351,9 @@ impl Filter {
     }
 
     /// A tombstone takes its place: an older value below must not come back.
-    fn judge(&mut self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
+    fn judge(&mut self, space: Space, item: &ItemAccessor<'_>) -> CompactionFilterResult {
         let Some(expiry) = &self.rules.expiry else {
-            return Ok(Verdict::Keep);
+            return self.keep(space, item);
         };
         if expiry.is_past(&item.value()?, self.now_ms) {
             if !self.has_removed {
@@ -358,7 +362,25 @@ impl Filter {
             }
             return Ok(Verdict::Remove);
         }
-        Ok(Verdict::Keep)
+        self.keep(space, item)
+    }
+
+    /// Waits for its room. When a space is dropped it looks again at what is left to write.
+    fn keep(&mut self, space: Space, item: &ItemAccessor<'_>) -> CompactionFilterResult {
+        let bytes = item.key().len() + item.value()?.len();
+        if !self.pause.is_due(bytes) {
+            return Ok(Verdict::Keep);
+        }
+        let dead = &self.rules.dead;
+        let dead_count = dead.len();
+        match self.pause.wait(|| dead.len() == dead_count) {
+            Waited::Closing => Err(io::Error::from(io::ErrorKind::StorageFull).into()),
+            Waited::GoesOn if dead.contains(space) => {
+                self.seen = None;
+                Ok(Verdict::Destroy)
+            }
+            Waited::GoesOn => Ok(Verdict::Keep),
+        }
     }
 }
 
@@ -375,9 +397,9 @@ impl CompactionFilter for Filter {
         };
         self.seen = Some((space, fate));
         match fate {
-            Fate::Stays => Ok(Verdict::Keep),
+            Fate::Stays => self.keep(space, &item),
             Fate::Dead => Ok(Verdict::Destroy),
-            Fate::Ends => self.judge(&item),
+            Fate::Ends => self.judge(space, &item),
         }
     }
 }

@@ -19,7 +19,8 @@ use crate::kv::lsm::options::Options;
 use crate::kv::lsm::rows::RowCache;
 use crate::kv::lsm::snapshot::{Base, LsmSnapshot};
 use crate::kv::lsm::spaces::{self, PREFIX_BYTES};
-use crate::kv::lsm::{DATA, LIMITS, estimate, fault, gone, journal, tree_options};
+use crate::kv::lsm::tree::{self, DATA};
+use crate::kv::lsm::{LIMITS, estimate, fault, gone, journal};
 use crate::kv::{
     Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
     Limits, Result, Snapshot, Space, Spaces, Ts, WriteSet,
@@ -163,7 +164,7 @@ fn open_tree(engine_dir: PathBuf) -> Result<(Database, Keyspace)> {
             .manual_journal_persist(true)
             .worker_threads_unchecked(0);
         let db = builder.open()?;
-        let data = db.keyspace(DATA, || tree_options(&Options::new("")))?;
+        let data = db.keyspace(DATA, || tree::keyspace_options(&Options::new("")))?;
         Ok((db, data))
     };
     // As in `lsm`: the library asserts where it should return errors.
