@@ -23,7 +23,7 @@ use super::options::Durability;
 use super::queue::{Commit, Outcome, Request, Waits};
 use super::recent::{KeyHash, Recent};
 use super::reclaim::Job;
-use super::room::{Demand, Kind, Room};
+use super::room::{Demand, Room};
 use super::snapshot::Base;
 use super::spaces::{self, SpaceSet};
 use super::sparse::Sparse;
@@ -190,7 +190,7 @@ impl Committer {
         let writes = &commit.writes;
         self.room.admit(Demand {
             bytes: (group.bytes + commit.bytes) as u64,
-            kind: self.room.kind(writes),
+            makes_room: self.room.is_made_by(writes),
         })?;
         self.check_spaces(writes)?;
         if let Some((space, key)) = writes.unfounded() {
@@ -436,7 +436,7 @@ impl Committer {
         }
         self.room.admit(Demand {
             bytes: SPACE_RECORD_BYTES,
-            kind: Kind::Vital,
+            makes_room: true,
         })?;
         self.begin_run()?;
         let (key, value) = record;

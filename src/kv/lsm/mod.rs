@@ -162,7 +162,7 @@ impl Lsm {
             );
         }
         let dead = DeadSpaces::default();
-        let floor = Arc::new(Floor::new(&options.dir));
+        let floor = Arc::new(Floor::new(&options.dir, options.memtables_bytes_max()));
         let rules = spaces::Rules {
             dead: dead.clone(),
             expiry: options.expiry.clone(),

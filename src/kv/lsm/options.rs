@@ -25,6 +25,9 @@ const ROW_CACHE_DIVISOR: u64 = 4;
 /// so this also bounds what a start after a crash must replay.
 const MEMTABLE_BYTES: u64 = 32 << 20;
 
+/// Memtables that wait to be flushed, with the one that is written to.
+const MEMTABLES_MAX: u64 = 5;
+
 /// Makes memtables of another size, so that tests see flushes and compactions early; fixed when a
 /// directory is made.
 const MEMTABLE_VARIABLE: &str = "MESETA_TEST_MEMTABLE_BYTES";
@@ -89,6 +92,11 @@ impl Options {
     pub(super) fn row_cache_bytes(&self) -> u64 {
         let usual = self.cache_bytes / ROW_CACHE_DIVISOR;
         self.row_cache_bytes.unwrap_or(usual).min(self.cache_bytes)
+    }
+
+    /// What memtables take together.
+    pub(super) fn memtables_bytes_max(&self) -> u64 {
+        self.memtable_bytes.saturating_mul(MEMTABLES_MAX)
     }
 
     pub(super) fn block_cache_bytes(&self) -> u64 {

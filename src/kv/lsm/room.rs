@@ -15,8 +15,7 @@
 //! *Least* is what rows in memory, the journal and one compaction may take. Writing goes on by itself
 //! once there is room again, and for a reserve. The reserve is a file of real blocks, so that
 //! others who fill the disk leave room for the statements that make some. Compactions for which all this
-//! is not enough wait ([`pause`]); until they go on, files lie over each other, and when the library would
-//! wait for that too, nothing is written but definitions.
+//! is not enough wait ([`pause`]).
 
 pub(super) mod pause;
 
@@ -55,10 +54,6 @@ const REST_BYTES: u64 = 4 << 20;
 
 /// The unit of the blocks that the system tells of a file.
 pub(super) const STAT_BLOCK_BYTES: u64 = 512;
-
-/// Files that lie over each other before commits wait for a compaction; the library's own waiting begins
-/// with two more.
-pub(super) const OVERLAPS_MAX: usize = 28;
 
 /// How often the sizes of the files are asked for. The filesystem is asked for each group of commits: a
 /// microsecond.
@@ -109,18 +104,7 @@ impl Figures {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     pub(super) bytes: u64,
-    pub(super) kind: Kind,
-}
-
-/// Commits, by what they are to a disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Something is put.
-    Puts,
-    /// It makes room, some time.
-    Deletes,
-    /// Without it there would never be room again.
-    Vital,
+    pub(super) makes_room: bool,
 }
 
 /// Looks after the room; the committer's own.
@@ -134,8 +118,6 @@ pub(super) struct Room {
     /// Whether it could not be made since there is plenty.
     has_failed: bool,
     files_known_at: Option<Instant>,
-    /// Whether more files lie over each other than the library writes to without a compaction.
-    is_piled_up: bool,
     floor: Arc<Floor>,
 }
 
@@ -151,7 +133,6 @@ impl Room {
             state: State::Plenty,
             figures: Figures::default(),
             files_known_at: None,
-            is_piled_up: false,
             floor,
         }
     }
@@ -170,7 +151,6 @@ impl Room {
         self.figures.reserve = reserve_bytes(&disk);
         self.figures.unflushed = db.write_buffer_size();
         self.figures.free = disk.f_bavail * disk.f_frsize;
-        self.is_piled_up = OVERLAPS_MAX <= data.tree.l0_run_count();
         self.floor.claim(self.figures.must_leave());
         let after = self.figures.state_after(self.state);
         if after != self.state {
@@ -208,21 +188,16 @@ impl Room {
         self.state == State::Scarce
     }
 
-    /// What a write set is, to the disk.
-    pub(super) fn kind(&self, writes: &WriteSet) -> Kind {
-        let is_vital = |put: &Put| Some(put.space) == self.vital;
-        if writes.puts.is_empty() {
-            return Kind::Deletes;
-        }
-        if writes.puts.iter().all(is_vital) && writes.bytes() <= VITAL_BYTES_MAX {
-            return Kind::Vital;
-        }
-        Kind::Puts
-    }
-
     /// Compactions stop waiting for room.
     pub(super) fn close(&self) {
         self.floor.close();
+    }
+
+    /// Whether a write set is one without which there would never be room again.
+    pub(super) fn is_made_by(&self, writes: &WriteSet) -> bool {
+        let is_vital = |put: &Put| Some(put.space) == self.vital;
+        writes.puts.is_empty()
+            || writes.puts.iter().all(is_vital) && writes.bytes() <= VITAL_BYTES_MAX
     }
 
     /// Whether a commit may take its room.
@@ -231,12 +206,7 @@ impl Room {
     ///
     /// [`Error::NoRoom`].
     pub(super) fn admit(&mut self, demand: Demand) -> Result<()> {
-        let is_refused = self.is_scarce()
-            && match demand.kind {
-                Kind::Puts => true,
-                Kind::Deletes => self.is_piled_up,
-                Kind::Vital => false,
-            };
+        let is_refused = self.state == State::Scarce && !demand.makes_room;
         let least_bytes = if is_refused {
             self.figures.least() + self.figures.reserve
         } else {
@@ -244,7 +214,7 @@ impl Room {
         };
         // A commit lies in the journal, and in memory until it is flushed.
         let needed = demand.bytes.saturating_mul(2).saturating_add(least_bytes);
-        if demand.kind != Kind::Puts && self.is_reserved && self.figures.free < needed {
+        if demand.makes_room && self.is_reserved && self.figures.free < needed {
             self.give_up_reserve();
         }
         if !is_refused && needed <= self.figures.free {
@@ -346,7 +316,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn floor(dir: &Path) -> Arc<Floor> {
-        Arc::new(Floor::new(dir))
+        Arc::new(Floor::new(dir, 0))
     }
 
     fn room(dir: &Path, state: State, free_mib: u64) -> Room {
@@ -366,7 +336,6 @@ mod tests {
             is_reserved: true,
             has_failed: false,
             files_known_at: None,
-            is_piled_up: false,
             floor: floor(dir),
         }
     }
@@ -406,10 +375,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (before, free_mib, puts, frees) in cases {
             let mut room = room(dir.path(), before, free_mib);
-            for (kind, expected) in [(Kind::Puts, puts), (Kind::Deletes, frees)] {
-                let demand = Demand { bytes: MIB, kind };
+            for (makes_room, expected) in [(false, puts), (true, frees)] {
+                let demand = Demand {
+                    bytes: MIB,
+                    makes_room,
+                };
                 let admitted = room.admit(demand).is_ok();
-                assert_eq!(admitted, expected, "{before:?} {free_mib} {kind:?}");
+                assert_eq!(admitted, expected, "{before:?} {free_mib} {makes_room}");
             }
             let is_needed = free_mib < 16;
             assert_eq!(room.is_reserved, !is_needed);
@@ -419,25 +391,9 @@ mod tests {
         empty.is_reserved = false;
         let demand = Demand {
             bytes: MIB,
-            kind: Kind::Deletes,
+            makes_room: true,
         };
         assert!(empty.admit(demand).is_err());
-    }
-
-    #[test]
-    fn nothing_waits_for_a_compaction_that_waits_for_room() {
-        let dir = tempfile::tempdir().unwrap();
-        for (free_mib, kind, is_admitted) in [
-            (100, Kind::Deletes, false),
-            (100, Kind::Vital, true),
-            (300, Kind::Deletes, true),
-        ] {
-            let mut room = room(dir.path(), State::Plenty, free_mib);
-            room.is_piled_up = true;
-            let demand = Demand { bytes: MIB, kind };
-            let admitted = room.admit(demand).is_ok();
-            assert_eq!(admitted, is_admitted, "{free_mib} {kind:?}");
-        }
     }
 
     #[test]
@@ -446,21 +402,21 @@ mod tests {
         let room = room(dir.path(), State::Plenty, 300);
         let mut writes = WriteSet::blind();
         writes.delete(Space(7), "k");
-        assert_eq!(room.kind(&writes), Kind::Deletes);
+        assert!(room.is_made_by(&writes));
         writes.put(Space(1), "k", "v");
-        assert_eq!(room.kind(&writes), Kind::Vital);
+        assert!(room.is_made_by(&writes));
         let mut large = writes.clone();
         large.put(Space(1), "l", vec![1; VITAL_BYTES_MAX]);
-        assert_eq!(room.kind(&large), Kind::Puts);
+        assert!(!room.is_made_by(&large));
         writes.put(Space(7), "l", "v");
-        assert_eq!(room.kind(&writes), Kind::Puts);
+        assert!(!room.is_made_by(&writes));
     }
 
     #[test]
     fn a_commit_that_is_larger_than_the_room_is_refused() {
         let demand = |bytes| Demand {
             bytes,
-            kind: Kind::Puts,
+            makes_room: false,
         };
         let dir = tempfile::tempdir().unwrap();
         let mut room = room(dir.path(), State::Plenty, 300);

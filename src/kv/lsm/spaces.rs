@@ -24,7 +24,6 @@
 )]
 
 use std::collections::HashSet;
-use std::io;
 use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ use fjall::compaction::filter::{
 use parking_lot::RwLock;
 
 use super::gone::Gone;
-use super::room::pause::{Floor, Pause, Waited};
+use super::room::pause::{Floor, Pause};
 use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
@@ -284,6 +283,7 @@ impl DeadSpaces {
     }
 
     /// How many there are.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.read().len()
     }
@@ -351,9 +351,9 @@ impl Filter {
     }
 
     /// A tombstone takes its place: an older value below must not come back.
-    fn judge(&mut self, space: Space, item: &ItemAccessor<'_>) -> CompactionFilterResult {
+    fn judge(&mut self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
         let Some(expiry) = &self.rules.expiry else {
-            return self.keep(space, item);
+            return self.keep(item);
         };
         if expiry.is_past(&item.value()?, self.now_ms) {
             if !self.has_removed {
@@ -362,25 +362,12 @@ impl Filter {
             }
             return Ok(Verdict::Remove);
         }
-        self.keep(space, item)
+        self.keep(item)
     }
 
-    /// Waits for its room. When a space is dropped it looks again at what is left to write.
-    fn keep(&mut self, space: Space, item: &ItemAccessor<'_>) -> CompactionFilterResult {
-        let bytes = item.key().len() + item.value()?.len();
-        if !self.pause.is_due(bytes) {
-            return Ok(Verdict::Keep);
-        }
-        let dead = &self.rules.dead;
-        let dead_count = dead.len();
-        match self.pause.wait(|| dead.len() == dead_count) {
-            Waited::Closing => Err(io::Error::from(io::ErrorKind::StorageFull).into()),
-            Waited::GoesOn if dead.contains(space) => {
-                self.seen = None;
-                Ok(Verdict::Destroy)
-            }
-            Waited::GoesOn => Ok(Verdict::Keep),
-        }
+    fn keep(&mut self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
+        self.pause.before(item.key().len() + item.value()?.len());
+        Ok(Verdict::Keep)
     }
 }
 
@@ -397,9 +384,9 @@ impl CompactionFilter for Filter {
         };
         self.seen = Some((space, fate));
         match fate {
-            Fate::Stays => self.keep(space, &item),
+            Fate::Stays => self.keep(&item),
             Fate::Dead => Ok(Verdict::Destroy),
-            Fate::Ends => self.judge(space, &item),
+            Fate::Ends => self.judge(&item),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The ordered tree that everything is in: how the storage library is to make and keep it.
 
+use std::num::NonZero;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
@@ -21,10 +23,13 @@ const BLOOM_BITS_PER_KEY: f32 = 10.0;
 /// Name of the storage library's keyspace that holds everything.
 pub(super) const DATA: &str = "data";
 
-/// Threads of the library. One flushes, and passes what there is to compact on to the others, for as long as
-/// it is in the queue: so there must always be one that takes it and finds that nothing is left to do, or
-/// the first turns round and round.
-const WORKERS: usize = 4;
+/// Threads of the library at least. The first flushes. What it finds to compact it puts back into the queue
+/// for the others, again and again: with only one other, a whole core is lost to that while it compacts. Of two,
+/// one usually has time to take it, and finds that nothing is left to do.
+const WORKERS_MIN: usize = 3;
+
+/// Threads of the library at most, as it has them by default.
+const WORKERS_MAX: usize = 4;
 
 /// Opens it, or makes it. Blocks.
 ///
@@ -35,7 +40,7 @@ pub(super) fn open(dir: &Path, options: &Options, rules: Rules) -> Result<(Datab
     let open_both = move || {
         let builder = Database::builder(dir)
             .cache_size(options.block_cache_bytes())
-            .worker_threads(WORKERS)
+            .worker_threads(workers())
             .max_journaling_size(options.journal_bytes_max)
             .manual_journal_persist(true)
             .with_compaction_filter_factories(Arc::new(move |name| {
@@ -57,6 +62,11 @@ pub(super) fn open(dir: &Path, options: &Options, rules: Rules) -> Result<(Datab
             what: "the storage engine could not read its files".to_owned(),
         }),
     }
+}
+
+fn workers() -> usize {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    processors.clamp(WORKERS_MIN, WORKERS_MAX)
 }
 
 /// How its files are to be.

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, PersistMode};
 
-use super::super::room::OVERLAPS_MAX;
 use super::super::{fault, spaces, told};
 use super::Committer;
 use crate::kv::{Error, Result};
@@ -22,6 +21,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// Memtables that wait to be flushed before commits wait for one of them; the library's own waiting
 /// begins with one more.
 const FLUSHES_MAX: usize = 3;
+
+/// Files that lie over each other before commits wait for a compaction; the library's own waiting begins
+/// with two more.
+const OVERLAPS_MAX: usize = 28;
 
 /// How often a commit that waits looks whether it must.
 const WAIT_INTERVAL: Duration = Duration::from_millis(1);
@@ -37,11 +40,9 @@ impl Committer {
         self.room.look((&self.db, &self.data));
     }
 
-    /// A compaction may itself wait for room, for ever: what is not refused then is written.
     fn is_behind(&self) -> bool {
         let tree = &self.data.tree;
-        FLUSHES_MAX <= tree.sealed_memtable_count()
-            || OVERLAPS_MAX <= tree.l0_run_count() && !self.room.is_scarce()
+        FLUSHES_MAX <= tree.sealed_memtable_count() || OVERLAPS_MAX <= tree.l0_run_count()
     }
 
     /// Now and then: whether a thread in the background has failed.

@@ -2,9 +2,9 @@
 //!
 //! The files that a compaction replaces stay until nobody reads them any more, and the next compaction may
 //! begin before: then more is written than [`super`] has kept room for. The storage library takes a full
-//! disk for the end of all writing, so a compaction waits in front of it, in the middle of its work. It
-//! goes on when old files have gone, or the operator has made room; and a little when a space is dropped,
-//! of which nothing is written any more.
+//! disk for the end of all writing, so a compaction waits in front of it, in the middle of its work, until old
+//! files have gone or somebody has made room. Not for ever: it holds locks that OPTIMIZE and the
+//! unlinking of dropped spaces need.
 //!
 //! The library flushes on a thread that never compacts, so flushes go on meanwhile.
 
@@ -12,19 +12,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::free_bytes;
 
 /// What compactions leave free beside what others may take: several of them may have looked at the same
-/// time, and each ends its files with their filters and indexes.
+/// time, each ends its files with their filters and indexes, and deleted keys are not counted.
 const LEFT_BYTES: u64 = 16 << 20;
 
-/// Bytes that are written between two looks at the disk.
+/// Bytes of values that are written between two looks at the disk.
 const STRIDE_BYTES: usize = 256 << 10;
 
 /// How often a compaction that waits looks again.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long a compaction waits in all. Then it goes on, and if the disk gets full, so be it.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The room below which compactions wait; known to all of them.
 #[derive(Debug)]
@@ -36,11 +39,11 @@ pub(in crate::kv::lsm) struct Floor {
 }
 
 impl Floor {
-    /// On the disk of a directory; nothing is claimed yet.
-    pub(in crate::kv::lsm) fn new(dir: &Path) -> Floor {
+    /// On the disk of a directory, where others may take so many bytes.
+    pub(in crate::kv::lsm) fn new(dir: &Path, claimed: u64) -> Floor {
         Floor {
             dir: dir.to_path_buf(),
-            claimed: AtomicU64::new(0),
+            claimed: AtomicU64::new(claimed),
             is_closing: AtomicBool::new(false),
         }
     }
@@ -50,7 +53,7 @@ impl Floor {
     }
 
     /// From now on nothing waits.
-    pub(in crate::kv::lsm) fn close(&self) {
+    pub(super) fn close(&self) {
         self.is_closing.store(true, Ordering::Relaxed);
     }
 
@@ -58,27 +61,22 @@ impl Floor {
         self.is_closing.load(Ordering::Relaxed)
     }
 
-    fn has_room(&self) -> bool {
-        let least = self.claimed.load(Ordering::Relaxed) + LEFT_BYTES;
-        free_bytes(&self.dir).is_none_or(|free| least <= free)
+    /// Whether so many bytes may be written.
+    fn has_room(&self, bytes: usize) -> bool {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let left = self.claimed.load(Ordering::Relaxed) + LEFT_BYTES;
+        free_bytes(&self.dir).is_none_or(|free| left.saturating_add(bytes) <= free)
     }
 }
 
-/// How a wait has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kv::lsm) enum Waited {
-    /// There is room, or none is needed.
-    GoesOn,
-    /// The engine is being closed, and there is none.
-    Closing,
-}
-
-/// The wait of one compaction.
+/// The waiting of one compaction.
 #[derive(Debug)]
 pub(in crate::kv::lsm) struct Pause {
     floor: Arc<Floor>,
     /// Since the last look.
     written_bytes: usize,
+    /// What is left of [`PATIENCE`].
+    patience: Duration,
 }
 
 impl Pause {
@@ -87,31 +85,36 @@ impl Pause {
         Pause {
             floor,
             written_bytes: STRIDE_BYTES,
+            patience: PATIENCE,
         }
     }
 
-    /// Before so many bytes are written: whether there is too little room for them.
-    pub(in crate::kv::lsm) fn is_due(&mut self, bytes: usize) -> bool {
+    /// Before so many bytes are written: now and then looks at the disk, and waits for room.
+    pub(in crate::kv::lsm) fn before(&mut self, bytes: usize) {
         self.written_bytes = self.written_bytes.saturating_add(bytes);
         if self.written_bytes < STRIDE_BYTES {
-            return false;
+            return;
         }
         self.written_bytes = 0;
-        !self.floor.has_room()
+        if !self.floor.has_room(bytes) {
+            self.wait(bytes);
+        }
     }
 
-    /// Waits until there is room, or it is not needed any more.
-    pub(in crate::kv::lsm) fn wait(&self, is_needed: impl Fn() -> bool) -> Waited {
+    fn wait(&mut self, bytes: usize) {
         let dir = self.floor.dir.display();
-        tracing::warn!(%dir, "a compaction waits for room on the disk");
-        while is_needed() && !self.floor.has_room() {
-            if self.floor.is_closing() {
-                return Waited::Closing;
+        if self.patience == PATIENCE {
+            tracing::warn!(%dir, "a compaction waits for room on the disk");
+        }
+        let began = Instant::now();
+        while !self.floor.has_room(bytes) && !self.floor.is_closing() {
+            if self.patience < began.elapsed() {
+                tracing::error!(%dir, "a compaction goes on without room on the disk");
+                break;
             }
             thread::sleep(LOOK_INTERVAL);
         }
-        tracing::info!(%dir, "a compaction that waited for room goes on");
-        Waited::GoesOn
+        self.patience = self.patience.saturating_sub(began.elapsed());
     }
 }
 
@@ -122,37 +125,56 @@ mod tests {
     /// More than any disk has.
     const ALL: u64 = u64::MAX / 2;
 
-    fn pause() -> (tempfile::TempDir, Pause) {
+    fn pause(patience: Duration) -> (tempfile::TempDir, Pause) {
         let dir = tempfile::tempdir().unwrap();
-        let floor = Arc::new(Floor::new(dir.path()));
-        (dir, Pause::new(floor))
+        let floor = Arc::new(Floor::new(dir.path(), ALL));
+        let mut pause = Pause::new(floor);
+        pause.patience = patience;
+        (dir, pause)
     }
 
     #[test]
-    fn the_disk_is_looked_at_now_and_then() {
-        let (_dir, mut pause) = pause();
-        pause.floor.claim(ALL);
-        assert!(pause.is_due(1), "the first");
-        assert!(!pause.is_due(STRIDE_BYTES - 1));
-        assert!(pause.is_due(1));
+    fn the_disk_is_looked_at_now_and_then_and_patience_ends() {
+        let (_dir, mut pause) = pause(LOOK_INTERVAL * 2);
+        let full = pause.patience;
+        pause.before(1);
+        assert_eq!(pause.patience, Duration::ZERO, "the first is looked at");
+        pause.patience = full;
+        pause.before(STRIDE_BYTES - 1);
+        assert_eq!(pause.patience, full);
+        pause.before(1);
+        assert_eq!(pause.patience, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_wait_ends_with_room_and_with_the_engine() {
+        let (_dir, mut pause) = pause(PATIENCE);
+        let floor = Arc::clone(&pause.floor);
+        for is_closed in [false, true] {
+            floor.claim(ALL);
+            pause.patience = PATIENCE;
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| pause.before(STRIDE_BYTES));
+                thread::sleep(LOOK_INTERVAL * 3);
+                assert!(!waiting.is_finished(), "{is_closed}");
+                if is_closed {
+                    floor.close();
+                } else {
+                    floor.claim(0);
+                }
+                waiting.join().unwrap();
+            });
+            let left = pause.patience;
+            assert!(left < PATIENCE && PATIENCE / 2 < left, "{is_closed}");
+        }
+    }
+
+    #[test]
+    fn a_value_waits_for_its_own_bytes() {
+        let (dir, pause) = pause(PATIENCE);
         pause.floor.claim(0);
-        assert!(!pause.is_due(STRIDE_BYTES));
-    }
-
-    #[test]
-    fn a_wait_ends_with_room_or_its_reason_or_the_engine() {
-        let (_dir, pause) = pause();
-        pause.floor.claim(ALL);
-        assert_eq!(pause.wait(|| false), Waited::GoesOn);
-        thread::scope(|scope| {
-            let waiting = scope.spawn(|| pause.wait(|| true));
-            thread::sleep(LOOK_INTERVAL * 3);
-            assert!(!waiting.is_finished());
-            pause.floor.claim(0);
-            assert_eq!(waiting.join().unwrap(), Waited::GoesOn);
-        });
-        pause.floor.claim(ALL);
-        pause.floor.close();
-        assert_eq!(pause.wait(|| true), Waited::Closing);
+        let free = free_bytes(dir.path()).unwrap();
+        assert!(pause.floor.has_room(1));
+        assert!(!pause.floor.has_room(usize::try_from(free).unwrap()));
     }
 }
