@@ -307,6 +307,7 @@ impl Reader {
         };
         let Read { batch, scan, more } = read;
         self.batch = batch;
+        self.next_page_rows = rows_after(scan.options.max_rows, more).min(self.page_rows);
         if more || !ranges.is_empty() {
             self.work = Work::Scan {
                 current: more.then(|| self.begun_ahead(scan, spare)).flatten(),
@@ -317,13 +318,11 @@ impl Reader {
         Ok(true)
     }
 
-    /// How the next page is read; those after it are longer.
-    fn page_options(&mut self, reverse: bool) -> ScanOptions {
-        let max_rows = self.next_page_rows;
-        self.next_page_rows = self.page_rows.min(max_rows * PAGE_GROWTH);
+    /// How the next page is read.
+    fn page_options(&self, reverse: bool) -> ScanOptions {
         ScanOptions {
             reverse,
-            max_rows,
+            max_rows: self.next_page_rows,
             keys_only: self.keys_only,
             ..ScanOptions::default()
         }
@@ -370,6 +369,16 @@ impl Reader {
     }
 }
 
+/// Rows of the page that follows one of so many, in the same range or, if nothing is left of that, in the
+/// next one: a range that was long does not tell that the next one is, and one that was short tells nothing.
+fn rows_after(rows: usize, has_more: bool) -> usize {
+    if has_more {
+        rows.saturating_mul(PAGE_GROWTH)
+    } else {
+        rows.min(PAGE_ROWS)
+    }
+}
+
 impl Work {
     fn of(table: &Arc<Table>, plan: &mut TablePlan, means: &Means<'_>) -> Work {
         let reverse = plan.reverse;
@@ -399,5 +408,27 @@ impl Work {
             Access::Ends(ends) => Work::Ends(EndReader::new(table, ends.seeks)),
             Access::FullScan => scan(vec![KeyRange::all()]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mechanism: pages grew from range to range, and from the third on a range of five rows was read as a
+    /// long one, from files that were opened for it.
+    #[test]
+    fn pages_grow_within_a_range_and_not_from_range_to_range() {
+        let mut rows = FIRST_PAGE_ROWS;
+        for _ in 0..10 {
+            rows = rows_after(rows, false);
+        }
+        assert_eq!(rows, FIRST_PAGE_ROWS);
+        while rows < LONG_PAGE_ROWS {
+            let grown = rows_after(rows, true);
+            assert!(rows < grown);
+            rows = grown;
+        }
+        assert_eq!(rows_after(LONG_PAGE_ROWS, false), PAGE_ROWS);
     }
 }
