@@ -254,7 +254,7 @@ impl Reader {
     async fn fan(&mut self, fan: Fanned) -> Result<bool> {
         let mut spare = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
         let rows_max = self.next_page_rows;
-        self.next_page_rows = self.page_rows.min(rows_max * PAGE_GROWTH);
+        self.next_page_rows = rows_after(rows_max, true).min(self.page_rows);
         let (fan, batch) = fan.next(&self.view, rows_max, &mut spare).await?;
         let Some(batch) = batch else {
             return Ok(false);
