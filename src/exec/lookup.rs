@@ -56,28 +56,45 @@ impl Lookup {
     /// # Errors
     /// 1712 for an entry that is damaged or has no row; those of the engine.
     pub(super) async fn rows(&self, view: &View, entries: &Batch) -> Result<Batch> {
-        let Some(index) = self.table.indexes.get(self.position) else {
-            return Err(Error::internal(
-                "a plan that names an index of another table",
-            ));
-        };
-        let keys = self.primary_keys(index, entries)?;
-        if keys.is_empty() {
-            return Ok(Batch::Rows(Vec::new()));
-        }
-        let rows = rows_of(view, Space(self.table.id.0), keys).await?;
-        rows.ok_or_else(|| self.orphan(index))
+        let mut keys = Vec::new();
+        self.add_keys(entries, &mut keys)?;
+        self.rows_under(view, keys).await
     }
 
-    fn primary_keys(&self, index: &Index, entries: &Batch) -> Result<Vec<Key>> {
-        let mut keys = Vec::with_capacity(entries.len());
+    /// Adds the primary keys of a batch of entries, in their order.
+    ///
+    /// # Errors
+    /// 1712 for an entry that is damaged.
+    pub(super) fn add_keys(&self, entries: &Batch, keys: &mut Vec<Key>) -> Result<()> {
+        let index = self.index()?;
+        keys.reserve(entries.len());
         for entry_idx in 0..entries.len() {
             let Some(entry) = entries.get(entry_idx) else {
                 break;
             };
             keys.push(index::primary_key(&self.table, index, entry)?);
         }
-        Ok(keys)
+        Ok(())
+    }
+
+    /// The rows of entries with these primary keys, in the order of the keys.
+    ///
+    /// # Errors
+    /// 1712 for an entry that has no row; those of the engine.
+    pub(super) async fn rows_under(&self, view: &View, keys: Vec<Key>) -> Result<Batch> {
+        if keys.is_empty() {
+            return Ok(Batch::Rows(Vec::new()));
+        }
+        let rows = rows_of(view, Space(self.table.id.0), keys).await?;
+        match rows {
+            Some(rows) => Ok(rows),
+            None => Err(self.orphan(self.index()?)),
+        }
+    }
+
+    fn index(&self) -> Result<&Index> {
+        let index = self.table.indexes.get(self.position);
+        index.ok_or_else(|| Error::internal("a plan that names an index of another table"))
     }
 
     fn orphan(&self, index: &Index) -> Error {

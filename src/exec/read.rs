@@ -40,6 +40,9 @@ const PAGE_GROWTH: usize = 8;
 /// Batches without a row that are passed over in one go; then the driver looks whether to stop.
 const EMPTY_BATCHES_MAX: usize = 64;
 
+/// Ranges of an index at most whose entries are looked up together; then the driver looks whether to stop.
+const RANGES_PER_LOOKUP: usize = 64;
+
 /// Reads the rows of one table.
 pub struct Reader {
     view: View,
@@ -186,11 +189,37 @@ impl Reader {
         expander.is_none_or(Expander::is_done)
     }
 
-    /// Fetches the next batch of stored rows, or of entries that cover the statement.
+    /// Fetches the next batch of rows, or of entries that cover the statement.
     async fn fetch(&mut self) -> Result<bool> {
-        if self.lookup.is_some() {
-            std::mem::swap(&mut self.batch, &mut self.entries);
+        let Some(lookup) = self.lookup.take() else {
+            return self.fetch_stored().await;
+        };
+        std::mem::swap(&mut self.batch, &mut self.entries);
+        let found = self.look_up(&lookup).await;
+        self.lookup = Some(lookup);
+        found
+    }
+
+    /// Fetches the rows of the next entries. Those of several short ranges are looked up together: ten
+    /// lookups of one row each cost more than one of ten.
+    async fn look_up(&mut self, lookup: &Lookup) -> Result<bool> {
+        let mut keys = Vec::new();
+        for _ in 0..RANGES_PER_LOOKUP {
+            if !self.fetch_stored().await? {
+                return Ok(false);
+            }
+            lookup.add_keys(&self.batch, &mut keys)?;
+            if !self.is_between_ranges() || keys.len() >= self.next_page_rows {
+                break;
+            }
         }
+        let rows = lookup.rows_under(&self.view, keys).await?;
+        self.entries = std::mem::replace(&mut self.batch, rows);
+        Ok(true)
+    }
+
+    /// Fetches the next batch of what is stored in the space that is read.
+    async fn fetch_stored(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.work, Work::Finished) {
             Work::Finished => return Ok(false),
             Work::Get(key) => {
@@ -214,10 +243,6 @@ impl Reader {
                     return Ok(false);
                 }
             }
-        }
-        if let Some(lookup) = &self.lookup {
-            let rows = lookup.rows(&self.view, &self.batch).await?;
-            self.entries = std::mem::replace(&mut self.batch, rows);
         }
         Ok(true)
     }
@@ -316,6 +341,17 @@ impl Reader {
             };
         }
         Ok(true)
+    }
+
+    /// Whether a range was read to its end, and there is another.
+    fn is_between_ranges(&self) -> bool {
+        let Work::Scan {
+            current, ranges, ..
+        } = &self.work
+        else {
+            return false;
+        };
+        current.is_none() && self.ahead.is_none() && !ranges.is_empty()
     }
 
     /// How the next page is read.
