@@ -12,8 +12,7 @@ LOADED_ROWS_MAX = 1_000_000
 UPDATED_ROWS_MAX = 10_000_000
 SIZED_ROWS_MAX = 2_000_000
 UPDATE_CONNECTIONS = 64
-# Updates per second of `--seconds`: at 5 seconds so many that a memtable that is not yet written does
-# not count (at most 32 MiB of a million updates' bytes).
+# Updates per second of `--seconds`: so many that some memtables fill, and compactions follow.
 UPDATES_PER_SECOND = 200_000
 ZSTD_TO_INNODB_MAX = 0.45
 WRITTEN_TO_INNODB_MAX = 0.25

@@ -21,12 +21,16 @@ const CACHE_BYTES_MIN: u64 = 16 << 20;
 /// tables; a block holds many rows and serves scans too.
 const ROW_CACHE_DIVISOR: u64 = 4;
 
-/// Bytes of a memtable before it is flushed. The journal is kept until its memtable is on disk,
-/// so this also bounds what a start after a crash must replay.
-const MEMTABLE_BYTES: u64 = 32 << 20;
+/// Bytes of a memtable before it is flushed. Each fourth flush rewrites what lies in the level below: with
+/// twice the bytes, half as often. The journal is kept until its memtable is on disk, so this also bounds
+/// what a start after a crash must replay.
+const MEMTABLE_BYTES: u64 = 64 << 20;
 
-/// Memtables that wait to be flushed, with the one that is written to.
-const MEMTABLES_MAX: u64 = 5;
+/// Memtables that are being flushed, or wait for it, before commits wait for one of them.
+pub(super) const FLUSHES_MAX: usize = 2;
+
+/// Those, and the one that is written to.
+const MEMTABLES_MAX: u64 = 3;
 
 /// Makes memtables of another size, so that tests see flushes and compactions early; fixed when a
 /// directory is made.
@@ -58,7 +62,7 @@ pub struct Options {
     /// The part of [`Options::cache_bytes`] that keeps single rows for point reads; at most all of
     /// it, a quarter when `None`. The rest is for blocks.
     pub row_cache_bytes: Option<u64>,
-    /// Bytes of one memtable; up to four wait to be flushed.
+    /// Bytes of one memtable; two may wait to be flushed.
     pub memtable_bytes: u64,
     /// Bytes of journal files after which flushing is forced; at least 64 MiB.
     pub journal_bytes_max: u64,

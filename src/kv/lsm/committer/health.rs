@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, PersistMode};
 
+use super::super::options::FLUSHES_MAX;
 use super::super::{fault, spaces, told};
 use super::Committer;
 use crate::kv::{Error, Result};
@@ -17,10 +18,6 @@ use crate::kv::{Error, Result};
 /// How often a failure in the background is looked for; it is found half a second later at most, as the
 /// idle thread wakes up as often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-
-/// Memtables that wait to be flushed before commits wait for one of them; the library's own waiting
-/// begins with one more.
-const FLUSHES_MAX: usize = 3;
 
 /// Files that lie over each other before commits wait for a compaction; the library's own waiting begins
 /// with two more.
