@@ -4,18 +4,29 @@
 //! A file has no name in the data directory, so that it is gone when the statement ends or the
 //! server dies. A record is two rows of bytes, a key and a payload; what they mean is up to who
 //! wrote them. Hot: called once per row; nothing is allocated per record.
+//!
+//! Records lie in blocks, each behind its length and its checksum (XXH3), so that what has changed on the
+//! disk is never taken for rows.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::elsewhere;
 use crate::error::{Code, Error, Result};
 
-/// Bytes that are read at once.
-const READ_BYTES: usize = 64 * 1024;
+/// Bytes at which a block ends. It is read at once.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// Bytes before a block: its length and its checksum, both without them.
+const BLOCK_HEAD_BYTES: usize = 16;
+
+/// Bytes that are read to get at the head of a block; the rest of it is read into its place.
+const READ_BYTES: usize = 4 * 1024;
 
 /// Bytes before the parts of a record: the length of each.
 const HEAD_BYTES: usize = 8;
@@ -112,6 +123,8 @@ pub struct SpillWriter {
     operator: &'static str,
     file: File,
     buffer: Vec<u8>,
+    /// Where the last block begins in it, or will begin.
+    block_start: usize,
     buffer_bytes_max: usize,
     records_count: u64,
     taken: Taken,
@@ -132,6 +145,7 @@ impl SpillWriter {
             operator,
             file: file.map_err(|cause| failed(operator, "making", &cause))?,
             buffer: Vec::new(),
+            block_start: 0,
             buffer_bytes_max,
             records_count: 0,
             taken: Taken {
@@ -146,25 +160,42 @@ impl SpillWriter {
     /// # Errors
     /// 1114 past the quota, 1021 when the disk is full.
     pub fn write(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        if self.block_start == self.buffer.len() {
+            self.buffer.extend_from_slice(&[0; BLOCK_HEAD_BYTES]);
+        }
         for part in [key, payload] {
             self.buffer.extend_from_slice(&length(part)?);
         }
         self.buffer.extend_from_slice(key);
         self.buffer.extend_from_slice(payload);
         self.records_count += 1;
+        if self.block_start + BLOCK_BYTES <= self.buffer.len() {
+            self.end_block();
+        }
         if self.buffer_bytes_max <= self.buffer.len() {
             return self.flush();
         }
         Ok(())
     }
 
+    /// Writes the head of the last block, if it has begun.
+    fn end_block(&mut self) {
+        let block = self.buffer.get_mut(self.block_start..).unwrap_or_default();
+        if let Some((head, records)) = block.split_first_chunk_mut() {
+            *head = head_of(records);
+        }
+        self.block_start = self.buffer.len();
+    }
+
     fn flush(&mut self) -> Result<()> {
+        self.end_block();
         let bytes = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
         self.taken.disk.take(self.operator, bytes)?;
         self.taken.bytes += bytes;
         let written = elsewhere::for_long(|| self.file.write_all(&self.buffer));
         written.map_err(|cause| failed(self.operator, "writing", &cause))?;
         self.buffer.clear();
+        self.block_start = 0;
         Ok(())
     }
 
@@ -204,9 +235,11 @@ impl SpillFile {
             operator: self.operator,
             input: BufReader::with_capacity(READ_BYTES, self.file),
             left_count: self.records_count,
-            record: Vec::new(),
+            block: Vec::new(),
+            record_start: 0,
             key_bytes: 0,
-            _taken: self.taken,
+            record_until: 0,
+            taken: self.taken,
         })
     }
 }
@@ -217,16 +250,20 @@ pub struct SpillReader {
     operator: &'static str,
     input: BufReader<File>,
     left_count: u64,
-    record: Vec<u8>,
+    /// Its records, without the head.
+    block: Vec<u8>,
+    /// Where the key of the record read last begins, and where its payload ends.
+    record_start: usize,
     key_bytes: usize,
-    _taken: Taken,
+    record_until: usize,
+    taken: Taken,
 }
 
 impl SpillReader {
     /// Reads the next record; `false` when there is none.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Those of the disk; 1712 when it gives something else than was written.
     pub fn advance(&mut self) -> Result<bool> {
         let Some(left) = self.left_count.checked_sub(1) else {
             return Ok(false);
@@ -237,24 +274,74 @@ impl SpillReader {
         Ok(true)
     }
 
-    fn read(&mut self) -> std::io::Result<()> {
-        let mut head = [0; HEAD_BYTES];
-        self.input.read_exact(&mut head)?;
-        let [key_bytes, payload_bytes] = lengths(head)?;
+    fn read(&mut self) -> io::Result<()> {
+        if self.record_until == self.block.len() {
+            self.read_block()?;
+        }
+        let rest = self.block.get(self.record_until..).unwrap_or_default();
+        let (head, _) = rest.split_first_chunk().ok_or_else(changed)?;
+        let [key_bytes, payload_bytes] = lengths(*head)?;
+        self.record_start = self.record_until + HEAD_BYTES;
         self.key_bytes = key_bytes;
-        self.record.resize(key_bytes + payload_bytes, 0);
-        self.input.read_exact(&mut self.record)
+        self.record_until = self.record_start + key_bytes + payload_bytes;
+        Ok(())
+    }
+
+    fn read_block(&mut self) -> io::Result<()> {
+        let mut head = [0; BLOCK_HEAD_BYTES];
+        self.input.read_exact(&mut head)?;
+        let bytes = length_in(head);
+        if self.taken.bytes < bytes {
+            return Err(changed());
+        }
+        self.block
+            .resize(usize::try_from(bytes).map_err(|_| changed())?, 0);
+        self.input.read_exact(&mut self.block)?;
+        self.record_until = 0;
+        if head_of(&self.block) == head {
+            Ok(())
+        } else {
+            Err(changed())
+        }
     }
 
     /// The key of the record read last.
     pub fn key(&self) -> &[u8] {
-        self.record.get(..self.key_bytes).unwrap_or_default()
+        let key = self.record_start..self.record_start + self.key_bytes;
+        self.block.get(key).unwrap_or_default()
     }
 
     /// The payload of the record read last.
     pub fn payload(&self) -> &[u8] {
-        self.record.get(self.key_bytes..).unwrap_or_default()
+        let payload = self.record_start + self.key_bytes..self.record_until;
+        self.block.get(payload).unwrap_or_default()
     }
+}
+
+/// What is before a block with these records.
+#[expect(
+    clippy::little_endian_bytes,
+    reason = "a spill file is read by the process that wrote it"
+)]
+fn head_of(records: &[u8]) -> [u8; BLOCK_HEAD_BYTES] {
+    let bytes = u64::try_from(records.len()).unwrap_or(u64::MAX);
+    let both = u128::from(xxh3_64(records)) << u64::BITS | u128::from(bytes);
+    both.to_le_bytes()
+}
+
+/// The length that a head tells.
+#[expect(
+    clippy::little_endian_bytes,
+    reason = "a spill file is read by the process that wrote it"
+)]
+fn length_in(head: [u8; BLOCK_HEAD_BYTES]) -> u64 {
+    let both = u128::from_le_bytes(head);
+    u64::try_from(both & u128::from(u64::MAX)).unwrap_or(u64::MAX)
+}
+
+fn changed() -> io::Error {
+    let text = "what was written there has changed on the disk";
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 #[expect(
@@ -271,17 +358,19 @@ fn length(part: &[u8]) -> Result<[u8; 4]> {
     clippy::little_endian_bytes,
     reason = "a spill file is read by the process that wrote it"
 )]
-fn lengths(head: [u8; HEAD_BYTES]) -> std::io::Result<[usize; 2]> {
+fn lengths(head: [u8; HEAD_BYTES]) -> io::Result<[usize; 2]> {
     let both = u64::from_le_bytes(head);
     let [key, payload] = [both & u64::from(u32::MAX), both >> u32::BITS];
-    let length = |number| usize::try_from(number).map_err(std::io::Error::other);
+    let length = |number| usize::try_from(number).map_err(io::Error::other);
     Ok([length(key)?, length(payload)?])
 }
 
-fn failed(operator: &str, doing: &str, cause: &std::io::Error) -> Error {
-    let is_full = cause.kind() == std::io::ErrorKind::StorageFull;
-    let code = if is_full {
+fn failed(operator: &str, doing: &str, cause: &io::Error) -> Error {
+    let kind = cause.kind();
+    let code = if kind == io::ErrorKind::StorageFull {
         Code::DiskFull
+    } else if [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&kind) {
+        Code::StorageCorrupt
     } else {
         Code::StorageFailure
     };
@@ -291,6 +380,8 @@ fn failed(operator: &str, doing: &str, cause: &std::io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     #[test]
@@ -306,7 +397,8 @@ mod tests {
         }
         let mut reader = writer.finish().unwrap().read().unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        assert_eq!(disk.used_bytes(), 20 * 11 + 190);
+        // Each record is a block of its own.
+        assert_eq!(disk.used_bytes(), 20 * (16 + 11) + 190);
         for (key, payload) in &records {
             assert!(reader.advance().unwrap());
             assert_eq!((reader.key(), reader.payload()), (&key[..], &payload[..]));
@@ -319,5 +411,58 @@ mod tests {
         assert!(error.message().starts_with("group by needs"), "{error}");
         drop((reader, other));
         assert_eq!(disk.used_bytes(), 0);
+    }
+
+    /// Several blocks, and one record that is longer than a block.
+    #[test]
+    fn records_of_many_blocks_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::new(dir.path().into(), u64::MAX);
+        let mut writer = SpillWriter::new(&disk, "sort", 3 * BLOCK_BYTES).unwrap();
+        let payload_of = |number: u32| match number {
+            1_000 => vec![7; 5 * BLOCK_BYTES],
+            _ => vec![1; 900],
+        };
+        for number in 0..2_000_u32 {
+            let key = number.to_string();
+            writer.write(key.as_bytes(), &payload_of(number)).unwrap();
+        }
+        let mut reader = writer.finish().unwrap().read().unwrap();
+        for number in 0..2_000_u32 {
+            assert!(reader.advance().unwrap());
+            assert_eq!(reader.key(), number.to_string().as_bytes());
+            assert_eq!(reader.payload(), payload_of(number));
+        }
+        assert!(!reader.advance().unwrap());
+    }
+
+    /// Mechanism: blocks had no checksums, and a bit that flipped on the disk was a row's.
+    #[test]
+    fn each_flipped_bit_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::new(dir.path().into(), u64::MAX);
+        let written = || {
+            let mut writer = SpillWriter::new(&disk, "sort", 0).unwrap();
+            writer.write(b"first key", b"payload").unwrap();
+            writer.write(b"", b"second").unwrap();
+            writer.finish().unwrap()
+        };
+        let bits = disk_bits(&written());
+        assert!(bits > 8 * u64::try_from(2 * BLOCK_HEAD_BYTES).unwrap());
+        for bit in 0..bits {
+            let file = written();
+            let mut byte = [0];
+            file.file.read_exact_at(&mut byte, bit / 8).unwrap();
+            byte[0] ^= 1 << (bit % 8);
+            file.file.write_all_at(&byte, bit / 8).unwrap();
+            let mut reader = file.read().unwrap();
+            let told = (0..2).find_map(|_| reader.advance().err());
+            let told = told.unwrap_or_else(|| panic!("bit {bit} is not told"));
+            assert_eq!(told.code(), Code::StorageCorrupt, "bit {bit}: {told}");
+        }
+    }
+
+    fn disk_bits(file: &SpillFile) -> u64 {
+        8 * file.file.metadata().unwrap().len()
     }
 }
