@@ -40,7 +40,7 @@ const PAGE_GROWTH: usize = 8;
 /// Batches without a row that are passed over in one go; then the driver looks whether to stop.
 const EMPTY_BATCHES_MAX: usize = 64;
 
-/// Ranges of an index at most whose entries are looked up together; then the driver looks whether to stop.
+/// Ranges of an index at most whose entries are looked up together.
 const RANGES_PER_LOOKUP: usize = 64;
 
 /// Reads the rows of one table.
@@ -200,8 +200,8 @@ impl Reader {
         found
     }
 
-    /// Fetches the rows of the next entries. Those of several short ranges are looked up together: ten
-    /// lookups of one row each cost more than one of ten.
+    /// Fetches the rows of the next entries. Where all rows are wanted, those of several short ranges are
+    /// looked up together: ten lookups of one row each cost more than one of ten.
     async fn look_up(&mut self, lookup: &Lookup) -> Result<bool> {
         let mut keys = Vec::new();
         for _ in 0..RANGES_PER_LOOKUP {
@@ -209,9 +209,11 @@ impl Reader {
                 return Ok(false);
             }
             lookup.add_keys(&self.batch, &mut keys)?;
-            if !self.is_between_ranges() || keys.len() >= self.next_page_rows {
+            let is_full = MULTI_GET_BATCH_KEYS < keys.len() + self.next_page_rows;
+            if is_full || !self.may_read_ahead || !self.is_between_ranges() {
                 break;
             }
+            self.cancel.check()?;
         }
         let rows = lookup.rows_under(&self.view, keys).await?;
         self.entries = std::mem::replace(&mut self.batch, rows);

@@ -18,7 +18,7 @@ const QUERY_BYTES_FALLBACK: u64 = 1 << 30;
 /// Part of a limit that caches get.
 const CACHE_DIVISOR: u64 = 4;
 
-/// The program, its threads and what they keep; memtables, of which two may be full and a third begun.
+/// The program, its threads and what they keep; memtables, of which two may be full.
 const FIXED_BYTES: u64 = 224 << 20;
 
 /// The parts.

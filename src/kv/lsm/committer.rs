@@ -53,6 +53,8 @@ pub(super) struct Committer {
     pub(super) data: Keyspace,
     pub(super) durability: Durability,
     pub(super) sync_interval: Duration,
+    /// Bytes of rows in memory at which commits wait for a flush.
+    memtables_bytes_max: u64,
     base: Arc<Base>,
     bases: VecDeque<Weak<Base>>,
     bases_max: usize,
@@ -102,6 +104,7 @@ impl Committer {
             data: opened.data,
             durability: opened.durability,
             sync_interval: opened.sync_interval,
+            memtables_bytes_max: opened.memtables_bytes_max,
         }
     }
 

@@ -138,6 +138,7 @@ struct Opened {
     room: Room,
     durability: Durability,
     sync_interval: Duration,
+    memtables_bytes_max: u64,
 }
 
 impl Lsm {
@@ -206,6 +207,7 @@ impl Lsm {
             room: Room::new(&options.dir, options.vital, floor),
             durability: options.durability,
             sync_interval: options.async_sync_interval,
+            memtables_bytes_max: options.memtables_bytes_max(),
         };
         start_committer(Arc::clone(&shared), opened)?;
         Ok(Lsm { shared })

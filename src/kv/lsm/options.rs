@@ -26,11 +26,9 @@ const ROW_CACHE_DIVISOR: u64 = 4;
 /// what a start after a crash must replay.
 const MEMTABLE_BYTES: u64 = 64 << 20;
 
-/// Memtables that are being flushed, or wait for it, before commits wait for one of them.
-pub(super) const FLUSHES_MAX: usize = 2;
-
-/// Those, and the one that is written to.
-const MEMTABLES_MAX: u64 = 3;
+/// Full memtables' worth of rows in memory: one that is flushed, and one that is written to. Then commits wait
+/// for the flush.
+const MEMTABLES_MAX: u64 = 2;
 
 /// Makes memtables of another size, so that tests see flushes and compactions early; fixed when a
 /// directory is made.
@@ -62,7 +60,7 @@ pub struct Options {
     /// The part of [`Options::cache_bytes`] that keeps single rows for point reads; at most all of
     /// it, a quarter when `None`. The rest is for blocks.
     pub row_cache_bytes: Option<u64>,
-    /// Bytes of one memtable; two may wait to be flushed.
+    /// Bytes of one memtable; while one is flushed another may fill. Fixed when a directory is made.
     pub memtable_bytes: u64,
     /// Bytes of journal files after which flushing is forced; at least 64 MiB.
     pub journal_bytes_max: u64,
@@ -98,7 +96,7 @@ impl Options {
         self.row_cache_bytes.unwrap_or(usual).min(self.cache_bytes)
     }
 
-    /// What memtables take together.
+    /// Bytes of all memtables at which commits wait, if one is being flushed.
     pub(super) fn memtables_bytes_max(&self) -> u64 {
         self.memtable_bytes.saturating_mul(MEMTABLES_MAX)
     }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, PersistMode};
 
-use super::super::options::FLUSHES_MAX;
 use super::super::{fault, spaces, told};
 use super::Committer;
 use crate::kv::{Error, Result};
@@ -19,9 +18,13 @@ use crate::kv::{Error, Result};
 /// idle thread wakes up as often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Files that lie over each other before commits wait for a compaction; the library's own waiting begins
-/// with two more.
-const OVERLAPS_MAX: usize = 28;
+/// Memtables that wait to be flushed before commits wait for one of them, however small they are; the
+/// library's own waiting begins with one more.
+const FLUSHES_MAX: usize = 3;
+
+/// Files that lie over each other before commits wait for a compaction: as large as memtables are, they have
+/// the bytes for which [`super::super::room`] keeps room. The library's own waiting begins with four more.
+const OVERLAPS_MAX: usize = 16;
 
 /// How often a commit that waits looks whether it must.
 const WAIT_INTERVAL: Duration = Duration::from_millis(1);
@@ -39,7 +42,9 @@ impl Committer {
 
     fn is_behind(&self) -> bool {
         let tree = &self.data.tree;
-        FLUSHES_MAX <= tree.sealed_memtable_count() || OVERLAPS_MAX <= tree.l0_run_count()
+        let flushes = tree.sealed_memtable_count();
+        let is_full = 0 < flushes && self.memtables_bytes_max <= self.db.write_buffer_size();
+        is_full || FLUSHES_MAX <= flushes || OVERLAPS_MAX <= tree.l0_run_count()
     }
 
     /// Now and then: whether a thread in the background has failed.
