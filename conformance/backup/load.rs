@@ -5,8 +5,8 @@
 //! - a row `(w, n)` with an indexed text that follows from it;
 //! - every fourth is a transfer instead: two accounts and a row that says so, in one BEGIN … COMMIT.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::client::{Client, EndForm, Failure};
@@ -23,6 +23,15 @@ struct Log {
     acknowledged: AtomicU64,
     /// Writes below it have begun.
     begun: AtomicU64,
+    /// When each write that was acknowledged began and was acknowledged, from the first on.
+    times: Mutex<Vec<Times>>,
+}
+
+/// Of one write, by a clock that all writers share: each look at it tells another number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    began: u64,
+    acknowledged: u64,
 }
 
 /// The writers at work.
@@ -67,6 +76,7 @@ impl Load {
 
     fn from(address: &str, first: &[u64]) -> Result<Load, String> {
         let is_over = Arc::new(AtomicBool::new(false));
+        let clock = Arc::new(AtomicU64::new(0));
         let mut load = Load {
             is_over: Arc::clone(&is_over),
             logs: Vec::new(),
@@ -79,9 +89,9 @@ impl Load {
             load.logs.push(Arc::clone(&log));
             let client = Client::connect(address, DATABASE, EndForm::Ok);
             let mut client = client.map_err(|e| e.to_string())?;
-            let is_over = Arc::clone(&is_over);
+            let (is_over, clock) = (Arc::clone(&is_over), Arc::clone(&clock));
             load.threads.push(thread::spawn(move || {
-                work(&mut client, writer, (&log, &is_over))
+                work(&mut client, writer, (&log, &is_over, &clock))
             }));
         }
         Ok(load)
@@ -101,10 +111,16 @@ impl Load {
             .collect()
     }
 
-    /// Ends the writers; how far they were.
-    pub(crate) fn stop(self) -> Result<Vec<u64>, String> {
+    /// Ends the writers, which have begun with number 0; when their writes were.
+    pub(crate) fn stop(self) -> Result<Vec<Vec<Times>>, String> {
         self.is_over.store(true, Ordering::SeqCst);
-        self.killed().map(|(acknowledged, _)| acknowledged)
+        let logs = self.logs.clone();
+        self.killed()?;
+        let times = |log: &Arc<Log>| {
+            let times = log.times.lock().unwrap_or_else(PoisonError::into_inner);
+            times.clone()
+        };
+        Ok(logs.iter().map(times).collect())
     }
 
     /// Waits for the writers, whose server is gone: what was acknowledged, what had begun.
@@ -119,14 +135,21 @@ impl Load {
 fn work(
     client: &mut Client,
     writer: usize,
-    (log, is_over): (&Log, &AtomicBool),
+    (log, is_over, clock): (&Log, &AtomicBool, &AtomicU64),
 ) -> Result<(), String> {
     let mut n = log.begun.load(Ordering::SeqCst);
     while !is_over.load(Ordering::SeqCst) {
         log.begun.store(n + 1, Ordering::SeqCst);
+        let began = clock.fetch_add(1, Ordering::SeqCst);
         match write(client, writer, n) {
             Ok(()) => {
                 n += 1;
+                let acknowledged = clock.fetch_add(1, Ordering::SeqCst);
+                let mut times = log.times.lock().unwrap_or_else(PoisonError::into_inner);
+                times.push(Times {
+                    began,
+                    acknowledged,
+                });
                 log.acknowledged.store(n, Ordering::SeqCst);
             }
             Err(Failure::Lost(_)) => return Ok(()),
@@ -183,15 +206,42 @@ fn next_of(client: &mut Client, writer: usize) -> Result<u64, String> {
     count.ok_or_else(|| format!("{sql}: {rows:?}"))
 }
 
+/// Whether so many writes of each writer are a state that there was: when the last of one writer's began,
+/// each other writer's that had been acknowledged by then was there already.
+pub(crate) fn expect_state(times: &[Vec<Times>], found: &[u64]) -> Result<(), String> {
+    let found: Vec<usize> = found
+        .iter()
+        .map(|count| usize::try_from(*count).unwrap_or(0))
+        .collect();
+    for (one, count) in found.iter().enumerate() {
+        // The last may have been acknowledged after the writers were told to end.
+        let Some(last) = times[one].get(..*count).and_then(<[Times]>::last) else {
+            continue;
+        };
+        for (other, there) in found.iter().enumerate() {
+            let next = times[other].get(*there);
+            if next.is_some_and(|next| next.acknowledged < last.began) {
+                return Err(format!(
+                    "write {} of writer {one} is there, and write {there} of writer {other} is not, which \
+                     had been acknowledged before",
+                    count - 1
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Holds a server to the log: every write of each writer up to some number, at least those that were
-/// acknowledged and at most those that had begun, and nothing else.
+/// acknowledged and at most those that had begun, and nothing else. How many there are of each.
 pub(crate) fn verify(
     client: &mut Client,
     acknowledged: &[u64],
     begun: &[u64],
-) -> Result<(), String> {
+) -> Result<Vec<u64>, String> {
     let told = |e: Failure| e.to_string();
     client.execute(&format!("USE {DATABASE}")).map_err(told)?;
+    let mut counts = Vec::new();
     let mut balances = vec![BALANCE; usize::try_from(ACCOUNTS).unwrap_or_default()];
     for writer in 0..WRITERS {
         let sql = format!("SELECT n, t FROM done WHERE w = {writer} ORDER BY n");
@@ -216,6 +266,7 @@ pub(crate) fn verify(
                 "writer {writer}: {found} writes, not {least} to {most}"
             ));
         }
+        counts.push(found);
     }
     for (id, expected) in balances.iter().enumerate() {
         let sql = format!("SELECT balance FROM accounts WHERE id = {id}");
@@ -229,6 +280,6 @@ pub(crate) fn verify(
     let rows = client.rows("CHECK TABLE done, accounts").map_err(told)?;
     let is_fine = rows.len() == 2 && rows.iter().all(|row| row[3].as_deref() == Some("OK"));
     is_fine
-        .then_some(())
+        .then_some(counts)
         .ok_or_else(|| format!("CHECK TABLE says {rows:?}"))
 }

@@ -2,7 +2,8 @@
 //!
 //! The oracle lives in this process ([`load`]): writers log what was acknowledged before a backup began
 //! and what was under way when it had ended; what is restored must lie between, as a prefix of every
-//! writer, with whole transactions and indexes like their tables.
+//! writer, with whole transactions and indexes like their tables. And it must have been the state of some
+//! moment: no write is there without those that had been acknowledged before it began.
 //!
 //! | environment | meaning |
 //! |---|---|
@@ -45,8 +46,10 @@ const KILL_ROUNDS: u64 = 10;
 const MEMTABLE_BYTES: u64 = 256 << 10;
 /// Time between two backups, and before the first.
 const BETWEEN: Duration = Duration::from_millis(300);
-/// A kill comes so long after a backup was asked for.
-const KILL_AFTER_US: std::ops::Range<u64> = 0..400_000;
+/// How long a backup takes, until one was whole.
+const BACKUP_USUAL: Duration = Duration::from_millis(150);
+/// A kill comes at any moment of the backup, and somewhat later; in parts of the time that one takes.
+const KILL_UNTIL: f64 = 1.2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -157,7 +160,8 @@ fn under_load(dir: &Path) -> Result<String, String> {
         }
         backups.push((path, before, load.begun()));
     }
-    let writes: u64 = load.stop()?.iter().sum();
+    let times = load.stop()?;
+    let writes: usize = times.iter().map(Vec::len).sum();
     drop(server);
     for (round, (path, before, begun)) in backups.iter().enumerate() {
         expect_exit(&["check", &text(path)], 0)?;
@@ -174,6 +178,7 @@ fn under_load(dir: &Path) -> Result<String, String> {
         )?;
         let server = start(&new)?;
         load::verify(&mut connect(&server)?, before, begun)
+            .and_then(|found| load::expect_state(&times, &found))
             .map_err(|e| format!("backup {round}: {e}"))?;
         stop(&server)?;
         expect_exit(&["check", &text(&new.join("data"))], 0)?;
@@ -193,6 +198,7 @@ fn killed(dir: &Path) -> Result<String, String> {
     let mut server = start(dir)?;
     Load::make_tables(&mut connect(&server)?)?;
     let (mut none, mut half, mut whole) = (0, 0, 0);
+    let mut usual = BACKUP_USUAL;
     for round in 0..rounds(KILL_ROUNDS) {
         let path = dir.join("backups").join(format!("k{round}"));
         let load = Load::start_on(&mut connect(&server)?, &server.address)?;
@@ -200,10 +206,17 @@ fn killed(dir: &Path) -> Result<String, String> {
         let mut client = connect(&server)?;
         let before = load.acknowledged();
         let sql = format!("BACKUP TO '{}'", text(&path));
-        let backup = thread::spawn(move || client.rows(&sql).is_ok());
-        thread::sleep(Duration::from_micros(random.random_range(KILL_AFTER_US)));
+        let started = Instant::now();
+        let backup = thread::spawn(move || {
+            let told = client.rows(&sql).is_ok();
+            (told, started.elapsed())
+        });
+        thread::sleep(usual.mul_f64(random.random_range(0.0..KILL_UNTIL)));
         server.kill().map_err(|e| e.to_string())?;
-        let was_told = backup.join().map_err(|_| "a thread panicked")?;
+        let (was_told, took) = backup.join().map_err(|_| "a thread panicked")?;
+        if was_told {
+            usual = took;
+        }
         let (acknowledged, begun) = load.killed()?;
         server = start(dir)?;
         load::verify(&mut connect(&server)?, &acknowledged, &begun)
@@ -223,27 +236,33 @@ fn killed(dir: &Path) -> Result<String, String> {
         } else {
             let is_begun = path.exists();
             *(if is_begun { &mut half } else { &mut none }) += 1;
-            let told = expect_exit(&["restore", &text(&path), "--data-dir", &new], 2)?;
-            let told = told + &expect_exit(&["check", &text(&path)], 2)?;
-            if path.join("BACKUP.part").exists() && !told.contains("was not finished") {
-                return Err(format!(
-                    "round {round}, seed {seed}: half of a backup: {told}"
-                ));
-            }
-            if Path::new(&new).exists() {
-                return Err(format!(
-                    "round {round}, seed {seed}: restored from half of a backup"
-                ));
-            }
+            expect_no_backup(&path, &new)
+                .map_err(|e| format!("round {round}, seed {seed}: {e}"))?;
             // And the place can be used once it is empty.
             if is_begun {
                 fs::remove_dir_all(&path).map_err(|e| e.to_string())?;
             }
         }
     }
+    if half == 0 {
+        return Err(format!("seed {seed}: no kill was within a backup"));
+    }
     Ok(format!(
         "seed {seed}: killed before {none}, within {half}, behind {whole} backups"
     ))
+}
+
+/// What is there of a backup that was not finished says so, and nothing is restored from it.
+fn expect_no_backup(path: &Path, new: &str) -> Result<(), String> {
+    let told = expect_exit(&["restore", &text(path), "--data-dir", new], 2)?;
+    let told = told + &expect_exit(&["check", &text(path)], 2)?;
+    if path.join("BACKUP.part").exists() && !told.contains("was not finished") {
+        return Err(format!("half of a backup: {told}"));
+    }
+    if Path::new(new).exists() {
+        return Err("restored from half of a backup".to_owned());
+    }
+    Ok(())
 }
 
 /// A whole backup becomes a server that has what was acknowledged before it began, and nothing that had

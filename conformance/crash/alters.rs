@@ -131,6 +131,10 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             open = None;
         }
     }
+    ring.check_progress()?;
+    if counts.done + counts.refused + counts.gone == 0 {
+        return Err("no change was asked for".to_owned());
+    }
     Ok(format!(
         "{} changes were made, {} of them to a key that rows may share, {} were refused, {} were \
          gone or did not fit, {} went on after a kill; {}; CHECK TABLE OK every time",

@@ -12,6 +12,7 @@ use libtest_mimic::Trial;
 
 use crate::client::{Client, Failure};
 use crate::faults::{Call, Fate};
+use crate::http::Door;
 use crate::oracle::Oracle;
 use crate::server::Server;
 use crate::tools::run;
@@ -63,13 +64,15 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn fail(rounds: &Rounds) -> Result<String, String> {
     let mut oracle = Oracle::default();
-    let mut server = rounds.start()?;
+    let mut door = Door::new()?;
+    let mut server = rounds.start_at(&door)?;
     writers::make_tables(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
     for (call, fate) in CASES {
         let told = |text: String| format!("{} of {}, {fate}: {text}", call.name, call.path);
-        let broken = break_one(rounds, (&server, &mut oracle), (*call, *fate));
+        let broken = break_one(rounds, (&server, &door, &mut oracle), (*call, *fate));
         broken.map_err(told)?;
-        server = rounds.start().map_err(told)?;
+        door = Door::new()?;
+        server = rounds.start_at(&door).map_err(told)?;
         let mut client = connect(&server.address).map_err(told)?;
         oracle.verify(&mut client).map_err(told)?;
     }
@@ -94,10 +97,11 @@ fn lack_files(rounds: &Rounds) -> Result<String, String> {
 
 fn break_one(
     rounds: &Rounds,
-    (server, oracle): (&Server, &mut Oracle),
+    (server, door, oracle): (&Server, &Door, &mut Oracle),
     (call, fate): (Call, Fate),
 ) -> Result<(), String> {
     let faults = rounds.faults()?;
+    expect_health(door, 200, "ok")?;
     let threads = writers::start(server, oracle)?;
     thread::sleep(BEFORE);
     faults.arm(call, (1, 1), fate)?;
@@ -119,11 +123,25 @@ fn break_one(
         ));
     }
     look_at_the_rest(server)?;
+    expect_health(door, 503, "read-only: ")?;
+    if door.metric("meseta_read_only")? < 1.0 {
+        return Err("meseta_read_only is not 1".to_owned());
+    }
     if !rounds.log().contains(READ_ONLY) {
         return Err(format!("the log does not tell: {}", rounds.log()));
     }
     stop(server)?;
     faults.disarm()
+}
+
+/// What those are told who look after the server from outside.
+fn expect_health(door: &Door, status: u16, begin: &str) -> Result<(), String> {
+    match door.get("/health")? {
+        (found, text) if found == status && text.starts_with(begin) => Ok(()),
+        other => Err(format!(
+            "/health tells {other:?}, not {status} and {begin:?}"
+        )),
+    }
 }
 
 /// Reads go on, writes do not.

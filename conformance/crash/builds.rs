@@ -98,6 +98,10 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             open = None;
         }
     }
+    ring.check_progress()?;
+    if counts.built + counts.failed + counts.never_begun == 0 {
+        return Err("no index was asked for".to_owned());
+    }
     Ok(format!(
         "{} builds ended active, {} met a duplicate and are gone, {} had not begun, {} kills fell \
          into a build that went on; {}; CHECK TABLE OK every time",

@@ -43,6 +43,9 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         }
         server = rounds.start()?;
     }
+    if given.is_empty() {
+        return Err("no id was ever given".to_owned());
+    }
     Ok(format!("{} ids, each given once", given.len()))
 }
 

@@ -155,9 +155,7 @@ fn flip(data: &Path, kind: &str, random: &mut StdRng) -> Result<(PathBuf, usize)
 }
 
 fn look(rounds: &Rounds, (expected, kind): (&Reads, &str), path: &Path) -> Result<Seen, String> {
-    let name = path.strip_prefix(rounds.directory()).unwrap_or(path);
-    let name = name.to_string_lossy().into_owned();
-    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = name_of(path);
     let server = match rounds.start() {
         Ok(server) => server,
         Err(told) if is_named(&told, &name) => return Ok(Seen::Refused),
@@ -188,6 +186,16 @@ fn look(rounds: &Rounds, (expected, kind): (&Reads, &str), path: &Path) -> Resul
 
 fn end(server: &Server) -> Result<(), String> {
     kill(server)
+}
+
+/// What a text that names the file must have: of a file of rows, whose name is a number, also its directory.
+fn name_of(path: &Path) -> String {
+    let mut parts = path.iter().rev().map(|part| part.to_string_lossy());
+    let (name, within) = (parts.next().unwrap_or_default(), parts.next());
+    match within {
+        Some(within) if name.parse::<u64>().is_ok() => format!("{within}/{name}"),
+        Some(_) | None => name.into_owned(),
+    }
 }
 
 /// Whether a text names a file; a list that is named wrongly is one that is missing.

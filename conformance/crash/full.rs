@@ -11,6 +11,7 @@ use rand::Rng;
 
 use crate::client::{Client, Failure};
 use crate::disk::Disk;
+use crate::indexes::check;
 use crate::server::{Launch, Server};
 use crate::{
     DATABASE, Ending, READ_ONLY, Rounds, connect, connect_bare, kill, tools, trial,
@@ -192,7 +193,7 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
     client.execute("CREATE TABLE large (id INT PRIMARY KEY, v LONGTEXT)")?;
-    client.execute("CREATE TABLE small (id INT PRIMARY KEY, v INT)")?;
+    client.execute("CREATE TABLE small (id INT PRIMARY KEY, v INT, KEY by_v (v))")?;
     client.execute("INSERT INTO small VALUES (1, 1), (2, 2)")?;
     Ok(())
 }
@@ -285,13 +286,23 @@ fn fill_from_outside(rounds: &Rounds, client: &mut Client) -> Result<Duration, S
         Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
         other => return Err(format!("with a disk that others filled: {other:?}")),
     }
-    done(client, "DELETE FROM small WHERE id = 2")?;
+    for sql in [
+        "DELETE FROM small WHERE id = 2",
+        "TRUNCATE TABLE large",
+        "DROP TABLE large",
+        "PURGE TABLE large",
+    ] {
+        done(client, sql)?;
+    }
+    check(client, "small")?;
     let is_needed = Disk::free_bytes(&filler) < NEEDED;
     if is_needed && rounds.directory().join("data/RESERVE").exists() {
         return Err("the reserve was not given up".to_owned());
     }
     fs::remove_file(&filler).map_err(|error| error.to_string())?;
-    wait_until_written(client)
+    let took = wait_until_written(client)?;
+    check(client, "small")?;
+    Ok(took)
 }
 
 /// Writes a file until so many bytes are left.

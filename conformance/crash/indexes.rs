@@ -53,6 +53,10 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             .and_then(|()| compare_counts(&mut client));
         verified.map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
+    ring.check_progress()?;
+    if fought == 0 {
+        return Err("nobody wrote over the same unique values".to_owned());
+    }
     Ok(format!(
         "{}; {fought} writes over the same unique values; CHECK TABLE OK every time",
         ring.summary()

@@ -65,7 +65,65 @@ pub(crate) fn trials() -> Vec<Trial> {
             run,
         )
     };
-    vec![of(Ending::Kill), of(Ending::Power)]
+    let known = Trial::test("isolation_that_is_none_is_told", || {
+        anomalies().map_err(libtest_mimic::Failed::from)
+    });
+    vec![of(Ending::Kill), of(Ending::Power), known]
+}
+
+/// Histories that no snapshots allow, each of which must be told, beside one that they allow.
+fn anomalies() -> Result<(), String> {
+    let one = |reads: &[(u64, &[u64])], appends: &[(u64, u64)], (began, ended)| Transaction {
+        reads: reads
+            .iter()
+            .map(|(key, list)| (*key, list.to_vec()))
+            .collect(),
+        appends: appends.to_vec(),
+        began,
+        ended,
+        end: End::Committed,
+    };
+    let of = |all: &[Transaction], lists: &[&[u64]]| {
+        let lists: Vec<List> = lists.iter().map(|list| list.to_vec()).collect();
+        History::of(all, &lists).and_then(|history| history.check())
+    };
+    // Each reads what the other writes: write skew, which snapshots allow.
+    let skewed = [
+        one(&[(0, &[])], &[(1, 1)], (1, 4)),
+        one(&[(1, &[])], &[(0, 2)], (2, 3)),
+    ];
+    of(&skewed, &[&[2], &[1]])?;
+    let both = [
+        one(&[], &[(0, 1), (1, 2)], (1, 4)),
+        one(&[(0, &[1]), (1, &[])], &[], (2, 3)),
+    ];
+    let lost = [
+        one(&[(0, &[])], &[(0, 1)], (1, 4)),
+        one(&[(0, &[])], &[(0, 2)], (2, 3)),
+    ];
+    let late = [one(&[], &[(0, 1)], (1, 2)), one(&[(0, &[])], &[], (3, 4))];
+    let forked = [
+        one(&[], &[(0, 1)], (1, 8)),
+        one(&[], &[(1, 2)], (2, 7)),
+        one(&[(0, &[1]), (1, &[])], &[], (3, 6)),
+        one(&[(0, &[]), (1, &[2])], &[], (4, 5)),
+    ];
+    for (what, found) in [
+        ("a part of a transaction is read", of(&both, &[&[1], &[2]])),
+        ("an update that is lost", of(&lost, &[&[1, 2]])),
+        (
+            "what was acknowledged before is not read",
+            of(&late, &[&[1]]),
+        ),
+        ("two readers see two orders", of(&forked, &[&[1], &[2]])),
+        ("what was refused is read", of(&late[1..], &[&[1]])),
+        ("what was acknowledged is not there", of(&late[..1], &[&[]])),
+    ] {
+        if found.is_ok() {
+            return Err(format!("not told: {what}"));
+        }
+    }
+    Ok(())
 }
 
 fn run(rounds: &Rounds) -> Result<String, String> {

@@ -7,7 +7,7 @@
 //! while they are altered ([`alters`]), one more the server to the ids that it counts ([`counted`]).
 //!
 //! Each loop is run with each [`Ending`]: `SIGKILL` at any moment, `SIGKILL` at a named point
-//! ([`faults::POINTS`]), and a power cut of the disk that holds the data ([`disk`]), at any moment or at
+//! ([`faults::POINTS`], [`journals`]), and a power cut of the disk that holds the data ([`disk`]), at any moment or at
 //! such a point. That the power cuts cut is shown by a server whose syncs do nothing: it must lose what
 //! it acknowledged ([`power`]). One more lets the clock jump ([`clock`]).
 //!
@@ -42,8 +42,10 @@ mod files;
 mod flips;
 mod forged;
 mod full;
+mod http;
 mod indexes;
 mod isolation;
+mod journals;
 mod oracle;
 mod paused;
 mod power;
@@ -51,6 +53,7 @@ mod ring;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
+mod skew;
 mod steps;
 mod told;
 mod tools;
@@ -69,7 +72,7 @@ use rand::{Rng, SeedableRng};
 
 use client::{Client, EndForm, Failure};
 use disk::{DISK_BYTES, Disk};
-use faults::{Fate, Faults};
+use faults::{Fate, Faults, POINTS};
 use oracle::Oracle;
 use server::{Launch, Server};
 
@@ -162,6 +165,7 @@ fn main() -> ExitCode {
         trials.extend(power::trials());
     }
     trials.extend(clock::trials());
+    trials.extend(journals::trials());
     trials.extend(steps::trials());
     trials.extend(told::trials());
     trials.extend(forged::trials());
@@ -170,6 +174,7 @@ fn main() -> ExitCode {
     trials.extend(paused::trials());
     trials.extend(flips::trials());
     trials.extend(isolation::trials());
+    trials.extend(skew::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -186,6 +191,7 @@ fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
         let (started, seed) = (Instant::now(), rounds.seed);
         println!("crash: {name}: {count} rounds, MESETA_CRASH_SEED={seed}");
         let summary = run(&rounds).and_then(|told| Ok((told, rounds.settle()?)));
+        let summary = rounds.check_points().and(summary);
         let (summary, files) =
             summary.map_err(|text| Failed::from(format!("seed {seed}: {text}")))?;
         println!(
@@ -193,8 +199,8 @@ fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
             started.elapsed(),
             rounds.slowest_start.get()
         );
-        for (point, count) in rounds.points.borrow().iter() {
-            println!("crash: {name}: {count} ends at: {point}");
+        for (point, Aims { aims, hits }) in rounds.points.borrow().iter() {
+            println!("crash: {name}: {hits} of {aims} ends at: {point}");
         }
         Ok(())
     });
@@ -214,8 +220,17 @@ struct Rounds {
     scratch: tempfile::TempDir,
     random: RefCell<StdRng>,
     slowest_start: Cell<Duration>,
-    /// How many rounds ended at which point.
-    points: RefCell<BTreeMap<String, u64>>,
+    /// The next of the points to end at: one after the other.
+    turn: Cell<usize>,
+    /// How many rounds were to end at which point, and did.
+    points: RefCell<BTreeMap<&'static str, Aims>>,
+}
+
+/// Rounds that were to end at a point, and those that did: of some points a server passes few.
+#[derive(Debug, Clone, Copy, Default)]
+struct Aims {
+    aims: usize,
+    hits: usize,
 }
 
 impl Rounds {
@@ -230,6 +245,7 @@ impl Rounds {
             .disk_bytes()
             .map(|bytes| Disk::make(scratch.path(), bytes));
         let disk = disk.transpose()?;
+        let mut random = StdRng::seed_from_u64(seed.rotate_left(32));
         Ok(Rounds {
             count,
             seed,
@@ -238,7 +254,8 @@ impl Rounds {
             faults,
             disk,
             scratch,
-            random: RefCell::new(StdRng::seed_from_u64(seed.rotate_left(32))),
+            turn: Cell::new(random.random_range(0..POINTS.len())),
+            random: RefCell::new(random),
             slowest_start: Cell::default(),
             points: RefCell::default(),
         })
@@ -253,6 +270,14 @@ impl Rounds {
     fn start(&self) -> Result<Server, String> {
         let faults = self.faults.as_ref();
         self.start_with(&faults.map_or_else(Vec::new, Faults::environment))
+    }
+
+    /// Starts it with a door for HTTP.
+    fn start_at(&self, door: &http::Door) -> Result<Server, String> {
+        let faults = self.faults.as_ref();
+        let mut environment = faults.map_or_else(Vec::new, Faults::environment);
+        environment.push(door.environment());
+        self.start_with(&environment)
     }
 
     /// Starts it with this and nothing else in its environment.
@@ -293,17 +318,28 @@ impl Rounds {
 
     fn end_at_a_point(&self, fates: [Fate; 2]) -> Result<(), String> {
         let faults = self.faults()?;
-        let point = faults.arm_any(&mut self.random.borrow_mut(), fates)?;
+        let turn = self.turn.replace(self.turn.get() + 1);
+        let point = faults.arm_at(turn, &mut self.random.borrow_mut(), fates)?;
         let deadline = Instant::now() + POINT_PATIENCE;
         while faults.hits() == 0 && Instant::now() < deadline {
             std::thread::sleep(POLL_INTERVAL);
         }
-        if 0 < faults.hits() {
-            *self
-                .points
-                .borrow_mut()
-                .entry(point.to_owned())
-                .or_default() += 1;
+        let mut points = self.points.borrow_mut();
+        let aims = points.entry(point).or_default();
+        aims.aims += 1;
+        aims.hits += usize::from(0 < faults.hits());
+        Ok(())
+    }
+
+    /// A loop that aimed at every point ended at three of four at least: else its rounds are kills at any moment.
+    fn check_points(&self) -> Result<(), String> {
+        let points = self.points.borrow();
+        let aims: usize = points.values().map(|one| one.aims).sum();
+        let hits: usize = points.values().map(|one| one.hits).sum();
+        if POINTS.len() <= aims && hits * 4 < aims * 3 {
+            return Err(format!(
+                "of {aims} rounds {hits} ended at their points: {points:?}"
+            ));
         }
         Ok(())
     }
@@ -341,8 +377,10 @@ impl Rounds {
 
     /// After all rounds: an idle server has no more files and memory than it needs.
     fn settle(&self) -> Result<String, String> {
-        let server = self.start()?;
-        files::settle(&self.directory().join("data"), server.process_id())
+        let door = http::Door::new()?;
+        let server = self.start_at(&door)?;
+        let data = self.directory().join("data");
+        files::settle(&data, server.process_id(), &door)
     }
 }
 

@@ -139,6 +139,14 @@ impl Ring {
         })
     }
 
+    /// Refuses a run in which nothing was written: it shows nothing.
+    pub(crate) fn check_progress(&self) -> Result<(), String> {
+        if self.acknowledged == 0 {
+            return Err("no write was ever acknowledged".to_owned());
+        }
+        Ok(())
+    }
+
     /// One line for the end.
     pub(crate) fn summary(&self) -> String {
         format!(

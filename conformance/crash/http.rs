@@ -1,0 +1,68 @@
+//! What the server says over HTTP: its metrics, and whether it is well.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// How long an answer may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a server answers.
+pub(crate) struct Door {
+    address: SocketAddr,
+}
+
+impl Door {
+    /// An address that nobody has now.
+    pub(crate) fn new() -> Result<Door, String> {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let address = free.map_err(|error| error.to_string())?;
+        Ok(Door { address })
+    }
+
+    /// What a server must find in its environment to answer there.
+    pub(crate) fn environment(&self) -> (String, String) {
+        ("MESETA_HTTP_LISTEN".to_owned(), self.address.to_string())
+    }
+
+    /// The status and the text that are answered.
+    pub(crate) fn get(&self, path: &str) -> Result<(u16, String), String> {
+        let answer = self.ask(path);
+        let answer = answer.map_err(|error| format!("GET {path}: {error}"))?;
+        let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+        let status = status.ok_or_else(|| format!("GET {path}: {answer:?}"))?;
+        Ok((status, text.to_owned()))
+    }
+
+    fn ask(&self, path: &str) -> std::io::Result<String> {
+        let mut socket = TcpStream::connect(self.address)?;
+        socket.set_read_timeout(Some(TIMEOUT))?;
+        write!(
+            socket,
+            "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n",
+            self.address
+        )?;
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// A metric, the sum of it over its labels.
+    pub(crate) fn metric(&self, name: &str) -> Result<f64, String> {
+        let (status, page) = self.get("/metrics")?;
+        let of_name = |line: &&str| {
+            let rest = line.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with([' ', '{']))
+        };
+        let values: Vec<f64> = page
+            .lines()
+            .filter(of_name)
+            .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
+            .collect();
+        if values.is_empty() {
+            return Err(format!("/metrics ({status}) has no {name}"));
+        }
+        Ok(values.iter().sum())
+    }
+}
