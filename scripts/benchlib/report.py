@@ -26,7 +26,7 @@ NOTES = {
                "MariaDB, of rows that are there.",
     "latency": "Each server gets half of what it can do. The time of a statement counts from when it was due.",
     "size": "Rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`, until all pages, memtables and "
-            "compactions that the updates lead to are written.",
+            "compactions that the updates lead to are written; of Meseta at most one memtable (64 MiB) is left out.",
 }
 PLOTS = {
     "throughput": ("per_second", "per second, more is better"),

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -149,7 +148,6 @@ class Meseta(Server):
                 [PROGRAMS["server"], "--listen", "127.0.0.1:0", "--engine", "lsm", "--data-dir",
                  os.path.join(self.directory, "data"), *self.more],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                env={**os.environ, "MESETA_BACKUP_DIR": self.directory},
             )
         while True:
             with open(log_path) as log:
@@ -161,13 +159,6 @@ class Meseta(Server):
             if self.process.poll() is not None:
                 raise RuntimeError(f"meseta ended: {text}")
             time.sleep(0.01)
-
-    def write_out(self):
-        """Takes a backup, before which memtables are written; it is of links, and goes again."""
-        backup = os.path.join(self.directory, "backup")
-        self.ask(f"BACKUP TO '{backup}'")
-        shutil.rmtree(backup)
-        settle([self])
 
 
 class Constant(Server):
