@@ -52,7 +52,8 @@ fn look(data: &Path, process_id: u32, door: &Door) -> Result<String, String> {
     Ok(format!("{files} files, {} MiB of memory", rss_kib >> 10))
 }
 
-fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
+/// All files below a directory.
+pub(crate) fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {

@@ -16,6 +16,7 @@ use rand::seq::IndexedRandom;
 
 use crate::broken::stop;
 use crate::client::{Client, Failure};
+use crate::files::walk;
 use crate::server::Server;
 use crate::tools::run;
 use crate::{DATABASE, Ending, Rounds, connect, connect_bare, kill, others, trial};
@@ -203,17 +204,6 @@ fn is_named(text: &str, name: &str) -> bool {
     text.contains(name)
         || name == "current" && text.contains("is missing")
         || name == "MESETA" && text.contains("data directory")
-}
-
-fn walk(directory: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            walk(&path, files);
-        } else {
-            files.push(path);
-        }
-    }
 }
 
 /// Copies a directory, holes as holes.

@@ -226,7 +226,7 @@ struct Rounds {
     points: RefCell<BTreeMap<&'static str, Aims>>,
 }
 
-/// Rounds that were to end at a point, and those that did: of some points a server passes few.
+/// Rounds that were to end at a point, and those that did.
 #[derive(Debug, Clone, Copy, Default)]
 struct Aims {
     aims: usize,
