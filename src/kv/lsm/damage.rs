@@ -1,19 +1,24 @@
 //! Which file is damaged, once reading has met damage: the storage library says that a checksum does not
-//! fit, and not where.
+//! fit, and not where; or it cannot open a directory at all.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fjall::AbstractTree;
 use lsm_tree::{AnyTree, Table};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{fault, spaces};
-use crate::kv::{Error, Scan};
+use super::backup::{TABLES_DIR, Tree};
+use super::{fault, manifest, spaces};
+use crate::kv::{Error, Result, Scan};
 
 /// Files that are read to find the damaged one; a read of one key meets at most a few.
 const FILES_MAX: usize = 32;
+
+/// Bytes that are read to find it where a directory cannot be opened, unless one file alone has more: some
+/// seconds. `meseta check` reads them all.
+const OPENING_BYTES_MAX: u64 = 8 << 30;
 
 /// What is read of a file at once.
 const READ_BYTES: usize = 1 << 20;
@@ -51,14 +56,69 @@ pub(super) fn of_scan(tree: &AnyTree, scan: &Scan, cause: &fjall::Error) -> Erro
     error(tree, (&start, &until), ("scanning", cause))
 }
 
+/// What it means that a directory cannot be opened. A file that is damaged is named, or it is told how to find
+/// one. There is no tree to ask, only the lists of the trees' files.
+pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
+    let what = if let Error::Corrupt { what } = &cause {
+        what.clone()
+    } else if let Error::Io { doing, cause } = &cause {
+        // Where a length is damaged, the library reads behind the end of a file.
+        format!("{cause}, met while {doing}")
+    } else {
+        return cause;
+    };
+    match damaged_of_lists(engine_dir) {
+        Ok(Some(path)) => {
+            let path = path.display();
+            let what = format!("file {path}: {what}");
+            Error::Corrupt { what }
+        }
+        Ok(None) if matches!(cause, Error::Corrupt { .. }) => {
+            let what = format!("{what}; `meseta check` with the data directory reads every file");
+            Error::Corrupt { what }
+        }
+        Ok(None) => cause,
+        Err(unreadable) => unreadable,
+    }
+}
+
+/// The first file that is not what its list says, small files first: opening reads little of large ones.
+fn damaged_of_lists(engine_dir: &Path) -> Result<Option<PathBuf>> {
+    let mut files = Vec::new();
+    for dir in manifest::trees(engine_dir) {
+        let tables = Tree::read(&dir).map(|tree| tree.tables).unwrap_or_default();
+        files.extend(tables.into_iter().map(|table| {
+            let path = dir.join(TABLES_DIR).join(table.id.to_string());
+            let bytes = fs::metadata(&path).map_or(0, |found| found.len());
+            (bytes, path, table.checksum)
+        }));
+    }
+    files.sort_unstable();
+    let mut left = OPENING_BYTES_MAX;
+    for (bytes, path, written) in files {
+        match checksum(&path) {
+            Ok(found) if found == written => {}
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("reading {}", path.display()), &cause));
+            }
+            Ok(_) | Err(_) => return Ok(Some(path)),
+        }
+        match left.checked_sub(bytes) {
+            Some(rest) => left = rest,
+            None => break,
+        }
+    }
+    Ok(None)
+}
+
 /// Where a file is, when it is not what was written.
 fn damaged(table: &Table) -> Option<PathBuf> {
-    let is_intact = checksum(table).is_ok_and(|found| found == table.checksum().into_u128());
+    let is_intact = checksum(&table.path).is_ok_and(|found| found == table.checksum().into_u128());
     (!is_intact).then(|| table.path.to_path_buf())
 }
 
-fn checksum(table: &Table) -> io::Result<u128> {
-    let mut file = File::open(&*table.path)?;
+fn checksum(path: &Path) -> io::Result<u128> {
+    let mut file = File::open(path)?;
     let mut hasher = Xxh3::new();
     let mut bytes = vec![0; READ_BYTES];
     loop {
@@ -67,5 +127,74 @@ fn checksum(table: &Table) -> io::Result<u128> {
             Some(read) if 0 < count => hasher.update(read),
             Some(_) | None => return Ok(hasher.digest128()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::lsm::{Lsm, Options};
+    use crate::kv::{Engine, Space, WriteSet};
+
+    /// So many bits are between two that are flipped.
+    const STEP_BITS: usize = 499;
+
+    async fn closed(dir: &Path) -> Vec<PathBuf> {
+        let engine = Lsm::open(&options(dir)).unwrap();
+        engine.create_space(Space(1)).await.unwrap();
+        let mut writes = WriteSet::blind();
+        for number in 0..100_u32 {
+            writes.put(Space(1), number.to_string(), vec![b'v'; 10]);
+        }
+        engine.commit(writes).await.unwrap();
+        engine.compact(&[Space(1)]).await.unwrap();
+        engine.close().await.unwrap();
+        let mut tables = Vec::new();
+        for tree in manifest::trees(&dir.join("lsm")) {
+            let dir = tree.join(TABLES_DIR);
+            let files = fs::read_dir(dir).into_iter().flatten();
+            tables.extend(files.map(|file| file.unwrap().path()));
+        }
+        tables
+    }
+
+    fn options(dir: &Path) -> Options {
+        Options {
+            cache_bytes: 1 << 20,
+            ..Options::new(dir)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_table_that_keeps_the_engine_from_opening_is_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("data");
+        let tables = closed(&dir).await;
+        assert!(!tables.is_empty());
+        let (mut named, copy) = (0, scratch.path().join("copy"));
+        for path in tables {
+            let bytes = fs::read(&path).unwrap();
+            for bit in (0..bytes.len() * 8).step_by(STEP_BITS) {
+                let mut flipped = bytes.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                let status = std::process::Command::new("cp")
+                    .arg("-a")
+                    .args([&dir, &copy])
+                    .status();
+                assert!(status.unwrap().success());
+                let path = copy.join(path.strip_prefix(&dir).unwrap());
+                fs::write(&path, flipped).unwrap();
+                match Lsm::open(&options(&copy)) {
+                    Ok(engine) => engine.close().await.unwrap(),
+                    Err(cause) => {
+                        let told = cause.to_string();
+                        assert!(told.contains(path.to_str().unwrap()), "bit {bit}: {told}");
+                        named += 1;
+                    }
+                }
+                fs::remove_dir_all(&copy).unwrap();
+            }
+        }
+        assert!(0 < named);
     }
 }

@@ -46,12 +46,17 @@ pub(super) fn check(dir: &Path) -> Result<()> {
     if read(&version)? != expected {
         return Err(damaged(&version));
     }
-    for tree in TREES {
-        let tree = dir.join(KEYSPACES).join(tree);
+    for tree in trees(dir) {
         check_list(&tree)?;
         remove_unfinished(&tree)?;
     }
     Ok(())
+}
+
+/// The directories of the trees.
+pub(super) fn trees(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let all = dir.join(KEYSPACES);
+    TREES.into_iter().map(move |tree| all.join(tree))
 }
 
 fn check_list(tree: &Path) -> Result<()> {
@@ -125,8 +130,7 @@ mod tests {
 
     fn lists(dir: &Path) -> Vec<PathBuf> {
         let mut found = vec![dir.join("version")];
-        for tree in TREES {
-            let tree = dir.join(KEYSPACES).join(tree);
+        for tree in trees(dir) {
             let current = tree.join(CURRENT);
             let (id, _) = parsed(&fs::read(&current).unwrap()).unwrap();
             found.extend([current, tree.join(format!("v{id}"))]);

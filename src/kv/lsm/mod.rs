@@ -169,12 +169,8 @@ impl Lsm {
             expiry: options.expiry.clone(),
             floor: Arc::clone(&floor),
         };
-        let (db, data) = tree::open(&engine_dir, options, rules)?;
-        let mut registry = gone::read_registry(&db, &data)?;
-        // It saves room, and can wait until there is some.
-        if room::check_fits(&engine_dir, 0).is_ok() {
-            gone::forget_empty(&db, &data, &mut registry)?;
-        }
+        let opened = open_tree(&engine_dir, options, rules);
+        let ((db, data), registry) = opened.map_err(|cause| damage::at_open(&engine_dir, cause))?;
         dead.extend(registry.dead.iter().copied());
         lock.seal()?;
         let rows = Arc::new(RowCache::new(options.row_cache_bytes()));
@@ -226,6 +222,21 @@ impl Lsm {
         self.shared.queue.push(request(sender))?;
         answer.await.unwrap_or_else(|_| Err(self.shared.silence()))
     }
+}
+
+/// Opens the tree, and reads what the registry in it says.
+fn open_tree(
+    engine_dir: &Path,
+    options: &Options,
+    rules: spaces::Rules,
+) -> Result<((Database, Keyspace), Registry)> {
+    let (db, data) = tree::open(engine_dir, options, rules)?;
+    let mut registry = gone::read_registry(&db, &data)?;
+    // It saves room, and can wait until there is some.
+    if room::check_fits(engine_dir, 0).is_ok() {
+        gone::forget_empty(&db, &data, &mut registry)?;
+    }
+    Ok(((db, data), registry))
 }
 
 impl Drop for Lsm {

@@ -39,6 +39,7 @@ pub(super) use copy::Sum;
 pub(super) use cut::{Cut, take};
 pub use restore::restore;
 pub use still::{Extent, Still};
+pub(in crate::kv::lsm) use tree::Tree;
 pub use verify::{Damage, Verified, verify};
 pub(super) use write::make;
 
@@ -62,7 +63,7 @@ const TREES_DIR: &str = "keyspaces";
 const LIBRARY_TREE: &str = "0";
 
 /// The tables of a tree.
-const TABLES_DIR: &str = "tables";
+pub(super) const TABLES_DIR: &str = "tables";
 
 /// Told how many bytes of how many are done; says whether to go on.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> bool + 'a);

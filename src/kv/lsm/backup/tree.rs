@@ -25,24 +25,24 @@ const TRAILER_BYTES: usize = 4 + 1 + 1 + 16 + 8 + 8;
 
 /// What a tree consists of.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tree {
+pub(in crate::kv::lsm) struct Tree {
     /// The name of the list's file, and its bytes.
     pub(super) version: (String, Vec<u8>),
     /// The file that names it.
     pub(super) current: Vec<u8>,
-    pub(super) tables: Vec<TableFile>,
+    pub(in crate::kv::lsm) tables: Vec<TableFile>,
 }
 
 /// A table of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TableFile {
-    pub(super) id: u64,
-    pub(super) checksum: u128,
+pub(in crate::kv::lsm) struct TableFile {
+    pub(in crate::kv::lsm) id: u64,
+    pub(in crate::kv::lsm) checksum: u128,
 }
 
 /// Why there is no list: the file, and what is wrong with it.
 #[derive(Debug)]
-pub(super) struct Broken {
+pub(in crate::kv::lsm) struct Broken {
     pub(super) path: PathBuf,
     pub(super) what: String,
 }
@@ -53,7 +53,7 @@ impl Tree {
     /// # Errors
     ///
     /// [`Broken`].
-    pub(super) fn read(dir: &Path) -> Result<Tree, Broken> {
+    pub(in crate::kv::lsm) fn read(dir: &Path) -> Result<Tree, Broken> {
         let path = dir.join(CURRENT_FILE);
         let current = read(&path)?;
         let Some((id, checksum)) = decode_current(&current) else {
