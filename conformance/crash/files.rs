@@ -43,13 +43,18 @@ fn look(data: &Path, process_id: u32, door: &Door) -> Result<String, String> {
             "there are {there} files of rows, and the server counts {counted}"
         ));
     }
+    let is_dictionary = |path: &&PathBuf| path.to_string_lossy().contains("/dictionaries/");
+    let dictionaries = files.iter().filter(is_dictionary).count();
     let (files, rss_kib) = (files.len(), rss_kib(process_id)?);
     if FILES_MAX < files || RSS_KIB_MAX < rss_kib {
         return Err(format!(
             "at rest there are {files} files and {rss_kib} KiB of memory"
         ));
     }
-    Ok(format!("{files} files, {} MiB of memory", rss_kib >> 10))
+    Ok(format!(
+        "{files} files, {dictionaries} of them dictionaries, {} MiB of memory",
+        rss_kib >> 10
+    ))
 }
 
 /// All files below a directory.
@@ -80,7 +85,8 @@ fn is_stray(data: &Path, path: &Path) -> bool {
     if let Some(within) = within.strip_prefix("lsm/") {
         let is_journal = name.strip_suffix(".jnl").is_some_and(is_number);
         let is_list = name == "current" || name.strip_prefix('v').is_some_and(is_number);
-        let is_rows = within.contains("/tables/") && is_number(&name);
+        let is_numbered = within.contains("/tables/") || within.starts_with("dictionaries/");
+        let is_rows = is_numbered && is_number(&name);
         let is_other = ["lock", "version", "run"].contains(&name.as_str());
         return !(is_journal || is_list || is_rows || is_other);
     }

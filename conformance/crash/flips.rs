@@ -37,7 +37,8 @@ const READS: [&str; 4] = [
 ];
 
 /// The kinds of files: a part of the path.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
+    "dictionaries/",
     ".jnl",
     "keyspaces/1/tables/",
     "keyspaces/1/v",
@@ -101,7 +102,8 @@ fn make_rows(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
     client.execute(
-        "CREATE TABLE t (id INT PRIMARY KEY, u INT, v VARCHAR(200), UNIQUE INDEX by_u (u))",
+        "CREATE TABLE t (id INT PRIMARY KEY, u INT, v VARCHAR(200), UNIQUE INDEX by_u (u)) \
+         COMPRESSION='zstd'",
     )?;
     client.execute("CREATE TABLE later (id INT PRIMARY KEY)")?;
     for start in (0..ROWS).step_by(usize::try_from(ROWS_PER_INSERT).unwrap_or(1)) {

@@ -78,7 +78,8 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
     let mut statements = vec![
         format!("CREATE DATABASE {DATABASE}"),
         format!("USE {DATABASE}"),
-        "CREATE TABLE singles (writer INT, seq BIGINT, v VARCHAR(40), PRIMARY KEY (writer, seq))"
+        "CREATE TABLE singles (writer INT, seq BIGINT, v VARCHAR(40), PRIMARY KEY (writer, seq)) \
+         COMPRESSION='zstd'"
             .to_owned(),
         "CREATE TABLE multis (writer INT, batch BIGINT, part INT, v VARCHAR(40), \
          PRIMARY KEY (writer, batch, part))"
@@ -90,7 +91,8 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
         "CREATE TABLE transfers (writer INT, seq BIGINT, giver INT, taker INT, \
          PRIMARY KEY (writer, seq))"
             .to_owned(),
-        "CREATE TABLE bulks (writer INT, k BIGINT, seq BIGINT, v LONGTEXT, PRIMARY KEY (writer, k))"
+        "CREATE TABLE bulks (writer INT, k BIGINT, seq BIGINT, v LONGTEXT, PRIMARY KEY (writer, k)) \
+         COMPRESSION='zstd'"
             .to_owned(),
     ];
     statements.extend((0..COUNTERS).map(|id| format!("INSERT INTO counters VALUES ({id}, 0)")));
@@ -238,5 +240,5 @@ pub(crate) fn letter_of(seq: u64) -> char {
 
 /// The text that belongs to a numbered write.
 pub(crate) fn text_of(writer: u64, seq: u64) -> String {
-    format!("writer {writer} write {seq}")
+    format!("writer {writer} of all, write {seq} of all")
 }

@@ -15,6 +15,9 @@ use crate::types::{ColumnType, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableId(pub u32);
 
+/// The table option that says how values are compressed.
+pub const COMPRESSION: &str = "COMPRESSION";
+
 /// The definition of one table.
 #[derive(Debug, Clone)]
 pub struct Table {
@@ -307,6 +310,13 @@ impl Table {
                 column.counted_from = Some(first);
             }
         }
+    }
+
+    /// Whether its values are kept compressed by zstd.
+    pub fn is_compressed(&self) -> bool {
+        let is_zstd = |value: &str| value.eq_ignore_ascii_case("zstd");
+        let mut options = self.options.iter();
+        options.any(|(name, value)| name == COMPRESSION && is_zstd(value))
     }
 
     /// Whether the table was declared without primary key.

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
-use self::storage::{Lasts, ending_spaces, spaces};
+use self::storage::{Lasts, compressed_spaces, ending_spaces, spaces};
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
@@ -431,9 +431,11 @@ impl Catalog {
         *current = Arc::new(next);
     }
 
-    /// Tells the engine which spaces have rows that end. Those of definitions that are not there any
-    /// more are read by nobody but snapshots that know better.
+    /// Tells the engine which spaces have rows that end, and which are compressed. Those of definitions that
+    /// are not there any more are read by nobody but snapshots that know better.
     fn watch(&self, definitions: &Definitions) {
+        let compressed = definitions.all_tables().flat_map(|t| compressed_spaces(t));
+        self.engine.compress(compressed.collect());
         let Some(expiry) = self.engine.expiry() else {
             return;
         };

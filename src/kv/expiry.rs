@@ -147,6 +147,10 @@ impl Engine for Living {
         Some(&self.expiry)
     }
 
+    fn compress(&self, spaces: HashSet<Space>) {
+        self.inner.compress(spaces);
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let spaces = Arc::clone(&self.expiry.spaces.read());
         let inner = self.inner.snapshot();

@@ -27,6 +27,7 @@ pub mod stats;
 pub mod testing;
 pub mod write_set;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -151,6 +152,10 @@ pub trait Engine: Send + Sync + 'static {
     fn expiry(&self) -> Option<&Arc<expiry::Expiry>> {
         None
     }
+
+    /// From now on the values of these spaces, and of no others, are kept compressed by zstd, from when their
+    /// files are next written anew. For engines that have it; nobody sees a difference.
+    fn compress(&self, _spaces: HashSet<Space>) {}
 
     /// One key in the newest committed state: the cheapest read there is.
     fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;

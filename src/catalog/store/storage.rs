@@ -80,6 +80,13 @@ pub(super) fn ending_spaces(table: &Table) -> impl Iterator<Item = Space> {
     })
 }
 
+/// The spaces whose values are to be compressed.
+pub(super) fn compressed_spaces(table: &Table) -> impl Iterator<Item = Space> {
+    let is_compressed = table.is_compressed();
+    let tables = with_shadow(table).filter(move |_| is_compressed);
+    tables.flat_map(own_spaces)
+}
+
 fn with_shadow(table: &Table) -> impl Iterator<Item = &Table> {
     std::iter::once(table).chain(table.shadow.as_deref())
 }

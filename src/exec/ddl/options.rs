@@ -3,15 +3,19 @@
 use super::ttl::{self, TTL};
 use super::{versions, wide};
 use crate::catalog::Table;
+use crate::catalog::schema::COMPRESSION;
 use crate::catalog::versions::VERSIONS;
 use crate::catalog::wide::DYNAMIC_COLUMNS;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::context::{EvalContext, WarningLevel};
 
-/// Table options (dialect §5) that are kept, shown and not yet acted on.
+/// Values of [`COMPRESSION`] that are done: blocks of files are always compressed by LZ4.
+const COMPRESSIONS: [&str; 2] = ["ZSTD", "LZ4"];
+
+/// Table options (dialect §5) that are kept and shown as they are given; [`COMPRESSION`] alone has an effect.
 pub(super) const KEPT: [&str; 8] = [
-    "COMPRESSION",
+    COMPRESSION,
     "NUMREGIONS",
     "STARTKEY",
     "ENDKEY",
@@ -39,11 +43,20 @@ pub(super) fn kept(
         if name == TTL || name == VERSIONS {
             continue;
         }
-        let note = without_effect(&name);
-        ctx.warnings.add(WarningLevel::Warning, note.code(), || {
-            note.message().to_owned()
-        });
+        if let Some(note) = note(&name, value) {
+            ctx.warnings.add(WarningLevel::Warning, note.code(), || {
+                note.message().to_owned()
+            });
+        }
         kept.push((name, value.clone()));
+    }
+    // As MySQL writes it. Its other values are options of another engine, as all of MySQL's are.
+    let mut others = options.others.iter();
+    let given = others.find(|(name, value)| name == COMPRESSION && note(name, value).is_none());
+    if let Some((name, value)) = given
+        && kept.iter().all(|(known, _)| known != name)
+    {
+        kept.push((name.clone(), value.clone()));
     }
     Ok(kept)
 }
@@ -64,9 +77,8 @@ pub fn set(table: &mut Table, name: &str, value: &str) -> Result<Option<Error>> 
     if name == VERSIONS {
         return versions::set(table, value).map(|()| None);
     }
-    let note = without_effect(&name);
     put(table, &name, value);
-    Ok(Some(note))
+    Ok(note(&name, value))
 }
 
 /// Whether an option says how long rows and their versions stay. What it has done to them cannot be
@@ -95,7 +107,17 @@ fn check(name: &str) -> Result<()> {
     Err(Error::new(Code::WrongUsage, text))
 }
 
-fn without_effect(name: &str) -> Error {
-    let text = format!("Table option '{name}' is kept but has no effect on this engine");
-    Error::new(Code::FeatureIgnored, text)
+/// What is to be said of an option that is kept and not done.
+fn note(name: &str, value: &str) -> Option<Error> {
+    let is_known = |known: &&str| value.eq_ignore_ascii_case(known);
+    if name != COMPRESSION {
+        let text = format!("Table option '{name}' is kept but has no effect on this engine");
+        return Some(Error::new(Code::FeatureIgnored, text));
+    }
+    if COMPRESSIONS.iter().any(is_known) {
+        return None;
+    }
+    let text =
+        format!("COMPRESSION '{value}' is kept but has no effect: this engine has ZSTD and LZ4");
+    Some(Error::new(Code::FeatureIgnored, text))
 }

@@ -17,6 +17,7 @@ use fjall::{Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
 use tokio::sync::oneshot;
 
 use super::Shared;
+use super::compression;
 use super::counts::{Counted, Counts};
 use super::journal::Run;
 use super::options::Durability;
@@ -346,7 +347,7 @@ impl Committer {
         for (key, value) in items {
             self.base.forget(&key, shown);
             match value {
-                Some(value) => batch.insert(&self.data, key, value),
+                Some(value) => batch.insert(&self.data, key, compression::stored(value)),
                 None => batch.remove(&self.data, key),
             }
         }

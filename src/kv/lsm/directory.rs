@@ -24,11 +24,12 @@ use crate::kv::{Error, Result};
 const VERSION_HEAD: &str = "Meseta data directory";
 
 /// Its second line: the format that this server writes.
-pub(super) const FORMAT: &str = "format 2";
+pub(super) const FORMAT: &str = "format 3";
 
-/// The format before, which knows no counts of keys (`spaces`): read, and marked as new, since a
-/// server of its time would write to it without counting.
-const FORMAT_1: &str = "format 1";
+/// The formats before, which know no compressed values (`compression`), and the first no counts of keys
+/// (`spaces`) either: read, and marked as new, since a server of their time would not understand what is
+/// written now, or write without counting.
+const FORMATS_BEFORE: [&str; 2] = ["format 1", "format 2"];
 
 /// A directory that is made is its owner's alone; one that is there stays as it is.
 const DIR_MODE: u32 = 0o700;
@@ -230,7 +231,7 @@ pub(super) fn check_format(dir: &Path, format: &str) -> Result<Version> {
     let number_of = |format: &str| format.replace("format ", "");
     match format {
         FORMAT => Ok(Version::Present),
-        FORMAT_1 => Ok(Version::Before),
+        _ if FORMATS_BEFORE.contains(&format) => Ok(Version::Before),
         _ => Err(Error::OtherFormat {
             dir: dir.to_path_buf(),
             found: number_of(format),

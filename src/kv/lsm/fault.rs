@@ -1,13 +1,21 @@
 //! The storage library's errors in this room's words.
 
+use std::io;
+
 use fjall::LsmError;
 
 use crate::kv::Error;
 
+/// An error of this room on its way through the storage library, out of which [`error`] takes it.
+pub(super) fn carried(error: Error) -> LsmError {
+    LsmError::Io(io::Error::other(error))
+}
+
 /// What a failed call of the storage library means, met while `doing` something.
 pub(super) fn error(doing: &str, cause: &fjall::Error) -> Error {
     if let fjall::Error::Io(cause) | fjall::Error::Storage(LsmError::Io(cause)) = cause {
-        return Error::io(doing, cause);
+        let carried = cause.get_ref().and_then(|inner| inner.downcast_ref());
+        return carried.cloned().unwrap_or_else(|| Error::io(doing, cause));
     }
     if let fjall::Error::Poisoned = cause {
         return Error::ReadOnly {

@@ -16,13 +16,16 @@
 //! - `range`: the rows of a range in their order;
 //! - `sparse` and `thin`: ranges of which nearly all is dead, and the rows that are alive in them;
 //! - `backup`: copies of the files, made while commits go on, and what is done with them;
-//! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped.
+//! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped;
+//! - `compaction` and `compression`: what becomes of entries when files are rewritten.
 //!
 //! Nothing above this module sees the crate.
 
 mod absent;
 mod backup;
 mod committer;
+mod compaction;
+mod compression;
 mod counts;
 mod damage;
 mod directory;
@@ -48,6 +51,7 @@ mod thin;
 mod told;
 mod tree;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -65,6 +69,8 @@ pub use directory::is_data as is_data_dir;
 pub use options::{Durability, Options, machine_memory_bytes};
 
 use self::committer::Committer;
+use self::compaction::Rules;
+use self::compression::Compression;
 use self::directory::DirectoryLock;
 use self::gone::Gone;
 use self::queue::{Commit, Outcome, Queue, Request, Waits};
@@ -115,6 +121,7 @@ struct Shared {
     reclaim: Reclaim,
     /// Which values have ended.
     expiry: Option<Arc<Expiry>>,
+    compression: Arc<Compression>,
     /// When the next range that a reader met is looked at.
     next_look: Mutex<Option<Instant>>,
     /// How often spaces were looked at for values that have ended.
@@ -164,17 +171,19 @@ impl Lsm {
         }
         let dead = DeadSpaces::default();
         let floor = Arc::new(Floor::new(&options.dir, options.memtables_bytes_max()));
-        let rules = spaces::Rules {
+        let compression = Arc::new(Compression::open(&engine_dir, options.memtable_bytes)?);
+        let rules = Rules {
             dead: dead.clone(),
             expiry: options.expiry.clone(),
+            compression: Arc::clone(&compression),
             floor: Arc::clone(&floor),
         };
-        let opened = open_tree(&engine_dir, options, rules);
-        let ((db, data), registry) = opened.map_err(|cause| damage::at_open(&engine_dir, cause))?;
+        let ((db, data), registry) = open_tree(&engine_dir, options, rules)?;
         dead.extend(registry.dead.iter().copied());
         lock.seal()?;
         let rows = Arc::new(RowCache::new(options.row_cache_bytes()));
-        let parts = (rows, Arc::new(registry.set), Arc::default());
+        let kept = (rows, Arc::clone(&compression));
+        let parts = (kept, (Arc::new(registry.set), Arc::default()));
         let base = Arc::new(Base::take(&db, &data, parts));
         let shared = Arc::new(Shared {
             base: RwLock::new(Some(Arc::clone(&base))),
@@ -184,6 +193,7 @@ impl Lsm {
             gone: registry.gone,
             reclaim: Reclaim::default(),
             expiry: options.expiry.clone(),
+            compression,
             next_look: Mutex::default(),
             looks: AtomicUsize::new(0),
             read_only: RwLock::new(None),
@@ -228,13 +238,16 @@ impl Lsm {
 fn open_tree(
     engine_dir: &Path,
     options: &Options,
-    rules: spaces::Rules,
+    rules: Rules,
 ) -> Result<((Database, Keyspace), Registry)> {
-    let (db, data) = tree::open(engine_dir, options, rules)?;
-    let mut registry = gone::read_registry(&db, &data)?;
+    let compression = Arc::clone(&rules.compression);
+    let named = |cause| damage::at_open(engine_dir, cause);
+    let (db, data) = tree::open(engine_dir, options, rules).map_err(named)?;
+    let mut registry = gone::read_registry(&db, &data).map_err(named)?;
+    compression.retain(|space| registry.set.check(space).is_ok())?;
     // It saves room, and can wait until there is some.
     if room::check_fits(engine_dir, 0).is_ok() {
-        gone::forget_empty(&db, &data, &mut registry)?;
+        gone::forget_empty(&db, &data, &mut registry).map_err(named)?;
     }
     Ok(((db, data), registry))
 }
@@ -304,6 +317,10 @@ impl Engine for Lsm {
 
     fn limits(&self) -> Limits {
         LIMITS
+    }
+
+    fn compress(&self, spaces: HashSet<Space>) {
+        self.shared.compression.want(spaces);
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -12,7 +12,7 @@ use super::spaces::{self, Bounds, PREFIX_BYTES};
 use super::sparse::{Part, Stretch};
 use super::{damage, thin};
 use crate::kv::expiry::Expiry;
-use crate::kv::{Page, Result, Scan};
+use crate::kv::{Error, Page, Result, Scan};
 
 /// Values that have ended which one page passes over; then it is given out, however short, so that
 /// whoever reads may stop.
@@ -125,7 +125,9 @@ impl Rows {
                 }
                 Row::Tree(row) => {
                     let pair = row.into_inner();
-                    pair.map(|(key, value)| self.add((&key, &value), page))
+                    let pair = pair.map_err(|cause| self.failed(scan, &cause))?;
+                    let value = self.base.compression().plain_slice(scan.space, pair.1)?;
+                    Ok(self.add((&pair.0, &value), page))
                 }
                 Row::Kept(stretch, idx) => {
                     let row = stretch.rows.get(idx);
@@ -138,12 +140,16 @@ impl Rows {
                     }))
                 }
             };
-            if !was_added.map_err(|cause| damage::of_scan(self.base.tree(), scan, &cause))? {
+            if !was_added.map_err(|cause| self.failed(scan, &cause))? {
                 page.set_rest(scan);
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn failed(&self, scan: &Scan, cause: &fjall::Error) -> Error {
+        damage::of_scan(self.base.tree(), scan, cause)
     }
 
     /// Adds a row that has not ended; false when the page cannot take it.

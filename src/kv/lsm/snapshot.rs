@@ -19,6 +19,7 @@ use fjall::{AnyTree, Keyspace, Readable};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
+use super::compression::Compression;
 use super::files::{self, FileScan, PARKED_MAX, Parked, View};
 use super::range::Rows;
 use super::rows::{self, Place, Row, RowCache};
@@ -56,12 +57,17 @@ pub(super) struct Base {
     pub(super) snapshot: fjall::Snapshot,
     pub(super) data: Keyspace,
     rows: Arc<RowCache>,
+    compression: Arc<Compression>,
     /// The files of this state, for long scans.
     pub(super) view: Option<View>,
 }
 
-/// What a base is made with: the caches of the tree, the spaces there are, and the sparse stretches.
-pub(super) type Parts = (Arc<RowCache>, Arc<SpaceSet>, Arc<Sparse>);
+/// What a base is made with: the cache of rows and how values are stored, the spaces there are, and the sparse
+/// stretches.
+pub(super) type Parts = (
+    (Arc<RowCache>, Arc<Compression>),
+    (Arc<SpaceSet>, Arc<Sparse>),
+);
 
 /// A multi-get of which the row cache has answered a part.
 struct Begun<K> {
@@ -83,7 +89,7 @@ impl Begun<&Key> {
 impl Base {
     /// The present state. Only for the thread that writes, while it is not writing.
     pub(super) fn take(db: &fjall::Database, data: &Keyspace, parts: Parts) -> Base {
-        let (rows, spaces, sparse) = parts;
+        let ((rows, compression), (spaces, sparse)) = parts;
         let snapshot = db.snapshot();
         Base {
             ts: Ts(snapshot.seqno()),
@@ -92,17 +98,15 @@ impl Base {
             snapshot,
             data: data.clone(),
             rows,
-            view: View::take(&data.tree),
+            view: View::take(&data.tree, &compression),
+            compression,
         }
     }
 
     /// The state after this one. Under the same conditions.
-    pub(super) fn next(
-        &self,
-        db: &fjall::Database,
-        (spaces, sparse): (Arc<SpaceSet>, Arc<Sparse>),
-    ) -> Base {
-        Base::take(db, &self.data, (Arc::clone(&self.rows), spaces, sparse))
+    pub(super) fn next(&self, db: &fjall::Database, states: (Arc<SpaceSet>, Arc<Sparse>)) -> Base {
+        let kept = (Arc::clone(&self.rows), Arc::clone(&self.compression));
+        Base::take(db, &self.data, (kept, states))
     }
 
     /// Takes a key out of the row cache, before it is written by a batch that a base at `shown` or
@@ -131,6 +135,8 @@ impl Base {
         }
         let found = self.snapshot.get(&self.data, &physical);
         let found = found.map_err(|cause| self.failed("reading a key", &physical, &cause))?;
+        let plain = |stored| self.compression.plain_slice(space, stored);
+        let found = found.map(plain).transpose()?;
         if let Some(large) = &found
             && rows::VALUE_BYTES_MAX < large.len()
         {
@@ -173,14 +179,18 @@ impl Base {
     pub(super) fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
         self.spaces.check(space)?;
         let bounds = spaces::physical_range(space, &KeyRange::all());
+        let is_past = |stored: &[u8]| {
+            let value = self.compression.plain(space, stored);
+            value.is_ok_and(|value| is_past(&value))
+        };
         let counted = |view: &View, ts| {
-            let census = files::census(view, (ts, bounds.clone()), is_past);
+            let census = files::census(view, (ts, bounds.clone()), &is_past);
             census.map_err(|cause| fault::error("counting", &fjall::Error::Storage(cause)))
         };
         let patience = Instant::now() + CENSUS_PATIENCE;
         loop {
             // The files as they are now: a compaction makes no new state.
-            if let Some(view) = View::take(&self.data.tree) {
+            if let Some(view) = View::take(&self.data.tree, &self.compression) {
                 return counted(&view, Ts(u64::MAX));
             }
             if let Some(view) = &self.view {
@@ -201,6 +211,11 @@ impl Base {
             is_exact: false,
             ..Census::nothing()
         }
+    }
+
+    /// How values are stored.
+    pub(super) fn compression(&self) -> &Compression {
+        &self.compression
     }
 
     /// The tree itself, for its sizes.

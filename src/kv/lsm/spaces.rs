@@ -27,14 +27,9 @@ use std::collections::HashSet;
 use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
-use fjall::compaction::filter::{
-    CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
-};
 use parking_lot::RwLock;
 
 use super::gone::Gone;
-use super::room::pause::{Floor, Pause};
-use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
 const OWN: u8 = 0;
@@ -291,102 +286,3 @@ impl DeadSpaces {
 
 /// The set is only ever added to, and nothing panics while its lock is held.
 impl RefUnwindSafe for DeadSpaces {}
-
-/// What compaction leaves out: dropped spaces, and values that have ended; and the room that it leaves.
-#[derive(Debug, Clone)]
-pub(super) struct Rules {
-    pub(super) dead: DeadSpaces,
-    pub(super) expiry: Option<Arc<Expiry>>,
-    pub(super) floor: Arc<Floor>,
-}
-
-impl Factory for Rules {
-    fn name(&self) -> &'static str {
-        "dropped spaces, ended values"
-    }
-
-    fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
-        let now_ms = self.expiry.as_ref().map_or(0, |expiry| expiry.now_ms());
-        Box::new(Filter {
-            pause: Pause::new(Arc::clone(&self.floor)),
-            rules: self.clone(),
-            now_ms,
-            has_removed: false,
-            seen: None,
-        })
-    }
-}
-
-/// What is done with the keys of a space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// They stay.
-    Stays,
-    /// The space is dropped.
-    Dead,
-    /// Their values are looked at.
-    Ends,
-}
-
-struct Filter {
-    rules: Rules,
-    pause: Pause,
-    now_ms: u64,
-    /// Whether it was told that values that ended by then are removed.
-    has_removed: bool,
-    /// The space of the key before, and what is done with it: keys come in order.
-    seen: Option<(Space, Fate)>,
-}
-
-impl Filter {
-    fn fate(&self, space: Space) -> Fate {
-        if self.rules.dead.contains(space) {
-            return Fate::Dead;
-        }
-        let expiry = self.rules.expiry.as_ref();
-        if expiry.is_some_and(|expiry| expiry.watches(space)) {
-            return Fate::Ends;
-        }
-        Fate::Stays
-    }
-
-    /// A tombstone takes its place: an older value below must not come back.
-    fn judge(&mut self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
-        let Some(expiry) = &self.rules.expiry else {
-            return self.keep(item);
-        };
-        if expiry.is_past(&item.value()?, self.now_ms) {
-            if !self.has_removed {
-                expiry.note_sweep(self.now_ms);
-                self.has_removed = true;
-            }
-            return Ok(Verdict::Remove);
-        }
-        self.keep(item)
-    }
-
-    fn keep(&mut self, item: &ItemAccessor<'_>) -> CompactionFilterResult {
-        self.pause.before(item.key().len() + item.value()?.len());
-        Ok(Verdict::Keep)
-    }
-}
-
-impl CompactionFilter for Filter {
-    fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
-        let key: &[u8] = item.key();
-        let Some((&[DATA, a, b, c, d], _)) = key.split_first_chunk::<PREFIX_BYTES>() else {
-            return Ok(Verdict::Keep);
-        };
-        let space = Space(u32::from_be_bytes([a, b, c, d]));
-        let fate = match self.seen {
-            Some((seen, fate)) if seen == space => fate,
-            _ => self.fate(space),
-        };
-        self.seen = Some((space, fate));
-        match fate {
-            Fate::Stays => self.keep(&item),
-            Fate::Dead => Ok(Verdict::Destroy),
-            Fate::Ends => self.judge(&item),
-        }
-    }
-}

@@ -106,7 +106,7 @@ async fn another_format_is_named() {
         "Meseta data directory\nformat 7\n",
     )
     .unwrap();
-    let expected = format!("data directory {shown} has format 7, this server reads format 2");
+    let expected = format!("data directory {shown} has format 7, this server reads format 3");
     assert_eq!(refusal(dir.path()), expected);
     fs::write(dir.path().join("MESETA"), "plains of Castile").unwrap();
     assert!(refusal(dir.path()).ends_with("it holds MESETA"));
@@ -135,7 +135,7 @@ async fn an_unfinished_first_start_is_started_again() {
         .await
         .unwrap();
     let version = fs::read_to_string(dir.path().join("MESETA")).unwrap();
-    assert_eq!(version, "Meseta data directory\nformat 2\n");
+    assert_eq!(version, "Meseta data directory\nformat 3\n");
 }
 
 /// Counts up one row from many tasks: each success is one step, and a lost update would show.

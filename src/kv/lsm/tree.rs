@@ -9,9 +9,9 @@ use std::thread;
 use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 
+use super::compaction::Rules;
 use super::fault;
 use super::options::Options;
-use super::spaces::Rules;
 use crate::kv::{Error, Result};
 
 /// Block size: one page of the system's cache.

@@ -317,7 +317,13 @@ pub(super) static TABLES: Made<TableOf> = Made {
             t.view().map_or(Value::Int(10), |_| Value::Null)
         }),
         column("ROW_FORMAT", varchar(10), |t| {
-            t.stored(|| Value::text("Dynamic"))
+            let is_compressed = t.table.is_compressed();
+            let format = if is_compressed {
+                "Compressed"
+            } else {
+                "Dynamic"
+            };
+            t.stored(|| Value::text(format))
         }),
         column("TABLE_ROWS", UBIGINT, |t| t.rows(|rows| rows.live)),
         column("AVG_ROW_LENGTH", UBIGINT, TableOf::row_bytes),

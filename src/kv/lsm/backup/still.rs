@@ -15,6 +15,7 @@ use fjall::{AbstractTree, Database, Keyspace};
 use tempfile::TempDir;
 
 use super::{ENGINE_DIR, TABLES_DIR, TREES_DIR, copy, reading, writing};
+use crate::kv::lsm::compression::Compression;
 use crate::kv::lsm::options::Options;
 use crate::kv::lsm::rows::RowCache;
 use crate::kv::lsm::snapshot::{Base, LsmSnapshot};
@@ -72,7 +73,10 @@ impl Still {
         let (db, data) = opened.map_err(|cause| in_terms_of(dir, stand_in.path(), cause))?;
         let registry = gone::read_registry(&db, &data)?;
         let rows = Arc::new(RowCache::new(ROW_CACHE_BYTES));
-        let parts = (rows, Arc::new(registry.set), Arc::default());
+        let compression =
+            Compression::open(&dir.join(ENGINE_DIR), Options::new("").memtable_bytes)?;
+        let kept = (rows, Arc::new(compression));
+        let parts = (kept, (Arc::new(registry.set), Arc::default()));
         let base = Base::take(&db, &data, parts);
         Ok(Still {
             base: Arc::new(base),

@@ -14,7 +14,7 @@ use super::{
     BACKUP_FILE, Backup, ENGINE_DIR, Entry, PART_FILE, Progress, Sum, TABLES_DIR, TREES_DIR, copy,
     no_backup, reading, table_id,
 };
-use crate::kv::lsm::{directory, journal};
+use crate::kv::lsm::{compression, directory, journal};
 use crate::kv::{Error, Result};
 
 /// What the storage library's file `version` says.
@@ -153,6 +153,12 @@ fn wanted_of_data(dir: &Path, found: &mut Verified) -> Result<Vec<Wanted>> {
         found.add(version, "it does not say FJL 3");
     }
     check_journals(&engine_dir, found)?;
+    for path in compression::files(&engine_dir)? {
+        found.files += 1;
+        if let Err(cause) = compression::check(&path) {
+            found.add(path, cause.to_string());
+        }
+    }
     let trees_dir = engine_dir.join(TREES_DIR);
     let trees = fs::read_dir(&trees_dir).map_err(|cause| reading(&trees_dir, &cause))?;
     let mut wanted = Vec::new();

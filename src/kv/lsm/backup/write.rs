@@ -25,7 +25,7 @@ use super::{
     damaged, empty_dir, reading, writing,
 };
 use crate::kv::lsm::queue::Request;
-use crate::kv::lsm::{Shared, directory, fault, journal, room};
+use crate::kv::lsm::{Shared, compression, directory, fault, journal, room};
 use crate::kv::{Checkpoint, Error, Result};
 
 /// How long the memtables may take to be written to tables before the cut; what is not by then is
@@ -221,6 +221,7 @@ impl Copy<'_> {
         for (dir, tree) in trees {
             self.link(dir, tree, &mut unlinked)?;
         }
+        self.dictionaries(cut)?;
         self.check_room(bytes_to_copy(&unlinked, cut))?;
         for table in &unlinked {
             self.copy(table)?;
@@ -277,6 +278,24 @@ impl Copy<'_> {
         let name = table.name.clone();
         self.entries.push(Entry { name, sum });
         Ok(())
+    }
+
+    /// Copies the dictionaries of compressed values: each was there before the tables that need it.
+    fn dictionaries(&mut self, cut: &Cut) -> Result<()> {
+        let files = compression::files(&cut.engine_dir)?;
+        if files.is_empty() {
+            return Ok(());
+        }
+        let name = format!("{ENGINE_DIR}/{}", compression::DIR);
+        let dir = self.making.dir.join(&name);
+        copy::make_dirs(&dir)?;
+        for path in &files {
+            compression::check(path)?;
+            let bytes = fs::read(path).map_err(|cause| reading(path, &cause))?;
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            self.write(&format!("{name}/{file}"), &bytes)?;
+        }
+        copy::sync_dir(&dir)
     }
 
     /// Writes a tree's list of tables, behind all of them.

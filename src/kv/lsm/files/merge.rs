@@ -4,6 +4,7 @@
 //! reaches the least of theirs: mostly, one comparison per block. A file is opened when the merge
 //! reaches its first key. This file is hot: nothing is allocated per row.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use lsm_tree::{Result, Slice, Table};
 
 use super::source::Source;
 use super::view::View;
+use crate::kv::lsm::compression::Compression;
+use crate::kv::lsm::fault;
 use crate::kv::lsm::spaces::PREFIX_BYTES;
 use crate::kv::{Census, IsPast, Page, Scan};
 
@@ -34,6 +37,9 @@ pub(super) struct Merge {
     seqno: u64,
     /// Whether only the first entries will be read.
     is_of_few: bool,
+    compression: Arc<Compression>,
+    /// The last value that was not stored as it is.
+    unpacked: Vec<u8>,
 }
 
 struct Waiting {
@@ -101,6 +107,8 @@ impl Merge {
             until,
             seqno,
             is_of_few: false,
+            compression: Arc::clone(&view.compression),
+            unpacked: Vec::new(),
         }
     }
 
@@ -126,8 +134,10 @@ impl Merge {
             if source.seqno() < self.seqno && differ(key, &self.done) {
                 if let Some(value) = source.value() {
                     let value = if options.keys_only { &[] } else { value };
+                    let value = self.compression.plain_of(key, value);
+                    let value = value.map_err(fault::carried)?;
                     let key = key.get(PREFIX_BYTES..).unwrap_or_default();
-                    if !page.has_room(options) || !page.push(key, value) {
+                    if !page.has_room(options) || !page.push(key, &value) {
                         page.set_rest(scan);
                         return Ok(());
                     }
@@ -155,7 +165,16 @@ impl Merge {
             self.done.extend_from_slice(key);
         }
         let what = match source.value() {
-            Some(value) if is_newest => What::Row(value),
+            Some(stored) if is_newest => {
+                let value = self.compression.plain_of(key, stored);
+                match value.map_err(fault::carried)? {
+                    Cow::Borrowed(value) => What::Row(value),
+                    Cow::Owned(value) => {
+                        self.unpacked = value;
+                        What::Row(&self.unpacked)
+                    }
+                }
+            }
             None if is_newest => What::Deleted,
             Some(_) | None => What::Other,
         };

@@ -1,5 +1,8 @@
 //! The rows of a scan of files are those of the storage library's own iterator.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use fjall::config::{BlockSizePolicy, PartitioningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
 use rand::rngs::StdRng;
@@ -8,6 +11,7 @@ use rand::{Rng as _, SeedableRng as _};
 use super::FileScan;
 use super::merge::Merge;
 use super::view::View;
+use crate::kv::lsm::compression::Compression;
 use crate::kv::lsm::spaces;
 use crate::kv::{KeyRange, Page, Scan, ScanOptions, Space, Ts};
 
@@ -15,6 +19,11 @@ const SPACE: Space = Space(7);
 
 /// Keys in use: few, so that versions of one key meet.
 const KEYS: u32 = 400;
+
+/// Nothing is compressed.
+fn plain() -> Arc<Compression> {
+    Arc::new(Compression::open(Path::new("nowhere"), 0).unwrap())
+}
 
 /// A snapshot with its files.
 type State = (Snapshot, View);
@@ -111,7 +120,7 @@ impl Tree {
     }
 
     fn state(&self) -> Option<State> {
-        Some((self.db.snapshot(), View::take(&self.data.tree)?))
+        Some((self.db.snapshot(), View::take(&self.data.tree, &plain())?))
     }
 
     /// The rows as they come in one page.
@@ -238,7 +247,7 @@ fn all_versions_of_a_key_are_met_where_they_fill_several_blocks() {
         let scan = Scan::new(SPACE, KeyRange::between(key(5), key(900_000)));
         let expected = tree.expected(&snapshot, &scan);
         assert_eq!(expected.len(), 1);
-        let state = (snapshot, View::take(&tree.data.tree).unwrap());
+        let state = (snapshot, View::take(&tree.data.tree, &plain()).unwrap());
         assert_eq!(Tree::found_at_once(&state, &scan), expected);
     }
 }
@@ -246,7 +255,7 @@ fn all_versions_of_a_key_are_met_where_they_fill_several_blocks() {
 #[test]
 fn short_pages_are_read_from_files_where_their_scan_is_long() {
     let tree = Tree::new(3);
-    let view = View::take(&tree.data.tree).unwrap();
+    let view = View::take(&tree.data.tree, &plain()).unwrap();
     let begins = |is_long, reverse| {
         let mut scan = Scan::new(SPACE, KeyRange::all());
         scan.options.max_rows = 16;

@@ -1,0 +1,143 @@
+//! What compaction does with the entries that it passes: it leaves out those of dropped spaces and values
+//! that have ended, compresses values, and waits where there is no room for what it writes.
+
+use std::sync::Arc;
+
+use fjall::compaction::filter::{
+    CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
+};
+
+use super::compression::{Compression, Press};
+use super::fault;
+use super::room::pause::{Floor, Pause};
+use super::spaces::{self, DeadSpaces};
+use crate::kv::Space;
+use crate::kv::expiry::Expiry;
+
+/// What all compactions go by.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    pub(super) dead: DeadSpaces,
+    pub(super) expiry: Option<Arc<Expiry>>,
+    pub(super) compression: Arc<Compression>,
+    pub(super) floor: Arc<Floor>,
+}
+
+impl Factory for Rules {
+    fn name(&self) -> &'static str {
+        "dropped spaces, ended values, compression"
+    }
+
+    fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
+        let now_ms = self.expiry.as_ref().map_or(0, |expiry| expiry.now_ms());
+        Box::new(Filter {
+            pause: Pause::new(Arc::clone(&self.floor)),
+            rules: self.clone(),
+            now_ms,
+            has_removed: false,
+            seen: None,
+        })
+    }
+}
+
+/// What is done with the keys of a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// They stay.
+    Stays,
+    /// The space is dropped.
+    Dead,
+    /// Their values are looked at.
+    Ends,
+}
+
+/// The space of the key before: keys come in order.
+struct Seen {
+    space: Space,
+    fate: Fate,
+    press: Press,
+}
+
+struct Filter {
+    rules: Rules,
+    pause: Pause,
+    now_ms: u64,
+    /// Whether it was told that values that ended by then are removed.
+    has_removed: bool,
+    seen: Option<Seen>,
+}
+
+impl Filter {
+    fn fate(&self, space: Space) -> Fate {
+        if self.rules.dead.contains(space) {
+            return Fate::Dead;
+        }
+        let expiry = self.rules.expiry.as_ref();
+        if expiry.is_some_and(|expiry| expiry.watches(space)) {
+            return Fate::Ends;
+        }
+        Fate::Stays
+    }
+
+    /// What is known of a space.
+    fn look(&self, space: Space) -> lsm_tree::Result<Seen> {
+        let fate = self.fate(space);
+        let press = match fate {
+            Fate::Dead => Press::Off,
+            Fate::Stays | Fate::Ends => {
+                Press::of(&self.rules.compression, space).map_err(fault::carried)?
+            }
+        };
+        Ok(Seen { space, fate, press })
+    }
+
+    /// A tombstone takes its place: an older value below must not come back.
+    fn judge(&mut self, item: &ItemAccessor<'_>, seen: &mut Seen) -> CompactionFilterResult {
+        let Some(expiry) = &self.rules.expiry else {
+            return self.keep(item, seen);
+        };
+        let stored = item.value()?;
+        let value = self.rules.compression.plain(seen.space, &stored);
+        if expiry.is_past(&value.map_err(fault::carried)?, self.now_ms) {
+            if !self.has_removed {
+                expiry.note_sweep(self.now_ms);
+                self.has_removed = true;
+            }
+            return Ok(Verdict::Remove);
+        }
+        self.keep(item, seen)
+    }
+
+    fn keep(&mut self, item: &ItemAccessor<'_>, seen: &mut Seen) -> CompactionFilterResult {
+        let stored = item.value()?;
+        self.pause.before(item.key().len() + stored.len());
+        let pressed = seen.press.pass(seen.space, &stored);
+        Ok(match pressed.map_err(fault::carried)? {
+            Some(pressed) => Verdict::ReplaceValue(pressed.into()),
+            None => Verdict::Keep,
+        })
+    }
+
+    fn pass(&mut self, item: &ItemAccessor<'_>, seen: &mut Seen) -> CompactionFilterResult {
+        match seen.fate {
+            Fate::Stays => self.keep(item, seen),
+            Fate::Dead => Ok(Verdict::Destroy),
+            Fate::Ends => self.judge(item, seen),
+        }
+    }
+}
+
+impl CompactionFilter for Filter {
+    fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
+        let Some(space) = spaces::space_of(item.key()) else {
+            return Ok(Verdict::Keep);
+        };
+        let mut seen = match self.seen.take() {
+            Some(seen) if seen.space == space => seen,
+            Some(_) | None => self.look(space)?,
+        };
+        let verdict = self.pass(&item, &mut seen);
+        self.seen = Some(seen);
+        verdict
+    }
+}

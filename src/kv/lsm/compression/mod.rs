@@ -1,0 +1,262 @@
+//! Values that are kept compressed by zstd, each for itself, with a dictionary for each space.
+//!
+//! The storage library compresses blocks, by LZ4 alone. What is here makes values smaller before they come
+//! into a block: a compaction packs those of the spaces that it was told of, so that writing costs nothing.
+//! A point read unpacks one value and not a block of them.
+//!
+//! What is stored for a value:
+//!
+//! ```text
+//! the value                     its first byte is neither fe nor ff
+//! fe packed                     packed: `frame`, with the dictionary of the space
+//! ff value                      its first byte is fe or ff
+//! ```
+//!
+//! Stored forms are met by whatever reads the library's tree, and by nobody else: [`Compression::plain`]
+//! makes the value of one. Batches and memtables have the first and the last form.
+//!
+//! The first compaction that passes a space gathers the values that it meets, makes a dictionary of them and
+//! syncs it to `dictionaries/<space>` before it packs a value with it ([`Press`]). It is the dictionary of
+//! the space from then on. When the engine opens, those of spaces that are gone go too.
+
+mod dictionary;
+mod frame;
+mod press;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::panic::RefUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fjall::Slice;
+use parking_lot::{Mutex, RwLock};
+
+use self::dictionary::Dictionary;
+pub(super) use self::press::Press;
+use super::{LIMITS, spaces};
+use crate::kv::{Error, Result, Space};
+
+const PACKED: u8 = 0xfe;
+const ESCAPED: u8 = 0xff;
+
+/// The directory of the dictionaries, in the engine's.
+pub(super) const DIR: &str = "dictionaries";
+
+/// What the name of a dictionary ends with that is being written.
+const NEW: &str = "new";
+
+/// Bytes of values that a dictionary is made of: these stay as they are until they are met again.
+const SAMPLES_BYTES: usize = 1 << 20;
+
+/// … or this part of a memtable, where that is less: tests have small ones.
+const SAMPLES_PER_MEMTABLE: u64 = 16;
+
+/// Which spaces have values that are kept compressed, and with what.
+pub(super) struct Compression {
+    dir: PathBuf,
+    samples_bytes: usize,
+    /// `None` until somebody tells.
+    wanted: RwLock<Option<HashSet<Space>>>,
+    /// Of all spaces that have one, or were found to be of no use for one.
+    known: RwLock<HashMap<Space, Known>>,
+    /// Held while one is made.
+    making: Mutex<()>,
+}
+
+#[derive(Clone)]
+enum Known {
+    /// In a file that was not read yet.
+    Stored,
+    Read(Arc<Dictionary>),
+    /// Its values have too little in common. Looked at again after a restart.
+    Useless,
+}
+
+/// Nothing panics while a lock is held.
+impl RefUnwindSafe for Compression {}
+
+impl std::fmt::Debug for Compression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compression").finish_non_exhaustive()
+    }
+}
+
+impl Compression {
+    /// With the dictionaries that there are. Reads the directory alone, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(super) fn open(engine_dir: &Path, memtable_bytes: u64) -> Result<Compression> {
+        let dir = engine_dir.join(DIR);
+        let stored = files(engine_dir)?.into_iter();
+        let stored = stored.filter_map(|path| space_of(&path));
+        let part = usize::try_from(memtable_bytes / SAMPLES_PER_MEMTABLE).unwrap_or(usize::MAX);
+        Ok(Compression {
+            dir,
+            samples_bytes: SAMPLES_BYTES.min(part),
+            wanted: RwLock::default(),
+            known: RwLock::new(stored.map(|space| (space, Known::Stored)).collect()),
+            making: Mutex::default(),
+        })
+    }
+
+    /// Removes the dictionaries of spaces that are not there any more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(super) fn retain(&self, is_live: impl Fn(Space) -> bool) -> Result<()> {
+        let gone = |path: &PathBuf| !space_of(path).is_some_and(&is_live);
+        for path in all_files(&self.dir)?.iter().filter(|path| gone(path)) {
+            let removed = fs::remove_file(path);
+            removed.map_err(|cause| Error::io(format!("removing {}", path.display()), &cause))?;
+        }
+        self.known.write().retain(|space, _| is_live(*space));
+        Ok(())
+    }
+
+    /// From now on the values of these spaces, and of no others, are to be compressed.
+    pub(super) fn want(&self, spaces: HashSet<Space>) {
+        *self.wanted.write() = Some(spaces);
+    }
+
+    /// The value of a stored form.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] with the file of the dictionary, where it is missing, or is not the one that the
+    /// value was packed with; [`Error::Io`].
+    pub(super) fn plain<'a>(&self, space: Space, stored: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        match stored.split_first() {
+            Some((&PACKED, packed)) => self.unpacked(space, packed).map(Cow::Owned),
+            Some((&ESCAPED, value)) => Ok(Cow::Borrowed(value)),
+            Some(_) | None => Ok(Cow::Borrowed(stored)),
+        }
+    }
+
+    /// The same, of a physical key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compression::plain`].
+    #[inline]
+    pub(super) fn plain_of<'a>(&self, key: &[u8], stored: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        match spaces::space_of(key) {
+            Some(space) if !is_plain(stored) => self.plain(space, stored),
+            Some(_) | None => Ok(Cow::Borrowed(stored)),
+        }
+    }
+
+    /// The same, without a copy where the stored form is the value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compression::plain`].
+    #[inline]
+    pub(super) fn plain_slice(&self, space: Space, stored: Slice) -> Result<Slice> {
+        if is_plain(&stored) {
+            return Ok(stored);
+        }
+        self.plain(space, &stored)
+            .map(|value| Slice::from(value.into_owned()))
+    }
+
+    fn unpacked(&self, space: Space, packed: &[u8]) -> Result<Vec<u8>> {
+        let path = self.dir.join(space.0.to_string());
+        let damaged = |what| Error::Corrupt {
+            what: format!("file {}{what}", path.display()),
+        };
+        let dictionary = self.dictionary(space)?;
+        let dictionary = dictionary.ok_or_else(|| damaged(" is missing"))?;
+        let value = frame::unpack(packed, &dictionary, LIMITS.value_bytes_max);
+        value.ok_or_else(|| damaged(", or what was packed with it"))
+    }
+
+    /// The dictionary of a space, if it has one.
+    fn dictionary(&self, space: Space) -> Result<Option<Arc<Dictionary>>> {
+        let known = self.known.read().get(&space).cloned();
+        match known {
+            Some(Known::Read(dictionary)) => return Ok(Some(dictionary)),
+            Some(Known::Useless) | None => return Ok(None),
+            Some(Known::Stored) => {}
+        }
+        let path = self.dir.join(space.0.to_string());
+        let dictionary = read(&path).map(Arc::new)?;
+        let known = Known::Read(Arc::clone(&dictionary));
+        self.known.write().insert(space, known);
+        Ok(Some(dictionary))
+    }
+}
+
+/// The value as it is put into a batch.
+pub(super) fn stored(value: Slice) -> Slice {
+    if is_plain(&value) {
+        return value;
+    }
+    Slice::from([&[ESCAPED], value.as_ref()].concat())
+}
+
+/// Whether a stored form is the value itself.
+#[inline]
+fn is_plain(stored: &[u8]) -> bool {
+    !matches!(stored.first(), Some(&(PACKED | ESCAPED)))
+}
+
+/// The dictionaries of an engine's directory.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn files(engine_dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = all_files(&engine_dir.join(DIR))?;
+    files.retain(|path| space_of(path).is_some());
+    files.sort();
+    Ok(files)
+}
+
+fn all_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(failed(cause)),
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<io::Result<_>>().map_err(failed)
+}
+
+/// Looks at the checksum of a dictionary's file.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`], [`Error::Io`]; both name it.
+pub(super) fn check(path: &Path) -> Result<()> {
+    read(path).map(drop)
+}
+
+fn read(path: &Path) -> Result<Dictionary> {
+    Dictionary::read(path).map_err(|cause| {
+        if cause.kind() == io::ErrorKind::InvalidData {
+            let what = format!("file {}", path.display());
+            return Error::Corrupt { what };
+        }
+        if cause.kind() == io::ErrorKind::NotFound {
+            let what = format!("file {} is missing", path.display());
+            return Error::Corrupt { what };
+        }
+        Error::io(format!("reading {}", path.display()), &cause)
+    })
+}
+
+/// The space of a dictionary, by the name of its file.
+fn space_of(path: &Path) -> Option<Space> {
+    let name = path.file_name()?.to_str()?;
+    name.parse().ok().map(Space)
+}
+
+#[cfg(test)]
+mod tests;
