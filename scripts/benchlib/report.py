@@ -175,8 +175,8 @@ def size_table(sizes):
     body = [(size.compression, *(cell(size, name) for name in NAMES)) for size in sizes]
     return (
         f"Size on disk of {sizes[0].rows:,} rows after `OPTIMIZE TABLE` and a restart, without logs. MyRocks keeps a `CHAR` of utf8mb4 at "
-        "four bytes a character before it compresses. Meseta compresses by LZ4 below the "
-        "two upper levels, and has no option for it; InnoDB's is page compression.\n\n"
+        "four bytes a character before it compresses. Meseta compresses blocks by LZ4 below the "
+        "two upper levels, and values by zstd where a table asks for it; InnoDB's is page compression.\n\n"
         + "\n".join(aligned([heading, *body]))
     )
 

@@ -145,9 +145,12 @@ impl Compression {
     /// As [`Compression::plain`].
     #[inline]
     pub(super) fn plain_of<'a>(&self, key: &[u8], stored: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        if is_plain(stored) {
+            return Ok(Cow::Borrowed(stored));
+        }
         match spaces::space_of(key) {
-            Some(space) if !is_plain(stored) => self.plain(space, stored),
-            Some(_) | None => Ok(Cow::Borrowed(stored)),
+            Some(space) => self.plain(space, stored),
+            None => Ok(Cow::Borrowed(stored)),
         }
     }
 
