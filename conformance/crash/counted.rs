@@ -2,6 +2,7 @@
 //! that goes on after the kill nor when the rows that had the greatest ids were deleted.
 //!
 //! Rows are deleted all the time, so a repeated id would not be a duplicate: the ids are compared here.
+//! Beside them long rows are written, so that there are flushes and compactions to be cut off.
 
 use std::collections::HashSet;
 use std::thread::{self, JoinHandle};
@@ -18,6 +19,9 @@ const ROUND_MS: std::ops::Range<u64> = 30..300;
 const WRITERS: u64 = 4;
 /// How far an id that a writer gives by hand is ahead of those it was given.
 const JUMP: u64 = 700;
+/// The long rows, and how long they are.
+const BULK_KEYS: u64 = 7;
+const BULK_BYTES: u64 = 200_000;
 
 /// Runs all rounds.
 pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
@@ -53,6 +57,7 @@ fn make_table(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
     client.execute("CREATE TABLE numbered (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")?;
+    client.execute("CREATE TABLE bulks (k INT PRIMARY KEY, v LONGTEXT)")?;
     Ok(())
 }
 
@@ -66,6 +71,8 @@ fn start_writers(address: &str, seed: u64) -> Result<Vec<Writer>, String> {
         let random = StdRng::seed_from_u64(seed.wrapping_add(writer));
         writers.push(thread::spawn(move || write(client, random)));
     }
+    let client = connect(address)?;
+    writers.push(thread::spawn(move || write_long_rows(client)));
     Ok(writers)
 }
 
@@ -81,6 +88,19 @@ fn write(mut client: Client, mut random: StdRng) -> Result<Vec<u64>, String> {
             Err(failure) => return Err(failure.to_string()),
         }
     }
+}
+
+/// Writes until the connection breaks; gives no ids.
+fn write_long_rows(mut client: Client) -> Result<Vec<u64>, String> {
+    for key in (0..BULK_KEYS).cycle() {
+        let sql = format!("REPLACE INTO bulks VALUES ({key}, REPEAT('bulk', {BULK_BYTES} / 4))");
+        match client.execute(&sql) {
+            Ok(_) => {}
+            Err(failure) if is_over(&failure) => break,
+            Err(failure) => return Err(failure.to_string()),
+        }
+    }
+    Ok(Vec::new())
 }
 
 fn turn(client: &mut Client, random: &mut StdRng, ids: &mut Vec<u64>) -> Result<(), Failure> {

@@ -32,8 +32,9 @@ const CALLS: [Call; 2] = [
 const FATES: [Fate; 2] = [Fate::KillBefore, Fate::KillAfter];
 /// What fills the journal: rows of letters that compress little.
 const ROW_BYTES: usize = 500_000;
-/// How long it may take to fill it.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long it may take to fill it. With memtables as small as they are here compactions never rest, and in
+/// late rounds there is much to compact.
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -63,9 +64,12 @@ fn run(rounds: &Rounds) -> Result<String, String> {
         let deadline = Instant::now() + PATIENCE;
         while faults.hits() == 0 {
             if deadline < Instant::now() {
+                let filler = filler.is_finished().then(|| filler.join());
                 return Err(told(format!(
-                    "no {} of {} in {PATIENCE:?}",
-                    call.name, call.path
+                    "no {} of {} in {PATIENCE:?}; the filler ended: {filler:?}; the log: {}",
+                    call.name,
+                    call.path,
+                    rounds.log()
                 )));
             }
             thread::sleep(POLL_INTERVAL);

@@ -434,17 +434,14 @@ impl Catalog {
     /// Tells the engine which spaces have rows that end, and which are compressed. Those of definitions that
     /// are not there any more are read by nobody but snapshots that know better.
     fn watch(&self, definitions: &Definitions) {
-        let compressed = definitions.all_tables().flat_map(|t| compressed_spaces(t));
+        let temporary = self.temporary.all();
+        let tables = || definitions.all_tables().chain(&temporary);
+        let compressed = tables().flat_map(|table| compressed_spaces(table));
         self.engine.compress(compressed.collect());
         let Some(expiry) = self.engine.expiry() else {
             return;
         };
-        let tables = definitions.databases.values();
-        let tables = tables.flat_map(|within| within.tables.values());
-        let temporary = self.temporary.all();
-        let ending = tables
-            .chain(&temporary)
-            .flat_map(|table| ending_spaces(table));
+        let ending = tables().flat_map(|table| ending_spaces(table));
         expiry.watch(ending.collect());
     }
 

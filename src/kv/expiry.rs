@@ -4,7 +4,7 @@
 //! ([`Expiry`]): this room knows bytes alone. [`Living`] is an engine that leaves out what is past. A
 //! snapshot judges by the time at which it was taken, so that all reads of a statement, of rows and of
 //! entries of indexes, agree. An engine may remove what is past wherever it rewrites its files
-//! (`lsm::spaces`); nobody sees a difference.
+//! (`lsm::compaction`); nobody sees a difference.
 //!
 //! Nothing is known of the number of keys of such a space: it changes while nobody writes.
 

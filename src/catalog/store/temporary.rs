@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use super::Catalog;
-use super::storage::{Lasts, ending_spaces};
+use super::storage::{Lasts, compressed_spaces, ending_spaces};
 use crate::catalog::schema::{IndexId, Table, TableId};
 use crate::catalog::wide;
 use crate::error::Result;
@@ -25,9 +25,12 @@ pub(super) struct TemporaryTables {
     left: Mutex<Vec<Arc<Table>>>,
 }
 
-/// Whether some of its storage has values that end by themselves.
-fn has_ending(table: &Table) -> bool {
-    ending_spaces(table).next().is_some()
+/// Whether the engine is told of some of its storage.
+fn is_watched(table: &Table) -> bool {
+    ending_spaces(table)
+        .chain(compressed_spaces(table))
+        .next()
+        .is_some()
 }
 
 impl TemporaryTables {
@@ -55,7 +58,7 @@ impl Catalog {
         let table = Arc::new(table);
         let live = || self.temporary.live.write();
         live().insert(table.id, Arc::clone(&table));
-        if has_ending(&table) {
+        if is_watched(&table) {
             self.watch(&self.current());
         }
         Ok(table)
@@ -93,7 +96,7 @@ impl Catalog {
             let mut live = self.temporary.live.write();
             live.insert(new.id, Arc::clone(&new));
         }
-        if has_ending(&new) || has_ending(old) {
+        if is_watched(&new) || is_watched(old) {
             self.watch(&self.current());
         }
         self.drop_lost_indexes((old, &new)).await?;

@@ -50,15 +50,19 @@ pub(super) fn kept(
         }
         kept.push((name, value.clone()));
     }
-    // As MySQL writes it. Its other values are options of another engine, as all of MySQL's are.
-    let mut others = options.others.iter();
-    let given = others.find(|(name, value)| name == COMPRESSION && note(name, value).is_none());
-    if let Some((name, value)) = given
+    if let Some((name, value)) = compression_of_mysql(options)
         && kept.iter().all(|(known, _)| known != name)
     {
         kept.push((name.clone(), value.clone()));
     }
     Ok(kept)
+}
+
+/// `COMPRESSION='zstd'` as MySQL writes it, without `WITH` or `SET`. Its other values are options of another
+/// engine, as all of MySQL's are.
+pub(super) fn compression_of_mysql(options: &ast::TableOptions) -> Option<&(String, String)> {
+    let mut others = options.others.iter();
+    others.find(|(name, value)| name == COMPRESSION && note(name, value).is_none())
 }
 
 /// `ALTER TABLE t SET 'NAME' = 'value'`; what is to be noted about it.

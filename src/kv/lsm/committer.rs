@@ -421,6 +421,7 @@ impl Committer {
         self.counts.forget(space);
         self.deleted.remove(&space);
         self.shared.dead.extend([space]);
+        self.shared.compression.let_go(space);
         self.shared.reclaim.send(Job::Dropped(space));
         Ok(())
     }

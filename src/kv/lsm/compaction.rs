@@ -8,7 +8,6 @@ use fjall::compaction::filter::{
 };
 
 use super::compression::{Compression, Press};
-use super::fault;
 use super::room::pause::{Floor, Pause};
 use super::spaces::{self, DeadSpaces};
 use crate::kv::Space;
@@ -79,26 +78,25 @@ impl Filter {
         Fate::Stays
     }
 
-    /// What is known of a space.
-    fn look(&self, space: Space) -> lsm_tree::Result<Seen> {
+    /// What is done with a space.
+    fn look(&self, space: Space) -> Seen {
         let fate = self.fate(space);
         let press = match fate {
             Fate::Dead => Press::Off,
-            Fate::Stays | Fate::Ends => {
-                Press::of(&self.rules.compression, space).map_err(fault::carried)?
-            }
+            Fate::Stays | Fate::Ends => Press::of(&self.rules.compression, space),
         };
-        Ok(Seen { space, fate, press })
+        Seen { space, fate, press }
     }
 
-    /// A tombstone takes its place: an older value below must not come back.
+    /// A tombstone takes its place: an older value below must not come back. A value that cannot be unpacked
+    /// stays: who reads it is told.
     fn judge(&mut self, item: &ItemAccessor<'_>, seen: &mut Seen) -> CompactionFilterResult {
         let Some(expiry) = &self.rules.expiry else {
             return self.keep(item, seen);
         };
         let stored = item.value()?;
         let value = self.rules.compression.plain(seen.space, &stored);
-        if expiry.is_past(&value.map_err(fault::carried)?, self.now_ms) {
+        if value.is_ok_and(|value| expiry.is_past(&value, self.now_ms)) {
             if !self.has_removed {
                 expiry.note_sweep(self.now_ms);
                 self.has_removed = true;
@@ -111,9 +109,8 @@ impl Filter {
     fn keep(&mut self, item: &ItemAccessor<'_>, seen: &mut Seen) -> CompactionFilterResult {
         let stored = item.value()?;
         self.pause.before(item.key().len() + stored.len());
-        let pressed = seen.press.pass(seen.space, &stored);
-        Ok(match pressed.map_err(fault::carried)? {
-            Some(pressed) => Verdict::ReplaceValue(pressed.into()),
+        Ok(match seen.press.pass(seen.space, &stored) {
+            Some(smaller) => Verdict::ReplaceValue(smaller.into()),
             None => Verdict::Keep,
         })
     }
@@ -134,7 +131,7 @@ impl CompactionFilter for Filter {
         };
         let mut seen = match self.seen.take() {
             Some(seen) if seen.space == space => seen,
-            Some(_) | None => self.look(space)?,
+            Some(_) | None => self.look(space),
         };
         let verdict = self.pass(&item, &mut seen);
         self.seen = Some(seen);

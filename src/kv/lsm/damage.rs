@@ -34,6 +34,10 @@ pub(super) fn error(
     let Error::Corrupt { what } = &found else {
         return found;
     };
+    if fault::is_carried(cause) {
+        // It has the name of what is damaged.
+        return found;
+    }
     let version = tree.current_version();
     let is_met = |table: &&Table| {
         let range = &table.metadata.key_range;

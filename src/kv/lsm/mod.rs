@@ -398,7 +398,9 @@ impl Engine for Lsm {
     }
 
     fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
-        self.base()?.census(space, is_past)
+        let expiry = self.shared.expiry.as_ref();
+        let has_ends = expiry.is_some_and(|expiry| expiry.watches(space));
+        self.base()?.census((space, has_ends), is_past)
     }
 
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {

@@ -246,7 +246,7 @@ impl Shared {
                 break;
             }
             looked_at += 1;
-            let Ok(census) = base.census(*space, &is_past) else {
+            let Ok(census) = base.census((*space, true), &is_past) else {
                 continue;
             };
             ended = ended.saturating_add(census.expired);
@@ -278,7 +278,9 @@ fn ended_or_soon(
     }
     let ahead_ms = u64::try_from(AHEAD.as_millis()).unwrap_or(0);
     let soon_ms = now_ms.saturating_add(ahead_ms);
-    let soon = base.census(space, &|value: &[u8]| expiry.is_past(value, soon_ms));
+    let soon = base.census((space, true), &|value: &[u8]| {
+        expiry.is_past(value, soon_ms)
+    });
     soon.is_ok_and(|soon| is_sparse(&soon))
         .then(|| whole.looking_ahead(ahead_ms))
 }

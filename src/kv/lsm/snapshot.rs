@@ -19,7 +19,7 @@ use fjall::{AnyTree, Keyspace, Readable};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::compression::Compression;
+use super::compression::{self, Compression};
 use super::files::{self, FileScan, PARKED_MAX, Parked, View};
 use super::range::Rows;
 use super::rows::{self, Place, Row, RowCache};
@@ -175,11 +175,19 @@ impl Base {
         &self.data
     }
 
-    /// What a space holds, live and dead.
-    pub(super) fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
+    /// What a space holds, live and dead. Values that are packed are unpacked and looked at where values
+    /// end by themselves; elsewhere they are not past.
+    pub(super) fn census(
+        &self,
+        (space, has_ends): (Space, bool),
+        is_past: IsPast<'_>,
+    ) -> Result<Census> {
         self.spaces.check(space)?;
         let bounds = spaces::physical_range(space, &KeyRange::all());
         let is_past = |stored: &[u8]| {
+            if !compression::is_plain(stored) && !has_ends {
+                return false;
+            }
             let value = self.compression.plain(space, stored);
             value.is_ok_and(|value| is_past(&value))
         };

@@ -235,7 +235,8 @@ fn change_options(
     if let Some(comment) = changed.comment.as_ref().filter(|_| part.has_first()) {
         table.comment.clone_from(comment);
     }
-    for (name, value) in &changed.with {
+    let of_mysql = options::compression_of_mysql(changed);
+    for (name, value) in changed.with.iter().chain(of_mysql) {
         let is_now = if options::says_what_stays(name) {
             part.has_last()
         } else {

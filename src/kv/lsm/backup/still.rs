@@ -258,7 +258,7 @@ impl Engine for Still {
     }
 
     fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
-        self.base.census(space, is_past)
+        self.base.census((space, true), is_past)
     }
 
     fn compact<'a>(&'a self, _: &'a [Space]) -> Answer<'a, Result<()>> {

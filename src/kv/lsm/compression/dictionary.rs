@@ -38,14 +38,18 @@ const WORTH: usize = 8;
 pub(super) struct Dictionary {
     pub(super) content: Vec<u8>,
     pub(super) level: i32,
+    /// What is written in front of a value that is packed with it.
+    pub(super) tag: u8,
     pub(super) decoder: DecoderDictionary<'static>,
 }
 
 impl Dictionary {
     fn new(content: &[u8], level: i32) -> Dictionary {
+        let [tag, ..] = xxh3_128(content).to_le_bytes();
         Dictionary {
             content: content.to_vec(),
             level,
+            tag,
             decoder: DecoderDictionary::copy(content),
         }
     }
@@ -71,7 +75,7 @@ impl Dictionary {
         Ok(Dictionary::new(content, level))
     }
 
-    /// Writes its file; when it is there, it is there for good.
+    /// Writes its file; the name is not yet sure to be there after a power cut.
     ///
     /// # Errors
     /// Those of the system.
@@ -83,9 +87,7 @@ impl Dictionary {
         let mut file = File::create(&new)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
-        fs::rename(&new, path)?;
-        let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        File::open(dir)?.sync_all()
+        fs::rename(&new, path)
     }
 }
 

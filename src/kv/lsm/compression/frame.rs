@@ -34,7 +34,8 @@ struct Head {
 }
 
 impl Head {
-    /// Of a value of `len` bytes whose only block has `block` bytes, if there is one block only.
+    /// Of a value of `len` bytes: of one that a single block holds up to the contents of that block, which have
+    /// `block` bytes, of a longer one the magic number.
     #[expect(
         clippy::little_endian_bytes,
         reason = "this file knows the header of a zstd frame"

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! the value                     its first byte is neither fe nor ff
-//! fe packed                     packed: `frame`, with the dictionary of the space
+//! fe tag packed                 packed: `frame`, with the dictionary of the space that has this tag
 //! ff value                      its first byte is fe or ff
 //! ```
 //!
@@ -17,7 +17,11 @@
 //!
 //! The first compaction that passes a space gathers the values that it meets, makes a dictionary of them and
 //! syncs it to `dictionaries/<space>` before it packs a value with it ([`Press`]). It is the dictionary of
-//! the space from then on. When the engine opens, those of spaces that are gone go too.
+//! the space from then on. When the engine opens, those of spaces that are gone go too. Where a dictionary was
+//! lost another may be made, which must not be taken for it: that is what the tag is for, a byte of its checksum.
+//!
+//! A value stays packed until it is written again, whatever becomes of the wish: a compaction never makes
+//! files larger than those it replaces.
 
 mod dictionary;
 mod frame;
@@ -25,7 +29,7 @@ mod press;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::panic::RefUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -68,8 +72,8 @@ pub(super) struct Compression {
 
 #[derive(Clone)]
 enum Known {
-    /// In a file that was not read yet.
-    Stored,
+    /// In a file that is to be read.
+    OnDisk,
     Read(Arc<Dictionary>),
     /// Its values have too little in common. Looked at again after a restart.
     Useless,
@@ -99,24 +103,49 @@ impl Compression {
             dir,
             samples_bytes: SAMPLES_BYTES.min(part),
             wanted: RwLock::default(),
-            known: RwLock::new(stored.map(|space| (space, Known::Stored)).collect()),
+            known: RwLock::new(stored.map(|space| (space, Known::OnDisk)).collect()),
             making: Mutex::default(),
         })
     }
 
-    /// Removes the dictionaries of spaces that are not there any more.
+    /// Removes the dictionaries of spaces that are not there any more, and makes sure of the others: a kill may
+    /// have come before their names were on the disk.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
     pub(super) fn retain(&self, is_live: impl Fn(Space) -> bool) -> Result<()> {
-        let gone = |path: &PathBuf| !space_of(path).is_some_and(&is_live);
-        for path in all_files(&self.dir)?.iter().filter(|path| gone(path)) {
+        let is_gone = |path: &&PathBuf| match space_of(path) {
+            Some(space) => !is_live(space),
+            None => path.extension().is_some_and(|found| found == NEW),
+        };
+        for path in all_files(&self.dir)?.iter().filter(is_gone) {
             let removed = fs::remove_file(path);
             removed.map_err(|cause| Error::io(format!("removing {}", path.display()), &cause))?;
         }
-        self.known.write().retain(|space, _| is_live(*space));
-        Ok(())
+        let mut known = self.known.write();
+        known.retain(|space, _| is_live(*space));
+        if known.is_empty() {
+            return Ok(());
+        }
+        let synced = self.sync_dirs();
+        synced.map_err(|cause| Error::io(format!("syncing {}", self.dir.display()), &cause))
+    }
+
+    /// Makes the names of dictionaries survive a power cut, and that of their directory.
+    fn sync_dirs(&self) -> io::Result<()> {
+        File::open(&self.dir)?.sync_all()?;
+        match self.dir.parent() {
+            Some(engine_dir) => File::open(engine_dir)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives back the memory of a dropped space's dictionary. Who still reads the space reads the file again.
+    pub(super) fn let_go(&self, space: Space) {
+        if let Some(known) = self.known.write().get_mut(&space) {
+            *known = Known::OnDisk;
+        }
     }
 
     /// From now on the values of these spaces, and of no others, are to be compressed.
@@ -124,7 +153,7 @@ impl Compression {
         *self.wanted.write() = Some(spaces);
     }
 
-    /// The value of a stored form.
+    /// The value of a stored form, which is borrowed where it has not to be unpacked.
     ///
     /// # Errors
     ///
@@ -138,7 +167,7 @@ impl Compression {
         }
     }
 
-    /// The same, of a physical key.
+    /// The same, where there is the physical key and most values are stored as they are.
     ///
     /// # Errors
     ///
@@ -154,7 +183,7 @@ impl Compression {
         }
     }
 
-    /// The same, without a copy where the stored form is the value.
+    /// The same, of what the storage library gives out.
     ///
     /// # Errors
     ///
@@ -169,14 +198,21 @@ impl Compression {
     }
 
     fn unpacked(&self, space: Space, packed: &[u8]) -> Result<Vec<u8>> {
-        let path = self.dir.join(space.0.to_string());
         let damaged = |what| Error::Corrupt {
-            what: format!("file {}{what}", path.display()),
+            what: format!("file {}{what}", self.path(space).display()),
         };
         let dictionary = self.dictionary(space)?;
         let dictionary = dictionary.ok_or_else(|| damaged(" is missing"))?;
+        let (tag, packed) = packed.split_first().ok_or_else(|| damaged(""))?;
+        if *tag != dictionary.tag {
+            return Err(damaged(" is not the one that a value was packed with"));
+        }
         let value = frame::unpack(packed, &dictionary, LIMITS.value_bytes_max);
         value.ok_or_else(|| damaged(", or what was packed with it"))
+    }
+
+    fn path(&self, space: Space) -> PathBuf {
+        self.dir.join(space.0.to_string())
     }
 
     /// The dictionary of a space, if it has one.
@@ -185,10 +221,9 @@ impl Compression {
         match known {
             Some(Known::Read(dictionary)) => return Ok(Some(dictionary)),
             Some(Known::Useless) | None => return Ok(None),
-            Some(Known::Stored) => {}
+            Some(Known::OnDisk) => {}
         }
-        let path = self.dir.join(space.0.to_string());
-        let dictionary = read(&path).map(Arc::new)?;
+        let dictionary = read(&self.path(space)).map(Arc::new)?;
         let known = Known::Read(Arc::clone(&dictionary));
         self.known.write().insert(space, known);
         Ok(Some(dictionary))
@@ -205,7 +240,7 @@ pub(super) fn stored(value: Slice) -> Slice {
 
 /// Whether a stored form is the value itself.
 #[inline]
-fn is_plain(stored: &[u8]) -> bool {
+pub(super) fn is_plain(stored: &[u8]) -> bool {
     !matches!(stored.first(), Some(&(PACKED | ESCAPED)))
 }
 

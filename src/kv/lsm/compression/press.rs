@@ -1,14 +1,13 @@
 //! What one compaction does with the values of one space.
 
 use std::fs;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::frame::Packer;
 use super::{Compression, Known, PACKED, is_plain};
-use crate::kv::{Result, Space};
+use crate::kv::Space;
 
 /// Shorter values stay as they are: what they would save is less than what goes around them.
 const VALUE_BYTES_MIN: usize = 32;
@@ -20,12 +19,10 @@ const SAMPLE_BYTES_MAX: usize = 4 << 10;
 pub(in crate::kv::lsm) enum Press {
     /// They stay as they are stored.
     Off,
-    /// They are not to be compressed any more.
-    Undo(Arc<Compression>),
     /// There is no dictionary yet.
     Gather(Arc<Compression>, Samples),
-    /// They are packed.
-    Pack(Box<Packer>),
+    /// They are packed, and get this tag.
+    Pack(Box<Packer>, u8),
 }
 
 /// Values, one behind the other.
@@ -37,73 +34,62 @@ pub(in crate::kv::lsm) struct Samples {
 
 impl Press {
     /// For a space that a compaction comes to.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading its dictionary.
-    pub(in crate::kv::lsm) fn of(compression: &Arc<Compression>, space: Space) -> Result<Press> {
+    pub(in crate::kv::lsm) fn of(compression: &Arc<Compression>, space: Space) -> Press {
         let wanted = compression.wanted.read();
-        let Some(is_wanted) = wanted.as_ref().map(|wanted| wanted.contains(&space)) else {
-            return Ok(Press::Off);
-        };
+        if !wanted.as_ref().is_some_and(|all| all.contains(&space)) {
+            return Press::Off;
+        }
         drop(wanted);
         let known = compression.known.read().get(&space).cloned();
         match known {
-            None if is_wanted => {
-                let samples = Samples::default();
-                Ok(Press::Gather(Arc::clone(compression), samples))
-            }
-            Some(Known::Stored | Known::Read(_)) if is_wanted => {
-                let dictionary = compression.dictionary(space)?;
-                Ok(dictionary.map_or(Press::Off, |found| Press::with(&found)))
-            }
-            Some(Known::Stored | Known::Read(_)) => Ok(Press::Undo(Arc::clone(compression))),
-            Some(Known::Useless) | None => Ok(Press::Off),
+            None => Press::Gather(Arc::clone(compression), Samples::default()),
+            Some(Known::Read(dictionary)) => Press::with(&dictionary),
+            Some(Known::Useless) => Press::Off,
+            Some(Known::OnDisk) => match compression.dictionary(space) {
+                Ok(found) => found.map_or(Press::Off, |found| Press::with(&found)),
+                Err(cause) => {
+                    tracing::error!(%space, %cause, "values are not compressed");
+                    Press::Off
+                }
+            },
         }
     }
 
     fn with(dictionary: &Dictionary) -> Press {
         let packer = Packer::new(&dictionary.content, dictionary.level);
-        packer.map_or(Press::Off, |packer| Press::Pack(Box::new(packer)))
+        packer.map_or(Press::Off, |packer| {
+            Press::Pack(Box::new(packer), dictionary.tag)
+        })
     }
 
-    /// What is to be stored instead; `None` for what is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Compression::plain`].
-    pub(in crate::kv::lsm) fn pass(
-        &mut self,
-        space: Space,
-        stored: &[u8],
-    ) -> Result<Option<Vec<u8>>> {
-        if let Press::Undo(compression) = self {
-            if stored.first() != Some(&PACKED) {
-                return Ok(None);
-            }
-            let plain = compression.plain(space, stored)?;
-            return Ok(Some(super::stored(plain.into_owned().into()).to_vec()));
+    /// What is to be stored instead, which is smaller; `None` for what is.
+    pub(in crate::kv::lsm) fn pass(&mut self, space: Space, stored: &[u8]) -> Option<Vec<u8>> {
+        if let Press::Gather(..) = self
+            && stored.first() == Some(&PACKED)
+        {
+            // The dictionary was lost: who reads the value is told.
+            *self = Press::Off;
         }
         if stored.len() < VALUE_BYTES_MIN || !is_plain(stored) {
-            return Ok(None);
+            return None;
         }
         if let Press::Gather(compression, samples) = self {
             samples.add(stored);
             if samples.bytes.len() < compression.samples_bytes {
-                return Ok(None);
+                return None;
             }
-            *self = compression.make(space, samples)?;
+            *self = compression.make(space, samples);
         }
-        Ok(match self {
-            Press::Pack(packer) => packed(packer, stored),
-            Press::Off | Press::Undo(_) | Press::Gather(..) => None,
-        })
+        match self {
+            Press::Pack(packer, tag) => packed((packer, *tag), stored),
+            Press::Off | Press::Gather(..) => None,
+        }
     }
 }
 
-fn packed(packer: &mut Packer, value: &[u8]) -> Option<Vec<u8>> {
+fn packed((packer, tag): (&mut Packer, u8), value: &[u8]) -> Option<Vec<u8>> {
     let mut small = Vec::with_capacity(value.len());
-    small.push(PACKED);
+    small.extend([PACKED, tag]);
     let is_smaller = packer.pack(value, &mut small) && small.len() < value.len();
     is_smaller.then_some(small)
 }
@@ -118,10 +104,10 @@ impl Samples {
 
 impl Compression {
     /// Makes the dictionary of a space, unless another compaction has.
-    fn make(&self, space: Space, samples: &Samples) -> Result<Press> {
+    fn make(&self, space: Space, samples: &Samples) -> Press {
         let _one_at_a_time = self.making.lock();
-        if let Some(made) = self.dictionary(space)? {
-            return Ok(Press::with(&made));
+        if let Some(Known::Read(made)) = self.known.read().get(&space) {
+            return Press::with(made);
         }
         let Some(dictionary) = Dictionary::train(&samples.bytes, &samples.sizes) else {
             tracing::info!(
@@ -129,12 +115,12 @@ impl Compression {
                 "values that are to be compressed stay as they are: they have too little in common"
             );
             self.known.write().insert(space, Known::Useless);
-            return Ok(Press::Off);
+            return Press::Off;
         };
         if let Err(cause) = self.write(space, &dictionary) {
             // The next compaction tries again.
             tracing::warn!(%space, %cause, "no dictionary was written, values stay as they are");
-            return Ok(Press::Off);
+            return Press::Off;
         }
         tracing::info!(
             %space, bytes = dictionary.content.len(), level = dictionary.level,
@@ -143,16 +129,13 @@ impl Compression {
         let press = Press::with(&dictionary);
         let known = Known::Read(Arc::new(dictionary));
         self.known.write().insert(space, known);
-        Ok(press)
+        press
     }
 
+    /// When it is written, it is there for good.
     fn write(&self, space: Space, dictionary: &Dictionary) -> io::Result<()> {
-        if !self.dir.exists() {
-            fs::create_dir_all(&self.dir)?;
-            if let Some(engine_dir) = self.dir.parent() {
-                File::open(engine_dir)?.sync_all()?;
-            }
-        }
-        dictionary.write(&self.dir.join(space.0.to_string()))
+        fs::create_dir_all(&self.dir)?;
+        dictionary.write(&self.path(space))?;
+        self.sync_dirs()
     }
 }

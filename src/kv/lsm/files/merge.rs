@@ -2,7 +2,7 @@
 //!
 //! The source with the least key leads, and is not compared with all the others until its key
 //! reaches the least of theirs: mostly, one comparison per block. A file is opened when the merge
-//! reaches its first key. This file is hot: nothing is allocated per row.
+//! reaches its first key. This file is hot: nothing is allocated per row that is not packed.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
