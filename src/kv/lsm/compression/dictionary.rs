@@ -21,14 +21,14 @@ use super::frame::Packer;
 const HEAD: &[u8] = b"Meseta dictionary 1\n";
 const CHECKSUM_BYTES: usize = 16;
 
-/// The content at most. The library's manual advises some hundred times as many bytes of samples; with
-/// [`super::SAMPLES_BYTES`] of them more gains nothing.
-const CONTENT_BYTES_MAX: usize = 16 << 10;
+/// How long the content may be: that which makes samples smallest is taken. The library's manual advises a hundredth
+/// of the samples; rows with much in common gain by more, others lose.
+const CONTENT_BYTES: [usize; 2] = [4 << 10, 16 << 10];
 /// … and less where there are few samples.
 const SAMPLES_PER_CONTENT: usize = 8;
 
-/// The levels of which the one that makes samples smallest is taken. Higher ones take five times as long
-/// for a hundredth, and rows with little in common grow with them.
+/// The levels that are tried. Higher ones take five times as long for a hundredth, and rows with little in common
+/// grow with them.
 const LEVELS: [i32; 2] = [1, 3];
 
 /// It is worth the time if samples become smaller by one part of so many.
@@ -56,10 +56,17 @@ impl Dictionary {
 
     /// Makes one from samples, which lie one behind the other; `None` when they have too little in common.
     pub(super) fn train(samples: &[u8], sizes: &[usize]) -> Option<Dictionary> {
-        let content_bytes = CONTENT_BYTES_MAX.min(samples.len() / SAMPLES_PER_CONTENT);
-        let content = zstd::dict::from_continuous(samples, sizes, content_bytes).ok()?;
-        let packed = LEVELS.map(|level| (packed_bytes((samples, sizes), &content, level), level));
-        let (bytes, level) = packed.into_iter().min()?;
+        let contents = CONTENT_BYTES.into_iter().filter_map(|bytes| {
+            let bytes = bytes.min(samples.len() / SAMPLES_PER_CONTENT);
+            zstd::dict::from_continuous(samples, sizes, bytes).ok()
+        });
+        let tried = contents.flat_map(|content| {
+            LEVELS.map(|level| {
+                let bytes = packed_bytes((samples, sizes), &content, level);
+                (bytes, level, content.clone())
+            })
+        });
+        let (bytes, level, content) = tried.min_by_key(|(bytes, ..)| *bytes)?;
         let is_worth = bytes < samples.len() - samples.len() / WORTH;
         is_worth.then(|| Dictionary::new(&content, level))
     }

@@ -143,8 +143,9 @@ impl Compression {
 
     /// Gives back the memory of a dropped space's dictionary. Who still reads the space reads the file again.
     pub(super) fn let_go(&self, space: Space) {
-        if let Some(known) = self.known.write().get_mut(&space) {
-            *known = Known::OnDisk;
+        let mut known = self.known.write();
+        if let Some(Known::Read(_)) = known.get(&space) {
+            known.insert(space, Known::OnDisk);
         }
     }
 
