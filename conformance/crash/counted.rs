@@ -92,8 +92,11 @@ fn write(mut client: Client, mut random: StdRng) -> Result<Vec<u64>, String> {
 
 /// Writes until the connection breaks; gives no ids.
 fn write_long_rows(mut client: Client) -> Result<Vec<u64>, String> {
-    for key in (0..BULK_KEYS).cycle() {
-        let sql = format!("REPLACE INTO bulks VALUES ({key}, REPEAT('bulk', {BULK_BYTES} / 4))");
+    // Each differs from the one before of its key, wherever the writers before ended.
+    let start = u64::from(rand::random::<u32>());
+    for (key, seq) in (0..BULK_KEYS).cycle().zip(start..) {
+        let sql =
+            format!("REPLACE INTO bulks VALUES ({key}, CONCAT({seq}, REPEAT('b', {BULK_BYTES})))");
         match client.execute(&sql) {
             Ok(_) => {}
             Err(failure) if is_over(&failure) => break,

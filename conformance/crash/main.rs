@@ -82,8 +82,6 @@ const ROUNDS: u64 = 100;
 const START_MAX: Duration = Duration::from_secs(20);
 /// How long a server has to come to a named point before it is ended where it is.
 const POINT_PATIENCE: Duration = Duration::from_secs(3);
-/// Aims at each point from which on it is judged how many were hit; fewer say little.
-const JUDGED_AIMS: usize = 3;
 /// How often that is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Rows in memory before they are written to a file: little, so that rounds end in flushes and
@@ -333,18 +331,12 @@ impl Rounds {
         Ok(())
     }
 
-    /// A loop that aimed at every point ended at three of four at least: else its rounds are kills at any moment. Of
-    /// few aims chance alone may miss some: there it is one of three.
+    /// A loop that aimed at every point ended at three of four at least: else its rounds are kills at any moment.
     fn check_points(&self) -> Result<(), String> {
         let points = self.points.borrow();
         let aims: usize = points.values().map(|one| one.aims).sum();
         let hits: usize = points.values().map(|one| one.hits).sum();
-        let is_enough = if JUDGED_AIMS * POINTS.len() <= aims {
-            aims * 3 <= hits * 4
-        } else {
-            aims <= hits * 3
-        };
-        if POINTS.len() <= aims && !is_enough {
+        if POINTS.len() <= aims && hits * 4 < aims * 3 {
             return Err(format!(
                 "of {aims} rounds {hits} ended at their points: {points:?}"
             ));
