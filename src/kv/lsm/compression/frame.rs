@@ -12,9 +12,8 @@
 use std::cell::RefCell;
 
 use zstd::bulk::Compressor;
+use zstd::dict::DecoderDictionary;
 use zstd::zstd_safe::{CParameter, DCtx, compress_bound};
-
-use super::dictionary::Dictionary;
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -25,7 +24,7 @@ const BLOCK_BYTES_MAX: usize = 128 << 10;
 const HEAD_BYTES_MAX: usize = 4 + 1 + 4 + 3;
 
 /// Bytes of a length that is written; of more no value is.
-const LEN_BYTES_MAX: usize = 5;
+pub(super) const LEN_BYTES_MAX: usize = 5;
 
 /// What the frame of a value begins with that is not stored.
 struct Head {
@@ -127,7 +126,11 @@ thread_local! {
 }
 
 /// The value of a packed form; `None` where it is none, or longer than `len_max`.
-pub(super) fn unpack(packed: &[u8], dictionary: &Dictionary, len_max: usize) -> Option<Vec<u8>> {
+pub(super) fn unpack(
+    packed: &[u8],
+    decoder: &DecoderDictionary<'static>,
+    len_max: usize,
+) -> Option<Vec<u8>> {
     let (len, rest) = take_len(packed)?;
     let head = Head::of(len, rest.len()).filter(|_| len <= len_max)?;
     UNPACKER.with_borrow_mut(|unpacker| {
@@ -142,7 +145,7 @@ pub(super) fn unpack(packed: &[u8], dictionary: &Dictionary, len_max: usize) -> 
         unpacker.frame.extend_from_slice(head.as_slice());
         unpacker.frame.extend_from_slice(rest);
         let mut value = Vec::with_capacity(len);
-        let decoder = dictionary.decoder.as_ddict();
+        let decoder = decoder.as_ddict();
         let context = &mut unpacker.context;
         let found = context.decompress_using_ddict(&mut value, &unpacker.frame, decoder);
         if unpacker.frame.capacity() > BLOCK_BYTES_MAX {
@@ -156,7 +159,7 @@ pub(super) fn unpack(packed: &[u8], dictionary: &Dictionary, len_max: usize) -> 
     clippy::cast_possible_truncation,
     reason = "what is cast has seven bits"
 )]
-fn put_len(mut len: usize, out: &mut Vec<u8>) {
+pub(super) fn put_len(mut len: usize, out: &mut Vec<u8>) {
     while 0x7f < len {
         out.push((len & 0x7f) as u8 | 0x80);
         len >>= 7;
@@ -177,6 +180,7 @@ fn take_len(packed: &[u8]) -> Option<(usize, &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dictionary::Dictionary;
     use super::*;
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
@@ -202,8 +206,8 @@ mod tests {
             let mut small = Vec::new();
             assert!(packer.pack(&value, &mut small), "{len}");
             assert!(small.len() < len, "{len}: {}", small.len());
-            assert_eq!(unpack(&small, &dictionary, len), Some(value), "{len}");
-            assert_eq!(unpack(&small, &dictionary, len - 1), None, "{len}");
+            assert_eq!(dictionary.unpack(&small, false, len), Some(value), "{len}");
+            assert_eq!(dictionary.unpack(&small, false, len - 1), None, "{len}");
         }
     }
 
@@ -234,7 +238,7 @@ mod tests {
                 bytes[at] = random.random();
             }
             bytes.truncate(random.random_range(0..=bytes.len()));
-            let found = unpack(&bytes, &dictionary, 1 << 20);
+            let found = dictionary.unpack(&bytes, false, 1 << 20);
             assert!(
                 found.is_none_or(|value| value.len() <= 1 << 20),
                 "seed {seed}"

@@ -1,4 +1,5 @@
-//! Values that are kept compressed by zstd, each for itself, with a dictionary for each space.
+//! Values that are kept compressed, each for itself, with a dictionary for each space: by zstd, or by a model of
+//! the frequencies of their bytes where that makes them smaller ([`model`]).
 //!
 //! The storage library compresses blocks, by LZ4 alone. What is here makes values smaller before they come
 //! into a block: a compaction packs those of the spaces that it was told of, so that writing costs nothing.
@@ -8,7 +9,7 @@
 //!
 //! ```text
 //! the value                     its first byte is neither fe nor ff
-//! fe tag packed                 packed: `frame`, with the dictionary of the space that has this tag
+//! fe tag packed                 packed: `frame` or `model`, with the dictionary of the space that has this tag
 //! ff value                      its first byte is fe or ff
 //! ```
 //!
@@ -25,7 +26,10 @@
 
 mod dictionary;
 mod frame;
+mod model;
 mod press;
+mod rans;
+mod symbols;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -205,10 +209,10 @@ impl Compression {
         let dictionary = self.dictionary(space)?;
         let dictionary = dictionary.ok_or_else(|| damaged(" is missing"))?;
         let (tag, packed) = packed.split_first().ok_or_else(|| damaged(""))?;
-        if *tag != dictionary.tag {
-            return Err(damaged(" is not the one that a value was packed with"));
-        }
-        let value = frame::unpack(packed, &dictionary, LIMITS.value_bytes_max);
+        let is_by_model = dictionary.is_by_model(*tag);
+        let other = || damaged(" is not the one that a value was packed with");
+        let is_by_model = is_by_model.ok_or_else(other)?;
+        let value = dictionary.unpack(packed, is_by_model, LIMITS.value_bytes_max);
         value.ok_or_else(|| damaged(", or what was packed with it"))
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::frame::Packer;
+use super::model::{self, Scratch};
 use super::{Compression, Known, PACKED, is_plain};
 use crate::kv::Space;
 
@@ -13,7 +14,7 @@ use crate::kv::Space;
 const VALUE_BYTES_MIN: usize = 32;
 
 /// What is taken of a long value for a sample.
-const SAMPLE_BYTES_MAX: usize = 4 << 10;
+const SAMPLE_BYTES_MAX: usize = model::VALUE_BYTES_MAX;
 
 /// What is done with the values of a space.
 pub(in crate::kv::lsm) enum Press {
@@ -21,8 +22,15 @@ pub(in crate::kv::lsm) enum Press {
     Off,
     /// There is no dictionary yet.
     Gather(Arc<Compression>, Samples),
-    /// They are packed, and get this tag.
-    Pack(Box<Packer>, u8),
+    /// They are packed.
+    Pack(Box<Packing>),
+}
+
+/// What it takes to pack values.
+pub(in crate::kv::lsm) struct Packing {
+    dictionary: Arc<Dictionary>,
+    zstd: Packer,
+    scratch: Scratch,
 }
 
 /// Values, one behind the other.
@@ -43,10 +51,10 @@ impl Press {
         let known = compression.known.read().get(&space).cloned();
         match known {
             None => Press::Gather(Arc::clone(compression), Samples::default()),
-            Some(Known::Read(dictionary)) => Press::with(&dictionary),
+            Some(Known::Read(dictionary)) => Press::with(dictionary),
             Some(Known::Useless) => Press::Off,
             Some(Known::OnDisk) => match compression.dictionary(space) {
-                Ok(found) => found.map_or(Press::Off, |found| Press::with(&found)),
+                Ok(found) => found.map_or(Press::Off, Press::with),
                 Err(cause) => {
                     tracing::error!(%space, %cause, "values are not compressed");
                     Press::Off
@@ -55,11 +63,14 @@ impl Press {
         }
     }
 
-    fn with(dictionary: &Dictionary) -> Press {
-        let packer = Packer::new(&dictionary.content, dictionary.level);
-        packer.map_or(Press::Off, |packer| {
-            Press::Pack(Box::new(packer), dictionary.tag)
-        })
+    fn with(dictionary: Arc<Dictionary>) -> Press {
+        let zstd = Packer::new(&dictionary.content, dictionary.level);
+        let packing = zstd.map(|zstd| Packing {
+            dictionary,
+            zstd,
+            scratch: Scratch::default(),
+        });
+        packing.map_or(Press::Off, |packing| Press::Pack(Box::new(packing)))
     }
 
     /// What is to be stored instead, which is smaller; `None` for what is.
@@ -81,17 +92,28 @@ impl Press {
             *self = compression.make(space, samples);
         }
         match self {
-            Press::Pack(packer, tag) => packed((packer, *tag), stored),
+            Press::Pack(packing) => packing.packed(stored),
             Press::Off | Press::Gather(..) => None,
         }
     }
 }
 
-fn packed((packer, tag): (&mut Packer, u8), value: &[u8]) -> Option<Vec<u8>> {
-    let mut small = Vec::with_capacity(value.len());
-    small.extend([PACKED, tag]);
-    let is_smaller = packer.pack(value, &mut small) && small.len() < value.len();
-    is_smaller.then_some(small)
+impl Packing {
+    /// The stored form of a value, packed; `None` where it would not be smaller.
+    fn packed(&mut self, value: &[u8]) -> Option<Vec<u8>> {
+        let model = self.dictionary.model.as_ref();
+        let model = model.filter(|_| value.len() <= model::VALUE_BYTES_MAX);
+        let mut small = Vec::with_capacity(value.len());
+        small.extend([PACKED, self.dictionary.tag(model.is_some())]);
+        let is_packed = match model {
+            Some(model) => {
+                model.pack(value, &mut self.scratch, &mut small);
+                true
+            }
+            None => self.zstd.pack(value, &mut small),
+        };
+        (is_packed && small.len() < value.len()).then_some(small)
+    }
 }
 
 impl Samples {
@@ -107,7 +129,7 @@ impl Compression {
     fn make(&self, space: Space, samples: &Samples) -> Press {
         let _one_at_a_time = self.making.lock();
         if let Some(Known::Read(made)) = self.known.read().get(&space) {
-            return Press::with(made);
+            return Press::with(Arc::clone(made));
         }
         let Some(dictionary) = Dictionary::train(&samples.bytes, &samples.sizes) else {
             tracing::info!(
@@ -124,12 +146,13 @@ impl Compression {
         }
         tracing::info!(
             %space, bytes = dictionary.content.len(), level = dictionary.level,
+            has_model = dictionary.model.is_some(),
             samples = samples.sizes.len(), "made a dictionary"
         );
-        let press = Press::with(&dictionary);
-        let known = Known::Read(Arc::new(dictionary));
+        let dictionary = Arc::new(dictionary);
+        let known = Known::Read(Arc::clone(&dictionary));
         self.known.write().insert(space, known);
-        press
+        Press::with(dictionary)
     }
 
     /// When it is written, it is there for good.
