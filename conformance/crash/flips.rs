@@ -29,8 +29,9 @@ const ROWS_PER_INSERT: u64 = 500;
 /// The error of a statement that meets damage.
 const CORRUPT: u16 = 1712;
 /// What is read, by every way there is.
-const READS: [&str; 4] = [
+const READS: [&str; 5] = [
     "SELECT * FROM t WHERE id >= 0",
+    "SELECT * FROM digits WHERE id >= 0",
     "SELECT id, u FROM t FORCE INDEX (by_u) WHERE u >= 0",
     "SELECT * FROM t WHERE id IN (1, 77, 2500, 4999)",
     "SELECT COUNT(*) FROM later WHERE id >= 0",
@@ -70,7 +71,7 @@ fn flip_all(rounds: &Rounds) -> Result<String, String> {
     let mut random = rounds.random.borrow_mut();
     let server = rounds.start()?;
     let mut client = connect_bare(&server.address)?;
-    make_rows(&mut client).map_err(|e| e.to_string())?;
+    make_rows(&mut client, &mut random).map_err(|e| e.to_string())?;
     let expected = read_all(&mut client).map_err(|e| e.to_string())?;
     drop(client);
     stop(&server)?;
@@ -78,6 +79,7 @@ fn flip_all(rounds: &Rounds) -> Result<String, String> {
         rounds.directory().join("data"),
         rounds.directory().join("intact"),
     );
+    check_dictionaries(&data)?;
     copy(&data, &intact)?;
     let mut seen = Vec::new();
     for round in 0..rounds.count {
@@ -98,32 +100,61 @@ fn flip_all(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
-fn make_rows(client: &mut Client) -> Result<(), Failure> {
+/// Both kinds of dictionaries are to be flipped: one of words, and one with a model, of digits.
+fn check_dictionaries(data: &Path) -> Result<(), String> {
+    let mut files = Vec::new();
+    walk(&data.join("lsm/dictionaries"), &mut files);
+    for head in ["Meseta dictionary 1\n", "Meseta dictionary 2\n"] {
+        let has_head =
+            |path: &PathBuf| fs::read(path).is_ok_and(|bytes| bytes.starts_with(head.as_bytes()));
+        if !files.iter().any(has_head) {
+            return Err(format!("no file of {files:?} begins with {head:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn make_rows(client: &mut Client, random: &mut StdRng) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
     client.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, u INT, v VARCHAR(200), UNIQUE INDEX by_u (u)) \
          COMPRESSION='zstd'",
     )?;
+    client
+        .execute("CREATE TABLE digits (id INT PRIMARY KEY, v VARCHAR(200)) COMPRESSION='zstd'")?;
     client.execute("CREATE TABLE later (id INT PRIMARY KEY)")?;
     for start in (0..ROWS).step_by(usize::try_from(ROWS_PER_INSERT).unwrap_or(1)) {
         let row = |id: u64| format!("({id}, {}, REPEAT('row {id}', 20))", ROWS - id);
         let rows: Vec<String> = (start..start + ROWS_PER_INSERT).map(row).collect();
         client.execute(&format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
+        let mut row = |id: u64| format!("({id}, '{}')", digits(random));
+        let rows: Vec<String> = (start..start + ROWS_PER_INSERT).map(&mut row).collect();
+        client.execute(&format!("INSERT INTO digits VALUES {}", rows.join(", ")))?;
     }
-    client
-        .execute("OPTIMIZE TABLE t")
-        .map(drop)
-        .or_else(|failure| match failure {
-            // It answers with rows.
-            Failure::Lost(error) if error.kind() == std::io::ErrorKind::InvalidData => Ok(()),
-            other @ (Failure::Server { .. } | Failure::Lost(_)) => Err(other),
-        })?;
+    optimize(client, "t")?;
+    optimize(client, "digits")?;
     // These stay in the journal.
     for id in 0..50 {
         client.execute(&format!("INSERT INTO later VALUES ({id})"))?;
     }
     Ok(())
+}
+
+/// Six groups of digits that have nothing to do with each other.
+fn digits(random: &mut StdRng) -> String {
+    let group = || format!("{:015}", random.random_range(0..1_000_000_000_000_000_u64));
+    let groups: Vec<String> = std::iter::repeat_with(group).take(6).collect();
+    groups.join("-")
+}
+
+fn optimize(client: &mut Client, table: &str) -> Result<(), Failure> {
+    let answer = client.execute(&format!("OPTIMIZE TABLE {table}"));
+    answer.map(drop).or_else(|failure| match failure {
+        // It answers with rows.
+        Failure::Lost(error) if error.kind() == std::io::ErrorKind::InvalidData => Ok(()),
+        other @ (Failure::Server { .. } | Failure::Lost(_)) => Err(other),
+    })
 }
 
 type Reads = Vec<Vec<Vec<Option<String>>>>;

@@ -39,7 +39,7 @@ const LEVELS: [i32; 2] = [1, 3];
 /// It is worth the time if samples become smaller by one part of so many.
 const WORTH: usize = 8;
 
-/// A model is worth it if samples become smaller than zstd makes them by one part of so many: it unpacks a byte
+/// A model is worth it if samples become smaller than zstd makes them by one part of so many: it unpacks a symbol
 /// after the other.
 const MODEL_WORTH: usize = 10;
 
