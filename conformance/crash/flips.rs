@@ -128,8 +128,8 @@ fn make_rows(client: &mut Client, random: &mut StdRng) -> Result<(), Failure> {
         let row = |id: u64| format!("({id}, {}, REPEAT('row {id}', 20))", ROWS - id);
         let rows: Vec<String> = (start..start + ROWS_PER_INSERT).map(row).collect();
         client.execute(&format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
-        let mut row = |id: u64| format!("({id}, '{}')", digits(random));
-        let rows: Vec<String> = (start..start + ROWS_PER_INSERT).map(&mut row).collect();
+        let row = |id: u64| format!("({id}, '{}')", digits(random));
+        let rows: Vec<String> = (start..start + ROWS_PER_INSERT).map(row).collect();
         client.execute(&format!("INSERT INTO digits VALUES {}", rows.join(", ")))?;
     }
     optimize(client, "t")?;

@@ -120,21 +120,15 @@ impl Dictionary {
         if is_by_model { !self.tag } else { self.tag }
     }
 
-    /// How a value with this tag was packed: whether by the model; `None` where it was not with this dictionary.
-    pub(super) fn is_by_model(&self, tag: u8) -> Option<bool> {
-        let is_by_model = self.model.is_some() && tag == self.tag(true);
-        (is_by_model || tag == self.tag(false)).then_some(is_by_model)
+    /// Whether a value with this tag was packed with this dictionary.
+    pub(super) fn has_tag(&self, tag: u8) -> bool {
+        tag == self.tag(false) || self.model.is_some() && tag == self.tag(true)
     }
 
-    /// The value of a packed form; `None` where it is none, or longer than `len_max`.
-    pub(super) fn unpack(
-        &self,
-        packed: &[u8],
-        is_by_model: bool,
-        len_max: usize,
-    ) -> Option<Vec<u8>> {
+    /// The value of a packed form with one of its tags; `None` where it is none, or longer than `len_max`.
+    pub(super) fn unpack(&self, tag: u8, packed: &[u8], len_max: usize) -> Option<Vec<u8>> {
         match &self.model {
-            Some(model) if is_by_model => model.unpack(packed),
+            Some(model) if tag == self.tag(true) => model.unpack(packed),
             Some(_) | None => frame::unpack(packed, &self.decoder, len_max),
         }
     }
@@ -201,7 +195,9 @@ fn model_bytes(samples: &[u8], sizes: &[usize]) -> Option<usize> {
     let (mut scratch, mut small) = (Scratch::default(), Vec::new());
     let mut plain_bytes = 0;
     for sample in each(samples, sizes).skip(1).step_by(2) {
-        model.pack(sample, &mut scratch, &mut small);
+        if !model.pack(sample, &mut scratch, &mut small) {
+            return None;
+        }
         plain_bytes += sample.len();
     }
     (samples.len() * small.len()).checked_div(plain_bytes)

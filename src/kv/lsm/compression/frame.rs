@@ -206,8 +206,16 @@ mod tests {
             let mut small = Vec::new();
             assert!(packer.pack(&value, &mut small), "{len}");
             assert!(small.len() < len, "{len}: {}", small.len());
-            assert_eq!(dictionary.unpack(&small, false, len), Some(value), "{len}");
-            assert_eq!(dictionary.unpack(&small, false, len - 1), None, "{len}");
+            assert_eq!(
+                dictionary.unpack(dictionary.tag(false), &small, len),
+                Some(value),
+                "{len}"
+            );
+            assert_eq!(
+                dictionary.unpack(dictionary.tag(false), &small, len - 1),
+                None,
+                "{len}"
+            );
         }
     }
 
@@ -238,7 +246,7 @@ mod tests {
                 bytes[at] = random.random();
             }
             bytes.truncate(random.random_range(0..=bytes.len()));
-            let found = dictionary.unpack(&bytes, false, 1 << 20);
+            let found = dictionary.unpack(dictionary.tag(false), &bytes, 1 << 20);
             assert!(
                 found.is_none_or(|value| value.len() <= 1 << 20),
                 "seed {seed}"

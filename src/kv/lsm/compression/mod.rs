@@ -209,10 +209,10 @@ impl Compression {
         let dictionary = self.dictionary(space)?;
         let dictionary = dictionary.ok_or_else(|| damaged(" is missing"))?;
         let (tag, packed) = packed.split_first().ok_or_else(|| damaged(""))?;
-        let is_by_model = dictionary.is_by_model(*tag);
-        let other = || damaged(" is not the one that a value was packed with");
-        let is_by_model = is_by_model.ok_or_else(other)?;
-        let value = dictionary.unpack(packed, is_by_model, LIMITS.value_bytes_max);
+        if !dictionary.has_tag(*tag) {
+            return Err(damaged(" is not the one that a value was packed with"));
+        }
+        let value = dictionary.unpack(*tag, packed, LIMITS.value_bytes_max);
         value.ok_or_else(|| damaged(", or what was packed with it"))
     }
 

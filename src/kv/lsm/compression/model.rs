@@ -93,18 +93,26 @@ impl Model {
         })
     }
 
-    /// Appends the packed form of a value of at most [`VALUE_BYTES_MAX`].
-    pub(super) fn pack(&self, value: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) {
+    /// Appends the packed form of a value; `false`, and nothing, where it has none: it is longer than
+    /// [`VALUE_BYTES_MAX`].
+    pub(super) fn pack(&self, value: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> bool {
+        value.len() <= VALUE_BYTES_MAX && self.code(value, scratch, out)
+    }
+
+    fn code(&self, value: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> bool {
         put_symbols(value, &mut scratch.symbols);
         scratch.parts.clear();
         let mut context = Context::default();
         for &symbol in &scratch.symbols {
             let table = self.table(&context);
-            let part = table.map_or(Part::default(), |table| table.part(symbol));
+            let Some(part) = table.and_then(|table| table.part(symbol)) else {
+                return false;
+            };
             scratch.parts.push(part);
             context.pass(symbol);
         }
         rans::encode(&scratch.parts, &mut scratch.words, out);
+        true
     }
 
     /// The value of a packed form; `None` where it is none, or longer than [`VALUE_BYTES_MAX`].
@@ -179,7 +187,7 @@ impl Model {
         // Both numbers fit: there are no more tables than contexts and one, and no more symbols than those.
         out.push(u8::try_from(self.tables.len()).unwrap_or_default());
         for table in &self.tables {
-            let parts = (0..SYMBOLS).map(|symbol| (symbol, table.part(symbol)));
+            let parts = (0..SYMBOLS).filter_map(|symbol| Some((symbol, table.part(symbol)?)));
             let told: Vec<_> = parts.filter(|(_, part)| 1 < part.frequency).collect();
             let count = u16::try_from(told.len()).unwrap_or_default();
             out.extend(count.to_le_bytes());
@@ -282,7 +290,7 @@ mod tests {
 
     fn packed(model: &Model, value: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        model.pack(value, &mut Scratch::default(), &mut out);
+        assert!(model.pack(value, &mut Scratch::default(), &mut out));
         out
     }
 
@@ -321,7 +329,11 @@ mod tests {
                 assert_eq!(model.unpack(&packed(&made, &row)), Some(row));
             }
             let long = vec![b'x'; VALUE_BYTES_MAX + 1];
-            assert_eq!(model.unpack(&packed(&made, &long)), None);
+            let mut out = Vec::new();
+            assert!(!made.pack(&long, &mut Scratch::default(), &mut out));
+            assert!(out.is_empty());
+            assert!(made.code(&long, &mut Scratch::default(), &mut out));
+            assert_eq!(model.unpack(&out), None);
         }
     }
 

@@ -106,10 +106,7 @@ impl Packing {
         let mut small = Vec::with_capacity(value.len());
         small.extend([PACKED, self.dictionary.tag(model.is_some())]);
         let is_packed = match model {
-            Some(model) => {
-                model.pack(value, &mut self.scratch, &mut small);
-                true
-            }
+            Some(model) => model.pack(value, &mut self.scratch, &mut small),
             None => self.zstd.pack(value, &mut small),
         };
         (is_packed && small.len() < value.len()).then_some(small)

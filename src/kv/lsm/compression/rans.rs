@@ -64,11 +64,9 @@ impl Table {
         (start == TOTAL).then_some(Table { parts, hints })
     }
 
-    pub(super) fn part(&self, symbol: u16) -> Part {
-        self.parts
-            .get(usize::from(symbol))
-            .copied()
-            .unwrap_or_default()
+    /// `None` where the number is that of no symbol.
+    pub(super) fn part(&self, symbol: u16) -> Option<Part> {
+        self.parts.get(usize::from(symbol)).copied()
     }
 
     /// The symbol that a number below [`TOTAL`] stands for.
@@ -193,7 +191,7 @@ mod tests {
             let parts: Vec<Part> = symbols
                 .iter()
                 .enumerate()
-                .map(|(at, symbol)| by(at).part(*symbol))
+                .map(|(at, symbol)| by(at).part(*symbol).unwrap())
                 .collect();
             let mut bytes = Vec::new();
             encode(&parts, &mut vec![7], &mut bytes);
@@ -215,7 +213,7 @@ mod tests {
         let table = Table::new(&frequencies).unwrap();
         let digits =
             (0..3000_u32).map(|n| u16::from(b'0') + u16::try_from(n * n % 97 % 10).unwrap());
-        let parts: Vec<Part> = digits.map(|digit| table.part(digit)).collect();
+        let parts: Vec<Part> = digits.map(|digit| table.part(digit).unwrap()).collect();
         let mut bytes = Vec::new();
         encode(&parts, &mut Vec::new(), &mut bytes);
         // The logarithm of ten is 3.32 bits.
