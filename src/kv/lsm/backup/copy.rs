@@ -14,8 +14,9 @@ use crate::kv::Result;
 const FILE_MODE: u32 = 0o600;
 const DIR_MODE: u32 = 0o700;
 
-/// Bytes that are read or written at a time.
-const CHUNK_BYTES: usize = 256 << 10;
+/// Bytes that are read or written at a time: some dozens of microseconds, in which the system lets nobody else
+/// have the processor.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// What is known of the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -27,6 +27,7 @@ use super::{
 use crate::kv::lsm::queue::Request;
 use crate::kv::lsm::{Shared, compression, directory, fault, journal, room};
 use crate::kv::{Checkpoint, Error, Result};
+use crate::leisure;
 
 /// How long the memtables may take to be written to tables before the cut; what is not by then is
 /// copied with the journals.
@@ -55,7 +56,7 @@ pub(in crate::kv::lsm) async fn make(
     dir: PathBuf,
 ) -> Result<Checkpoint> {
     let _give_up = GiveUp(Arc::clone(&is_over));
-    let work = tokio::task::spawn_blocking(move || {
+    let work = leisure::long_blocking(move || {
         let making = Making::claim(&dir, &is_over)?;
         match making.run(&shared) {
             Ok(made) => Ok(made),
@@ -65,7 +66,7 @@ pub(in crate::kv::lsm) async fn make(
             }
         }
     });
-    work.await.map_err(|_| Error::Closed)?
+    work.await.unwrap_or(Err(Error::Closed))
 }
 
 /// A backup in the making.
@@ -106,7 +107,9 @@ impl Making<'_> {
         }
     }
 
+    /// Whether to go on: asked before each piece, so that short statements come between.
     fn check(&self) -> Result<()> {
+        leisure::end_turn();
         if self.is_over.load(Ordering::Relaxed) {
             return Err(Error::Io {
                 doing: format!("writing {}", self.dir.display()),
