@@ -5,6 +5,9 @@
 //! That one failed sync is enough is the point: the system tells of it once, and takes what it could not
 //! write for written afterwards.
 
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -36,12 +39,21 @@ const CASES: &[(Call, Fate)] = &[
 /// The time that writers have before the failure.
 const BEFORE: Duration = Duration::from_millis(200);
 /// How long it may take until every writer knows.
-const END_MAX: Duration = Duration::from_secs(20);
+pub(crate) const END_MAX: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a server that was told to stop may take.
 const STOP_MAX: Duration = Duration::from_secs(20);
 /// What a write is told then.
 const READ_ONLY_MODE: u16 = 1836;
+
+/// Files that a server at its end may open still, and those who want a connection then.
+const FILES_LEFT: usize = 3;
+const NEWCOMERS: usize = 20;
+/// For so long, which may take so much of the processor.
+const LACK: Duration = Duration::from_secs(2);
+const LACK_TICKS_MAX: u64 = 60;
+/// What the log says of it.
+const NOT_ACCEPTED: &str = "a connection could not be accepted";
 
 const fn call(name: &'static str, path: &'static str) -> Call {
     Call { name, path }
@@ -58,6 +70,12 @@ pub(crate) fn trials() -> Vec<Trial> {
             Ending::Kill,
             1,
             lack_files,
+        ),
+        of(
+            "too_few_files_for_more_connections_harm_nobody",
+            Ending::Kill,
+            1,
+            lack_files_later,
         ),
     ]
 }
@@ -93,6 +111,98 @@ fn lack_files(rounds: &Rounds) -> Result<String, String> {
         }
         Err(told) => Err(format!("the numbers are not told: {told}")),
     }
+}
+
+/// A server that has come to the end of its files keeps those who wait for a connection waiting, idly, and
+/// serves the others.
+fn lack_files_later(rounds: &Rounds) -> Result<String, String> {
+    let server = rounds.start()?;
+    let mut client = connect_bare(&server.address)?;
+    writers::make_tables(&mut client).map_err(|error| error.to_string())?;
+    let process = PathBuf::from(format!("/proc/{}", server.process_id()));
+    let before = limit_files(&server, nearly_all(&process)?)?;
+    let address = server.address.clone();
+    let newcomers: Vec<JoinHandle<Result<Client, String>>> = (0..NEWCOMERS)
+        .map(|_| address.clone())
+        .map(|address| thread::spawn(move || connect(&address)))
+        .collect();
+    let used = ticks(&process)?;
+    thread::sleep(LACK);
+    let used = ticks(&process)? - used;
+    let waiting = newcomers.iter().filter(|one| !one.is_finished()).count();
+    let sql = "INSERT INTO singles VALUES (1000, 1, 'x')";
+    client
+        .execute(sql)
+        .map_err(|error| format!("{sql}: {error}"))?;
+    limit_files(&server, before)?;
+    for newcomer in newcomers {
+        let newcomer = newcomer.join().map_err(|_| "a newcomer panicked")?;
+        let rows = newcomer?.rows("SELECT v FROM singles WHERE writer = 1000");
+        if rows.as_ref().ok() != Some(&vec![vec![Some("x".to_owned())]]) {
+            return Err(format!("what was written meanwhile is read as {rows:?}"));
+        }
+    }
+    if waiting < NEWCOMERS / 2 || !rounds.log().contains(NOT_ACCEPTED) {
+        return Err(format!(
+            "{waiting} waited for a connection: {}",
+            rounds.log()
+        ));
+    }
+    if LACK_TICKS_MAX < used {
+        return Err(format!(
+            "{used} ticks of the processor went to waiting for {LACK:?}"
+        ));
+    }
+    stop(&server)?;
+    Ok(format!(
+        "{waiting} of {NEWCOMERS} waited, which took {used} ticks of {LACK:?}"
+    ))
+}
+
+/// A limit to the numbers of files that leaves some free.
+fn nearly_all(process: &Path) -> Result<usize, String> {
+    let open = fs::read_dir(process.join("fd")).map_err(|error| error.to_string())?;
+    let names = open.flatten().map(|entry| entry.file_name());
+    let taken: HashSet<usize> = names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect();
+    let mut free = (0..).filter(|number| !taken.contains(number));
+    free.nth(FILES_LEFT)
+        .ok_or_else(|| "no number is free".to_owned())
+}
+
+/// Changes how many files a server may open; how many it was before.
+fn limit_files(server: &Server, count: usize) -> Result<usize, String> {
+    let process_id = server.process_id().to_string();
+    let known = [
+        "--pid",
+        &process_id,
+        "--nofile",
+        "--output=SOFT",
+        "--noheadings",
+    ];
+    let before = run("prlimit", known)?;
+    run(
+        "prlimit",
+        ["--pid", &process_id, &format!("--nofile={count}:")],
+    )?;
+    before
+        .trim()
+        .parse()
+        .map_err(|_| format!("prlimit told {before:?}"))
+}
+
+/// What a process has used of the processor, in hundredths of a second.
+fn ticks(process: &Path) -> Result<u64, String> {
+    let stat = fs::read_to_string(process.join("stat")).map_err(|error| error.to_string())?;
+    // Behind the name in brackets, the 12th and the 13th word: utime and stime (proc_pid_stat(5)).
+    let words = stat.rsplit_once(") ").map_or("", |(_, words)| words);
+    let used = words.split(' ').skip(11).take(2);
+    used.map(|word| {
+        word.parse::<u64>()
+            .map_err(|_| format!("{word:?} of {stat:?}"))
+    })
+    .sum()
 }
 
 fn break_one(
@@ -145,7 +255,7 @@ fn expect_health(door: &Door, status: u16, begin: &str) -> Result<(), String> {
 }
 
 /// Reads go on, writes do not.
-fn look_at_the_rest(server: &Server) -> Result<(), String> {
+pub(crate) fn look_at_the_rest(server: &Server) -> Result<(), String> {
     let mut client = connect(&server.address)?;
     let rows = client.rows("SELECT COUNT(*) FROM singles WHERE writer >= 0");
     rows.map_err(|error| format!("a read: {error}"))?;

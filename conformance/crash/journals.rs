@@ -1,4 +1,4 @@
-//! Kills the server where it begins another journal, and where it removes one that is not needed any more: a
+//! Ends the server where it begins another journal, and where it removes one that is not needed any more: a
 //! journal is 64 MiB long, so the rounds of the loops are too short for that.
 
 use std::thread::{self, JoinHandle};
@@ -8,12 +8,14 @@ use libtest_mimic::Trial;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::broken::{END_MAX, look_at_the_rest, stop};
 use crate::client::{Client, Failure};
 use crate::faults::{Call, Fate};
 use crate::oracle::Oracle;
 use crate::server::Server;
 use crate::{
-    Ending, POLL_INTERVAL, Rounds, connect, connect_bare, is_over, kill, others, trial, writers,
+    Ending, POLL_INTERVAL, READ_ONLY, Rounds, connect, connect_bare, is_over, kill, others, trial,
+    writers,
 };
 
 /// Rounds of the quick profile: each point, before the call and after it.
@@ -29,7 +31,6 @@ const CALLS: [Call; 2] = [
         path: ".jnl",
     },
 ];
-const FATES: [Fate; 2] = [Fate::KillBefore, Fate::KillAfter];
 /// What fills the journal: rows of letters that compress little.
 const ROW_BYTES: usize = 500_000;
 /// How long it may take to fill it. With memtables as small as they are here compactions never rest, and in
@@ -38,46 +39,45 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
-    let name = "kill_9_where_journals_begin_and_go".to_owned();
-    vec![trial(name, (Ending::Point, others(QUICK)), run)]
+    let of = |ending: Ending, name: &str| trial(name.to_owned(), (ending, others(QUICK)), run);
+    vec![
+        of(Ending::Point, "kill_9_where_journals_begin_and_go"),
+        of(Ending::Power, "power_cut_where_journals_begin_and_go"),
+        trial(
+            "journal_that_cannot_begin_ends_all_writing".to_owned(),
+            (Ending::Point, 2),
+            lack_one,
+        ),
+    ]
+}
+
+/// What becomes of the call, before it and after it. Whose power is cut stands still there.
+fn fates(ending: Ending) -> [Fate; 2] {
+    match ending {
+        Ending::Power => [Fate::StopBefore, Fate::StopAfter],
+        Ending::Kill | Ending::Point | Ending::Full => [Fate::KillBefore, Fate::KillAfter],
+    }
 }
 
 fn run(rounds: &Rounds) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut server = rounds.start()?;
-    let mut client = connect_bare(&server.address)?;
-    let made = writers::make_tables(&mut client).and_then(|()| {
-        client.execute("CREATE TABLE filling (id BIGINT PRIMARY KEY, v LONGTEXT NOT NULL)")
-    });
-    made.map_err(|error| error.to_string())?;
+    make_tables(&mut connect_bare(&server.address)?)?;
     let mut rows = 0;
+    let fates = fates(rounds.ending);
     for (round, idx) in (1..=rounds.count).zip(0..) {
         let told = |text: String| format!("round {round}: {text}");
         let (call, fate) = (
             CALLS[idx % CALLS.len()],
-            FATES[idx / CALLS.len() % FATES.len()],
+            fates[idx / CALLS.len() % fates.len()],
         );
-        let faults = rounds.faults()?;
-        faults.arm(call, (1, 1), fate)?;
+        rounds.faults()?.arm(call, (1, 1), fate)?;
         let threads = writers::start(&server, &oracle)?;
         let filler = fill(&server, rounds.seed.wrapping_add(round))?;
-        let deadline = Instant::now() + PATIENCE;
-        while faults.hits() == 0 {
-            if deadline < Instant::now() {
-                let filler = filler.is_finished().then(|| filler.join());
-                return Err(told(format!(
-                    "no {} of {} in {PATIENCE:?}; the filler ended: {filler:?}; the log: {}",
-                    call.name,
-                    call.path,
-                    rounds.log()
-                )));
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        kill(&server)?;
+        wait_for_hit(rounds, call, &filler).map_err(told)?;
+        rounds.end_here(&server)?;
         oracle.note(&writers::join(threads)?);
         let acknowledged = filler.join().map_err(|_| "the filler panicked")??;
-        faults.disarm()?;
         server = rounds.start().map_err(told)?;
         let mut client = connect(&server.address)?;
         oracle.verify(&mut client).map_err(told)?;
@@ -90,8 +90,71 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
+/// The next journal cannot be made, once: from then on nothing is acknowledged, and what was is there.
+fn lack_one(rounds: &Rounds) -> Result<String, String> {
+    let mut oracle = Oracle::default();
+    let mut server = rounds.start()?;
+    make_tables(&mut connect_bare(&server.address)?)?;
+    for fate in [Fate::Eio, Fate::Emfile] {
+        let told = |text: String| format!("{fate}: {text}");
+        rounds.faults()?.arm(CALLS[0], (1, 1), fate)?;
+        let threads = writers::start(&server, &oracle)?;
+        let filler = fill(&server, rounds.seed)?;
+        wait_for_hit(rounds, CALLS[0], &filler).map_err(told)?;
+        let deadline = Instant::now() + END_MAX;
+        while !(filler.is_finished() && threads.iter().all(JoinHandle::is_finished)) {
+            if deadline < Instant::now() {
+                kill(&server)?;
+                return Err(told(format!("writers are stuck: {}", rounds.log())));
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        oracle.note(&writers::join(threads)?);
+        let acknowledged = filler.join().map_err(|_| "the filler panicked")??;
+        look_at_the_rest(&server).map_err(told)?;
+        if !rounds.log().contains(READ_ONLY) {
+            return Err(told(format!("the log does not tell: {}", rounds.log())));
+        }
+        stop(&server).map_err(told)?;
+        rounds.faults()?.disarm()?;
+        server = rounds.start().map_err(told)?;
+        let mut client = connect(&server.address)?;
+        oracle.verify(&mut client).map_err(told)?;
+        expect_filled(&mut client, acknowledged).map_err(told)?;
+    }
+    Ok(oracle.summary())
+}
+
+/// Waits until the server has come to the call.
+fn wait_for_hit(rounds: &Rounds, call: Call, filler: &Filler) -> Result<(), String> {
+    let deadline = Instant::now() + PATIENCE;
+    while rounds.faults()?.hits() == 0 {
+        if deadline < Instant::now() {
+            return Err(format!(
+                "no {} of {} in {PATIENCE:?}; the filler has ended: {}; the log: {}",
+                call.name,
+                call.path,
+                filler.is_finished(),
+                rounds.log()
+            ));
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
+fn make_tables(client: &mut Client) -> Result<(), String> {
+    let made = writers::make_tables(client).and_then(|()| {
+        client.execute("CREATE TABLE filling (id BIGINT PRIMARY KEY, v LONGTEXT NOT NULL)")
+    });
+    made.map(drop).map_err(|error| error.to_string())
+}
+
+/// Writes rows; ends with how many were acknowledged.
+type Filler = JoinHandle<Result<u64, String>>;
+
 /// Writes rows until the connection breaks; how many were acknowledged.
-fn fill(server: &Server, seed: u64) -> Result<JoinHandle<Result<u64, String>>, String> {
+fn fill(server: &Server, seed: u64) -> Result<Filler, String> {
     let mut client = connect(&server.address)?;
     let mut random = StdRng::seed_from_u64(seed);
     Ok(thread::spawn(move || {

@@ -35,6 +35,7 @@ mod builds;
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
 mod clock;
+mod committed;
 mod counted;
 mod disk;
 mod faults;
@@ -42,6 +43,7 @@ mod files;
 mod flips;
 mod forged;
 mod full;
+mod history;
 mod http;
 mod indexes;
 mod isolation;
@@ -49,6 +51,7 @@ mod journals;
 mod oracle;
 mod paused;
 mod power;
+mod relaxed;
 mod ring;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
@@ -167,13 +170,16 @@ fn main() -> ExitCode {
     trials.extend(clock::trials());
     trials.extend(journals::trials());
     trials.extend(steps::trials());
+    trials.extend(relaxed::trials());
     trials.extend(told::trials());
     trials.extend(forged::trials());
     trials.extend(broken::trials());
     trials.extend(full::trials());
     trials.extend(paused::trials());
     trials.extend(flips::trials());
+    trials.extend(history::trials());
     trials.extend(isolation::trials());
+    trials.extend(committed::trials());
     trials.extend(skew::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -220,6 +226,8 @@ struct Rounds {
     scratch: tempfile::TempDir,
     random: RefCell<StdRng>,
     slowest_start: Cell<Duration>,
+    /// What the server is started with, beside what it must be told.
+    options: Cell<&'static [&'static str]>,
     /// The next of the points to end at: one after the other.
     turn: Cell<usize>,
     /// How many rounds were to end at which point, and did.
@@ -257,6 +265,7 @@ impl Rounds {
             turn: Cell::new(random.random_range(0..POINTS.len())),
             random: RefCell::new(random),
             slowest_start: Cell::default(),
+            options: Cell::default(),
             points: RefCell::default(),
         })
     }
@@ -287,7 +296,7 @@ impl Rounds {
             binary: &self.binary,
             engine: "lsm",
             directory: self.directory(),
-            options: &[],
+            options: self.options.get(),
         };
         let server = Server::start_with(&launch, &with_small_memtables(environment));
         let slowest = self.slowest_start.get().max(started.elapsed());
@@ -301,14 +310,13 @@ impl Rounds {
     /// Ends the server, as it is ended here.
     fn end(&self, server: &Server) -> Result<(), String> {
         match self.ending {
-            Ending::Kill | Ending::Full => kill(server)?,
-            Ending::Point => {
-                self.end_at_a_point([Fate::KillBefore, Fate::KillAfter])?;
-                kill(server)?;
-                self.faults()?.disarm()?;
+            Ending::Point => self.end_at_a_point([Fate::KillBefore, Fate::KillAfter])?,
+            Ending::Power if self.random.borrow_mut().random_bool(0.5) => {
+                self.end_at_a_point([Fate::StopBefore, Fate::StopAfter])?;
             }
-            Ending::Power => self.cut_power(server)?,
+            Ending::Kill | Ending::Full | Ending::Power => {}
         }
+        self.end_here(server)?;
         let log = self.log();
         if self.ending != Ending::Power && log.contains(READ_ONLY) {
             return Err(format!("the server gave up its disk: {log}"));
@@ -344,16 +352,21 @@ impl Rounds {
         Ok(())
     }
 
+    /// Ends the server where it is; the next one meets no faults.
+    fn end_here(&self, server: &Server) -> Result<(), String> {
+        match self.ending {
+            Ending::Power => self.cut_power(server)?,
+            Ending::Kill | Ending::Point | Ending::Full => kill(server)?,
+        }
+        self.faults.as_ref().map_or(Ok(()), Faults::disarm)
+    }
+
     /// First the process stands still, as it does when the power goes: the system answers a sync that is
     /// under way while the filesystem is shut down with success at times, and nobody must hear that.
     fn cut_power(&self, server: &Server) -> Result<(), String> {
-        if self.random.borrow_mut().random_bool(0.5) {
-            self.end_at_a_point([Fate::StopBefore, Fate::StopAfter])?;
-        }
         freeze(server)?;
         self.disk()?.cut()?;
         kill(server)?;
-        self.faults()?.disarm()?;
         self.disk()?.restore()
     }
 
