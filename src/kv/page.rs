@@ -6,8 +6,8 @@
 
 use super::{Key, Result, Snapshot, Space};
 
-/// Rows in a page unless told otherwise. A range start costs as much as some forty rows, so that
-/// a thousand rows hide it.
+/// Rows in a page unless told otherwise. To find where a range begins costs as much as some dozens of rows, so
+/// that a thousand rows hide it.
 pub const PAGE_ROWS: usize = 1024;
 
 /// Bytes of keys and values in a page unless told otherwise.

@@ -58,7 +58,7 @@ pub(super) struct Base {
     pub(super) data: Keyspace,
     rows: Arc<RowCache>,
     compression: Arc<Compression>,
-    /// The files of this state, for long scans.
+    /// The files of this state, for scans forwards.
     pub(super) view: Option<View>,
 }
 
@@ -89,7 +89,17 @@ impl Begun<&Key> {
 impl Base {
     /// The present state. Only for the thread that writes, while it is not writing.
     pub(super) fn take(db: &fjall::Database, data: &Keyspace, parts: Parts) -> Base {
+        Base::take_after(None, (db, data), parts)
+    }
+
+    /// The same, behind the one `before`.
+    fn take_after(
+        before: Option<&Base>,
+        (db, data): (&fjall::Database, &Keyspace),
+        parts: Parts,
+    ) -> Base {
         let ((rows, compression), (spaces, sparse)) = parts;
+        let before = before.and_then(|before| before.view.as_ref());
         let snapshot = db.snapshot();
         Base {
             ts: Ts(snapshot.seqno()),
@@ -98,7 +108,7 @@ impl Base {
             snapshot,
             data: data.clone(),
             rows,
-            view: View::take(&data.tree, &compression),
+            view: View::take(&data.tree, &compression, before),
             compression,
         }
     }
@@ -106,7 +116,7 @@ impl Base {
     /// The state after this one. Under the same conditions.
     pub(super) fn next(&self, db: &fjall::Database, states: (Arc<SpaceSet>, Arc<Sparse>)) -> Base {
         let kept = (Arc::clone(&self.rows), Arc::clone(&self.compression));
-        Base::take(db, &self.data, (kept, states))
+        Base::take_after(Some(self), (db, &self.data), (kept, states))
     }
 
     /// Takes a key out of the row cache, before it is written by a batch that a base at `shown` or
@@ -198,7 +208,7 @@ impl Base {
         let patience = Instant::now() + CENSUS_PATIENCE;
         loop {
             // The files as they are now: a compaction makes no new state.
-            if let Some(view) = View::take(&self.data.tree, &self.compression) {
+            if let Some(view) = View::take(&self.data.tree, &self.compression, self.view.as_ref()) {
                 return counted(&view, Ts(u64::MAX));
             }
             if let Some(view) = &self.view {

@@ -92,7 +92,8 @@ impl Committer {
     /// their space, and a busy one when [`super::super::reclaim`] has made some.
     pub(super) fn let_go(&mut self) {
         let newest = self.db.snapshot().seqno();
-        if self.base.ts < Ts(newest) {
+        // Without a view the state is of a time when files were being written.
+        if self.base.ts < Ts(newest) || self.base.view.is_none() {
             let spaces = Arc::clone(&self.base.spaces);
             self.publish(spaces);
         }

@@ -5,23 +5,24 @@
 //! reaches its first key. This file is hot: nothing is allocated per row that is not packed.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use lsm_tree::{Result, Slice, Table};
+use lsm_tree::{Result, Table};
 
+use super::feed::{Cached, Feed, Stream};
 use super::source::Source;
-use super::view::View;
+use super::view::{Files, View};
 use crate::kv::lsm::compression::Compression;
 use crate::kv::lsm::fault;
-use crate::kv::lsm::spaces::PREFIX_BYTES;
+use crate::kv::lsm::spaces::{Bounds, PREFIX_BYTES};
 use crate::kv::{Census, IsPast, Page, Scan};
 
 /// A merge of the sources of one range.
 pub(super) struct Merge {
-    /// The files whose first key was not reached yet, by that key.
-    waiting: VecDeque<Waiting>,
-    /// Those that were, and the memtable: each at an entry.
+    files: Arc<Files>,
+    /// The runs with a file whose first key was not reached yet.
+    lanes: Vec<Lane>,
+    /// The files that were reached, and the memtable: each at an entry.
     open: Vec<Source>,
     /// Which of `open` has the least key, and of that key the newest entry.
     leader: Option<usize>,
@@ -31,8 +32,7 @@ pub(super) struct Merge {
     free_entries: usize,
     /// The key that was dealt with last: older entries of it are not looked at.
     done: Vec<u8>,
-    start: Vec<u8>,
-    until: Vec<u8>,
+    bounds: Arc<Bounds>,
     /// Entries with this number or a higher one are not seen.
     seqno: u64,
     /// Whether only the first entries will be read.
@@ -40,12 +40,42 @@ pub(super) struct Merge {
     compression: Arc<Compression>,
     /// The last value that was not stored as it is.
     unpacked: Vec<u8>,
+    /// Where the value of the row is.
+    value: Place,
 }
 
-struct Waiting {
-    /// The first key that it can have in the range.
-    first: Slice,
-    table: Table,
+/// Where the value of a row is.
+enum Place {
+    /// In the leader's entry, behind so many bytes.
+    Stored(usize),
+    /// In [`Merge::unpacked`].
+    Unpacked,
+}
+
+/// What is to be read yet of a run, in its order.
+struct Lane {
+    run: usize,
+    /// The file that comes next.
+    next: usize,
+}
+
+impl Lane {
+    /// Of a run, what reaches into the range; `None` when nothing does.
+    fn begin(files: &Files, run: usize, bounds: &Bounds) -> Option<Lane> {
+        let tables = files.runs().get(run)?;
+        let next = tables.partition_point(|table| last_key(table) < bounds.0.as_slice());
+        Lane { run, next }.within(files, bounds)
+    }
+
+    /// Itself, while its next file has a key in the range.
+    fn within(self, files: &Files, bounds: &Bounds) -> Option<Lane> {
+        let first = first_key(self.table(files)?);
+        (first < bounds.1.as_slice()).then_some(self)
+    }
+
+    fn table<'a>(&self, files: &'a Files) -> Option<&'a Table> {
+        files.runs().get(self.run)?.get(self.next)
+    }
 }
 
 /// One entry.
@@ -81,39 +111,30 @@ pub(super) struct Tally {
 
 impl Merge {
     /// The merge of all that lies between two physical keys: from (in), until (out).
-    pub(super) fn new(view: &View, (start, until): (Vec<u8>, Vec<u8>), seqno: u64) -> Merge {
-        let in_range = |table: &Table| {
-            let range = &table.metadata.key_range;
-            start.as_slice() <= range.max().as_ref() && range.min().as_ref() < until.as_slice()
-        };
-        let tables = view.tables().into_iter().filter(in_range);
-        let mut waiting: Vec<Waiting> = tables
-            .map(|table| Waiting {
-                first: table.metadata.key_range.min().clone(),
-                table,
-            })
-            .collect();
-        waiting.sort_by(|a, b| a.first.cmp(&b.first));
-        let memtable =
-            Source::of_memtable(Arc::clone(&view.memtable), (start.clone(), until.clone()));
+    pub(super) fn new(view: &View, bounds: Bounds, seqno: u64) -> Merge {
+        let files = Arc::clone(&view.files);
+        let bounds = Arc::new(bounds);
+        let lanes = (0..files.runs().len()).filter_map(|run| Lane::begin(&files, run, &bounds));
+        let memtable = Source::of_memtable(Arc::clone(&view.memtable), &bounds);
         Merge {
-            waiting: waiting.into(),
+            lanes: lanes.collect(),
+            files,
             open: vec![memtable],
             leader: None,
             limit: None,
             free_entries: 0,
             done: Vec::new(),
-            start,
-            until,
+            bounds,
             seqno,
             is_of_few: false,
             compression: Arc::clone(&view.compression),
             unpacked: Vec::new(),
+            value: Place::Stored(0),
         }
     }
 
-    /// The same, of which only the first entries will be read.
-    pub(super) fn of_few(view: &View, bounds: (Vec<u8>, Vec<u8>), seqno: u64) -> Merge {
+    /// The same, of which only the first entries will be read: block by block, through the cache.
+    pub(super) fn of_few(view: &View, bounds: Bounds, seqno: u64) -> Merge {
         Merge {
             is_of_few: true,
             ..Merge::new(view, bounds, seqno)
@@ -147,6 +168,51 @@ impl Merge {
             self.pass(leader)?;
         }
         Ok(())
+    }
+
+    /// Goes to the next row, whose value need not be known where only keys are wanted; `false` when there is
+    /// none.
+    pub(super) fn next_row(&mut self, keys_only: bool) -> Result<bool> {
+        loop {
+            match self.leader {
+                Some(leader) => self.pass(leader)?,
+                None => self.begin()?,
+            }
+            let Some(source) = self.leader.and_then(|at| self.open.get_mut(at)) else {
+                return Ok(false);
+            };
+            if self.seqno <= source.seqno() || !differ(source.key(), &self.done) {
+                continue;
+            }
+            source.give_key(&mut self.done);
+            let Some(stored) = source.value() else {
+                continue;
+            };
+            let stored = if keys_only { &[] } else { stored };
+            let value = self.compression.plain_of(&self.done, stored);
+            self.value = match value.map_err(fault::carried)? {
+                Cow::Borrowed(plain) => Place::Stored(stored.len() - plain.len()),
+                Cow::Owned(value) => {
+                    self.unpacked = value;
+                    Place::Unpacked
+                }
+            };
+            return Ok(true);
+        }
+    }
+
+    /// The key of the row that it is at, with its space, and the value.
+    pub(super) fn row(&self) -> (&[u8], &[u8]) {
+        let value = match self.value {
+            Place::Unpacked => Some(self.unpacked.as_slice()),
+            Place::Stored(from) => {
+                let source = self.leader.and_then(|at| self.open.get(at));
+                source
+                    .and_then(Source::value)
+                    .and_then(|value| value.get(from..))
+            }
+        };
+        (&self.done, value.unwrap_or_default())
     }
 
     /// The next entry, dead ones included.
@@ -260,29 +326,50 @@ impl Merge {
         loop {
             self.leader = self.least();
             let leading = self.leader.and_then(|leader| self.open.get(leader));
-            let Some(next) = self.waiting.front() else {
+            let Some((lane, first)) = self.first_lane() else {
                 break;
             };
-            if leading.is_some_and(|source| source.key() < next.first.as_ref()) {
+            if leading.is_some_and(|source| source.key() < first) {
                 break;
             }
-            self.open_next()?;
+            self.open_next(lane)?;
         }
-        self.limit = self.least_but_the_leader();
+        self.set_limit();
         self.free_entries = 0;
         Ok(())
     }
 
-    fn open_next(&mut self) -> Result<()> {
-        let Some(Waiting { table, .. }) = self.waiting.pop_front() else {
+    /// The lane with the least first key, and that.
+    fn first_lane(&self) -> Option<(usize, &[u8])> {
+        let lanes = self.lanes.iter().enumerate();
+        let firsts =
+            lanes.filter_map(|(idx, lane)| Some((idx, first_key(lane.table(&self.files)?))));
+        firsts.min_by(|(_, one), (_, other)| one.cmp(other))
+    }
+
+    /// Opens the next file of a lane.
+    fn open_next(&mut self, idx: usize) -> Result<()> {
+        let Lane { run, next } = self.lanes.swap_remove(idx);
+        let behind = Lane {
+            run,
+            next: next + 1,
+        };
+        let Some(table) = Lane { run, next }.table(&self.files).cloned() else {
             return Ok(());
         };
-        let bounds = (self.start.as_slice(), self.until.as_slice());
-        let mut source = if self.is_of_few {
-            Source::of_few(&table, bounds)
+        self.lanes.extend(behind.within(&self.files, &self.bounds));
+        let start = self.bounds.0.as_slice();
+        let feed = if self.is_of_few {
+            let id = self.files.cached_id(&table);
+            Feed::Cached(Cached::open(
+                (&table, id),
+                self.files.index_of(&table)?,
+                start,
+            )?)
         } else {
-            Source::of_table(&table, bounds)?
+            Feed::Stream(Stream::open(&table, start)?)
         };
+        let mut source = Source::of_table(table, feed, &self.bounds)?;
         if source.advance()? {
             self.open.push(source);
         }
@@ -299,13 +386,27 @@ impl Merge {
             .map(|(idx, _)| idx)
     }
 
-    fn least_but_the_leader(&self) -> Option<Vec<u8>> {
+    /// Makes the limit the least key of all but the leader.
+    fn set_limit(&mut self) {
+        let mut limit = self.limit.take().unwrap_or_default();
         let others = self.open.iter().enumerate();
         let others = others.filter(|(idx, _)| Some(*idx) != self.leader);
         let open = others.map(|(_, source)| source.key());
-        let waiting = self.waiting.front().map(|next| next.first.as_ref());
-        open.chain(waiting).min().map(<[u8]>::to_vec)
+        let least = open.chain(self.first_lane().map(|(_, first)| first)).min();
+        self.limit = least.map(|least| {
+            limit.clear();
+            limit.extend_from_slice(least);
+            limit
+        });
     }
+}
+
+fn first_key(table: &Table) -> &[u8] {
+    table.metadata.key_range.min()
+}
+
+fn last_key(table: &Table) -> &[u8] {
+    table.metadata.key_range.max()
 }
 
 /// Whether two keys are not the same one. Those that follow each other mostly differ in their last byte.

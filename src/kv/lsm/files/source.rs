@@ -3,57 +3,47 @@
 //!
 //! This file is hot: nothing is allocated per entry.
 
-use std::fs::File;
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Take};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use lsm_tree::table::block::BlockType;
+use lsm_tree::table::DataBlock;
 use lsm_tree::table::data_block::DataBlockParsedItem;
 use lsm_tree::table::util::SliceIndexes;
-use lsm_tree::table::{Block, BlockHandle, DataBlock, IndexBlock};
-use lsm_tree::{Error, InternalValue, Memtable, Result, Slice, Table, ValueType};
+use lsm_tree::{InternalValue, Memtable, Result, Slice, Table, ValueType};
 
-/// What is read of a file at once: two dozen blocks.
-const READ_BYTES: usize = 128 << 10;
+use super::feed::Feed;
+use crate::kv::lsm::spaces::Bounds;
 
-/// Entries that are taken out of the memtable at once.
-const MEMTABLE_ENTRIES: usize = 256;
+/// Entries that are taken out of the memtable at once: first, and at most. Who reads little wants few.
+const ENTRIES_FIRST: usize = 8;
+const ENTRIES_MAX: usize = 256;
 
 /// One source of a merge, at an entry.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a merge has a handful of them, and one memtable"
+)]
 pub(super) enum Source {
-    /// A file, or a part of it, that is read block by block.
+    /// A file, or a part of it, block by block.
     Blocks(Blocks),
-    /// A few entries of a file, as the library reads them: it has the index in memory.
-    Few(Few),
     /// Entries of a memtable.
     Memtable(Entries),
 }
 
 impl Source {
-    /// The file's entries from `start` (in) to `until` (out).
-    pub(super) fn of_table(table: &Table, bounds: (&[u8], &[u8])) -> Result<Source> {
-        Ok(Source::Blocks(Blocks::open(table, bounds)?))
+    /// The entries of a file that lie within the bounds, from blocks of which the first is the first that
+    /// may have such.
+    pub(super) fn of_table(table: Table, feed: Feed, bounds: &Arc<Bounds>) -> Result<Source> {
+        Ok(Source::Blocks(Blocks::open(table, feed, bounds)?))
     }
 
-    /// The same, where only the first of them will be read.
-    pub(super) fn of_few(table: &Table, (start, until): (&[u8], &[u8])) -> Source {
-        let bounds = (
-            Bound::Included(Slice::from(start)),
-            Bound::Excluded(Slice::from(until)),
-        );
-        Source::Few(Few {
-            iter: Box::new(table.range(bounds)),
-            entry: None,
-        })
-    }
-
-    /// The memtable's entries from `start` (in) to `until` (out).
-    pub(super) fn of_memtable(memtable: Arc<Memtable>, bounds: (Vec<u8>, Vec<u8>)) -> Source {
+    /// The memtable's entries within the bounds.
+    pub(super) fn of_memtable(memtable: Arc<Memtable>, bounds: &Arc<Bounds>) -> Source {
         Source::Memtable(Entries {
             memtable,
-            bounds,
+            bounds: Arc::clone(bounds),
             taken: Vec::new().into_iter(),
+            take: ENTRIES_FIRST,
             entry: None,
             is_over: false,
         })
@@ -69,10 +59,6 @@ impl Source {
     pub(super) fn advance(&mut self) -> Result<bool> {
         match self {
             Source::Blocks(blocks) => blocks.advance(),
-            Source::Few(few) => {
-                few.entry = few.iter.next().transpose()?;
-                Ok(few.entry.is_some())
-            }
             Source::Memtable(entries) => {
                 entries.advance();
                 Ok(entries.entry.is_some())
@@ -85,7 +71,7 @@ impl Source {
     pub(super) fn key(&self) -> &[u8] {
         match self {
             Source::Blocks(blocks) => &blocks.key,
-            Source::Few(Few { entry, .. }) | Source::Memtable(Entries { entry, .. }) => {
+            Source::Memtable(Entries { entry, .. }) => {
                 entry.as_ref().map_or(&[], |entry| &entry.key.user_key)
             }
         }
@@ -107,7 +93,7 @@ impl Source {
     pub(super) fn count_before(&self, limit: &[u8]) -> usize {
         match self {
             Source::Blocks(blocks) => blocks.count_before(limit),
-            Source::Few(_) | Source::Memtable(_) => 0,
+            Source::Memtable(_) => 0,
         }
     }
 
@@ -116,7 +102,7 @@ impl Source {
     pub(super) fn seqno(&self) -> u64 {
         match self {
             Source::Blocks(blocks) => blocks.seqno,
-            Source::Few(Few { entry, .. }) | Source::Memtable(Entries { entry, .. }) => {
+            Source::Memtable(Entries { entry, .. }) => {
                 entry.as_ref().map_or(0, |entry| entry.key.seqno)
             }
         }
@@ -127,7 +113,7 @@ impl Source {
     pub(super) fn value(&self) -> Option<&[u8]> {
         match self {
             Source::Blocks(blocks) => blocks.value(),
-            Source::Few(Few { entry, .. }) | Source::Memtable(Entries { entry, .. }) => entry
+            Source::Memtable(Entries { entry, .. }) => entry
                 .as_ref()
                 .filter(|entry| !entry.key.is_tombstone())
                 .map(|entry| entry.value.as_ref()),
@@ -138,12 +124,14 @@ impl Source {
 /// A file whose blocks are read one after the other.
 pub(super) struct Blocks {
     table: Table,
-    /// Up to the end of the blocks.
-    reader: Take<BufReader<File>>,
-    /// No entry from here on is wanted.
-    until: Vec<u8>,
+    feed: Feed,
+    bounds: Arc<Bounds>,
+    /// The present block, while entries of it may be found yet.
+    block: Option<DataBlock>,
+    /// How many are to be found next.
+    find: usize,
     data: Slice,
-    /// Where the entries of the block lie in it, up to the last that is wanted.
+    /// Where the entries that were found lie in the block, up to the last that is wanted.
     items: Vec<DataBlockParsedItem>,
     next: usize,
     key: Vec<u8>,
@@ -152,31 +140,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// At the entries of a file from `start` (in) to `until` (out).
-    fn open(table: &Table, (start, until): (&[u8], &[u8])) -> Result<Blocks> {
-        let mut file = File::open(&*table.path)?;
-        let regions = &table.regions;
-        // The index is written behind the blocks, in one piece or in parts and an index of these.
-        let end = *regions.index.unwrap_or(regions.tli).offset();
-        let range = &table.metadata.key_range;
-        let is_cut = range.min().as_ref() < start;
-        let begin = if is_cut {
-            find_block(table, &file, start)?
-        } else {
-            Some(0)
-        };
-        let begin = match begin {
-            Some(begin) if begin < end => begin,
-            // It has no such keys.
-            None if range.max().as_ref() < start => end,
-            Some(_) | None => return Err(Error::Unrecoverable),
-        };
-        file.seek(SeekFrom::Start(begin))?;
-        let left = end - begin;
+    fn open(table: Table, feed: Feed, bounds: &Arc<Bounds>) -> Result<Blocks> {
+        let is_cut = table.metadata.key_range.min().as_ref() < bounds.0.as_slice();
         let mut blocks = Blocks {
-            reader: BufReader::with_capacity(READ_BYTES, file).take(left),
-            table: table.clone(),
-            until: until.to_vec(),
+            find: feed.entries_at_once(),
+            table,
+            feed,
+            bounds: Arc::clone(bounds),
+            block: None,
             data: Slice::empty(),
             items: Vec::new(),
             next: 0,
@@ -184,11 +155,8 @@ impl Blocks {
             seqno: 0,
             value: None,
         };
-        if is_cut && 0 < left {
-            blocks.read_block()?;
-            let data = &blocks.data;
-            let is_before = |item: &DataBlockParsedItem| is_below(item, data, start);
-            blocks.next = blocks.items.partition_point(is_before);
+        if is_cut && let Some(block) = blocks.feed.next(&blocks.table)? {
+            blocks.find_items(block, &bounds.0, 0);
         }
         Ok(blocks)
     }
@@ -196,48 +164,62 @@ impl Blocks {
     #[inline]
     fn advance(&mut self) -> Result<bool> {
         while self.next == self.items.len() {
-            if self.reader.limit() == 0 {
+            if !self.find_more()? {
                 return Ok(false);
             }
-            self.read_block()?;
         }
         if let Some(item) = self.items.get(self.next) {
             self.next += 1;
             self.seqno = item.seqno + self.table.global_seqno();
             self.value = item.value.as_ref().map(|at| (at.0, at.1));
-            self.key.clear();
-            if let Some(prefix) = &item.prefix {
-                self.key.extend_from_slice(part(&self.data, prefix));
-            }
-            self.key.extend_from_slice(part(&self.data, &item.key));
+            write_key(item, &self.data, &mut self.key);
         }
         Ok(true)
     }
 
-    /// Reads the next block, whose checksum is looked at, and finds its entries.
-    fn read_block(&mut self) -> Result<()> {
-        let compression = self.table.metadata.data_block_compression;
-        let block = Block::from_reader(&mut self.reader, compression)?;
-        if block.header.block_type != BlockType::Data {
-            let found = block.header.block_type.into();
-            return Err(Error::InvalidTag(("BlockType", found)));
+    /// Finds the next entries, in the next block if must be; `false` when there are none.
+    fn find_more(&mut self) -> Result<bool> {
+        if let (Some(block), Some(last)) = (self.block.take(), self.items.last()) {
+            let at = last.key.0;
+            let mut key = std::mem::take(&mut self.key);
+            write_key(last, &self.data, &mut key);
+            self.find_items(block, &key, at + 1);
+            self.key = key;
+            return Ok(true);
         }
-        let block = DataBlock::new(block);
+        let Some(block) = self.feed.next(&self.table)? else {
+            return Ok(false);
+        };
+        self.find_items(block, &[], 0);
+        Ok(true)
+    }
+
+    /// Finds the next entries of a block: those from a key on that lie behind a place of it.
+    fn find_items(&mut self, block: DataBlock, from: &[u8], at: usize) {
+        let mut items = block.iter();
+        if !from.is_empty() {
+            // Whether it finds the very key does not matter.
+            items.seek(from);
+        }
+        let items = items.skip_while(|item| item.key.0 < at);
         self.items.clear();
-        self.items.extend(block.iter());
+        self.items.extend(items.take(self.find));
         self.next = 0;
-        self.data = block.inner.data;
-        let (data, until) = (&self.data, self.until.as_slice());
+        let is_whole = self.items.len() < self.find;
+        self.find = self.find.saturating_mul(2);
+        self.data = block.inner.data.clone();
+        self.block = (!is_whole).then_some(block);
+        let (data, until) = (&self.data, self.bounds.1.as_slice());
         let is_wanted = |item: &DataBlockParsedItem| is_below(item, data, until);
         if !self.items.last().is_none_or(is_wanted) {
             let wanted = self.items.partition_point(is_wanted);
             self.items.truncate(wanted);
-            self.reader.set_limit(0);
+            self.block = None;
+            self.feed.end();
         }
-        Ok(())
     }
 
-    /// How many entries of the block come behind this one, if they all are before `limit`.
+    /// How many entries were found behind this one, if they all are before `limit`.
     fn count_before(&self, limit: &[u8]) -> usize {
         match self.items.last() {
             Some(last) if is_below(last, &self.data, limit) => self.items.len() - self.next,
@@ -252,33 +234,13 @@ impl Blocks {
     }
 }
 
-/// Entries of a file that come one by one.
-pub(super) struct Few {
-    iter: Box<dyn Iterator<Item = Result<InternalValue>> + Send>,
-    entry: Option<InternalValue>,
-}
-
-/// Where the first block begins that may have keys from `start` on; `None` when no block has.
-fn find_block(table: &Table, file: &File, start: &[u8]) -> Result<Option<u64>> {
-    let find = |index: BlockHandle| -> Result<Option<BlockHandle>> {
-        let compression = table.metadata.index_block_compression;
-        let block = Block::from_file(file, index, compression)?;
-        if block.header.block_type != BlockType::Index {
-            let found = block.header.block_type.into();
-            return Err(Error::InvalidTag(("BlockType", found)));
-        }
-        let block = IndexBlock::new(block);
-        let mut items = block.iter();
-        // No entry has a number so high: all versions of the key are wanted.
-        let is_found = items.seek(start, u64::MAX);
-        let found = is_found.then(|| items.next()).flatten();
-        Ok(found.map(|item| BlockHandle::new(item.offset, item.size)))
-    };
-    let mut found = find(table.regions.tli)?;
-    if let (Some(part), Some(_)) = (found, table.regions.index) {
-        found = find(part)?;
+#[inline]
+fn write_key(item: &DataBlockParsedItem, data: &Slice, key: &mut Vec<u8>) {
+    key.clear();
+    if let Some(prefix) = &item.prefix {
+        key.extend_from_slice(part(data, prefix));
     }
-    Ok(found.map(|block| *block.offset()))
+    key.extend_from_slice(part(data, &item.key));
 }
 
 /// Whether the key of an entry is less than `key`.
@@ -301,9 +263,12 @@ fn part<'a>(data: &'a Slice, at: &SliceIndexes) -> &'a [u8] {
 /// Entries of a memtable, some of which are taken out at a time: what is given out must not borrow it.
 pub(super) struct Entries {
     memtable: Arc<Memtable>,
-    bounds: (Vec<u8>, Vec<u8>),
+    bounds: Arc<Bounds>,
     taken: std::vec::IntoIter<InternalValue>,
+    /// How many are to be taken out next.
+    take: usize,
     entry: Option<InternalValue>,
+    /// Nothing is to be taken out any more.
     is_over: bool,
 }
 
@@ -313,7 +278,6 @@ impl Entries {
             self.take_more();
         }
         self.entry = self.taken.next();
-        self.is_over = self.entry.is_none();
     }
 
     fn take_more(&mut self) {
@@ -321,19 +285,21 @@ impl Entries {
         let before = |key: &[u8]| {
             InternalValue::from_components(key, Slice::empty(), u64::MAX, ValueType::Value).key
         };
-        let (start, until) = &self.bounds;
+        let (start, until) = &*self.bounds;
         let start = match self.entry.take() {
             Some(last) => Bound::Excluded(last.key),
             None => Bound::Included(before(start)),
         };
         let range = (start, Bound::Excluded(before(until)));
-        let entries = self.memtable.items.range(range).take(MEMTABLE_ENTRIES);
+        let entries = self.memtable.items.range(range).take(self.take);
         let taken: Vec<InternalValue> = entries
             .map(|entry| InternalValue {
                 key: entry.key().clone(),
                 value: entry.value().clone(),
             })
             .collect();
+        self.is_over = taken.len() < self.take;
         self.taken = taken.into_iter();
+        self.take = (2 * self.take).min(ENTRIES_MAX);
     }
 }

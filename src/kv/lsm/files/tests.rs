@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use fjall::config::{BlockSizePolicy, PartitioningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
+use lsm_tree::Table;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 
-use super::FileScan;
 use super::merge::Merge;
 use super::view::View;
-use crate::kv::lsm::compression::Compression;
+use super::{Few, FileScan};
+use crate::kv::lsm::compression::{Compression, stored};
 use crate::kv::lsm::spaces;
 use crate::kv::{KeyRange, Page, Scan, ScanOptions, Space, Ts};
 
@@ -87,8 +88,10 @@ impl Tree {
             if self.rng.random_ratio(1, 3) {
                 batch.remove(&self.data, key);
             } else {
-                let value = vec![b'v'; self.rng.random_range(1..200)];
-                batch.insert(&self.data, key, value);
+                let mut value = vec![b'v'; self.rng.random_range(1..200)];
+                // At times the first byte is one that is stored as two.
+                value[0] = [b'v', 0xfe, 0xff][self.rng.random_range(0..3)];
+                batch.insert(&self.data, key, stored(value.into()));
             }
         }
         batch.commit().unwrap();
@@ -115,23 +118,52 @@ impl Tree {
         let (start, until) = spaces::physical_range(scan.space, &scan.range);
         let rows = snapshot.range(&self.data, start..until);
         rows.map(|row| row.into_inner().unwrap())
-            .map(|(key, value)| (key[spaces::PREFIX_BYTES..].to_vec(), value.to_vec()))
+            .map(|(key, value)| {
+                let plain = plain().plain(scan.space, &value).unwrap().into_owned();
+                (key[spaces::PREFIX_BYTES..].to_vec(), plain)
+            })
             .collect()
     }
 
     fn state(&self) -> Option<State> {
-        Some((self.db.snapshot(), View::take(&self.data.tree, &plain())?))
+        Some((
+            self.db.snapshot(),
+            View::take(&self.data.tree, &plain(), None)?,
+        ))
     }
 
-    /// The rows as they come in one page.
+    /// The rows as they come in one page, and one by one.
     fn found_at_once((snapshot, view): &State, scan: &Scan) -> Rows {
         let bounds = spaces::physical_range(scan.space, &scan.range);
         let mut page = Page::default();
         let mut merge = Merge::new(view, bounds, snapshot.seqno());
         merge.fill(scan, &mut page).unwrap();
         let rows = page.iter();
-        rows.map(|(key, value)| (key.to_vec(), value.to_vec()))
-            .collect()
+        let rows: Rows = rows
+            .map(|(key, value)| (key.to_vec(), value.to_vec()))
+            .collect();
+        assert_eq!(
+            Tree::found_one_by_one((snapshot, view), scan, usize::MAX),
+            rows,
+            "{scan:?}"
+        );
+        rows
+    }
+
+    /// The first rows, read through the cache.
+    fn found_one_by_one(
+        (snapshot, view): (&Snapshot, &View),
+        scan: &Scan,
+        rows_max: usize,
+    ) -> Rows {
+        let bounds = spaces::physical_range(scan.space, &scan.range);
+        let mut few = Few::begin(view, (Ts(snapshot.seqno()), bounds), false);
+        let mut rows = Rows::new();
+        while rows.len() < rows_max && few.next().unwrap() {
+            let (key, value) = few.row();
+            rows.push((key[spaces::PREFIX_BYTES..].to_vec(), value.to_vec()));
+        }
+        rows
     }
 
     /// The rows as they come page by page.
@@ -178,6 +210,10 @@ fn rows_are_those_of_the_librarys_iterator() {
             let scan = Scan::new(SPACE, range);
             for state in &states {
                 let expected = tree.expected(&state.0, &scan);
+                let few = tree.rng.random_range(0..=expected.len() + 1);
+                let first = Tree::found_one_by_one((&state.0, &state.1), &scan, few);
+                let wanted = &expected[..few.min(expected.len())];
+                assert_eq!(first, wanted, "seed {seed}, {few} of {scan:?}");
                 let found = tree.found(state, scan.clone());
                 assert_eq!(found, expected, "seed {seed}, {scan:?}");
                 compared += 1;
@@ -247,7 +283,10 @@ fn all_versions_of_a_key_are_met_where_they_fill_several_blocks() {
         let scan = Scan::new(SPACE, KeyRange::between(key(5), key(900_000)));
         let expected = tree.expected(&snapshot, &scan);
         assert_eq!(expected.len(), 1);
-        let state = (snapshot, View::take(&tree.data.tree, &plain()).unwrap());
+        let state = (
+            snapshot,
+            View::take(&tree.data.tree, &plain(), None).unwrap(),
+        );
         assert_eq!(Tree::found_at_once(&state, &scan), expected);
     }
 }
@@ -255,7 +294,7 @@ fn all_versions_of_a_key_are_met_where_they_fill_several_blocks() {
 #[test]
 fn short_pages_are_read_from_files_where_their_scan_is_long() {
     let tree = Tree::new(3);
-    let view = View::take(&tree.data.tree, &plain()).unwrap();
+    let view = View::take(&tree.data.tree, &plain(), None).unwrap();
     let begins = |is_long, reverse| {
         let mut scan = Scan::new(SPACE, KeyRange::all());
         scan.options.max_rows = 16;
@@ -264,6 +303,27 @@ fn short_pages_are_read_from_files_where_their_scan_is_long() {
     };
     assert!(begins(true, false));
     assert!(!begins(false, false) && !begins(true, true));
+}
+
+#[test]
+fn files_are_listed_anew_when_there_are_others() {
+    let mut tree = Tree::new(5);
+    let take =
+        |tree: &Tree, before: Option<&View>| View::take(&tree.data.tree, &plain(), before).unwrap();
+    tree.write();
+    let empty = take(&tree, None);
+    tree.write();
+    let same = take(&tree, Some(&empty));
+    assert!(Arc::ptr_eq(&empty.files, &same.files));
+    tree.data.rotate_memtable_and_wait().unwrap();
+    let flushed = take(&tree, Some(&same));
+    assert_eq!((same.tables().len(), flushed.tables().len()), (0, 1));
+    tree.write();
+    tree.data.rotate_memtable_and_wait().unwrap();
+    tree.data.major_compact().unwrap();
+    let compacted = take(&tree, Some(&flushed));
+    let ids = |view: &View| view.tables().iter().map(Table::id).collect::<Vec<_>>();
+    assert_ne!(ids(&compacted), ids(&flushed));
 }
 
 #[test]
@@ -304,9 +364,14 @@ fn a_flipped_bit_is_damage_and_no_row() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
         std::fs::write(&*table.path, &damaged).unwrap();
-        let start = vec![0];
-        let mut merge = Merge::new(&state.1, (start, vec![9]), u64::MAX);
+        let bounds = || (vec![0], vec![9]);
+        let mut merge = Merge::new(&state.1, bounds(), u64::MAX);
         let filled = merge.fill(&scan, &mut Page::default());
         assert!(filled.is_err(), "the bit at byte {at} was not noticed");
+        let mut few = Few::begin(&state.1, (Ts(u64::MAX), bounds()), false);
+        assert!(
+            few.next().is_err(),
+            "the bit at byte {at} came from the cache"
+        );
     }
 }
