@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::compile::{Asked, Compiled};
+use super::run::BINDS_MAX;
 use super::{Reply, ResultSet, Session};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::exec::explain::{self as shown, Order};
 use crate::exec::meter::Meter;
 use crate::exec::probe;
@@ -17,6 +18,7 @@ use crate::exec::query::{self, Body};
 use crate::exec::ready::ReadyRows;
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::{self, Env};
+use crate::exec::transaction::definition_changed;
 use crate::exec::write::change::Target;
 use crate::exec::write::{Write, blind};
 use crate::plan;
@@ -39,6 +41,18 @@ fn format_of(explain: &Explain) -> Format {
     }
 }
 
+/// Whether it is an UPDATE or DELETE of one table that has subqueries.
+fn has_subqueries(compiled: &Compiled) -> bool {
+    match compiled {
+        Compiled::Write(program) => match &program.write {
+            Write::Update(update) => !update.subqueries.is_empty(),
+            Write::Delete(delete) => !delete.subqueries.is_empty(),
+            Write::Insert(_) => false,
+        },
+        Compiled::Query(..) | Compiled::Change(_) => false,
+    }
+}
+
 impl Session {
     pub(super) async fn explain(
         &mut self,
@@ -46,8 +60,7 @@ impl Session {
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let format = format_of(explain);
-        let compiled = self.compile_allowed((whole, &explain.statement), &[])?;
-        match self.with_subqueries(compiled, &explain.statement)? {
+        match self.compile_to_show((whole, &explain.statement))? {
             Compiled::Query(program, asked) => {
                 let env = self.limited_env((&program, &asked), parameters);
                 let meter = explain.analyze.then(Arc::<Meter>::default);
@@ -101,22 +114,24 @@ impl Session {
         }
     }
 
-    /// An UPDATE or DELETE of one table that has subqueries as a change by a query: so they are shown, and
-    /// the path that their answers lead to.
-    fn with_subqueries(&mut self, compiled: Compiled, statement: &Statement) -> Result<Compiled> {
-        let subqueries = match &compiled {
-            Compiled::Write(program) => match &program.write {
-                Write::Update(update) => &update.subqueries,
-                Write::Delete(delete) => &delete.subqueries,
-                Write::Insert(_) => return Ok(compiled),
-            },
-            Compiled::Query(..) | Compiled::Change(_) => return Ok(compiled),
-        };
-        if subqueries.is_empty() {
-            return Ok(compiled);
+    /// Binds a statement, and an UPDATE or DELETE of one table that has subqueries as a change by a query: so
+    /// they are shown, and the path that their answers lead to.
+    fn compile_to_show(
+        &mut self,
+        (whole, statement): (&Statement, &Statement),
+    ) -> Result<Compiled> {
+        for _ in 0..BINDS_MAX {
+            let compiled = self.compile_allowed((whole, statement), &[])?;
+            if !has_subqueries(&compiled) {
+                return Ok(compiled);
+            }
+            match self.compiled_by_query(statement) {
+                // Somebody defined something in between: rights and names are looked at again.
+                Err(error) if error.code() == Code::TableDefinitionChanged => {}
+                by_query => return Ok(by_query?.unwrap_or(compiled)),
+            }
         }
-        let by_query = self.compiled_by_query(statement)?;
-        Ok(by_query.unwrap_or(compiled))
+        Err(definition_changed())
     }
 
     async fn explain_select(
