@@ -9,17 +9,12 @@
 //!
 //! Money is moved by statements that read what they change; the sum, in one statement, stays.
 
-use std::sync::atomic::AtomicU64;
-
 use libtest_mimic::Trial;
-use rand::Rng;
 use rand::rngs::StdRng;
 
 use crate::client::{Client, Failure};
 use crate::history::{End, Transaction, now};
-use crate::isolation::{
-    self, Attempt, KEYS, Level, Noting, append, balance, numbers_in, without_own, wrong,
-};
+use crate::isolation::{self, KEYS, Level, Noting, SUM, balance, numbers_in, without_own, wrong};
 use crate::{Ending, others, trial};
 
 /// Rounds of the quick profile.
@@ -27,8 +22,9 @@ const QUICK: u64 = 4;
 
 const STATEMENTS: Level = Level {
     names: &["READ COMMITTED", "READ UNCOMMITTED"],
-    transfer_once,
-    list_once,
+    add,
+    sum: |client| balance(client, SUM),
+    read: read_all,
 };
 
 /// What this file runs.
@@ -43,48 +39,18 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![of(Ending::Kill), of(Ending::Power)]
 }
 
-/// A transfer, or a look at the sum.
-fn transfer_once(client: &mut Client, random: &mut StdRng) -> Result<Option<i64>, Failure> {
-    client.execute("BEGIN")?;
-    if random.random_bool(0.3) {
-        let sum = balance(client, "SELECT SUM(balance) FROM balances WHERE id >= 0")?;
-        client.execute("COMMIT")?;
-        return Ok(Some(sum));
-    }
-    let giver = random.random_range(0..KEYS);
-    let taker = (giver + random.random_range(1..KEYS)) % KEYS;
-    let amount = random.random_range(1..50);
-    for (key, change) in [(giver, -amount), (taker, amount)] {
-        client.execute(&format!(
-            "UPDATE balances SET balance = balance + {change} WHERE id = {key}"
-        ))?;
-    }
-    client.execute("COMMIT")?;
-    Ok(None)
-}
-
-fn list_once(
-    client: &mut Client,
-    random: &mut StdRng,
-    (attempt, clock): Noting<'_>,
-) -> Result<(), Failure> {
-    client.execute("BEGIN")?;
-    for _ in 0..random.random_range(1..5) {
-        if random.random_bool(0.5) {
-            let statement = read_all(client, (&*attempt, clock))?;
-            attempt.statements.push(statement);
-        } else {
-            append(client, random, (&mut *attempt, clock))?;
-        }
-    }
-    client.execute("COMMIT").map(drop)
+/// Adds to a balance, in one statement.
+fn add(client: &mut Client, (key, change): (u64, i64)) -> Result<(), Failure> {
+    let sql = format!("UPDATE balances SET balance = balance + {change} WHERE id = {key}");
+    client.execute(&sql).map(drop)
 }
 
 /// All lists, in one statement.
 fn read_all(
     client: &mut Client,
-    (attempt, clock): (&Attempt, &AtomicU64),
-) -> Result<Transaction, Failure> {
+    _: &mut StdRng,
+    (attempt, clock): Noting<'_>,
+) -> Result<(), Failure> {
     let mut statement = Transaction::begun(clock);
     let rows = client.rows("SELECT v FROM lists WHERE k >= 0 ORDER BY k")?;
     statement.ended = now(clock);
@@ -101,5 +67,6 @@ fn read_all(
     if attempt.transaction.appends.is_empty() {
         statement.end = End::Committed;
     }
-    Ok(statement)
+    attempt.statements.push(statement);
+    Ok(())
 }

@@ -28,22 +28,26 @@ const EPOCH: u64 = 10;
 const CLIENTS: u64 = 6;
 pub(crate) const KEYS: u64 = 5;
 const BALANCE: i64 = 1000;
+pub(crate) const SUM: &str = "SELECT SUM(balance) FROM balances WHERE id >= 0";
 const ROUND_MS: std::ops::Range<u64> = 150..500;
 
 /// A level, and what clients do at it.
 pub(crate) struct Level {
     /// What it is called; each client sets one of these.
     pub(crate) names: &'static [&'static str],
-    /// A transfer, or a look at the sum.
-    pub(crate) transfer_once: fn(&mut Client, &mut StdRng) -> Result<Option<i64>, Failure>,
-    /// A transaction that reads and appends.
-    pub(crate) list_once: fn(&mut Client, &mut StdRng, Noting<'_>) -> Result<(), Failure>,
+    /// Adds to a balance.
+    pub(crate) add: fn(&mut Client, (u64, i64)) -> Result<(), Failure>,
+    /// The sum of all balances, as a transaction sees it.
+    pub(crate) sum: fn(&mut Client) -> Result<i64, Failure>,
+    /// Reads a list, or some.
+    pub(crate) read: fn(&mut Client, &mut StdRng, Noting<'_>) -> Result<(), Failure>,
 }
 
 const SNAPSHOTS: Level = Level {
     names: &["REPEATABLE READ"],
-    transfer_once,
-    list_once,
+    add,
+    sum,
+    read,
 };
 
 /// Where a client of lists notes what it does, and the time of all.
@@ -189,7 +193,7 @@ fn make_tables(client: &mut Client) -> Result<(), Failure> {
 fn transfer(mut client: Client, mut random: StdRng, level: &Level) -> Result<u64, String> {
     let mut sums = 0;
     loop {
-        match (level.transfer_once)(&mut client, &mut random) {
+        match transfer_once(&mut client, &mut random, level) {
             Ok(None) => {}
             Ok(Some(sum)) if sum == expected_sum() => sums += 1,
             Ok(Some(sum)) => return Err(format!("a transaction saw the sum {sum}")),
@@ -209,36 +213,45 @@ fn expected_sum() -> i64 {
     BALANCE * i64::try_from(KEYS).unwrap_or(0)
 }
 
-/// A transfer; or looks at the balances one by one, and at their sum once more at the end.
-fn transfer_once(client: &mut Client, random: &mut StdRng) -> Result<Option<i64>, Failure> {
+/// A transfer, or a look at the sum.
+fn transfer_once(
+    client: &mut Client,
+    random: &mut StdRng,
+    level: &Level,
+) -> Result<Option<i64>, Failure> {
     client.execute("BEGIN")?;
     if random.random_bool(0.3) {
-        let mut sum = 0;
-        for key in 0..KEYS {
-            sum += balance(
-                client,
-                &format!("SELECT balance FROM balances WHERE id = {key}"),
-            )?;
-        }
-        let again = balance(client, "SELECT SUM(balance) FROM balances WHERE id >= 0")?;
+        let sum = (level.sum)(client)?;
         client.execute("COMMIT")?;
-        return Ok(Some(if sum == again { sum } else { i64::MIN }));
+        return Ok(Some(sum));
     }
     let giver = random.random_range(0..KEYS);
     let taker = (giver + random.random_range(1..KEYS)) % KEYS;
     let amount = random.random_range(1..50);
-    for (key, change) in [(giver, -amount), (taker, amount)] {
-        let before = balance(
-            client,
-            &format!("SELECT balance FROM balances WHERE id = {key}"),
-        )?;
-        let after = before + change;
-        client.execute(&format!(
-            "UPDATE balances SET balance = {after} WHERE id = {key}"
-        ))?;
+    for change in [(giver, -amount), (taker, amount)] {
+        (level.add)(client, change)?;
     }
     client.execute("COMMIT")?;
     Ok(None)
+}
+
+/// Adds to a balance that it reads first.
+fn add(client: &mut Client, (key, change): (u64, i64)) -> Result<(), Failure> {
+    let before = format!("SELECT balance FROM balances WHERE id = {key}");
+    let after = balance(client, &before)? + change;
+    let sql = format!("UPDATE balances SET balance = {after} WHERE id = {key}");
+    client.execute(&sql).map(drop)
+}
+
+/// Looks at the balances one by one, and at their sum once more at the end.
+fn sum(client: &mut Client) -> Result<i64, Failure> {
+    let mut sum = 0;
+    for key in 0..KEYS {
+        let one = format!("SELECT balance FROM balances WHERE id = {key}");
+        sum += balance(client, &one)?;
+    }
+    let again = balance(client, SUM)?;
+    Ok(if sum == again { sum } else { i64::MIN })
 }
 
 pub(crate) fn balance(client: &mut Client, sql: &str) -> Result<i64, Failure> {
@@ -254,7 +267,7 @@ fn empty_lists(client: &mut Client) -> Result<(), Failure> {
 }
 
 fn check_sum(client: &mut Client) -> Result<(), String> {
-    let sum = balance(client, "SELECT SUM(balance) FROM balances WHERE id >= 0");
+    let sum = balance(client, SUM);
     match sum.map_err(|e| e.to_string())? {
         sum if sum == expected_sum() => Ok(()),
         sum => Err(format!(
@@ -276,7 +289,7 @@ fn list(
             transaction: Transaction::begun(clock),
             statements: Vec::new(),
         };
-        let tried = (level.list_once)(&mut client, &mut random, (&mut attempt, clock));
+        let tried = list_once(&mut client, &mut random, (level, &mut attempt, clock));
         let ended = history::now(clock);
         let (end, is_last) = match tried {
             Ok(()) => (End::Committed, false),
@@ -294,18 +307,16 @@ fn list(
     }
 }
 
+/// A transaction that reads and appends.
 fn list_once(
     client: &mut Client,
     random: &mut StdRng,
-    (attempt, clock): Noting<'_>,
+    (level, attempt, clock): (&Level, &mut Attempt, &AtomicU64),
 ) -> Result<(), Failure> {
     client.execute("BEGIN")?;
     for _ in 0..random.random_range(1..5) {
         if random.random_bool(0.5) {
-            let key = random.random_range(0..KEYS);
-            let read = read_list(client, key)?;
-            let before = without_own(key, &read, attempt)?;
-            attempt.transaction.reads.push((key, before));
+            (level.read)(client, random, (&mut *attempt, clock))?;
         } else {
             append(client, random, (&mut *attempt, clock))?;
         }
@@ -313,8 +324,17 @@ fn list_once(
     client.execute("COMMIT").map(drop)
 }
 
+/// Reads a list, as a part of its transaction.
+fn read(client: &mut Client, random: &mut StdRng, (attempt, _): Noting<'_>) -> Result<(), Failure> {
+    let key = random.random_range(0..KEYS);
+    let list = read_list(client, key)?;
+    let before = without_own(key, &list, attempt)?;
+    attempt.transaction.reads.push((key, before));
+    Ok(())
+}
+
 /// Appends a number to a list.
-pub(crate) fn append(
+fn append(
     client: &mut Client,
     random: &mut StdRng,
     (attempt, clock): Noting<'_>,
