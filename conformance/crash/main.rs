@@ -9,7 +9,9 @@
 //! Each loop is run with each [`Ending`]: `SIGKILL` at any moment, `SIGKILL` at a named point
 //! ([`faults::POINTS`], [`journals`]), and a power cut of the disk that holds the data ([`disk`]), at any moment or at
 //! such a point. That the power cuts cut is shown by a server whose syncs do nothing: it must lose what
-//! it acknowledged ([`power`]). One more lets the clock jump ([`clock`]).
+//! it acknowledged ([`power`]). One more lets the clock jump ([`clock`]), one is of a server that need not sync what it
+//! acknowledges ([`relaxed`]), and what transactions see of each other is held to their levels ([`isolation`],
+//! [`committed`]).
 //!
 //! | environment | meaning |
 //! |---|---|

@@ -143,7 +143,7 @@ impl Tree {
             .map(|(key, value)| (key.to_vec(), value.to_vec()))
             .collect();
         assert_eq!(
-            Tree::found_one_by_one((snapshot, view), scan, usize::MAX),
+            Tree::found_one_by_one((snapshot, view), scan, rows.len() + 1),
             rows,
             "{scan:?}"
         );
