@@ -278,6 +278,9 @@ impl Shared {
             tokio::time::sleep_until(early.into()).await;
         }
         while Instant::now() < due {
+            // Who waits for this processor has it: the server's threads would stand behind this one for a time
+            // slice of milliseconds.
+            std::thread::yield_now();
             tokio::task::yield_now().await;
         }
     }
