@@ -16,13 +16,14 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::connection;
 use super::keys::Keys;
 use super::seats::Seats;
 use super::throttle::Throttle;
 use super::tls::{self, TlsOptions};
+use super::unaccepted::Unaccepted;
 use crate::ceiling;
 use crate::error::Error;
 use crate::exec::cancel::Stop;
@@ -30,9 +31,6 @@ use crate::protocol::{PacketWriter, Password, reply};
 use crate::session::Shared;
 use crate::session::processes::{Processes, SWEEP_MS};
 use crate::types::Value;
-
-/// After a failed accept (no file descriptors left, mostly) nothing is tried for this long.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Connections that the system holds until they are accepted: a storm of a second. It takes fewer
 /// when it permits fewer (`net.core.somaxconn`).
@@ -173,16 +171,14 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let sweeper = Sweeper::start(Arc::clone(self.context.shared.processes()));
         let mut connections = JoinSet::new();
+        let mut unaccepted = Unaccepted::new("a connection");
         let mut stop = std::pin::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, address)) => self.admit(&mut connections, socket, address),
-                    Err(error) => {
-                        tracing::warn!(%error, "a connection could not be accepted");
-                        sleep(ACCEPT_PAUSE).await;
-                    }
+                    Err(error) => unaccepted.pause(&error).await,
                 },
                 Some(ended) = connections.join_next(), if !connections.is_empty() => note(&ended),
             }

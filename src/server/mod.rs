@@ -5,7 +5,7 @@
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
 //! loop over commands), and what it stands on: `wire` (one socket's input and output), `peer`, `gone`, `channel` and
 //! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
-//! `rows`, `files`, and `signals`. [`http`] is a door of its own, for instruments.
+//! `rows`, `files`, `unaccepted`, and `signals`. [`http`] is a door of its own, for instruments.
 
 mod channel;
 mod connection;
@@ -29,6 +29,7 @@ mod squeeze;
 mod tests;
 mod throttle;
 mod tls;
+mod unaccepted;
 mod wire;
 
 pub use files::raise_files_limit;

@@ -28,10 +28,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use self::places::{Place, Places, Stage};
 use self::request::{HEAD_BYTES_MAX, Method, Request, Wrong};
+use super::unaccepted::Unaccepted;
 use crate::session::Shared;
 
 /// Connections at a time; for the next one gives way that has asked for nothing yet. A few instruments
@@ -46,9 +47,6 @@ const PAGE_TIME_MAX: Duration = Duration::from_secs(4);
 
 /// How often what a client sends behind its request is read and thrown away.
 const LINGER_READS_MAX: usize = 16;
-
-/// After a failed accept nothing is tried for this long.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Prometheus' text format.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -117,6 +115,7 @@ impl Http {
 
 async fn accept(listener: TcpListener, known: Arc<Known>) {
     let places = Places::new(CONNECTIONS_MAX);
+    let mut unaccepted = Unaccepted::new("an HTTP connection");
     loop {
         match listener.accept().await {
             Ok((socket, _)) => {
@@ -132,10 +131,7 @@ async fn accept(listener: TcpListener, known: Arc<Known>) {
                     }
                 });
             }
-            Err(error) => {
-                tracing::warn!(%error, "an HTTP connection could not be accepted");
-                sleep(ACCEPT_PAUSE).await;
-            }
+            Err(error) => unaccepted.pause(&error).await,
         }
     }
 }
