@@ -38,8 +38,10 @@ const PLEDGE_BYTES_MIN: u64 = 1 << 20;
 /// How long it is counted at least; twice as long at most. Touching 64 MiB takes about as long.
 const PLEDGE_MS: u64 = 20;
 
-/// A piece of memory that the allocator gets from the system, and gives back to it, as it is.
-const PAGE_OF_ITS_OWN_BYTES: usize = 33 << 20;
+/// A piece of memory that is a page of the allocator's by itself, so that it is freed at once. It lies among
+/// others that are in use: past 32 MiB it would be asked of the system each time, in huge pages, and the first
+/// of them would be cleared, which takes up to 4 ms.
+const PAGE_OF_ITS_OWN_BYTES: usize = 1 << 20;
 
 /// Part of the limit that is kept for what does not ask.
 const SPARE_DIVISOR: u64 = 16;
@@ -159,7 +161,7 @@ pub fn refusal(what: &str, bytes: usize) -> Error {
 
 /// Has the allocator give back what was freed a while ago. To be called every second or so.
 pub fn give_back() {
-    // Never touched, so it takes addresses and no memory.
+    // The allocator writes to its beginning, nobody to the rest.
     drop(hint::black_box(Vec::<u8>::with_capacity(
         PAGE_OF_ITS_OWN_BYTES,
     )));
