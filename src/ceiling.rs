@@ -17,6 +17,8 @@
 //!
 //! There is one for the process, because a process has one memory. Until [`set`] there is no limit.
 
+mod machine;
+
 use std::fs::File;
 use std::hint;
 use std::os::unix::fs::FileExt;
@@ -26,6 +28,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+pub use self::machine::memory_bytes;
 use crate::error::{Code, Error, Result};
 
 /// Bytes of something that grows slowly between two questions.

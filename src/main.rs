@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use meseta::config::{self, Config, Request};
+use meseta::server::again::{self, End};
 use meseta::server::{self, Http, Server};
 use meseta::session::Shared;
 use meseta::upkeep;
@@ -34,10 +35,13 @@ fn start(config: &Config) -> Result<(), String> {
     config.start_log();
     let runtime = config.runtime();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(serve(config))
+    match runtime.block_on(serve(config))? {
+        End::Stopped => Ok(()),
+        End::Again => again::begin(),
+    }
 }
 
-async fn serve(config: &Config) -> Result<(), String> {
+async fn serve(config: &Config) -> Result<End, String> {
     // The address first: a second server by mistake ends before it touches any data.
     let listener = server::listen(config.listen)?;
     let address = listener.local_addr();
@@ -56,15 +60,16 @@ async fn serve(config: &Config) -> Result<(), String> {
     if let Some(http) = &http {
         http.started(&shared);
     }
-    drop(shared);
-    let stopped = async move {
-        stop.notified().await;
+    let shared = Arc::downgrade(&shared);
+    let mut end = End::Stopped;
+    let stopped = async {
+        end = again::end(&stop, shared).await;
         if let Some(http) = http {
             http.stopping();
         }
     };
     server.run(stopped).await;
-    Ok(())
+    Ok(end)
 }
 
 fn print(text: &str) -> Result<(), String> {

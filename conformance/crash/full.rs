@@ -27,7 +27,7 @@ const ROWS_MAX: u64 = BYTES / ROW_BYTES;
 /// What a delete needs; with less the reserve must be gone.
 const NEEDED: u64 = 2 << 20;
 /// The error.
-const DISK_FULL: u16 = 1021;
+pub(crate) const DISK_FULL: u16 = 1021;
 /// After this time flushes have ended, and journals that are not needed are gone.
 const FLUSHED: Duration = Duration::from_secs(2);
 /// How long it may take until room that was made is there.

@@ -30,6 +30,7 @@
     reason = "a test program: it may stop at a surprise"
 )]
 
+mod again;
 mod alters;
 mod broken;
 mod builds;
@@ -59,6 +60,7 @@ mod ring;
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
 mod skew;
+mod spilled;
 mod steps;
 mod told;
 mod tools;
@@ -178,6 +180,8 @@ fn main() -> ExitCode {
     trials.extend(broken::trials());
     trials.extend(full::trials());
     trials.extend(paused::trials());
+    trials.extend(spilled::trials());
+    trials.extend(again::trials());
     trials.extend(flips::trials());
     trials.extend(history::trials());
     trials.extend(isolation::trials());

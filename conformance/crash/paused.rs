@@ -25,6 +25,8 @@ const GOES_ON: &str = "a compaction goes on without room";
 /// How long the log may take to say so.
 const TOLD_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// For longer than a compaction has patience nothing is left at all.
+const FULL: Duration = Duration::from_secs(40);
 
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -32,6 +34,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         of("compaction_without_room_goes_on_when_there_is_some", go_on),
         of("compaction_without_room_keeps_no_server_from_its_end", end),
+        of("compaction_outlasts_a_disk_that_stays_full", outlast),
     ]
 }
 
@@ -128,6 +131,27 @@ fn go_on(rounds: &Rounds) -> Result<String, String> {
     Ok(format!(
         "it waited after {gone} deletes; writes were back after {back:?}"
     ))
+}
+
+/// Nobody makes room for longer than a compaction waits where something is left.
+fn outlast(rounds: &Rounds) -> Result<String, String> {
+    let server = rounds.start()?;
+    let mut client = connect_bare(&server.address)?;
+    let gone = make_one_wait(rounds, &mut client)?;
+    let rest = rounds.directory().join("data/lost+found/rest");
+    fill_with(&rest, 0)?;
+    let until = Instant::now() + FULL;
+    while Instant::now() < until {
+        expect_life(&mut client, ROWS + 2 - gone)?;
+        std::thread::sleep(POLL_INTERVAL * 20);
+    }
+    for path in [filler(rounds), rest] {
+        fs::remove_file(path).map_err(|error| error.to_string())?;
+    }
+    let back = wait_until_written(&mut client)?;
+    expect_health(rounds, &mut client)?;
+    stop(&server)?;
+    Ok(format!("after {FULL:?} writes were back after {back:?}"))
 }
 
 fn end(rounds: &Rounds) -> Result<String, String> {

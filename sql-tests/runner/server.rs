@@ -119,8 +119,15 @@ impl Drop for Server {
 
 /// The address in the first whole line that tells one.
 fn address_in(log: &str) -> Option<String> {
-    let (_, after) = log.split_once(LISTENING)?;
-    let end = after.find(|c: char| c.is_whitespace())?;
-    let address = after.get(..end)?;
-    address.contains(':').then(|| address.to_owned())
+    addresses_in(log).into_iter().next()
+}
+
+/// The addresses in all whole lines that tell one: of a server that has started anew by itself there are two.
+pub(crate) fn addresses_in(log: &str) -> Vec<String> {
+    let after = log.split(LISTENING).skip(1);
+    let addresses = after.filter_map(|after| {
+        let end = after.find(char::is_whitespace)?;
+        after.get(..end).filter(|address| address.contains(':'))
+    });
+    addresses.map(str::to_owned).collect()
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use super::{ALL, Config, Kind, LogFormat, Raw, Spec, options};
-use crate::kv::lsm;
+use crate::ceiling;
 use crate::protocol::Password;
 use crate::server::TlsOptions;
 use crate::session::{self, Storage};
@@ -153,7 +153,7 @@ impl Values {
             return Ok(None);
         }
         let of_machine =
-            || lsm::machine_memory_bytes().map(|bytes| bytes - bytes / MEMORY_KEPT_DIVISOR);
+            || ceiling::memory_bytes().map(|bytes| bytes - bytes / MEMORY_KEPT_DIVISOR);
         let bytes = match self.bytes(options::MEMORY_LIMIT)? {
             Some(bytes) if bytes < least => return Err(raw.wrong("at least 512MiB, auto or none")),
             Some(bytes) => bytes,

@@ -8,6 +8,7 @@
 //! Records lie in blocks, each behind its length and its checksum (XXH3), so that what has changed on the
 //! disk is never taken for rows.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::elsewhere;
 use crate::error::{Code, Error, Result};
+use crate::kv::Engine;
 
 /// Bytes at which a block ends. It is read at once.
 const BLOCK_BYTES: usize = 64 * 1024;
@@ -31,10 +33,23 @@ const READ_BYTES: usize = 4 * 1024;
 /// Bytes before the parts of a record: the length of each.
 const HEAD_BYTES: usize = 8;
 
+/// What is written between two looks at the room on the disk: little beside what the engine has left.
+const STRIDE_BYTES: u64 = 1024 * 1024;
+
+/// Whose files lie on the same disk, and need room there.
+struct Neighbour(Arc<dyn Engine>);
+
+impl fmt::Debug for Neighbour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
 /// Where spilled records go, and how many bytes of them there may be.
 #[derive(Debug)]
 pub struct Disk {
     dir: PathBuf,
+    neighbour: Option<Neighbour>,
     quota_bytes: u64,
     used_bytes: AtomicU64,
     /// Bytes written in all.
@@ -46,23 +61,30 @@ pub struct Disk {
 impl Disk {
     /// Files in `dir`, all together of at most `quota_bytes`.
     pub fn new(dir: PathBuf, quota_bytes: u64) -> Arc<Disk> {
-        Arc::new(Disk {
+        Arc::new(Disk::beside(None, dir, quota_bytes))
+    }
+
+    /// As [`Disk::new`], on the disk of an engine: what that needs of it is left.
+    pub fn of_engine(engine: Arc<dyn Engine>, dir: PathBuf, quota_bytes: u64) -> Arc<Disk> {
+        Arc::new(Disk::beside(Some(Neighbour(engine)), dir, quota_bytes))
+    }
+
+    fn beside(neighbour: Option<Neighbour>, dir: PathBuf, quota_bytes: u64) -> Disk {
+        Disk {
             dir,
+            neighbour,
             quota_bytes,
             used_bytes: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
             whole: None,
-        })
+        }
     }
 
     /// The same disk, whose bytes are counted apart as well.
     pub fn counted(disk: &Arc<Disk>) -> Arc<Disk> {
         Arc::new(Disk {
-            dir: disk.dir.clone(),
-            quota_bytes: u64::MAX,
-            used_bytes: AtomicU64::new(0),
-            written_bytes: AtomicU64::new(0),
             whole: Some(Arc::clone(disk)),
+            ..Disk::beside(None, disk.dir.clone(), u64::MAX)
         })
     }
 
@@ -82,8 +104,10 @@ impl Disk {
         }
         let used = self.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if used <= self.quota_bytes {
-            self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
-            return Ok(());
+            let before = self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
+            return self
+                .look((before, bytes))
+                .inspect_err(|_| self.give_back(bytes));
         }
         self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
         let text = format!(
@@ -96,6 +120,15 @@ impl Disk {
 }
 
 impl Disk {
+    /// Now and then, by what was written `before`: whether the engine has its room beside `bytes` more.
+    fn look(&self, (before, bytes): (u64, u64)) -> Result<()> {
+        let is_due = before == 0 || before / STRIDE_BYTES < (before + bytes) / STRIDE_BYTES;
+        match &self.neighbour {
+            Some(Neighbour(engine)) if is_due => Ok(engine.check_room(bytes.max(STRIDE_BYTES))?),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn give_back(&self, bytes: u64) {
         self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
         if let Some(whole) = &self.whole {

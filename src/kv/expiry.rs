@@ -143,6 +143,14 @@ impl Engine for Living {
         self.inner.read_only()
     }
 
+    fn would_write_again(&self) -> bool {
+        self.inner.would_write_again()
+    }
+
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        self.inner.check_room(bytes)
+    }
+
     fn expiry(&self) -> Option<&Arc<Expiry>> {
         Some(&self.expiry)
     }

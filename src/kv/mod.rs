@@ -145,6 +145,22 @@ pub trait Engine: Send + Sync + 'static {
         None
     }
 
+    /// Whether nothing is written any more for want of room, and there is room again: opened anew it would
+    /// write. Asks the file system.
+    fn would_write_again(&self) -> bool {
+        false
+    }
+
+    /// Whether so many bytes more can be written beside the engine, where its files are, with what its own work
+    /// needs left. Asks the file system.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoom`].
+    fn check_room(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// The newest committed state, held fast for as long as the snapshot lives.
     fn snapshot(&self) -> Arc<dyn Snapshot>;
 

@@ -5,8 +5,9 @@
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
 //! loop over commands), and what it stands on: `wire` (one socket's input and output), `peer`, `gone`, `channel` and
 //! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
-//! `rows`, `files`, `unaccepted`, and `signals`. [`http`] is a door of its own, for instruments.
+//! `rows`, `files`, `unaccepted`, `signals`, and [`again`]. [`http`] is a door of its own, for instruments.
 
+pub mod again;
 mod channel;
 mod connection;
 mod files;

@@ -6,7 +6,6 @@
 
 use super::shared::OpenOptions;
 use crate::ceiling;
-use crate::kv::lsm;
 
 /// Part of the memory that operators may hold: as much as the caches. The rest is for memtables, pages
 /// on their way to clients, and the system's own file cache.
@@ -35,7 +34,7 @@ impl Portions {
     pub(super) fn of(options: &OpenOptions) -> Portions {
         let limit = options.memory_limit_bytes;
         let of_limit = |divisor| limit.map(|limit| limit / divisor);
-        let of_machine = || lsm::machine_memory_bytes().map(|bytes| bytes / QUERY_DIVISOR);
+        let of_machine = || ceiling::memory_bytes().map(|bytes| bytes / QUERY_DIVISOR);
         let query_bytes = options
             .query_memory_total_bytes
             .or(of_limit(QUERY_DIVISOR))

@@ -168,6 +168,8 @@ impl Shared {
         );
         let backfill = Arc::new(backfill);
         backfill.resume().await?;
+        let quota_bytes = options.spill_quota_bytes.unwrap_or(u64::MAX);
+        let disk = spill_dir.map(|dir| Disk::of_engine(Arc::clone(&engine), dir, quota_bytes));
         Ok(Shared {
             catalog,
             accounts,
@@ -182,8 +184,7 @@ impl Shared {
             files,
             backups,
             pool: Pool::new(Portions::of(options).query_bytes),
-            disk: spill_dir
-                .map(|dir| Disk::new(dir, options.spill_quota_bytes.unwrap_or(u64::MAX))),
+            disk,
             processes,
             monitor: Monitor::new(options.data_dir().map(Path::to_path_buf)),
         })
@@ -202,6 +203,11 @@ impl Shared {
     /// Why the engine takes no more writes; `None` while it does. Waits for nothing.
     pub fn read_only(&self) -> Option<String> {
         self.engine.read_only()
+    }
+
+    /// Whether nothing is written any more for want of room on the disk, and a server that starts anew would write.
+    pub fn would_write_again(&self) -> bool {
+        self.engine.would_write_again()
     }
 
     /// What the engine tells of itself. May wait for the disk.

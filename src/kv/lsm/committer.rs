@@ -153,7 +153,10 @@ impl Committer {
 
     fn commit_group(&mut self, first: Commit, waiting: &mut VecDeque<Request>) {
         let mut group = Group::default();
-        self.prepare();
+        if let Err(refused) = self.prepare(self.room.is_made_by(&first.writes)) {
+            let _ = first.answer.send(Err(refused.into()));
+            return;
+        }
         self.admit(first, &mut group);
         while group.bytes < GROUP_BYTES_MAX {
             match waiting.pop_front() {
@@ -435,7 +438,7 @@ impl Committer {
         keys_count: Option<u64>,
         waits: Waits,
     ) -> Result<()> {
-        self.prepare();
+        self.prepare(true)?;
         if let Some(cause) = self.shared.read_only() {
             return Err(cause);
         }

@@ -8,10 +8,11 @@ use fjall::compaction::filter::{
 };
 
 use super::compression::{Compression, Press};
+use super::fault;
 use super::room::pause::{Floor, Pause};
 use super::spaces::{self, DeadSpaces};
-use crate::kv::Space;
 use crate::kv::expiry::Expiry;
+use crate::kv::{Error, Space};
 
 /// What all compactions go by.
 #[derive(Debug, Clone)]
@@ -126,6 +127,11 @@ impl Filter {
 
 impl CompactionFilter for Filter {
     fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
+        if self.rules.floor.has_failed() {
+            // A list of files that was half written must not be written over: nobody knows what the disk has.
+            let cause = "the storage engine writes no more".to_owned();
+            return Err(fault::carried(Error::ReadOnly { cause }));
+        }
         let Some(space) = spaces::space_of(item.key()) else {
             return Ok(Verdict::Keep);
         };

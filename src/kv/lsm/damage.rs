@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use fjall::AbstractTree;
 use lsm_tree::{AnyTree, Table};
@@ -83,6 +84,34 @@ pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
         }
         Ok(None) => cause,
         Err(unreadable) => unreadable,
+    }
+}
+
+/// What it means that a compaction failed: as [`at_open`].
+pub(super) fn in_compaction(engine_dir: &Path, cause: Error) -> Error {
+    if let Error::Corrupt { .. } = &cause {
+        return at_open(engine_dir, cause);
+    }
+    cause
+}
+
+/// Whether the storage library speaks of stored bytes when it tells of a failure.
+pub(super) fn is_told_by(text: &str) -> bool {
+    ["Checksum", "Invalid", "Decompress", "Unrecoverable"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+/// Names the damaged file in the log, some time: nobody waits for it.
+pub(super) fn name_beside(engine_dir: PathBuf) {
+    let named = thread::Builder::new().name("meseta-damage".to_owned());
+    let looking = named.spawn(move || match damaged_of_lists(&engine_dir) {
+        Ok(Some(path)) => tracing::error!(file = %path.display(), "a file of rows is damaged"),
+        Ok(None) => {}
+        Err(cause) => tracing::error!(%cause, "the damaged file was not found"),
+    });
+    if let Err(cause) = looking {
+        tracing::error!(%cause, "nobody looks for the damaged file");
     }
 }
 

@@ -66,7 +66,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use backup::{Backup, Damage, Extent, Progress, Still, Verified, restore, verify};
 pub use directory::is_data as is_data_dir;
-pub use options::{Durability, Options, machine_memory_bytes};
+pub use options::{Durability, Options};
 
 use self::committer::Committer;
 use self::compaction::Rules;
@@ -74,6 +74,7 @@ use self::compression::Compression;
 use self::directory::DirectoryLock;
 use self::gone::Gone;
 use self::queue::{Commit, Outcome, Queue, Request, Waits};
+use self::read_only::Failed;
 use self::reclaim::{Job, Reclaim};
 use self::room::Room;
 use self::room::pause::Floor;
@@ -127,7 +128,7 @@ struct Shared {
     /// How often spaces were looked at for values that have ended.
     looks: AtomicUsize,
     /// Why nothing is written any more.
-    read_only: RwLock<Option<String>>,
+    read_only: RwLock<Option<Failed>>,
     lock: Mutex<Option<DirectoryLock>>,
     commits: Commits,
     /// For what the tree tells of itself. `None` once closed.
@@ -335,7 +336,19 @@ impl Engine for Lsm {
     }
 
     fn read_only(&self) -> Option<String> {
-        self.shared.read_only.read().clone()
+        let failed = self.shared.read_only.read();
+        failed.as_ref().map(|failed| failed.cause.clone())
+    }
+
+    fn would_write_again(&self) -> bool {
+        self.shared.would_write_again()
+    }
+
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        let tree = self.shared.tree.lock().clone();
+        tree.map_or(Ok(()), |(db, data)| {
+            room::check_beside(&self.shared.engine_dir, (&db, &data), bytes)
+        })
     }
 
     fn snapshot(&self) -> Arc<dyn Snapshot> {

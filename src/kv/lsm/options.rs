@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::ceiling;
 use crate::kv::Space;
 use crate::kv::expiry::Expiry;
 
@@ -116,20 +117,9 @@ fn memtable_bytes() -> u64 {
 }
 
 fn default_cache_bytes() -> u64 {
-    let bytes = match machine_memory_bytes() {
+    let bytes = match ceiling::memory_bytes() {
         Some(memory) => memory / CACHE_MEMORY_DIVISOR,
         None => CACHE_BYTES_FALLBACK,
     };
     bytes.max(CACHE_BYTES_MIN)
-}
-
-/// The memory of this machine, when it can be learned: Linux tells it in kB; a container's own
-/// limit, when it has one, is smaller.
-pub fn machine_memory_bytes() -> Option<u64> {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = machine.lines().find(|line| line.starts_with("MemTotal:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let limit = limit.and_then(|text| text.trim().parse::<u64>().ok());
-    Some(limit.unwrap_or(u64::MAX).min(kib << 10))
 }

@@ -75,6 +75,8 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct Line {
     waiting: Vec<Request>,
+    /// Somebody wants the end.
+    is_ending: bool,
     is_closed: bool,
 }
 
@@ -89,6 +91,7 @@ impl Queue {
         if line.is_closed {
             return Err(Error::Closed);
         }
+        line.is_ending |= matches!(request, Request::Close(_));
         line.waiting.push(request);
         let is_first = line.waiting.len() == 1;
         drop(line);
@@ -96,6 +99,11 @@ impl Queue {
             self.arrived.notify_one();
         }
         Ok(())
+    }
+
+    /// Whether the engine is to be closed.
+    pub(super) fn is_ending(&self) -> bool {
+        self.line.lock().is_ending
     }
 
     /// Everything that waits, after waiting for it up to `patience`; perhaps nothing.

@@ -1,11 +1,19 @@
 //! The state after a failed write: the engine reads on and takes no more writes, and says why.
 
-use super::Shared;
+use super::{Shared, room};
 use crate::kv::Error;
+
+/// Why nothing is written any more.
+pub(super) struct Failed {
+    pub(super) cause: String,
+    /// Whether that was a full disk.
+    was_full: bool,
+}
 
 impl Shared {
     pub(super) fn read_only(&self) -> Option<Error> {
-        let cause = self.read_only.read().clone()?;
+        let failed = self.read_only.read();
+        let cause = failed.as_ref()?.cause.clone();
         Some(Error::ReadOnly { cause })
     }
 
@@ -16,9 +24,23 @@ impl Shared {
             if read_only.is_some() {
                 return;
             }
-            *read_only = Some(cause.to_string());
+            *read_only = Some(Failed {
+                cause: cause.to_string(),
+                was_full: matches!(cause, Error::DiskFull { .. }),
+            });
         }
         // Without the lock: every commit and every look at the server's health takes it.
         tracing::error!(%cause, "the storage engine takes no more writes until a restart");
+    }
+
+    /// Whether a restart would help: it was a full disk that ended writing, and there is room again.
+    pub(super) fn would_write_again(&self) -> bool {
+        let was_full = |failed: &Failed| failed.was_full;
+        if !self.read_only.read().as_ref().is_some_and(was_full) {
+            return false;
+        }
+        let tree = self.tree.lock();
+        tree.as_ref()
+            .is_some_and(|(db, data)| room::check_beside(&self.engine_dir, (db, data), 0).is_ok())
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::queue::Request;
 use super::snapshot::Base;
 use super::thin::{Looked, Suspect};
-use super::{Shared, fault, room, spaces, thin};
+use super::{Shared, damage, fault, room, spaces, thin};
 use crate::kv::expiry::Expiry;
 use crate::kv::{Census, Error, KeyRange, Result, Space};
 
@@ -306,7 +306,11 @@ fn compact(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
         thread::sleep(FLUSH_INTERVAL);
     }
     let replaced = data.tree.current_version();
-    data.major_compact().map_err(failed)?;
+    let compacted = data.major_compact().map_err(failed);
+    compacted.map_err(|cause| match shared.upgrade() {
+        Some(shared) => damage::in_compaction(&shared.engine_dir, cause),
+        None => cause,
+    })?;
     let_go(shared, data);
     // Who holds a file last removes it: not the committer, which others wait for.
     drop(replaced);

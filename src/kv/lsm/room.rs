@@ -52,6 +52,9 @@ const VITAL_BYTES_MAX: usize = 1 << 20;
 /// What stays free whatever is done: for lists of files, and others' small writes.
 const REST_BYTES: u64 = 4 << 20;
 
+/// Files that a disk must take still: some flushes and compactions, which make a few each.
+const FILES_MIN: u64 = 256;
+
 /// The unit of the blocks that the system tells of a file.
 pub(super) const STAT_BLOCK_BYTES: u64 = 512;
 
@@ -150,7 +153,7 @@ impl Room {
         }
         self.figures.reserve = reserve_bytes(&disk);
         self.figures.unflushed = db.write_buffer_size();
-        self.figures.free = disk.f_bavail * disk.f_frsize;
+        self.figures.free = free_of(&disk);
         self.floor.claim(self.figures.must_leave());
         let after = self.figures.state_after(self.state);
         if after != self.state {
@@ -193,6 +196,24 @@ impl Room {
         self.floor.close();
     }
 
+    /// Nothing is written any more: compactions end.
+    pub(super) fn fail(&self) {
+        self.floor.fail();
+    }
+
+    /// What puts are told while there is little room.
+    pub(super) fn refusal(&self) -> Error {
+        self.no_room(self.figures.least() + self.figures.reserve)
+    }
+
+    fn no_room(&self, least_bytes: u64) -> Error {
+        Error::NoRoom {
+            dir: self.dir.clone(),
+            free_bytes: self.figures.free,
+            least_bytes,
+        }
+    }
+
     /// Whether a write set is one without which there would never be room again.
     pub(super) fn is_made_by(&self, writes: &WriteSet) -> bool {
         let is_vital = |put: &Put| Some(put.space) == self.vital;
@@ -220,11 +241,7 @@ impl Room {
         if !is_refused && needed <= self.figures.free {
             return Ok(());
         }
-        Err(Error::NoRoom {
-            dir: self.dir.clone(),
-            free_bytes: self.figures.free,
-            least_bytes: needed,
-        })
+        Err(self.no_room(needed))
     }
 
     /// Tried once each time there is plenty: where it cannot be, writing goes on without.
@@ -266,8 +283,18 @@ fn taken_bytes(path: &Path) -> u64 {
 
 /// What a directory's disk has for us; `None` when it does not say.
 fn free_bytes(dir: &Path) -> Option<u64> {
-    let disk = statvfs(dir).ok()?;
-    Some(disk.f_bavail * disk.f_frsize)
+    statvfs(dir).ok().as_ref().map(free_of)
+}
+
+/// Bytes that a disk has for us. One that takes hardly any more files has none.
+fn free_of(disk: &StatVfs) -> u64 {
+    // Where files are made of bytes alone, there are none to count.
+    let has_files = disk.f_files == 0 || FILES_MIN <= disk.f_favail;
+    if has_files {
+        disk.f_bavail * disk.f_frsize
+    } else {
+        0
+    }
 }
 
 /// What puts leave free, as of now: for whoever writes to the disk beside them.
@@ -278,6 +305,16 @@ pub(super) fn least_bytes((db, data): (&Database, &Keyspace)) -> u64 {
         ..Figures::default()
     };
     figures.least()
+}
+
+/// Whether the disk of `dir` takes so many bytes more, and puts go on there.
+///
+/// # Errors
+///
+/// [`Error::NoRoom`].
+pub(super) fn check_beside(dir: &Path, tree: (&Database, &Keyspace), bytes: u64) -> Result<()> {
+    let reserve = statvfs(dir).map_or(RESERVE_BYTES, |disk| reserve_bytes(&disk));
+    check_leaves(dir, bytes, least_bytes(tree) + reserve)
 }
 
 /// Whether the disk of `dir` takes so many bytes more, and leaves what must be left.

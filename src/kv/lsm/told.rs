@@ -9,6 +9,9 @@ use parking_lot::Mutex;
 /// The crates of the storage library.
 const CRATES: [&str; 2] = ["fjall", "lsm_tree"];
 
+/// What a failure says whose cause is a full disk: ENOSPC in the words of strerror(3).
+pub(super) const NO_SPACE: &str = "No space left on device";
+
 /// The last failure of any engine of this process.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 

@@ -135,6 +135,14 @@ impl Engine for Faulty {
         self.engine.read_only()
     }
 
+    fn would_write_again(&self) -> bool {
+        self.engine.would_write_again()
+    }
+
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        self.engine.check_room(bytes)
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         Arc::new(FaultySnapshot {
             snapshot: self.engine.snapshot(),

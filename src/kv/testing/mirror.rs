@@ -117,6 +117,14 @@ impl Engine for Mirror {
         self.left.read_only()
     }
 
+    fn would_write_again(&self) -> bool {
+        self.left.would_write_again()
+    }
+
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        self.left.check_room(bytes)
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         let pair = Arc::clone(&self.pair.lock());
         Arc::new(Mirrored(pair))

@@ -152,6 +152,14 @@ impl Engine for Recorder {
         self.engine.read_only()
     }
 
+    fn would_write_again(&self) -> bool {
+        self.engine.would_write_again()
+    }
+
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        self.engine.check_room(bytes)
+    }
+
     fn snapshot(&self) -> Arc<dyn Snapshot> {
         Arc::new(Recorded {
             snapshot: self.engine.snapshot(),

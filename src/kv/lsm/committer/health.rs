@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, PersistMode};
 
-use super::super::{fault, spaces, told};
+use super::super::{damage, fault, spaces, told};
 use super::Committer;
 use crate::kv::{Error, Result};
 
@@ -26,18 +26,33 @@ const FLUSHES_MAX: usize = 3;
 /// the bytes for which [`super::super::room`] keeps room. The library's own waiting begins with four more.
 const OVERLAPS_MAX: usize = 16;
 
+/// How long what makes room waits for a compaction that may itself wait for room; then it is refused, so that
+/// nobody waits without an end.
+const STUCK_MAX: Duration = Duration::from_secs(10);
+
 /// How often a commit that waits looks whether it must.
 const WAIT_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Committer {
     /// Before a batch: waits until it will be taken, and looks how much room there is.
-    pub(super) fn prepare(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoom`] when what it would wait for waits for room itself.
+    pub(super) fn prepare(&mut self, makes_room: bool) -> Result<()> {
+        let began = Instant::now();
         while self.is_behind() && self.shared.read_only().is_none() {
+            let is_stuck =
+                !makes_room || STUCK_MAX < began.elapsed() || self.shared.queue.is_ending();
+            if self.room.is_scarce() && is_stuck {
+                return Err(self.room.refusal());
+            }
             thread::sleep(WAIT_INTERVAL);
             self.look_for_failure();
             self.sync_when_due();
         }
         self.room.look((&self.db, &self.data));
+        Ok(())
     }
 
     fn is_behind(&self) -> bool {
@@ -112,11 +127,16 @@ impl Committer {
 
     /// After one that the library keeps to itself: [`Error::ReadOnly`].
     pub(super) fn fail_in_background(&self) -> Error {
+        let doing = "flushing or compacting".to_owned();
         let cause = told::last();
         let cause = cause.unwrap_or_else(|| "a thread of the storage engine failed".to_owned());
-        self.read_only(Error::Io {
-            doing: "flushing or compacting".to_owned(),
-            cause,
+        if self.shared.read_only().is_none() && damage::is_told_by(&cause) {
+            damage::name_beside(self.shared.engine_dir.clone());
+        }
+        self.read_only(if cause.contains(told::NO_SPACE) {
+            Error::DiskFull { doing }
+        } else {
+            Error::Io { doing, cause }
         })
     }
 
@@ -128,6 +148,7 @@ impl Committer {
 
     fn give_up(&self, cause: Error) -> Error {
         self.base.stop_caching();
+        self.room.fail();
         self.shared.set_read_only(&cause);
         cause
     }

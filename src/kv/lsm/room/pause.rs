@@ -3,8 +3,9 @@
 //! The files that a compaction replaces stay until nobody reads them any more, and the next compaction may
 //! begin before: then more is written than [`super`] has kept room for. The storage library takes a full
 //! disk for the end of all writing, so a compaction waits in front of it, in the middle of its work, until old
-//! files have gone or somebody has made room. Not for ever: it holds locks that OPTIMIZE and the
-//! unlinking of dropped spaces need.
+//! files have gone or somebody has made room. Not for ever, since it holds locks that OPTIMIZE and the
+//! unlinking of dropped spaces need: unless there is nothing left to write to, when to go on would end all
+//! writing.
 //!
 //! The library flushes on a thread that never compacts, so flushes go on meanwhile.
 
@@ -26,8 +27,12 @@ const STRIDE_BYTES: usize = 256 << 10;
 /// How often a compaction that waits looks again.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long a compaction waits in all. Then it goes on, and if the disk gets full, so be it.
+/// How long a compaction waits in all. Then it goes on, as long as [`LAST_BYTES`] are left.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// With less than this a compaction waits for as long as it takes: more than it writes between two looks, with
+/// the block that its file has begun.
+const LAST_BYTES: u64 = 4 << 20;
 
 /// The room below which compactions wait; known to all of them.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub(in crate::kv::lsm) struct Floor {
     /// What flushes and commits may still take, in bytes.
     claimed: AtomicU64,
     is_closing: AtomicBool,
+    /// Whether the engine writes no more.
+    has_failed: AtomicBool,
 }
 
 impl Floor {
@@ -45,6 +52,7 @@ impl Floor {
             dir: dir.to_path_buf(),
             claimed: AtomicU64::new(claimed),
             is_closing: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         }
     }
 
@@ -57,14 +65,34 @@ impl Floor {
         self.is_closing.store(true, Ordering::Relaxed);
     }
 
-    fn is_closing(&self) -> bool {
-        self.is_closing.load(Ordering::Relaxed)
+    /// The engine has failed: compactions are to end.
+    pub(super) fn fail(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has.
+    pub(in crate::kv::lsm) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Whether nobody may wait any more.
+    fn is_over(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed) || self.has_failed()
     }
 
     /// Whether so many bytes may be written.
     fn has_room(&self, bytes: usize) -> bool {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let left = self.claimed.load(Ordering::Relaxed) + LEFT_BYTES;
+        self.leaves(left, bytes)
+    }
+
+    /// Whether so many bytes can be written at all.
+    fn has_last(&self, bytes: usize) -> bool {
+        self.leaves(LAST_BYTES, bytes)
+    }
+
+    fn leaves(&self, left: u64, bytes: usize) -> bool {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         free_bytes(&self.dir).is_none_or(|free| left.saturating_add(bytes) <= free)
     }
 }
@@ -77,6 +105,8 @@ pub(in crate::kv::lsm) struct Pause {
     written_bytes: usize,
     /// What is left of [`PATIENCE`].
     patience: Duration,
+    /// Whether the log has that it goes on without room.
+    has_told: bool,
 }
 
 impl Pause {
@@ -86,6 +116,7 @@ impl Pause {
             floor,
             written_bytes: STRIDE_BYTES,
             patience: PATIENCE,
+            has_told: false,
         }
     }
 
@@ -107,9 +138,12 @@ impl Pause {
             tracing::warn!(%dir, "a compaction waits for room on the disk");
         }
         let began = Instant::now();
-        while !self.floor.has_room(bytes) && !self.floor.is_closing() {
-            if self.patience < began.elapsed() {
-                tracing::error!(%dir, "a compaction goes on without room on the disk");
+        while !self.floor.has_room(bytes) && !self.floor.is_over() {
+            if self.patience < began.elapsed() && self.floor.has_last(bytes) {
+                if !self.has_told {
+                    tracing::warn!(%dir, "a compaction goes on without room on the disk");
+                    self.has_told = true;
+                }
                 break;
             }
             thread::sleep(LOOK_INTERVAL);
@@ -144,6 +178,21 @@ mod tests {
         assert_eq!(pause.patience, full);
         pause.before(1);
         assert_eq!(pause.patience, Duration::ZERO);
+    }
+
+    #[test]
+    fn without_a_last_byte_there_is_no_end_of_patience() {
+        let (_dir, mut pause) = pause(Duration::ZERO);
+        let floor = Arc::clone(&pause.floor);
+        thread::scope(|scope| {
+            // More than any disk has, too.
+            let waiting = scope.spawn(|| pause.before(usize::MAX));
+            thread::sleep(LOOK_INTERVAL * 3);
+            assert!(!waiting.is_finished());
+            floor.fail();
+            waiting.join().unwrap();
+        });
+        assert!(floor.has_failed());
     }
 
     #[test]
