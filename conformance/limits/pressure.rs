@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::client::{Answer, Client, EndForm, Failure};
 use crate::house::{House, Told, shown};
@@ -23,8 +23,8 @@ const FILL_BYTES: u64 = 60_000_000;
 const FILL_MORE_MAX: u64 = 1024;
 /// How long it is under pressure.
 const PRESSURE: Duration = Duration::from_secs(6);
-/// How long the server may take until a large statement is possible again.
-const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
+/// What must be possible again afterwards.
+const LARGE: &str = "SELECT LENGTH(REPEAT('a', 60000000))";
 
 /// What the connections want, each again and again.
 const WANTS: &[&str] = &[
@@ -88,9 +88,9 @@ pub(crate) fn memory_limit() -> Result<(), String> {
     if refused.by_memory == 0 {
         return Err(format!("nothing presses: {refused:?}, {pressed} bytes"));
     }
-    recovers(&mut house)?;
+    house.eventually(LARGE)?;
     refuses(&mut house)?;
-    recovers(&mut house)?;
+    house.eventually(LARGE)?;
     let peak = holds(&house)?;
     println!(
         "limits: memory_limit: {} refusals by it and {} others, at most {} of {} MiB, and {} when full",
@@ -242,7 +242,7 @@ fn refuses(house: &mut House) -> Result<(), String> {
     for id in 0..20 {
         let id = COMMITTED_FROM + id;
         let row = format!("INSERT INTO big VALUES ({id}, REPEAT('z', 2000000))");
-        eventually(house, &row)?;
+        house.eventually(&row)?;
     }
     let mut full = Vec::new();
     let refusal = fill(house, FILL_BYTES, &mut full)?;
@@ -276,7 +276,7 @@ fn refuses(house: &mut House) -> Result<(), String> {
         }
     }
     drop(full);
-    eventually(house, "SET autocommit = 1")?;
+    house.eventually("SET autocommit = 1")?;
     // Who leaves takes what is not committed along.
     house.client = house.another()?;
     let count = format!("SELECT COUNT(*) FROM big WHERE id >= {COMMITTED_FROM}");
@@ -301,31 +301,4 @@ fn fill(house: &House, bytes: u64, full: &mut Vec<Client>) -> Result<(u16, Strin
     Err(format!(
         "more than {LIMIT_BYTES} bytes fit, {bytes} at a time"
     ))
-}
-
-/// Runs a statement again and again until there is memory for it.
-fn eventually(house: &mut House, sql: &str) -> Result<(), String> {
-    let deadline = Instant::now() + RECOVERY_TIMEOUT;
-    loop {
-        match house.survived(sql)? {
-            0 => return Ok(()),
-            1041 if Instant::now() < deadline => thread::sleep(Duration::from_millis(100)),
-            errno => return Err(format!("{}: {errno}", shown(sql))),
-        }
-    }
-}
-
-/// A large statement is possible again.
-fn recovers(house: &mut House) -> Result<(), String> {
-    let deadline = Instant::now() + RECOVERY_TIMEOUT;
-    loop {
-        let told = house.survived("SELECT LENGTH(REPEAT('a', 60000000))")?;
-        if told == 0 {
-            return Ok(());
-        }
-        if deadline < Instant::now() {
-            return Err(format!("a large statement is refused with {told} for ever"));
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
 }
