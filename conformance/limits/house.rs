@@ -13,8 +13,13 @@ use crate::server::{Launch, Server};
 const LEFT_BYTES_MAX: u64 = 128 << 20;
 /// So much more for each core: each has threads, and they have stacks, kept patterns and pieces of their own.
 const LEFT_BYTES_PER_CORE: u64 = 16 << 20;
+/// What the same blow may leave behind beside that when it is struck once more: caches and stacks are what they
+/// will be, but pages lie in other pieces.
+const LEFT_AGAIN_BYTES_MAX: u64 = 32 << 20;
 /// How long memory may take to be given back.
 const BACK_TIMEOUT: Duration = Duration::from_mins(1);
+/// Nothing more is given back when nothing was for so long: the allocator is told to each second.
+const STILL: Duration = Duration::from_millis(1200);
 /// How often it is looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -23,6 +28,8 @@ pub(crate) struct House {
     pub(crate) server: Server,
     pub(crate) client: Client,
     before_bytes: u64,
+    /// The most that it may have after a blow.
+    most_bytes: u64,
 }
 
 /// What a statement came to.
@@ -46,14 +53,64 @@ impl House {
         let server = Server::start_with(&launch, &small).map_err(|e| e.to_string())?;
         let client = connect(&server)?;
         let before_bytes = resident(&server, "VmRSS:")?;
+        let cores = thread::available_parallelism().map_or(1, |count| count.get() as u64);
         let mut house = House {
             server,
             client,
             before_bytes,
+            most_bytes: before_bytes + LEFT_BYTES_MAX + cores * LEFT_BYTES_PER_CORE,
         };
         house.run("CREATE DATABASE d")?;
         house.run("USE d")?;
         Ok(house)
+    }
+
+    /// Makes it as it was in the beginning, but for the memory of what has been.
+    pub(crate) fn renew(&mut self) -> Result<(), String> {
+        self.client = connect(&self.server)?;
+        self.run("DROP DATABASE d")?;
+        self.run("CREATE DATABASE d")?;
+        self.run("USE d")?;
+        Ok(())
+    }
+
+    /// From now on the memory that it has is the measure, once it gives nothing back any more.
+    pub(crate) fn measure_again(&mut self) -> Result<(), String> {
+        let mut least = self.resident_bytes()?;
+        let mut still = Instant::now();
+        while still.elapsed() < STILL {
+            thread::sleep(LOOK_EVERY);
+            let now = self.resident_bytes()?;
+            if now < least {
+                (least, still) = (now, Instant::now());
+            }
+        }
+        self.before_bytes = least;
+        self.most_bytes = least + LEFT_AGAIN_BYTES_MAX;
+        Ok(())
+    }
+
+    /// Does something, for which the server may take so much memory at most.
+    pub(crate) fn grows_by_at_most(
+        &mut self,
+        most_bytes: u64,
+        run: impl FnOnce(&mut House) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.forget_peak()?;
+        let before = self.resident_bytes()?;
+        run(self)?;
+        let grown = self.peak_bytes()?.saturating_sub(before);
+        println!("limits: took {} of {} MiB", grown >> 20, most_bytes >> 20);
+        if grown <= most_bytes {
+            return Ok(());
+        }
+        Err(format!("it took {grown} bytes, the most is {most_bytes}"))
+    }
+
+    /// From now on the most is what it has now: proc(5) of `clear_refs`.
+    fn forget_peak(&self) -> Result<(), String> {
+        let path = format!("/proc/{}/clear_refs", self.server.process_id());
+        fs::write(&path, "5").map_err(|e| format!("{path}: {e}"))
     }
 
     /// Another connection.
@@ -113,6 +170,18 @@ impl House {
         })
     }
 
+    /// Runs a statement again and again until there is memory for it.
+    pub(crate) fn eventually(&mut self, sql: &str) -> Result<(), String> {
+        let deadline = Instant::now() + BACK_TIMEOUT;
+        loop {
+            match self.survived(sql)? {
+                0 => return Ok(()),
+                1041 if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
+                errno => return Err(format!("{}: {errno}", shown(sql))),
+            }
+        }
+    }
+
     /// Memory that the server has now.
     pub(crate) fn resident_bytes(&self) -> Result<u64, String> {
         resident(&self.server, "VmRSS:")
@@ -137,8 +206,7 @@ impl House {
     }
 
     fn is_memory_back(&self) -> Result<String, String> {
-        let cores = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let most = self.before_bytes + LEFT_BYTES_MAX + cores * LEFT_BYTES_PER_CORE;
+        let most = self.most_bytes;
         let deadline = Instant::now() + BACK_TIMEOUT;
         loop {
             let now = self.resident_bytes()?;

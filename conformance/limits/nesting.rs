@@ -5,26 +5,45 @@ use crate::house::House;
 /// Levels beyond every limit, and beyond every stack if nothing held them.
 const DEEP: usize = 100_000;
 
-/// What opens and closes a level around `1`.
-const EXPRESSIONS: &[(&str, &str)] = &[
-    ("(", ")"),
-    ("NOT ", ""),
-    ("- ", ""),
-    ("~", ""),
-    ("ABS(", ")"),
-    ("COALESCE(1, ", ")"),
-    ("(SELECT ", ")"),
-    ("EXISTS (SELECT ", ")"),
-    ("1 IN (SELECT ", ")"),
-    ("CASE WHEN ", " THEN 1 END"),
-    ("CASE 1 WHEN 1 THEN ", " END"),
-    ("IF(1, ", ", 2)"),
-    ("CAST(", " AS SIGNED)"),
-    ("JSON_ARRAY(", ")"),
-    ("(1, ", ")"),
-    ("@a := ", ""),
-    ("BINARY ", ""),
-    ("1 BETWEEN 0 AND (", ")"),
+/// Levels of parentheses, signs and `CASE` in a SELECT: one hundred less the query's and its expression's.
+const SIMPLE_MAX: usize = 98;
+
+/// Levels of calls and subqueries: each has two, its own and that of what is in it.
+const DOUBLE_MAX: usize = 49;
+
+/// Operators one behind the other: four hundred less the query and the leaf.
+const CHAIN_MAX: usize = 398;
+
+/// Queries that stand within one, of the same text or another.
+const QUERIES_MAX: usize = 120;
+
+/// Views within views.
+const VIEWS_MAX: usize = 24;
+
+/// Common table expressions of two parts before the recursive one, each of the last: what is bound doubles.
+const DOUBLING_MAX: usize = 10;
+
+/// What opens and closes a level around `1`, and how many there may be.
+const EXPRESSIONS: &[(&str, &str, usize)] = &[
+    ("(", ")", SIMPLE_MAX),
+    ("NOT ", "", SIMPLE_MAX),
+    ("- ", "", SIMPLE_MAX),
+    ("~", "", SIMPLE_MAX),
+    ("ABS(", ")", DOUBLE_MAX),
+    ("COALESCE(1, ", ")", DOUBLE_MAX),
+    ("(SELECT ", ")", DOUBLE_MAX),
+    ("EXISTS (SELECT ", ")", DOUBLE_MAX),
+    ("1 IN (SELECT ", ")", DOUBLE_MAX),
+    ("CASE WHEN ", " THEN 1 END", SIMPLE_MAX),
+    ("CASE 1 WHEN 1 THEN ", " END", SIMPLE_MAX),
+    ("IF(1, ", ", 2)", DOUBLE_MAX),
+    ("CAST(", " AS SIGNED)", DOUBLE_MAX),
+    ("JSON_ARRAY(", ")", DOUBLE_MAX),
+    // In a list, because a row is no column.
+    ("1 = 1 IN (1, ", ")", DOUBLE_MAX),
+    ("@a := ", "", SIMPLE_MAX),
+    ("BINARY ", "", SIMPLE_MAX),
+    ("1 BETWEEN 0 AND (", ")", DOUBLE_MAX),
 ];
 
 /// What is said again and again behind `1`.
@@ -40,24 +59,25 @@ const CHAINS: &[&str] = &[
     " UNION ALL SELECT 1",
 ];
 
+/// So many levels are answered; one more, and very many, are refused.
+fn border(house: &mut House, most: usize, sql: impl Fn(usize) -> String) -> Result<(), String> {
+    house.run(&sql(most))?;
+    for levels in [most + 1, DEEP] {
+        house.refused(&sql(levels), 1436, &["the most"])?;
+    }
+    Ok(())
+}
+
 /// Expressions, queries, joins.
 pub(crate) fn all(house: &mut House) -> Result<(), String> {
-    for (open, close) in EXPRESSIONS {
-        let nested =
-            |levels: usize| format!("SELECT {}1{}", open.repeat(levels), close.repeat(levels));
-        house.refused(&nested(DEEP), 1436, &["the most"])?;
-        // As deep as is allowed, whatever that is: it is also run.
-        for levels in [40, 95, 400] {
-            house.survived(&nested(levels))?;
-        }
+    for (open, close, most) in EXPRESSIONS {
+        let nested = |levels| format!("SELECT {}1{}", open.repeat(levels), close.repeat(levels));
+        border(house, *most, nested)?;
     }
     for chain in CHAINS {
-        house.refused(
-            &format!("SELECT 1{}", chain.repeat(DEEP)),
-            1436,
-            &["the most"],
-        )?;
-        house.survived(&format!("SELECT 1{}", chain.repeat(390)))?;
+        border(house, CHAIN_MAX, |count| {
+            format!("SELECT 1{}", chain.repeat(count))
+        })?;
     }
     // These are no chains in MySQL's grammar.
     for chain in [" IN (1)", " LIKE 1", " REGEXP 1"] {
@@ -71,34 +91,42 @@ pub(crate) fn all(house: &mut House) -> Result<(), String> {
         }
     }
     house.run("CREATE TABLE t (id INT PRIMARY KEY)")?;
-    queries(house)
+    queries(house)?;
+    named_queries(house)?;
+    views(house)
 }
 
 fn queries(house: &mut House) -> Result<(), String> {
-    let parens = (repeated("("), repeated(")"));
-    house.refused(
-        &format!("SELECT 1 FROM {}t{}", parens.0, parens.1),
-        1436,
-        &["the most"],
-    )?;
-    house.refused(
-        &format!("{}SELECT 1{}", parens.0, parens.1),
-        1436,
-        &["the most"],
-    )?;
-    let derived = |levels: usize| {
+    border(house, SIMPLE_MAX, |levels| {
+        let parens = ("(".repeat(levels), ")".repeat(levels));
+        format!("SELECT 1 FROM {}t{}", parens.0, parens.1)
+    })?;
+    border(house, SIMPLE_MAX, |levels| {
+        format!("{}SELECT 1{}", "(".repeat(levels), ")".repeat(levels))
+    })?;
+    border(house, DOUBLE_MAX, |levels| {
         let (open, close) = ("SELECT * FROM (".repeat(levels), ") x".repeat(levels));
         format!("{open}SELECT 1{close}")
-    };
-    house.refused(&derived(DEEP), 1436, &["the most"])?;
-    house.survived(&derived(90))?;
+    })?;
+    let joined: Vec<String> = (0..1000).map(|n| format!("t t{n}")).collect();
+    house.refused(
+        &format!("SELECT 1 FROM {}", joined.join(", ")),
+        1116,
+        &["128"],
+    )?;
+    let joined = (0..1000).map(|n| format!(" LEFT JOIN t t{n} ON 1"));
+    let joined = joined.collect::<Vec<_>>().concat();
+    house.survived(&format!("SELECT 1 FROM t{joined}"))?;
+    Ok(())
+}
+
+/// Common table expressions, each of the one before.
+fn named_queries(house: &mut House) -> Result<(), String> {
     let named = |count: usize| {
         let more = (1..count).map(|n| format!(", c{n} AS (SELECT * FROM c{})", n - 1));
         let more: String = more.collect();
         format!("WITH c0 AS (SELECT 1){more} SELECT * FROM c{}", count - 1)
     };
-    house.refused(&named(2000), 1436, &["the most"])?;
-    house.survived(&named(100))?;
     let recursive = |count: usize, begins: &str| {
         let more = (1..count).map(|n| {
             let other = n - 1;
@@ -110,32 +138,52 @@ fn queries(house: &mut House) -> Result<(), String> {
             count - 1
         )
     };
-    house.refused(&recursive(2000, ""), 1436, &["the most"])?;
-    house.survived(&recursive(100, ""))?;
     // What begins is bound twice, with all that it names.
-    house.refused(&recursive(60, " UNION ALL SELECT 2"), 1436, &["the most"])?;
-    let joined: Vec<String> = (0..1000).map(|n| format!("t t{n}")).collect();
-    house.refused(
-        &format!("SELECT 1 FROM {}", joined.join(", ")),
-        1116,
-        &["128"],
-    )?;
-    let joined = (0..1000).map(|n| format!(" LEFT JOIN t t{n} ON 1"));
-    let joined = joined.collect::<Vec<_>>().concat();
-    house.survived(&format!("SELECT 1 FROM t{joined}"))?;
-    // A view of a view of a view.
-    house.run("CREATE VIEW v0 AS SELECT 1 AS a")?;
-    for n in 1..40 {
-        let view = format!("CREATE VIEW v{n} AS SELECT a FROM v{}", n - 1);
-        if house.survived(&view)? != 0 {
-            break;
-        }
+    let doubling = |count| recursive(count, " UNION ALL SELECT 2");
+    house.run(&named(QUERIES_MAX))?;
+    house.run(&recursive(QUERIES_MAX, ""))?;
+    house.run(&doubling(DOUBLING_MAX))?;
+    for count in [QUERIES_MAX + 1, 2000] {
+        house.refused(&named(count), 1436, &["the most"])?;
+        house.refused(&recursive(count, ""), 1436, &["the most"])?;
+    }
+    for count in [DOUBLING_MAX + 1, 60] {
+        house.refused(&doubling(count), 1436, &["the most"])?;
     }
     Ok(())
 }
 
-fn repeated(text: &str) -> String {
-    text.repeat(DEEP)
+/// Views of views, and queries within them: one text is no way around the limit of another.
+fn views(house: &mut House) -> Result<(), String> {
+    house.run("CREATE VIEW v0 AS SELECT 1 AS a")?;
+    let view = |n: usize| format!("CREATE VIEW v{n} AS SELECT a FROM v{}", n - 1);
+    for n in 1..VIEWS_MAX {
+        house.run(&view(n))?;
+    }
+    let last = VIEWS_MAX - 1;
+    if house.value(&format!("SELECT a FROM v{last}"))? != "1" {
+        return Err(format!("v{last} is not 1"));
+    }
+    house.refused(&view(VIEWS_MAX), 1436, &["24 levels, the most"])?;
+    let derived = |levels: usize, from: &str| {
+        let (open, close) = ("SELECT * FROM (".repeat(levels), ") x".repeat(levels));
+        format!("{open}SELECT a FROM {from}{close}")
+    };
+    for n in 0..4 {
+        let from = if n == 0 {
+            "v0".to_owned()
+        } else {
+            format!("w{}", n - 1)
+        };
+        let sql = format!("CREATE VIEW w{n} AS {}", derived(40, &from));
+        match house.survived(&sql)? {
+            // Forty of its own, the view's, and those of the ones below.
+            0 if n < 2 => {}
+            1436 if 2 <= n => return Ok(()),
+            errno => return Err(format!("a view of 40 levels, the {n}th: {errno}")),
+        }
+    }
+    Ok(())
 }
 
 /// Documents and paths into them.

@@ -16,7 +16,7 @@ use super::super::context::EvalContext;
 use super::super::eval::convert;
 use super::json_path::{Path, sorted};
 use super::{ASKED_BYTES_MIN, Call, code, of_count, of_text, result};
-use crate::ceiling;
+use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 use crate::types::json::{
@@ -67,7 +67,7 @@ pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Res
         }
     }
     let text = convert::text(value, call.ctx);
-    ask_for(&text)?;
+    let _held = hold(&text)?;
     parse(&text).map_err(|bad| {
         invalid(
             &format!("argument {} to function {}", idx + 1, name()),
@@ -76,15 +76,18 @@ pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Res
     })
 }
 
-/// Asks for the memory of a document that is not short.
+/// Asks for the memory of a document that is not short: counted as taken until what this gives is dropped,
+/// which is when the document has been read. Reading a large one takes longer than what is only asked for
+/// counts.
 ///
 /// # Errors
 /// 1041 when the process has none for it.
-pub(super) fn ask_for(text: &str) -> Result<()> {
+pub(super) fn hold(text: &str) -> Result<Option<Held>> {
     if text.len() < ASKED_BYTES_MIN {
-        return Ok(());
+        return Ok(None);
     }
-    ceiling::admit("a JSON document", text.len().saturating_mul(BYTES_PER_BYTE))
+    let bytes = text.len().saturating_mul(BYTES_PER_BYTE);
+    ceiling::hold("a JSON document", bytes).map(Some)
 }
 
 fn invalid(place: &str, bad: &InvalidJson) -> Error {
@@ -131,7 +134,7 @@ pub(crate) fn takes_value(name: &str, idx: usize) -> bool {
 /// 3141 when a stored document is damaged, 1041 when the process has no memory for it.
 pub(super) fn value_of(value: &Value<'_>, ctx: &EvalContext) -> Result<Json> {
     let text = text_of(value, ctx);
-    ask_for(&text)?;
+    let _held = hold(&text)?;
     parse(&text).map_err(|bad| invalid("a value", &bad))
 }
 
@@ -143,7 +146,7 @@ pub(crate) fn cast<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>>
     match &value {
         Value::Json(_) | Value::Null => Ok(value),
         Value::Text(text) => {
-            ask_for(text)?;
+            let _held = hold(text)?;
             let normal = normalize(text);
             let normal =
                 normal.map_err(|bad| invalid("argument 1 to function cast_as_json", &bad))?;
@@ -186,7 +189,7 @@ fn valid<'a>(values: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::boolean(match Call::arg(values, 0) {
         Value::Json(_) => true,
         Value::Text(text) => {
-            ask_for(text)?;
+            let _held = hold(text)?;
             parse(text).is_ok()
         }
         _ => false,

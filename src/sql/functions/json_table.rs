@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::json::{ask_for, text_of_json};
+use super::json::{hold, text_of_json};
 use super::json_path::Path;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, JsonAction};
@@ -89,7 +89,7 @@ impl JsonTable {
             return Ok(());
         }
         let text = document.to_text();
-        ask_for(&text)?;
+        let held = hold(&text)?;
         let document = json::parse(&text).map_err(|bad| {
             let text = format!(
                 "Invalid JSON text in argument 1 to function json_table: \"{}\" at position {}.",
@@ -97,6 +97,7 @@ impl JsonTable {
             );
             Error::new(Code::InvalidJsonArgument, text)
         })?;
+        drop(held);
         let mut row = vec![Value::Null; self.width];
         let maker = Maker { ctx };
         maker.matches((&self.path, &self.columns), &document, (&mut row, push))?;

@@ -68,8 +68,8 @@ pub const PARAMETERS_MAX: usize = 65_535;
 const LONG_TOKENS_MIN: usize = 8192;
 
 /// Bytes that the trees of a long statement, as parsed and as bound, have for each word or sign:
-/// about what lists of numbers measure.
-pub const TREE_BYTES_PER_TOKEN: usize = 192;
+/// what lists of numbers in a condition measure, with what the allocator has in pieces meanwhile.
+pub const TREE_BYTES_PER_TOKEN: usize = 256;
 
 /// MySQL's error 1064: where in the text the language ended.
 pub fn syntax_error(near: &str, line: usize) -> Error {
