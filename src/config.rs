@@ -78,6 +78,8 @@ pub struct Config {
     connect_timeout_s: u32,
     shutdown_grace_s: u32,
     root_password: Option<Password>,
+    /// Whether it stands on the command line.
+    is_password_shown: bool,
     tls: TlsOptions,
 }
 
@@ -335,6 +337,14 @@ impl Config {
             (
                 self.http_listen.is_some_and(|at| !at.ip().is_loopback()),
                 "http-listen: other machines can read the metrics",
+            ),
+            (
+                self.memory_limit_bytes.is_none(),
+                "memory-limit: there is none, and the system may end the server for lack of memory",
+            ),
+            (
+                self.is_password_shown,
+                "root-password: everybody on this machine can read it in the list of processes",
             ),
             (
                 is_open,

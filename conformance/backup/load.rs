@@ -4,14 +4,24 @@
 //!
 //! - a row `(w, n)` with an indexed text that follows from it;
 //! - every fourth is a transfer instead: two accounts and a row that says so, in one BEGIN … COMMIT.
+//!
+//! Two more write many rows at a time, and definitions ([`wide`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::client::{Client, EndForm, Failure};
+use crate::wide;
 
-const WRITERS: usize = 6;
+/// Writers of single rows and transfers.
+pub(crate) const WRITERS: usize = 6;
+/// With the two others.
+const ALL_WRITERS: usize = WRITERS + 2;
+/// What is asked of each writer and of all together, for each backup that is made meanwhile: less is no load.
+/// A few percent of what there is.
+const WRITES_MIN: usize = 2;
+const ALL_WRITES_MIN: usize = 40;
 const ACCOUNTS: u64 = 5;
 const BALANCE: i64 = 1000;
 const DATABASE: &str = "loaded";
@@ -57,12 +67,12 @@ impl Load {
         for sql in statements {
             client.execute(&sql).map_err(|e| format!("{sql}: {e}"))?;
         }
-        Ok(())
+        wide::make_tables(client).map_err(|e| e.to_string())
     }
 
     /// Starts writers that begin with number 0.
     pub(crate) fn start(address: &str) -> Result<Load, String> {
-        Load::from(address, &[0; WRITERS])
+        Load::from(address, &[0; ALL_WRITERS])
     }
 
     /// Starts writers that go on behind what is there.
@@ -70,7 +80,8 @@ impl Load {
         client
             .execute(&format!("USE {DATABASE}"))
             .map_err(|e| e.to_string())?;
-        let first: Result<Vec<u64>, String> = (0..WRITERS).map(|w| next_of(client, w)).collect();
+        let first: Result<Vec<u64>, String> =
+            (0..ALL_WRITERS).map(|w| next_of(client, w)).collect();
         Load::from(address, &first?)
     }
 
@@ -180,6 +191,9 @@ fn text_of(writer: usize, n: u64) -> String {
 }
 
 fn write(client: &mut Client, writer: usize, n: u64) -> Result<(), Failure> {
+    if WRITERS <= writer {
+        return wide::write(client, writer, n);
+    }
     let row = format!(
         "INSERT INTO done VALUES ({writer}, {n}, '{}')",
         text_of(writer, n)
@@ -200,6 +214,9 @@ fn write(client: &mut Client, writer: usize, n: u64) -> Result<(), Failure> {
 }
 
 fn next_of(client: &mut Client, writer: usize) -> Result<u64, String> {
+    if WRITERS <= writer {
+        return wide::found(client, writer);
+    }
     let sql = format!("SELECT COUNT(*) FROM done WHERE w = {writer}");
     let rows = client.rows(&sql).map_err(|e| e.to_string())?;
     let count = rows.first().and_then(|row| row[0].as_deref()?.parse().ok());
@@ -259,14 +276,18 @@ pub(crate) fn verify(
                 balances[usize::try_from(taker).unwrap_or_default()] += 1;
             }
         }
-        let found = rows.len() as u64;
+        counts.push(rows.len() as u64);
+    }
+    for writer in WRITERS..ALL_WRITERS {
+        counts.push(wide::found(client, writer)?);
+    }
+    for (writer, found) in counts.iter().enumerate() {
         let (least, most) = (acknowledged[writer], begun[writer]);
-        if !(least..=most).contains(&found) {
+        if !(least..=most).contains(found) {
             return Err(format!(
                 "writer {writer}: {found} writes, not {least} to {most}"
             ));
         }
-        counts.push(found);
     }
     for (id, expected) in balances.iter().enumerate() {
         let sql = format!("SELECT balance FROM accounts WHERE id = {id}");
@@ -277,9 +298,23 @@ pub(crate) fn verify(
             ));
         }
     }
-    let rows = client.rows("CHECK TABLE done, accounts").map_err(told)?;
-    let is_fine = rows.len() == 2 && rows.iter().all(|row| row[3].as_deref() == Some("OK"));
+    let mut tables = wide::tables(counts[wide::DEFINITIONS]);
+    tables.extend(["done".to_owned(), "accounts".to_owned()]);
+    let rows = client.rows(&format!("CHECK TABLE {}", tables.join(", ")));
+    let rows = rows.map_err(told)?;
+    let is_fine =
+        rows.len() == tables.len() && rows.iter().all(|row| row[3].as_deref() == Some("OK"));
     is_fine
         .then_some(counts)
         .ok_or_else(|| format!("CHECK TABLE says {rows:?}"))
+}
+
+/// Refuses a run in which too little was written to show anything: for so many backups, so many writes.
+pub(crate) fn expect_load(times: &[Vec<Times>], backups: usize) -> Result<(), String> {
+    let counts: Vec<usize> = times.iter().map(Vec::len).collect();
+    let is_enough = counts.iter().all(|count| backups * WRITES_MIN <= *count)
+        && backups * ALL_WRITES_MIN <= counts.iter().sum();
+    is_enough
+        .then_some(())
+        .ok_or_else(|| format!("{counts:?} writes beside {backups} backups are no load"))
 }

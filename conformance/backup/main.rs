@@ -24,7 +24,9 @@ mod load;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
+mod wide;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -36,7 +38,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use client::{Client, EndForm};
-use load::Load;
+use load::{Load, Times};
 use server::{Launch, Server};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_meseta");
@@ -141,52 +143,133 @@ fn stop(server: &Server) -> Result<(), String> {
     server.wait().map_err(|e| e.to_string())
 }
 
+/// A backup that was made, and what lay around it.
+struct Made {
+    path: PathBuf,
+    /// What was acknowledged before it began.
+    before: Vec<u64>,
+    /// What had begun when it had ended.
+    begun: Vec<u64>,
+}
+
+/// The engine's files that come and go: tables, journals.
+#[derive(Default)]
+struct Files {
+    tables: BTreeSet<PathBuf>,
+    journals: BTreeSet<PathBuf>,
+}
+
+fn files_of(data: &Path) -> Files {
+    let is_journal = |path: &PathBuf| path.extension().is_some_and(|end| end == "jnl");
+    let journals = files_below(&data.join("lsm"))
+        .into_iter()
+        .filter(is_journal);
+    Files {
+        tables: files_below(&data.join("lsm/keyspaces/1/tables"))
+            .into_iter()
+            .collect(),
+        journals: journals.collect(),
+    }
+}
+
+/// Tells what became of those files while the backups were made, or that too little did: then none of them
+/// met a flush, a compaction or another journal.
+fn expect_changes(seen: &[Files]) -> Result<String, String> {
+    let (mut tables, mut compacted, mut journals) = (0, 0, 0);
+    for pair in seen.windows(2) {
+        let (old, new) = (&pair[0], &pair[1]);
+        tables += new.tables.difference(&old.tables).count();
+        // A table goes when another one has its rows.
+        compacted += old.tables.difference(&new.tables).count();
+        journals += new.journals.difference(&old.journals).count();
+    }
+    let told =
+        format!("{tables} new tables, {compacted} gone into others, {journals} new journals");
+    if [tables, compacted, journals].contains(&0) {
+        return Err(format!("the backups met too little: {told}"));
+    }
+    Ok(told)
+}
+
+/// Fills the journal so far that the next one is begun while writers are at work: it is behind byte 64,000,000.
+fn fill_journal(client: &mut Client) -> Result<(), String> {
+    const ROWS: usize = 63;
+    const ROW_BYTES: usize = 1_000_000;
+    let mut run = |sql: &str| client.execute(sql).map(drop).map_err(|e| e.to_string());
+    run("CREATE TABLE long_rows (id INT PRIMARY KEY, v LONGTEXT)")?;
+    // Letters by chance: nothing is compressed on the way.
+    let mut random = StdRng::seed_from_u64(1);
+    for _ in 0..ROWS {
+        let letters = (0..ROW_BYTES).map(|_| char::from(random.random_range(b'a'..=b'z')));
+        let value: String = letters.collect();
+        run(&format!("REPLACE INTO long_rows VALUES (1, '{value}')"))?;
+    }
+    Ok(())
+}
+
 fn under_load(dir: &Path) -> Result<String, String> {
+    wide::check_cases()?;
     let server = start(dir)?;
-    Load::make_tables(&mut connect(&server)?)?;
+    let mut client = connect(&server)?;
+    Load::make_tables(&mut client)?;
+    fill_journal(&mut client)?;
     let load = Load::start(&server.address)?;
     let mut backups = Vec::new();
-    let mut slowest = Duration::ZERO;
+    let mut seen = vec![files_of(&dir.join("data"))];
+    let (mut slowest, mut during) = (Duration::ZERO, 0);
     for round in 0..rounds(BACKUP_ROUNDS) {
         thread::sleep(BETWEEN);
         let path = dir.join("backups").join(round.to_string());
         let before = load.acknowledged();
-        let begun = Instant::now();
+        let started = Instant::now();
         let rows = connect(&server)?.rows(&format!("BACKUP TO '{}'", text(&path)));
-        slowest = slowest.max(begun.elapsed());
+        slowest = slowest.max(started.elapsed());
+        let after: u64 = load.acknowledged().iter().sum();
+        during += after - before.iter().sum::<u64>();
         let rows = rows.map_err(|e| e.to_string())?;
         if rows.len() != 1 || rows[0][0].as_deref() != Some(text(&path).as_str()) {
             return Err(format!("BACKUP says {rows:?}"));
         }
-        backups.push((path, before, load.begun()));
+        backups.push(Made {
+            path,
+            before,
+            begun: load.begun(),
+        });
+        seen.push(files_of(&dir.join("data")));
     }
     let times = load.stop()?;
-    let writes: usize = times.iter().map(Vec::len).sum();
     drop(server);
-    for (round, (path, before, begun)) in backups.iter().enumerate() {
-        expect_exit(&["check", &text(path)], 0)?;
-        let new = dir.join(format!("restored-{round}"));
-        fs::create_dir(&new).map_err(|e| e.to_string())?;
-        expect_exit(
-            &[
-                "restore",
-                &text(path),
-                "--data-dir",
-                &text(&new.join("data")),
-            ],
-            0,
-        )?;
-        let server = start(&new)?;
-        load::verify(&mut connect(&server)?, before, begun)
-            .and_then(|found| load::expect_state(&times, &found))
-            .map_err(|e| format!("backup {round}: {e}"))?;
-        stop(&server)?;
-        expect_exit(&["check", &text(&new.join("data"))], 0)?;
-    }
     let count = backups.len();
+    load::expect_load(&times, count)?;
+    if during < count as u64 {
+        return Err(format!(
+            "{during} writes were acknowledged within {count} backups"
+        ));
+    }
+    let changes = expect_changes(&seen)?;
+    for (round, made) in backups.iter().enumerate() {
+        expect_existed(made, &times, &dir.join(format!("restored-{round}")))
+            .map_err(|e| format!("backup {round}: {e}"))?;
+    }
+    let writes: usize = times.iter().map(Vec::len).sum();
     Ok(format!(
-        "{count} backups under {writes} writes, the slowest took {slowest:?}"
+        "{count} backups under {writes} writes, {during} of them acknowledged within one; {changes}; the \
+         slowest took {slowest:?}"
     ))
+}
+
+/// The backup becomes a server that is in a state that there was.
+fn expect_existed(made: &Made, times: &[Vec<Times>], new: &Path) -> Result<(), String> {
+    expect_exit(&["check", &text(&made.path)], 0)?;
+    fs::create_dir(new).map_err(|e| e.to_string())?;
+    let data = text(&new.join("data"));
+    expect_exit(&["restore", &text(&made.path), "--data-dir", &data], 0)?;
+    let server = start(new)?;
+    let found = load::verify(&mut connect(&server)?, &made.before, &made.begun)?;
+    load::expect_state(times, &found)?;
+    stop(&server)?;
+    expect_exit(&["check", &data], 0)?;
+    fs::remove_dir_all(new).map_err(|e| e.to_string())
 }
 
 fn killed(dir: &Path) -> Result<String, String> {

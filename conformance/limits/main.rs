@@ -26,6 +26,7 @@ mod pressure;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
+mod unsafe_options;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -81,6 +82,9 @@ fn main() -> ExitCode {
         let memory = blows::lists_without_memory().map_err(Failed::from)?;
         println!("limits: lists_without_memory: {memory}");
         Ok(())
+    }));
+    trials.push(Trial::test("unsafe_options_are_logged", || {
+        unsafe_options::all().map_err(Failed::from)
     }));
     libtest_mimic::run(&arguments, trials).exit_code()
 }

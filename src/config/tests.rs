@@ -177,6 +177,64 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
     assert!(!welcome.contains("Unsafe"), "{welcome}");
 }
 
+/// What is unsafe, and the beginning of what is said of it; in the order in which it is said.
+const UNSAFE: &[(&str, &str)] = &[
+    ("--engine=memory", "engine=memory: "),
+    ("--durability=async", "durability=async: "),
+    ("--allow-full-scan=true", "allow-full-scan: "),
+    ("--http-listen=0.0.0.0:9104", "http-listen: "),
+    ("--memory-limit=none", "memory-limit: "),
+    ("--root-password=x", "root-password: "),
+];
+
+/// Their likes that are not.
+const SAFE: &[&str] = &[
+    "--engine=lsm",
+    "--durability=sync",
+    "--allow-full-scan=false",
+    "--http-listen=127.0.0.1:9104",
+    "--http-listen=[::1]:9104",
+    "--root-password=",
+    "--require-secure-transport=true",
+];
+
+#[test]
+fn each_unsafe_option_is_named_and_nothing_else() {
+    // Also where the machine's memory cannot be learned.
+    let warnings = |arguments: &[&str], variables: &[(&str, &str)], is_open| {
+        let limit = if arguments.contains(&"--memory-limit=none") {
+            None
+        } else {
+            Some("--memory-limit=1GiB")
+        };
+        let arguments: Vec<&str> = arguments.iter().copied().chain(limit).collect();
+        config(&arguments, variables).warnings(is_open)
+    };
+    for (argument, begin) in UNSAFE {
+        let told = warnings(&[argument], &[], false);
+        assert!(
+            told.len() == 1 && told[0].starts_with(begin),
+            "{argument}: {told:?}"
+        );
+    }
+    for argument in SAFE {
+        assert_eq!(warnings(&[argument], &[], false), [""; 0], "{argument}");
+    }
+    // Others cannot read the environment of a process.
+    let of_environment = [("MESETA_ROOT_PASSWORD", "x")];
+    assert_eq!(warnings(&[], &of_environment, false), [""; 0]);
+    // With no engine of files there is no durability to speak of.
+    let arguments: Vec<&str> = UNSAFE.iter().map(|(argument, _)| *argument).collect();
+    let told = warnings(&arguments, &[], true);
+    let begins = UNSAFE.iter().map(|(_, begin)| *begin);
+    let begins = begins.filter(|begin| !begin.starts_with("durability"));
+    let begins: Vec<&str> = begins.chain(["root has no password: "]).collect();
+    assert_eq!(told.len(), begins.len(), "{told:?}");
+    for (told, begin) in told.iter().zip(begins) {
+        assert!(told.starts_with(begin), "{told}");
+    }
+}
+
 #[test]
 fn sizes_have_units() {
     assert_eq!(parse_bytes("4096"), Some(4096));

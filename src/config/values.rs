@@ -43,6 +43,7 @@ impl Values {
             connect_timeout_s: self.number(options::CONNECT_TIMEOUT)?,
             shutdown_grace_s: self.number(options::SHUTDOWN_GRACE)?,
             root_password: self.root_password()?,
+            is_password_shown: self.is_password_shown()?,
             tls: self.tls()?,
         })
     }
@@ -206,6 +207,12 @@ impl Values {
             given,
             is_required: self.switch(options::REQUIRE_SECURE_TRANSPORT)?,
         })
+    }
+
+    fn is_password_shown(&self) -> Result<bool, String> {
+        let (raw, spec) = self.raw(options::ROOT_PASSWORD)?;
+        let is_argument = raw.origin == format!("--{}", spec.name);
+        Ok(is_argument && !raw.text.is_empty())
     }
 
     /// `None` when nobody gives one: root has the one that is stored.

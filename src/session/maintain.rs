@@ -7,7 +7,7 @@ use super::listing::{LONG_TEXT, Listing, TEXT};
 use super::{Reply, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::exec::check::{Checker, Finding, count};
+use crate::exec::check::{Checker, Finding, count, untold};
 use crate::exec::rows::BoxFuture;
 use crate::exec::write;
 use crate::index;
@@ -98,6 +98,7 @@ impl Session {
             engine: &self.shared.engine,
             cancel: &self.cancel,
             repairs,
+            progress: &untold,
         };
         Box::pin(async move {
             let findings = checker.run(table).await?;

@@ -6,13 +6,14 @@
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::progress::{self, Bar};
 use super::{Outcome, locate, tell};
 use crate::catalog::{Definitions, Table};
 use crate::codec::row::expiry_of;
 use crate::exec::cancel::CancelToken;
-use crate::exec::check::{Checker, Finding};
+use crate::exec::check::{Checker, Finding, keys_to_read};
 use crate::kv::expiry::{Expiry, Living};
 use crate::kv::lsm::{self, Damage, Still};
 use crate::kv::{Engine, Error};
@@ -40,7 +41,7 @@ impl Report {
 pub(super) async fn run(dir: &Path, out: &mut dyn Write) -> Result<Outcome, String> {
     let bar = Bar::new("reading files");
     let verified = lsm::verify(dir, &|done, all| bar.show(done, all));
-    bar.clear();
+    drop(bar);
     let verified = verified.map_err(|error| error.to_string())?;
     let mut report = Report::default();
     report
@@ -111,23 +112,45 @@ async fn check_rows(still: Still, damaged: &[Damage], report: &mut Report) {
             error.message()
         ));
     }
-    let bar = Bar::new("reading tables");
-    let count = u64::try_from(tables.len()).unwrap_or(u64::MAX);
-    for (table, done) in tables.iter().zip(0..) {
-        bar.show(done, count);
-        report.tables += 1;
-        report.indexes += table.indexes.len();
-        check_table(&engine, table, report).await;
-    }
-    bar.clear();
+    check_tables(&engine, &tables, report).await;
 }
 
-async fn check_table(engine: &Arc<dyn Engine>, table: &Table, report: &mut Report) {
+/// The bar goes by keys, so that it moves within a large table too. Of how many, the engine guesses: a
+/// table ends where its guess does.
+async fn check_tables(engine: &Arc<dyn Engine>, tables: &[Arc<Table>], report: &mut Report) {
+    let bar = Bar::new("reading tables");
+    let keys = tables
+        .iter()
+        .map(|table| keys_to_read(engine.as_ref(), table));
+    let keys: Vec<u64> = keys.collect();
+    let all = keys.iter().sum();
+    let mut before = 0;
+    for (table, keys) in tables.iter().zip(keys) {
+        bar.show(before, all);
+        let read = AtomicUsize::new(0);
+        let progress = |more| {
+            let read = read.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+            let read = u64::try_from(read).unwrap_or(u64::MAX);
+            bar.show(before + read.min(keys), all);
+        };
+        report.tables += 1;
+        report.indexes += table.indexes.len();
+        check_table((engine, &progress), table, report).await;
+        before += keys;
+    }
+}
+
+async fn check_table(
+    (engine, progress): (&Arc<dyn Engine>, &(dyn Fn(usize) + Sync)),
+    table: &Table,
+    report: &mut Report,
+) {
     let name = format!("{}.{}", table.database, table.name);
     let checker = Checker {
         engine,
         cancel: &CancelToken::default(),
         repairs: false,
+        progress,
     };
     match checker.run(table).await {
         Ok(findings) => findings

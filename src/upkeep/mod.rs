@@ -96,7 +96,7 @@ async fn done(task: &Task, out: &mut dyn Write) -> Result<Outcome, String> {
 fn restore(backup: &Path, data_dir: &Path, out: &mut dyn Write) -> Result<Outcome, String> {
     let bar = Bar::new("restoring");
     let restored = lsm::restore(backup, data_dir, &|done, all| bar.show(done, all));
-    bar.clear();
+    drop(bar);
     let restored = restored.map_err(|error| error.to_string())?;
     let (files, bytes) = restored.size();
     let text = format!(

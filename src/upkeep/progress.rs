@@ -1,8 +1,10 @@
-//! How far it is: a bar on standard error when that is a terminal, nothing otherwise.
+//! How far it is: a bar on standard error when that is a terminal, nothing otherwise. It is taken away when
+//! what it tells of has ended, well or not: an error's message has a line of its own.
 
-use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// How often the bar is drawn.
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
@@ -10,11 +12,11 @@ const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 /// Its width, in characters.
 const WIDTH: u64 = 30;
 
-/// A bar.
+/// A bar, for as long as it lives.
 pub(super) struct Bar {
     what: &'static str,
     is_shown: bool,
-    drawn: Cell<Option<Instant>>,
+    drawn: Mutex<Option<Instant>>,
 }
 
 impl Bar {
@@ -23,26 +25,28 @@ impl Bar {
         Bar {
             what,
             is_shown: io::stderr().is_terminal(),
-            drawn: Cell::new(None),
+            drawn: Mutex::new(None),
         }
     }
 
     /// Draws it, when it was not drawn just now. Always says to go on.
     pub(super) fn show(&self, done: u64, all: u64) -> bool {
-        let is_due = self
-            .drawn
-            .get()
-            .is_none_or(|drawn| DRAW_INTERVAL <= drawn.elapsed());
-        if self.is_shown && is_due {
-            self.drawn.set(Some(Instant::now()));
+        if !self.is_shown {
+            return true;
+        }
+        let mut drawn = self.drawn.lock();
+        if drawn.is_none_or(|drawn| DRAW_INTERVAL <= drawn.elapsed()) {
+            *drawn = Some(Instant::now());
             let _ = write!(io::stderr(), "\r{}", line(self.what, done, all));
         }
         true
     }
+}
 
-    /// Takes it away.
-    pub(super) fn clear(&self) {
-        if self.drawn.take().is_some() {
+impl Drop for Bar {
+    /// Takes it away. An escape sequence for a person's eyes: if it cannot be written nothing is lost.
+    fn drop(&mut self) {
+        if self.drawn.lock().is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }

@@ -69,34 +69,47 @@ async fn copy(
     }
     catalog.house(&mut new).await?;
     let snapshot = source.snapshot();
-    let bar = Bar::new("copying");
-    let all = source.estimate(space(old), &KeyRange::all()).rows;
+    let pairs = spaces_to_copy(old, &new);
+    let keys_of = |(from, _): &(Space, Space)| source.estimate(*from, &KeyRange::all()).rows;
     let mut copier = Copier {
         source: snapshot.as_ref(),
         target: target.as_ref(),
-        bar: &bar,
-        all,
+        bar: Bar::new("copying"),
+        copied: 0,
+        all: pairs.iter().map(keys_of).sum(),
     };
-    let rows = copier.copy(space(old), space(&new)).await?;
+    let mut rows = None;
+    for (from, to) in pairs {
+        let keys = copier.copy(from, to).await?;
+        rows.get_or_insert(keys);
+    }
+    copier.copy_counter((old, &new)).await?;
+    drop(copier);
+    catalog.adopt(new).await?;
+    Ok(rows.unwrap_or(0))
+}
+
+/// Where what is stored of the table lies, and where it is to lie; its rows first.
+fn spaces_to_copy(old: &Table, new: &Table) -> Vec<(Space, Space)> {
+    let mut pairs = vec![(space(old), space(new))];
     for (from, to) in old.indexes.iter().zip(&new.indexes) {
         if to.state.is_written() {
-            copier.copy(index::space(from), index::space(to)).await?;
+            pairs.push((index::space(from), index::space(to)));
         }
     }
     if let (Some(from), Some(to)) = (old.deletions_space(), new.deletions_space()) {
-        copier.copy(Space(from), Space(to)).await?;
+        pairs.push((Space(from), Space(to)));
     }
-    bar.clear();
-    copier.copy_counter((old, &new)).await?;
-    catalog.adopt(new).await?;
-    Ok(rows)
+    pairs
 }
 
 struct Copier<'a> {
     source: &'a dyn Snapshot,
     target: &'a dyn Engine,
-    bar: &'a Bar,
-    /// Rows, roughly.
+    bar: Bar,
+    /// Keys of all spaces together.
+    copied: u64,
+    /// How many there are, roughly.
     all: u64,
 }
 
@@ -119,7 +132,8 @@ impl Copier<'_> {
                 self.target.commit(writes).await?;
             }
             copied += count;
-            self.bar.show(copied, self.all);
+            self.copied += count;
+            self.bar.show(self.copied, self.all);
             if !scan.advance(&mut page) {
                 return Ok(copied);
             }

@@ -295,6 +295,113 @@ async fn a_table_is_restored_with_its_counter_into_what_has_none_of_its_name() {
     assert!(!Path::new(&house.path("nosuch")).exists());
 }
 
+/// Tables whose storage is not a table's and its indexes' alone, or is not plain: with a space of deletions,
+/// with rows that end, under a computed part of the key, compressed by a dictionary; and all of it in one.
+const WIDE: &[&str] = &[
+    "CREATE TABLE aged (id INT PRIMARY KEY, x INT, v VARCHAR(150), KEY by_x (x)) WITH (VERSIONS='3')",
+    "CREATE TABLE ends (id INT PRIMARY KEY, x INT, v VARCHAR(150), KEY by_x (x)) WITH (TTL='3600')",
+    "CREATE TABLE apart (id INT, x INT, v VARCHAR(150), PRIMARY KEY (bucket(id, 4), id), KEY by_x (x))",
+    "CREATE TABLE packed (id INT PRIMARY KEY, x INT, v VARCHAR(150), KEY by_x (x)) \
+     WITH (COMPRESSION='ZSTD')",
+    "CREATE TABLE wide (id INT, x INT, v VARCHAR(150), PRIMARY KEY (bucket(id, 4), id), KEY by_x (x)) \
+     WITH (VERSIONS='3', TTL='3600', COMPRESSION='ZSTD')",
+];
+
+/// The name of a table of [`WIDE`].
+fn name_of(create: &str) -> &str {
+    create.split(' ').nth(2).unwrap()
+}
+
+async fn fill_wide(server: &Server, create: &str) {
+    let name = name_of(create);
+    server.run(create).await.unwrap();
+    for block in 0..12 {
+        let row = |id| format!("({id}, {}, REPEAT('row {id} of {name}, ', 6))", id % 10);
+        let rows: Vec<String> = (block * 500..(block + 1) * 500).map(row).collect();
+        let sql = format!("INSERT INTO {name} (id, x, v) VALUES {}", rows.join(", "));
+        server.run(&sql).await.unwrap();
+    }
+    for sql in [
+        "DELETE FROM {} WHERE id = 7",
+        "UPDATE {} SET x = 99 WHERE id = 8",
+    ] {
+        server.run(&sql.replace("{}", name)).await.unwrap();
+    }
+    server.run(&format!("OPTIMIZE TABLE {name}")).await.unwrap();
+}
+
+/// All that is stored of a table, space by space: rows, deletions, indexes.
+async fn stored(server: &Server, name: &str) -> Vec<Vec<(Vec<u8>, Vec<u8>)>> {
+    let table = server.table(name);
+    let deletions = table.deletions_space().map(Space);
+    let indexes = table.indexes.iter().map(index::space);
+    let mut all = Vec::new();
+    for space in [Space(table.id.0)]
+        .into_iter()
+        .chain(deletions)
+        .chain(indexes)
+    {
+        all.push(server.rows_of(space).await);
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_with_versions_ends_spread_keys_and_compression_come_back() {
+    let house = House::new();
+    let server = house.server("data").await;
+    let mut before = Vec::new();
+    for create in WIDE {
+        fill_wide(&server, create).await;
+        let show = format!("SHOW CREATE TABLE {}", name_of(create));
+        let shown = server.run(&show).await.unwrap();
+        before.push((stored(&server, name_of(create)).await, shown));
+    }
+    let backup = house.path("backup");
+    let made = server.engine().checkpoint(&backup, &Arc::default()).await;
+    made.unwrap();
+    stop(server).await;
+    // What is compressed is read by a dictionary of the backup's.
+    assert!(
+        fs::read_dir(backup.join("lsm/dictionaries"))
+            .unwrap()
+            .count()
+            != 0
+    );
+    stop(house.server("other").await).await;
+    for create in WIDE {
+        let table = format!("default.{}", name_of(create));
+        let (_, lines) = house.restore_table(&table, "other").await.unwrap();
+        let told = format!("restored {table}, 5999 rows, ");
+        assert!(lines[0].starts_with(&told), "{lines:?}");
+    }
+    let (outcome, lines) = house.check("other").await;
+    assert_eq!(outcome, Outcome::Fine, "{lines:?}");
+    let server = house.server("other").await;
+    for (create, (rows, shown)) in WIDE.iter().zip(&before) {
+        let name = name_of(create);
+        assert!(stored(&server, name).await == *rows, "{name}");
+        let show = format!("SHOW CREATE TABLE {name}");
+        assert_eq!(server.run(&show).await.unwrap(), *shown);
+        assert_eq!(server.check(name).await, ["status OK"], "{name}");
+        let sql = format!("SELECT v FROM {name} WHERE id IN (6, 7, 8)");
+        assert_eq!(server.run(&sql).await.unwrap().len(), 2, "{name}");
+    }
+    // The deletion came with its table: it hides what is older.
+    for name in ["aged", "wide"] {
+        let late = format!("UPSERT /*+ _l_ts_(1000) */ INTO {name} (id, x) VALUES (7, 1)");
+        server.run(&late).await.unwrap();
+        let sql = format!("SELECT x FROM {name} WHERE id = 7");
+        assert_eq!(server.run(&sql).await.unwrap(), [[""; 1]; 0], "{name}");
+    }
+    for create in WIDE {
+        let sql = format!("UPDATE {} SET x = 5 WHERE id = 6", name_of(create));
+        server.run(&sql).await.unwrap();
+        assert_eq!(server.check(name_of(create)).await, ["status OK"]);
+    }
+    stop(server).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_that_was_being_built_comes_back_disabled() {
     let house = House::new();

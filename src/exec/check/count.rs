@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Checker, Finding};
+use super::{Checker, Finding, untold};
 use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::cancel::CancelToken;
@@ -25,11 +25,12 @@ pub async fn recount(
     // The number changes while nobody writes.
     if table.expires() {
         let snapshot = engine.snapshot();
-        return rows_of(snapshot.as_ref(), table, cancel).await.map(Some);
+        let rows = rows_of((snapshot.as_ref(), table), cancel, &untold).await;
+        return rows.map(Some);
     }
     for _ in 0..ATTEMPTS_MAX {
         let snapshot = engine.snapshot();
-        let rows = rows_of(snapshot.as_ref(), table, cancel).await?;
+        let rows = rows_of((snapshot.as_ref(), table), cancel, &untold).await?;
         if snapshot.count(space(table)).await? == Some(rows) {
             return Ok(Some(rows));
         }
@@ -44,7 +45,11 @@ pub async fn recount(
     Ok(None)
 }
 
-async fn rows_of(snapshot: &dyn Snapshot, table: &Table, cancel: &CancelToken) -> Result<u64> {
+async fn rows_of(
+    (snapshot, table): (&dyn Snapshot, &Table),
+    cancel: &CancelToken,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<u64> {
     let mut scan = Scan::whole(space(table));
     scan.options.keys_only = true;
     let mut page = Page::default();
@@ -52,6 +57,7 @@ async fn rows_of(snapshot: &dyn Snapshot, table: &Table, cancel: &CancelToken) -
     loop {
         snapshot.scan(&scan, &mut page).await?;
         rows += u64::try_from(page.len()).unwrap_or(u64::MAX);
+        progress(page.len());
         cancel.check()?;
         tokio::task::yield_now().await;
         if !scan.advance(&mut page) {
@@ -71,7 +77,7 @@ impl Checker<'_> {
         let Some(kept) = snapshot.count(space(table)).await? else {
             return Ok(finding);
         };
-        let rows = rows_of(snapshot, table, self.cancel).await?;
+        let rows = rows_of((snapshot, table), self.cancel, self.progress).await?;
         if kept == rows {
             return Ok(finding);
         }

@@ -23,10 +23,10 @@ use std::sync::Arc;
 use super::backfill::rows::Maker;
 use super::cancel::CancelToken;
 use super::pace::Pace;
-use crate::catalog::{IndexState, Table};
+use crate::catalog::{Index, IndexState, Table};
 use crate::error::Result;
 use crate::index::{self, Entry};
-use crate::kv::{Engine, Key, Page, Scan, Snapshot};
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
 
 /// Differences of one index that are described; the others are counted.
 const DIFFERENCES_SHOWN: usize = 5;
@@ -78,6 +78,32 @@ pub struct Checker<'a> {
     pub cancel: &'a CancelToken,
     /// Whether differences are mended.
     pub repairs: bool,
+    /// Told how many more keys were read, page by page.
+    pub progress: &'a (dyn Fn(usize) + Sync),
+}
+
+/// For [`Checker::progress`] when nobody wants to know.
+pub fn untold(_: usize) {}
+
+/// How many keys a check of the table reads, roughly.
+pub fn keys_to_read(engine: &dyn Engine, table: &Table) -> u64 {
+    let keys = |space| engine.estimate(space, &KeyRange::all()).rows;
+    let rows = keys(crate::exec::write::space(table));
+    let compared = table.indexes.iter().filter(|index| is_compared(index));
+    let entries: Vec<u64> = compared.map(|index| keys(index::space(index))).collect();
+    let of_indexes = u64::try_from(entries.len()).unwrap_or(u64::MAX);
+    let of_rows = u64::from(table.indexes.is_empty()) + u64::from(table.spread().is_some());
+    // And once to count them.
+    let passes = of_indexes.saturating_add(of_rows + 1);
+    rows.saturating_mul(passes)
+        .saturating_add(entries.into_iter().sum())
+}
+
+fn is_compared(index: &Index) -> bool {
+    match index.state {
+        IndexState::Active | IndexState::Inactive => true,
+        IndexState::Building | IndexState::Disabled => false,
+    }
 }
 
 impl Checker<'_> {
@@ -93,21 +119,17 @@ impl Checker<'_> {
         }
         for index in &table.indexes {
             let mut finding = Finding::new(format!("index {}", index.name));
-            match index.state {
-                IndexState::Active | IndexState::Inactive => {
-                    let side = Side {
-                        checker: self,
-                        snapshot: snapshot.as_ref(),
-                        maker: Maker::new(table, index)?,
-                    };
-                    side.compare_rows(&mut finding).await?;
-                    side.compare_entries(&mut finding).await?;
-                }
-                IndexState::Building | IndexState::Disabled => {
-                    let state = index.state.name();
-                    finding.skipped =
-                        Some(format!("index {} is {state}: not compared", index.name));
-                }
+            if is_compared(index) {
+                let side = Side {
+                    checker: self,
+                    snapshot: snapshot.as_ref(),
+                    maker: Maker::new(table, index)?,
+                };
+                side.compare_rows(&mut finding).await?;
+                side.compare_entries(&mut finding).await?;
+            } else {
+                let state = index.state.name();
+                finding.skipped = Some(format!("index {} is {state}: not compared", index.name));
             }
             findings.push(finding);
         }
@@ -139,6 +161,7 @@ impl Checker<'_> {
 
     /// Between two pages.
     async fn next(&self, scan: &mut Scan, page: &mut Page) -> Result<bool> {
+        (self.progress)(page.len());
         self.cancel.check()?;
         tokio::task::yield_now().await;
         Ok(scan.advance(page))

@@ -17,8 +17,9 @@ use crate::session::{Shared, monitor::Monitor};
 /// The first bucket of the durations that is told apart: 2^4 microseconds. Fewer are none.
 const OCTAVE_FIRST: usize = 4;
 
-/// The page. May wait for the disk, so it is not made where statements run.
-pub(super) fn text(shared: &Shared) -> String {
+/// The page; `started_seconds` is when the process started. May wait for the disk, so it is not made where
+/// statements run.
+pub(super) fn text(shared: &Shared, started_seconds: Option<u64>) -> String {
     let mut page = Page::default();
     server(shared, &mut page);
     page.one(
@@ -32,7 +33,7 @@ pub(super) fn text(shared: &Shared) -> String {
     digests(shared.monitor(), &mut page);
     memory(shared, &mut page);
     engine(&shared.engine_stats().numbers, &mut page);
-    process::tell(&mut page, shared.processes().uptime());
+    process::tell(&mut page, started_seconds);
     page.into_text()
 }
 

@@ -45,6 +45,10 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 /// How long the page of `/metrics` is waited for: less than [`TIME_MAX`], so that there is an answer.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(4);
 
+/// How many may wait for the page of `/metrics`, each of whom has a place: the others are for `/health`,
+/// which is asked for above all while the disk hangs.
+const PAGE_WAITERS_MAX: usize = CONNECTIONS_MAX * 3 / 4;
+
 /// How often what a client sends behind its request is read and thrown away.
 const LINGER_READS_MAX: usize = 16;
 
@@ -63,7 +67,10 @@ struct Known {
     /// One page of `/metrics` is made at a time: a disk that hangs holds one thread, not one for each
     /// question.
     pages: Arc<Semaphore>,
+    page_waiters: Semaphore,
     page_time_max: Duration,
+    /// Of the process, since the epoch.
+    started_seconds: Option<u64>,
 }
 
 /// The door.
@@ -91,7 +98,9 @@ impl Http {
             shared: OnceLock::new(),
             is_stopping: AtomicBool::new(false),
             pages: Arc::new(Semaphore::new(1)),
+            page_waiters: Semaphore::new(PAGE_WAITERS_MAX),
             page_time_max,
+            started_seconds: process::started_seconds(),
         });
         tokio::spawn(accept(listener, Arc::clone(&known)));
         Ok(Http { known, address })
@@ -242,6 +251,9 @@ impl Known {
         let Some(shared) = self.shared.get() else {
             return Answer::text(UNAVAILABLE, "starting\n");
         };
+        let Ok(_waiter) = self.page_waiters.try_acquire() else {
+            return Answer::text(UNAVAILABLE, "many wait for the numbers\n");
+        };
         match timeout(self.page_time_max, self.page(Arc::clone(shared))).await {
             Ok(Some(page)) => Answer {
                 media_type: METRICS_TYPE,
@@ -255,8 +267,9 @@ impl Known {
     /// The page of `/metrics`; `None` when making it failed. Who stops waiting does not stop the making.
     async fn page(&self, shared: Arc<Shared>) -> Option<String> {
         let permit = Arc::clone(&self.pages).acquire_owned().await.ok()?;
+        let started_seconds = self.started_seconds;
         let making = spawn_blocking(move || {
-            let page = metrics::text(&shared);
+            let page = metrics::text(&shared, started_seconds);
             drop(permit);
             page
         });

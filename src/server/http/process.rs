@@ -2,19 +2,17 @@
 //! `/proc` (Linux manual, proc(5)); what cannot be read is left out.
 
 use std::fs;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Resource, getrlimit};
 
 use super::page::Page;
 
 /// Ticks of a second in `/proc/self/stat`: 100 on every Linux that programs see (`USER_HZ`).
-const TICKS_PER_SECOND: f64 = 100.0;
+const TICKS_PER_SECOND: u32 = 100;
 
-/// Appends the numbers; `uptime` is how long the process runs.
-pub(super) fn tell(page: &mut Page, uptime: Duration) {
-    if let Ok(since) = SystemTime::now().duration_since(UNIX_EPOCH) {
-        let started = since.saturating_sub(uptime).as_secs();
+/// Appends the numbers; `started_seconds` is [`started_seconds`] as it was found once.
+pub(super) fn tell(page: &mut Page, started_seconds: Option<u64>) {
+    if let Some(started) = started_seconds {
         let help = "Start time of the process since unix epoch in seconds.";
         page.one("process_start_time_seconds", help, started);
     }
@@ -52,6 +50,18 @@ pub(super) fn tell(page: &mut Page, uptime: Duration) {
     }
 }
 
+/// When the process started, in seconds since the epoch. To be asked for once: the system tells when it
+/// was booted by the clock that there is, so that with the clock this moves, too.
+pub(super) fn started_seconds() -> Option<u64> {
+    let booted = fs::read_to_string("/proc/stat").ok()?;
+    let booted = booted
+        .lines()
+        .find_map(|line| line.strip_prefix("btime "))?;
+    let booted: u64 = booted.trim().parse().ok()?;
+    let ticks: u64 = stat(22)?.parse().ok()?;
+    Some(booted + ticks / u64::from(TICKS_PER_SECOND))
+}
+
 /// All memory and what of it is resident.
 fn memory_bytes() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
@@ -64,11 +74,35 @@ fn memory_bytes() -> Option<(u64, u64)> {
 }
 
 fn cpu_seconds() -> Option<f64> {
+    let (user, system): (u32, u32) = (stat(14)?.parse().ok()?, stat(15)?.parse().ok()?);
+    Some((f64::from(user) + f64::from(system)) / f64::from(TICKS_PER_SECOND))
+}
+
+/// The field of this number in `/proc/self/stat`; the first behind the program's name is 3.
+fn stat(number: usize) -> Option<String> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in parentheses, may have anything in it.
+    // The name, in parentheses, may have anything in it.
     let (_, rest) = text.rsplit_once(')')?;
-    // utime and stime are the fields 14 and 15; the first behind the name is 3.
-    let mut fields = rest.split_whitespace().skip(11).map(str::parse::<u32>);
-    let (user, system) = (fields.next()?.ok()?, fields.next()?.ok()?);
-    Some((f64::from(user) + f64::from(system)) / TICKS_PER_SECOND)
+    let field = rest.split_whitespace().nth(number.checked_sub(3)?)?;
+    Some(field.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn a_process_has_started_before_now_and_after_the_machine() {
+        let started = started_seconds().unwrap();
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        // The two are rounded apart.
+        assert!((now - 7200..=now + 2).contains(&started), "{started} {now}");
+        assert!(0.0 <= cpu_seconds().unwrap());
+        let mut page = Page::default();
+        tell(&mut page, Some(7));
+        let text = page.into_text();
+        assert!(text.contains("\nprocess_start_time_seconds 7\n"), "{text}");
+    }
 }

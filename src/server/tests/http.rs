@@ -305,6 +305,13 @@ async fn the_engine_tells_its_numbers() {
     ] {
         assert!(now.contains_key(series), "{series}");
     }
+    // The guide has what this page has, and nothing else.
+    let (_, _, page) = get(http.address(), "/metrics").await;
+    let listed = listed();
+    expect_listed(&page, &listed);
+    let told = read(&page).0;
+    let told: BTreeSet<&String> = told.keys().collect();
+    assert_eq!(listed.keys().collect::<BTreeSet<_>>(), told);
     session.close().await;
     shared.close().await;
 }
@@ -402,6 +409,74 @@ async fn numbers_that_wait_for_the_disk_stop_nobody() {
         }
     }
     assert_eq!(status, "HTTP/1.1 200 OK");
+}
+
+/// Mechanism: who waits for the numbers holds a place and gives way to nobody. Sixteen of them, while the
+/// disk hung, had every place, and `/health` was not answered.
+#[tokio::test]
+async fn health_is_answered_while_many_wait_for_numbers() {
+    let recorder = Arc::new(Recorder::new(Arc::new(Memory::default())));
+    let options = crate::exec::testing::options();
+    let shared = Shared::over(Arc::clone(&recorder) as _, None, &options).await;
+    let http = Http::open_for(LOOPBACK.parse().unwrap(), Duration::from_secs(4)).unwrap();
+    http.started(&Arc::new(shared.unwrap()));
+    let until = recorder.stall_stats();
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let address = http.address();
+        asking.spawn(async move { get(address, "/metrics").await });
+    }
+    // Those that may not wait are told so, and all others have a place by then.
+    for _ in 0..4 {
+        let (status, _, body) = asking.join_next().await.unwrap().unwrap();
+        assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+        assert_eq!(body, "many wait for the numbers\n");
+    }
+    let (status, _, body) = get(http.address(), "/health").await;
+    assert_eq!(
+        (status.as_str(), body.as_str()),
+        ("HTTP/1.1 200 OK", "ok\n")
+    );
+    drop(until);
+    while let Some(answered) = asking.join_next().await {
+        assert_eq!(answered.unwrap().0, "HTTP/1.1 200 OK");
+    }
+}
+
+/// What docs/metrics.md lists: name, type, labels.
+fn listed() -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let (_, table) = guide.split_once("| metric | type | labels |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let mut found = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let quoted = |cell: &str| -> Vec<String> {
+            let parts = cell.split('`').skip(1).step_by(2);
+            parts.map(str::to_owned).collect()
+        };
+        let labels: BTreeSet<String> = quoted(cells[2]).into_iter().collect();
+        for name in quoted(cells[0]) {
+            let is_new = found.insert(name.clone(), (cells[1].to_owned(), labels.clone()));
+            assert!(is_new.is_none(), "{name} is listed twice");
+        }
+    }
+    found
+}
+
+fn expect_listed(page: &str, listed: &BTreeMap<String, (String, BTreeSet<String>)>) {
+    for (name, family) in &read(page).0 {
+        let (ty, labels) = listed
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not listed"));
+        assert_eq!(*ty, family.ty, "{name}");
+        for (_, found, _) in &family.samples {
+            let found = found.keys().filter(|label| *label != "le").cloned();
+            assert_eq!(found.collect::<BTreeSet<_>>(), *labels, "{name}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

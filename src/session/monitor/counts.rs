@@ -162,8 +162,9 @@ refusals! {
     UnkeyedWrite "unkeyed_write" UnsafeUpdate;
     Memory "memory" CapacityExceeded OutOfResources;
     SpillQuota "spill_quota" TableFull;
-    Size "size" PacketTooLarge TransactionTooLarge RowTooBig ParserCapacity TooDeep;
-    Time "time" QueryTimeout;
+    Size "size" PacketTooLarge TransactionTooLarge RowTooBig ParserCapacity TooDeep TooManyColumns
+        TooManyTables TooManyStatements RecursionTooDeep;
+    Time "time" QueryTimeout RegexpTimeout;
     Connections "connections" TooManyConnections TooManyUserConnections UserLimit;
     Login "login" AccessDenied HostBlocked AccountLocked PasswordExpired InsecureTransport;
     Privilege "privilege" DbAccessDenied NoPermission ColumnDenied AccessNeeded;
@@ -182,6 +183,28 @@ impl Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_guide_lists_every_refusal() {
+        let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md");
+        let guide = std::fs::read_to_string(guide).unwrap();
+        let (_, table) = guide
+            .split_once("| `reason` of a refusal | error |")
+            .unwrap();
+        let (table, _) = table.split_once("\n\n").unwrap();
+        for reason in Refusal::ALL {
+            let label = format!("`{}`", reason.label());
+            let row = table.lines().find(|row| row.contains(&label)).unwrap();
+            let numbers: Vec<u16> = row
+                .split(|one: char| !one.is_ascii_digit())
+                .filter_map(|part| part.parse().ok())
+                .collect();
+            let told = Code::ALL.iter().filter(|code| reason.is_told_by(**code));
+            for code in told {
+                assert!(numbers.contains(&code.errno()), "{label}: {}", code.errno());
+            }
+        }
+    }
 
     #[test]
     fn statements_and_errors_are_counted() {

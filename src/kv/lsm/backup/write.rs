@@ -8,7 +8,7 @@
 //! copied as long as there is more.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,18 +90,16 @@ impl Making<'_> {
         })
     }
 
+    /// What makes it a backup goes first, if it has come to that: it is none without the rest.
     fn discard(&self) {
-        let removed = if self.is_own {
-            fs::remove_dir_all(self.dir)
-        } else {
-            let engine_dir = self.dir.join(ENGINE_DIR);
-            let engine = if engine_dir.exists() {
-                fs::remove_dir_all(engine_dir)
-            } else {
-                Ok(())
-            };
-            engine.and_then(|()| fs::remove_file(self.dir.join(PART_FILE)))
-        };
+        let removed = if_there(fs::remove_file(self.dir.join(BACKUP_FILE)));
+        let removed = removed.and_then(|()| {
+            if self.is_own {
+                return fs::remove_dir_all(self.dir);
+            }
+            if_there(fs::remove_dir_all(self.dir.join(ENGINE_DIR)))?;
+            if_there(fs::remove_file(self.dir.join(PART_FILE)))
+        });
         if let Err(cause) = removed {
             tracing::warn!(dir = %self.dir.display(), %cause, "a failed backup was not taken away");
         }
@@ -187,6 +185,14 @@ impl Making<'_> {
             Some(parent) => copy::sync_dir(parent),
             None => Ok(()),
         }
+    }
+}
+
+/// What there was none of needs no removal.
+fn if_there(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 

@@ -42,3 +42,33 @@ async fn a_copy_that_would_take_the_room_of_flushes_is_refused() {
     assert_eq!(elsewhere, None);
     engine.close().await.unwrap();
 }
+
+/// Mechanism: the file `BACKUP` is there before the sync of its directory, and that may fail. What was
+/// then taken away from a directory that had been there before was all but that file: half a backup that
+/// says it is whole.
+#[test]
+fn a_backup_that_fails_at_its_very_end_leaves_nothing() {
+    let base = tempfile::tempdir().unwrap();
+    let is_over = AtomicBool::new(false);
+    for is_own in [true, false] {
+        let dir = base.path().join("backup");
+        if !is_own {
+            fs::create_dir(&dir).unwrap();
+        }
+        let making = Making::claim(&dir, &is_over).unwrap();
+        copy::make_dirs(&dir.join(ENGINE_DIR)).unwrap();
+        let backup = Backup {
+            commit: Ts(1),
+            taken: "2024-02-29T00:00:00Z".to_owned(),
+            format: directory::FORMAT.to_owned(),
+            entries: Vec::new(),
+        };
+        making.seal(&backup).unwrap();
+        assert!(dir.join(BACKUP_FILE).exists());
+        making.discard();
+        assert_eq!(dir.exists(), !is_own);
+        if !is_own {
+            assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+        }
+    }
+}
