@@ -148,7 +148,7 @@ fn digits(random: &mut StdRng) -> String {
     groups.join("-")
 }
 
-fn optimize(client: &mut Client, table: &str) -> Result<(), Failure> {
+pub(crate) fn optimize(client: &mut Client, table: &str) -> Result<(), Failure> {
     let answer = client.execute(&format!("OPTIMIZE TABLE {table}"));
     answer.map(drop).or_else(|failure| match failure {
         // It answers with rows.

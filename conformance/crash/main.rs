@@ -50,6 +50,7 @@ mod http;
 mod indexes;
 mod isolation;
 mod journals;
+mod names;
 mod oracle;
 mod paused;
 mod power;
@@ -176,6 +177,7 @@ fn main() -> ExitCode {
     trials.extend(told::trials());
     trials.extend(forged::trials());
     trials.extend(broken::trials());
+    trials.extend(names::trials());
     trials.extend(full::trials());
     trials.extend(paused::trials());
     trials.extend(flips::trials());
