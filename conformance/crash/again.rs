@@ -14,10 +14,11 @@ use crate::server::addresses_in;
 use crate::{Ending, READ_ONLY, Rounds, connect, connect_bare, trial, writers};
 
 /// Where there is no room.
-const CASES: [Call; 3] = [
+const CASES: [Call; 4] = [
     call("write", ".jnl"),
     call("write", "/tables/"),
     call("write", "/keyspaces/1/v"),
+    call("write", "/keyspaces/1/.tmp"),
 ];
 /// The time that writers have before.
 const BEFORE: Duration = Duration::from_millis(200);

@@ -16,7 +16,7 @@ use crate::client::{Client, Failure};
 use crate::indexes::check;
 use crate::ring::Ring;
 use crate::server::Server;
-use crate::{Rounds, connect, connect_bare, is_over};
+use crate::{LONG, Rounds, connect, connect_bare, is_over};
 
 /// The table.
 const TABLE: &str = "altered";
@@ -132,6 +132,9 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         }
     }
     ring.check_progress()?;
+    if LONG <= rounds.count && counts.resumed == 0 {
+        return Err("no kill fell into a change that went on".to_owned());
+    }
     if counts.done + counts.refused + counts.gone == 0 {
         return Err("no change was asked for".to_owned());
     }

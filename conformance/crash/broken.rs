@@ -1,9 +1,10 @@
-//! One call of the server to the system fails, once: from then on the server acknowledges nothing, says
-//! why, goes on reading, and ends when it is told to; the next server finds everything that was
-//! acknowledged. A full disk is told of in [`crate::again`].
+//! One call of the server to the system fails, once or with all that follow: from then on the server
+//! acknowledges nothing, says why, goes on reading, and ends when it is told to; the next server finds everything
+//! that was acknowledged. Of a full disk, after which the server starts anew by itself, [`crate::again`] tells.
 //!
 //! That one failed sync is enough is the point: the system tells of it once, and takes what it could not
-//! write for written afterwards.
+//! write for written afterwards. What fails in the first start or the first write of one, and what only warns,
+//! is in [`crate::names`].
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,10 +20,13 @@ use crate::http::Door;
 use crate::oracle::Oracle;
 use crate::server::Server;
 use crate::tools::run;
-use crate::{Ending, READ_ONLY, Rounds, connect, connect_bare, kill, trial, wait_for_end, writers};
+use crate::{
+    Ending, READ_ONLY, Rounds, Run, connect, connect_bare, kill, trial, wait_for_end, writers,
+};
 
-/// What fails, and how it is told.
-const CASES: &[(Call, Fate)] = &[
+/// What fails once, and how it is told. A list of files is written as `v*`; what names the present one is
+/// written as `.tmp*`, and becomes `current`.
+const ONCE: &[(Call, Fate)] = &[
     (call("sync", ".jnl"), Fate::Eio),
     (call("write", ".jnl"), Fate::Eio),
     (call("create", "/tables/"), Fate::Eio),
@@ -30,10 +34,28 @@ const CASES: &[(Call, Fate)] = &[
     (call("write", "/tables/"), Fate::Eio),
     (call("sync", "/tables/"), Fate::Eio),
     (call("write", "/keyspaces/1/v"), Fate::Eio),
-    (call("sync", "/keyspaces/1/"), Fate::Eio),
+    (call("sync", "/tables$"), Fate::Eio),
+    (call("create", "/keyspaces/1/v"), Fate::Emfile),
+    (call("sync", "/keyspaces/1/v"), Fate::Eio),
+    (call("sync", "/keyspaces/1$"), Fate::Eio),
+    (call("create", "/keyspaces/1/.tmp"), Fate::Emfile),
+    (call("sync", "/keyspaces/1/.tmp"), Fate::Eio),
+    // Its rename finds nothing.
+    (call("sync", "/keyspaces/1/.tmp"), Fate::Lose),
     (call("sync", "/current"), Fate::Eio),
 ];
 
+/// What fails from some moment on, as long as the server lives.
+const FOREVER: &[(Call, Fate)] = &[
+    (call("sync", "/data"), Fate::Eio),
+    (call("write", "/data/"), Fate::Eio),
+    (call("any", "/data"), Fate::Eio),
+    // A flush only warns of it, and the next compaction fails.
+    (call("unlink", "/keyspaces/1/v"), Fate::Eio),
+];
+
+/// Beyond all calls of a server.
+const LAST: u64 = 1_000_000_000;
 /// The time that writers have before the failure.
 const BEFORE: Duration = Duration::from_millis(200);
 /// How long it may take until every writer knows.
@@ -53,16 +75,26 @@ const LACK_TICKS_MAX: u64 = 60;
 /// What the log says of it.
 const NOT_ACCEPTED: &str = "a connection could not be accepted";
 
-const fn call(name: &'static str, path: &'static str) -> Call {
+pub(crate) const fn call(name: &'static str, path: &'static str) -> Call {
     Call { name, path }
 }
 
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
-    let count = u64::try_from(CASES.len()).unwrap_or(0);
-    let of = |name: &str, ending, count, run| trial(name.to_owned(), (ending, count), run);
+    let of = |name: &str, ending, count, run: Run| trial(name.to_owned(), (ending, count), run);
     vec![
-        of("failed_write_ends_all_writing", Ending::Point, count, fail),
+        of(
+            "failed_write_ends_all_writing",
+            Ending::Point,
+            u64::try_from(ONCE.len()).unwrap_or(0),
+            |rounds| fail(rounds, (ONCE, 1)),
+        ),
+        of(
+            "broken_disk_ends_all_writing",
+            Ending::Point,
+            u64::try_from(FOREVER.len()).unwrap_or(0),
+            |rounds| fail(rounds, (FOREVER, LAST)),
+        ),
         of(
             "too_few_files_are_refused_with_the_numbers",
             Ending::Kill,
@@ -78,21 +110,22 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn fail(rounds: &Rounds) -> Result<String, String> {
+/// Lets these fail, one after the other: from the first call to this one.
+fn fail(rounds: &Rounds, (cases, last): (&[(Call, Fate)], u64)) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut door = Door::new()?;
     let mut server = rounds.start_at(&door)?;
     writers::make_tables(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
-    for (call, fate) in CASES {
+    for (call, fate) in cases {
         let told = |text: String| format!("{} of {}, {fate}: {text}", call.name, call.path);
-        let broken = break_one(rounds, (&server, &door, &mut oracle), (*call, *fate));
+        let broken = break_one(rounds, (&server, &door, &mut oracle), (*call, *fate, last));
         broken.map_err(told)?;
         door = Door::new()?;
         server = rounds.start_at(&door).map_err(told)?;
         let mut client = connect(&server.address).map_err(told)?;
         oracle.verify(&mut client).map_err(told)?;
     }
-    Ok(format!("{} failures; {}", CASES.len(), oracle.summary()))
+    Ok(format!("{} failures; {}", cases.len(), oracle.summary()))
 }
 
 /// A server that may open few files says so, and does not start.
@@ -206,13 +239,13 @@ fn ticks(process: &Path) -> Result<u64, String> {
 fn break_one(
     rounds: &Rounds,
     (server, door, oracle): (&Server, &Door, &mut Oracle),
-    (call, fate): (Call, Fate),
+    (call, fate, last): (Call, Fate, u64),
 ) -> Result<(), String> {
     let faults = rounds.faults()?;
     expect_health(door, 200, "ok")?;
     let threads = writers::start(server, oracle)?;
     thread::sleep(BEFORE);
-    faults.arm(call, (1, 1), fate)?;
+    faults.arm(call, (1, last), fate)?;
     let deadline = Instant::now() + END_MAX;
     while !threads.iter().all(JoinHandle::is_finished) {
         if deadline < Instant::now() {
@@ -224,7 +257,7 @@ fn break_one(
     }
     let logs = writers::join(threads)?;
     oracle.note(&logs);
-    if faults.hits() != 1 {
+    if !(1..=last).contains(&faults.hits()) {
         return Err(format!(
             "the writers ended, and {} calls failed",
             faults.hits()

@@ -13,7 +13,7 @@ use crate::client::{Client, Failure};
 use crate::indexes::check;
 use crate::ring::{self, GROUPS, Ring};
 use crate::server::Server;
-use crate::{DATABASE, Rounds, connect, connect_bare, is_over};
+use crate::{DATABASE, LONG, Rounds, connect, connect_bare, is_over};
 
 /// The table.
 const TABLE: &str = "built";
@@ -99,6 +99,9 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         }
     }
     ring.check_progress()?;
+    if LONG <= rounds.count && counts.resumed == 0 {
+        return Err("no kill fell into a build that went on".to_owned());
+    }
     if counts.built + counts.failed + counts.never_begun == 0 {
         return Err("no index was asked for".to_owned());
     }

@@ -7,14 +7,14 @@
 //! reads when it has written counts if it was committed: until it is refused, it sees the rows that it has
 //! written as they were when it wrote them.
 //!
-//! Money is moved by statements that read what they change; the sum, in one statement, stays.
+//! Money is moved by statements that read what they change; the sum that one statement sees stays.
 
 use libtest_mimic::Trial;
 use rand::rngs::StdRng;
 
 use crate::client::{Client, Failure};
 use crate::history::{End, Transaction, now};
-use crate::isolation::{self, KEYS, Level, Noting, SUM, balance, numbers_in, without_own, wrong};
+use crate::isolation::{self, KEYS, Level, Noting, numbers_in, sums, without_own, wrong};
 use crate::{Ending, others, trial};
 
 /// Rounds of the quick profile.
@@ -23,7 +23,7 @@ const QUICK: u64 = 4;
 const STATEMENTS: Level = Level {
     names: &["READ COMMITTED", "READ UNCOMMITTED"],
     add,
-    sum: |client| balance(client, SUM),
+    sum: sums,
     read: read_all,
 };
 

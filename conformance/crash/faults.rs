@@ -15,7 +15,7 @@ use rand::rngs::StdRng;
 
 use crate::tools;
 
-/// A call of the system, on files whose path has this part.
+/// A call of the system, on files whose path has this part, or ends with it where it ends with `$`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     pub(crate) name: &'static str,
@@ -61,7 +61,17 @@ pub(crate) const POINTS: &[Point] = &[
         8,
     ),
     point("writing the list of files", ("write", "/keyspaces/1/v"), 4),
-    point("syncing the list of files", ("sync", "/keyspaces/1"), 12),
+    point("syncing the list of files", ("sync", "/keyspaces/1/v"), 4),
+    point(
+        "syncing the directory of the lists",
+        ("sync", "/keyspaces/1$"),
+        6,
+    ),
+    point(
+        "syncing what will name the list of files",
+        ("sync", "/keyspaces/1/.tmp"),
+        4,
+    ),
     point(
         "the list of files has become the present one",
         ("sync", "/current"),
@@ -87,6 +97,8 @@ pub(crate) enum Fate {
     Enospc,
     /// Too many files are open.
     Emfile,
+    /// The file has no name any more: its rename fails.
+    Lose,
 }
 
 impl fmt::Display for Fate {
@@ -99,6 +111,7 @@ impl fmt::Display for Fate {
             Fate::Eio => "EIO",
             Fate::Enospc => "ENOSPC",
             Fate::Emfile => "EMFILE",
+            Fate::Lose => "lose",
         })
     }
 }

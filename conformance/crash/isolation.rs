@@ -1,8 +1,8 @@
 //! What transactions see of each other, at REPEATABLE READ, while the server is killed again and again.
 //!
 //! Two workloads of clients on the wire. In one they move money from a balance that they read with a plain
-//! SELECT, and write back what they computed: the sum stays, whenever anybody looks. In the other each
-//! transaction reads lists and appends numbers to them, each number once; what it read and what became
+//! SELECT, and write back what they computed, and put and delete pairs of rows whose sum is nothing: the sum
+//! stays, whenever anybody looks, at the table or at its index. In the other each transaction reads lists and appends numbers to them, each number once; what it read and what became
 //! of it is held to snapshot isolation ([`history`]).
 //!
 //! [`crate::committed`] does the same at the levels where each statement sees a state of its own.
@@ -28,7 +28,15 @@ const EPOCH: u64 = 10;
 const CLIENTS: u64 = 6;
 pub(crate) const KEYS: u64 = 5;
 const BALANCE: i64 = 1000;
-pub(crate) const SUM: &str = "SELECT SUM(balance) FROM balances WHERE id >= 0";
+const SUM: &str = "SELECT SUM(balance) FROM balances WHERE id >= 0";
+const SUM_BY_INDEX: &str =
+    "SELECT SUM(balance) FROM balances FORCE INDEX (by_balance) WHERE balance >= -1000000000";
+/// Pairs of rows beside the balances: two rows that lie behind each other, from this id on.
+const PAIRS: u64 = 4;
+const FIRST_PAIR: u64 = 100;
+/// What a run must come to in each of its rounds, on average: else it shows nothing.
+const COMMITTED_MIN: usize = 10;
+const SUMS_MIN: u64 = 2;
 const ROUND_MS: std::ops::Range<u64> = 150..500;
 
 /// A level, and what clients do at it.
@@ -58,6 +66,8 @@ pub(crate) struct Attempt {
     pub(crate) transaction: Transaction,
     /// Its statements, where each reads a state of its own. One without an end counts if the transaction does.
     pub(crate) statements: Vec<Transaction>,
+    /// How many reads it made before it wrote, and when the last of them was over.
+    before_writes: (usize, u64),
 }
 
 impl Attempt {
@@ -67,11 +77,22 @@ impl Attempt {
         own.map(|one| one.1).collect()
     }
 
-    /// What it did, now that its end is known, or known to be unknown.
+    /// What it did, now that its end is known, or known to be unknown. What it read before it wrote is a snapshot
+    /// also where it was refused.
     fn into_history(self, end: End, ended: u64) -> Vec<Transaction> {
         let mut all = self.statements;
         for statement in all.iter_mut().filter(|one| one.end == End::Unknown) {
             statement.end = end;
+        }
+        let (count, read_at) = self.before_writes;
+        if end != End::Committed && 0 < count {
+            all.push(Transaction {
+                reads: self.transaction.reads.iter().take(count).cloned().collect(),
+                appends: Vec::new(),
+                began: self.transaction.began,
+                ended: read_at,
+                end: End::Committed,
+            });
         }
         all.push(Transaction {
             ended,
@@ -131,6 +152,12 @@ pub(crate) fn run(rounds: &Rounds, level: &'static Level) -> Result<String, Stri
             empty_lists(&mut client).map_err(|e| told(e.to_string()))?;
         }
     }
+    let rounds_count = usize::try_from(rounds.count).unwrap_or(usize::MAX);
+    if committed < COMMITTED_MIN * rounds_count || refused == 0 || sums < SUMS_MIN * rounds.count {
+        return Err(format!(
+            "{committed} were committed, {refused} refused, and {sums} sums looked at: too little to show anything"
+        ));
+    }
     Ok(format!(
         "{committed} transactions and statements of lists were committed, {refused} were refused; the sum of \
          balances was looked at {sums} times"
@@ -180,7 +207,9 @@ fn joined<T>(thread: JoinHandle<Result<T, String>>) -> Result<T, String> {
 fn make_tables(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
-    client.execute("CREATE TABLE balances (id INT PRIMARY KEY, balance BIGINT NOT NULL)")?;
+    client.execute(
+        "CREATE TABLE balances (id INT PRIMARY KEY, balance BIGINT NOT NULL, KEY by_balance (balance))",
+    )?;
     client.execute("CREATE TABLE lists (k INT PRIMARY KEY, v LONGTEXT NOT NULL)")?;
     for key in 0..KEYS {
         client.execute(&format!("INSERT INTO balances VALUES ({key}, {BALANCE})"))?;
@@ -213,7 +242,7 @@ fn expected_sum() -> i64 {
     BALANCE * i64::try_from(KEYS).unwrap_or(0)
 }
 
-/// A transfer, or a look at the sum.
+/// A transfer, a pair that comes or goes, or a look at the sum.
 fn transfer_once(
     client: &mut Client,
     random: &mut StdRng,
@@ -225,6 +254,11 @@ fn transfer_once(
         client.execute("COMMIT")?;
         return Ok(Some(sum));
     }
+    if random.random_bool(0.2) {
+        change_pair(client, random)?;
+        client.execute("COMMIT")?;
+        return Ok(None);
+    }
     let giver = random.random_range(0..KEYS);
     let taker = (giver + random.random_range(1..KEYS)) % KEYS;
     let amount = random.random_range(1..50);
@@ -235,6 +269,21 @@ fn transfer_once(
     Ok(None)
 }
 
+/// Puts a pair of rows, one after the other, or deletes one.
+fn change_pair(client: &mut Client, random: &mut StdRng) -> Result<(), Failure> {
+    let one = FIRST_PAIR + 2 * random.random_range(0..PAIRS);
+    let other = one + 1;
+    if random.random_bool(0.4) {
+        let sql = format!("DELETE FROM balances WHERE id IN ({one}, {other})");
+        return client.execute(&sql).map(drop);
+    }
+    let amount: i64 = random.random_range(1..1_000_000);
+    for (id, amount) in [(one, amount), (other, -amount)] {
+        client.execute(&format!("UPSERT INTO balances VALUES ({id}, {amount})"))?;
+    }
+    Ok(())
+}
+
 /// Adds to a balance that it reads first.
 fn add(client: &mut Client, (key, change): (u64, i64)) -> Result<(), Failure> {
     let before = format!("SELECT balance FROM balances WHERE id = {key}");
@@ -243,18 +292,24 @@ fn add(client: &mut Client, (key, change): (u64, i64)) -> Result<(), Failure> {
     client.execute(&sql).map(drop)
 }
 
-/// Looks at the balances one by one, and at their sum once more at the end.
+/// Looks at the balances one by one, and at the sum of all rows once more at the end.
 fn sum(client: &mut Client) -> Result<i64, Failure> {
     let mut sum = 0;
     for key in 0..KEYS {
         let one = format!("SELECT balance FROM balances WHERE id = {key}");
         sum += balance(client, &one)?;
     }
-    let again = balance(client, SUM)?;
+    let again = sums(client)?;
     Ok(if sum == again { sum } else { i64::MIN })
 }
 
-pub(crate) fn balance(client: &mut Client, sql: &str) -> Result<i64, Failure> {
+/// The sum of all rows by the table and by its index, where these agree.
+pub(crate) fn sums(client: &mut Client) -> Result<i64, Failure> {
+    let (sum, by_index) = (balance(client, SUM)?, balance(client, SUM_BY_INDEX)?);
+    Ok(if sum == by_index { sum } else { i64::MIN })
+}
+
+fn balance(client: &mut Client, sql: &str) -> Result<i64, Failure> {
     let rows = client.rows(sql)?;
     let cell = rows.first().and_then(|row| row.first().cloned().flatten());
     Ok(cell.and_then(|text| text.parse().ok()).unwrap_or(i64::MIN))
@@ -267,7 +322,7 @@ fn empty_lists(client: &mut Client) -> Result<(), Failure> {
 }
 
 fn check_sum(client: &mut Client) -> Result<(), String> {
-    let sum = balance(client, SUM);
+    let sum = sums(client);
     match sum.map_err(|e| e.to_string())? {
         sum if sum == expected_sum() => Ok(()),
         sum => Err(format!(
@@ -288,6 +343,7 @@ fn list(
         let mut attempt = Attempt {
             transaction: Transaction::begun(clock),
             statements: Vec::new(),
+            before_writes: (0, 0),
         };
         let tried = list_once(&mut client, &mut random, (level, &mut attempt, clock));
         let ended = history::now(clock);
@@ -325,11 +381,18 @@ fn list_once(
 }
 
 /// Reads a list, as a part of its transaction.
-fn read(client: &mut Client, random: &mut StdRng, (attempt, _): Noting<'_>) -> Result<(), Failure> {
+fn read(
+    client: &mut Client,
+    random: &mut StdRng,
+    (attempt, clock): Noting<'_>,
+) -> Result<(), Failure> {
     let key = random.random_range(0..KEYS);
     let list = read_list(client, key)?;
     let before = without_own(key, &list, attempt)?;
     attempt.transaction.reads.push((key, before));
+    if attempt.transaction.appends.is_empty() {
+        attempt.before_writes = (attempt.transaction.reads.len(), history::now(clock));
+    }
     Ok(())
 }
 

@@ -51,6 +51,7 @@ mod http;
 mod indexes;
 mod isolation;
 mod journals;
+mod names;
 mod oracle;
 mod paused;
 mod power;
@@ -89,6 +90,10 @@ const ROUNDS: u64 = 100;
 const START_MAX: Duration = Duration::from_secs(20);
 /// How long a server has to come to a named point before it is ended where it is.
 const POINT_PATIENCE: Duration = Duration::from_secs(3);
+/// A point that so many rounds were to end at must be one that they end at.
+const OFTEN: usize = 4;
+/// A loop of so many rounds is long: what a kill is meant to meet must have been met.
+const LONG: u64 = 40;
 /// How often that is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Rows in memory before they are written to a file: little, so that rounds end in flushes and
@@ -178,6 +183,7 @@ fn main() -> ExitCode {
     trials.extend(told::trials());
     trials.extend(forged::trials());
     trials.extend(broken::trials());
+    trials.extend(names::trials());
     trials.extend(full::trials());
     trials.extend(paused::trials());
     trials.extend(spilled::trials());
@@ -345,7 +351,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// A loop that aimed at every point ended at three of four at least: else its rounds are kills at any moment.
+    /// A loop that aimed at every point ended at three of four at least, and at least once at each that it aimed
+    /// at often: else its rounds are kills at any moment.
     fn check_points(&self) -> Result<(), String> {
         let points = self.points.borrow();
         let aims: usize = points.values().map(|one| one.aims).sum();
@@ -355,7 +362,11 @@ impl Rounds {
                 "of {aims} rounds {hits} ended at their points: {points:?}"
             ));
         }
-        Ok(())
+        let missed = |one: &Aims| OFTEN <= one.aims && one.hits == 0;
+        match points.iter().find(|(_, one)| missed(one)) {
+            Some((point, _)) => Err(format!("no round ended at {point}: {points:?}")),
+            None => Ok(()),
+        }
     }
 
     /// Ends the server where it is; the next one meets no faults.

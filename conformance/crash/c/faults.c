@@ -5,11 +5,11 @@
        CALL PATTERN FIRST LAST ACTION
 
    CALL     sync (fsync, fdatasync), write (write, writev, pwrite), create (open of a file that is not there),
-            rename, unlink
-   PATTERN  part of the file's path
+            rename (of the C library alone), unlink, any (each of these)
+   PATTERN  part of the file's path; its end, when the last character is $
    FIRST    the first such call that is hit, from 1, and LAST the last one
    ACTION   kill-before, kill-after (SIGKILL to the server itself), stop-before, stop-after (SIGSTOP),
-            EIO, ENOSPC, EMFILE
+            EIO, ENOSPC, EMFILE, lose (the file has no name any more, so that its rename fails)
 
    Whenever a call is hit, a byte is added to the file NAME.hits. */
 
@@ -82,14 +82,26 @@ static void end_now(void) {
     kill(getpid(), strncmp(rule.action, "stop", 4) == 0 ? SIGSTOP : SIGKILL);
 }
 
+static int is_meant(const char *call, const char *path) {
+    if (strcmp(rule.call, "any") != 0 && strcmp(rule.call, call) != 0) return 0;
+    size_t length = strlen(rule.pattern), whole = strlen(path);
+    if (length == 0 || rule.pattern[length - 1] != '$') return strstr(path, rule.pattern) != NULL;
+    length--;
+    return length <= whole && strncmp(path + whole - length, rule.pattern, length) == 0;
+}
+
 /* What happens to this call; sets errno when it fails. */
 static enum action hit(const char *call, const char *path) {
-    if (strcmp(rule.call, call) != 0 || !strstr(path, rule.pattern)) return NOTHING;
+    if (!is_meant(call, path)) return NOTHING;
     long number = atomic_fetch_add(&seen, 1) + 1;
     if (number < rule.first || rule.last < number) return NOTHING;
     note_hit();
     if (strstr(rule.action, "-before")) end_now();
     if (strstr(rule.action, "-after")) return END_AFTER;
+    if (strcmp(rule.action, "lose") == 0) {
+        unlink(path);
+        return NOTHING;
+    }
     if (strcmp(rule.action, "ENOSPC") == 0) errno = ENOSPC;
     else if (strcmp(rule.action, "EMFILE") == 0) errno = EMFILE;
     else errno = EIO;
