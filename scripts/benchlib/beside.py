@@ -196,12 +196,16 @@ def measure(table, server, work, options):
     share = statistics.median(shares)
     if share < SHARE_MIN:
         print(f"  {work.name} took {share:.0%} of the measured time: more rows, or fewer seconds")
-    alone, found = statistics.median(alone), statistics.median(beside)
-    ratio = found / alone
+    ratio = statistics.median(beside) / statistics.median(alone)
     # Of work that went on for a part of the time alone nothing is said.
     reached = ratio <= RATIO_MAX if SHARE_MIN <= share else None
-    table.add(f"point SELECT beside {work.name} ({share:.0%} of the time): p99, us", f"{found:,.0f}",
-              f"(alone) {alone:,.0f}", f"{ratio:.2f}", f"<= {RATIO_MAX}", reached)
+    table.add(f"point SELECT beside {work.name} ({share:.0%} of the time): p99, us", spread(beside),
+              f"(alone) {spread(alone)}", f"{ratio:.2f}", f"<= {RATIO_MAX}", reached)
+
+
+def spread(found):
+    """The median, with the least and the most."""
+    return f"{statistics.median(found):,.0f} ({min(found):,} - {max(found):,})"
 
 
 def bench_beside(table, servers, options):

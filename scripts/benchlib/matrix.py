@@ -8,12 +8,16 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import Callable
 
-from .servers import seed_all, settle
+from .servers import seed_all, settle, turn
 
 # The seconds that the load generator warms up before it measures.
 WARM_UP_SECONDS = 3
 # What is told of a load, if its runs tell it.
-MEASURES = ("per_second", "cpu_us", "p50_us", "p99_us", "p999_us", "bytes", "conflicts")
+MEASURES = (
+    "per_second", "cpu_us", "p50_us", "p99_us", "p999_us", "bytes", "conflicts", "server_cores", "load_cores",
+)
+# Of its processor: a load generator, which has one thread, that takes more is what the rate tells of.
+LOAD_CORES_MAX = 0.95
 NAMES = ("meseta", "innodb", "myrocks")
 
 
@@ -30,6 +34,10 @@ class Load:
     per_statement: int = 1
     # Before each run, outside of what is measured.
     before: Callable = lambda server: None
+    # Whether it comes at a rate that is given, and not as fast as it can.
+    is_held: bool = False
+    # Whether there is a profile of it: of all loads of one bench one is enough.
+    is_profiled: bool = True
 
 
 @dataclass
@@ -40,8 +48,30 @@ class Line:
     name: str
     what: str
     unit: str
+    is_held: bool = False
+    is_profiled: bool = True
     values: dict = field(default_factory=dict)
+    # The least and the most of the runs, as `values`.
+    spread: dict = field(default_factory=dict)
     failed: dict = field(default_factory=dict)
+    # By server the bytes per operation of stretches that follow one another, and of all with what was left.
+    stretches: dict = field(default_factory=dict)
+
+    @staticmethod
+    def of(load):
+        return Line(load.group, load.name, load.what, load.unit, load.is_held, load.is_profiled)
+
+    def take(self, name, runs):
+        """Keeps what came of a server's runs."""
+        keys = [key for key in MEASURES if key in runs[0]]
+        self.values[name] = {key: statistics.median(run[key] for run in runs) for key in keys}
+        self.spread[name] = {
+            key: (min(run[key] for run in runs), max(run[key] for run in runs)) for key in keys
+        }
+
+    def is_of_the_load(self, name):
+        """Whether the load generator could not do more."""
+        return not self.is_held and LOAD_CORES_MAX <= (self.value(name, "load_cores") or 0)
 
     def value(self, server, measure):
         return self.values.get(server, {}).get(measure)
@@ -53,11 +83,11 @@ class Line:
 
 def measure(table, servers, options, load):
     """Runs a load, adds its lines to the table, and gives what came of it."""
-    line = Line(load.group, load.name, load.what, load.unit)
+    line = Line.of(load)
     found = {server.name: [] for server in servers}
     for repeat in range(options.repeats):
         seed_all(servers, load.name, repeat)
-        for server in servers if repeat % 2 == 0 else servers[::-1]:
+        for server in turn(servers, repeat):
             if server.name in line.failed:
                 continue
             try:
@@ -69,17 +99,19 @@ def measure(table, servers, options, load):
                 print(f"  {load.name} failed: {error}", flush=True)
     for name, runs in found.items():
         if runs and name not in line.failed:
-            line.values[name] = {
-                key: statistics.median(run[key] for run in runs) for key in MEASURES if key in runs[0]
-            }
+            line.take(name, runs)
     table.lines.append(line)
     show(table, line)
-    if options.perf and "meseta" not in line.failed:
+    profile_if_asked(servers, load, line, options)
+    return line
+
+
+def profile_if_asked(servers, load, line, options):
+    if options.perf and load.is_profiled and "meseta" in line.values:
         try:
-            profile(servers[0], load, options)
+            profile(next(server for server in servers if server.name == "meseta"), load, options)
         except (RuntimeError, OSError) as error:
             print(f"  no profile of {load.name}: {error}", flush=True)
-    return line
 
 
 def told(load, result):
@@ -88,7 +120,10 @@ def told(load, result):
     measures = {
         "per_second": operations / result["seconds"],
         "cpu_us": result["server_cpu"] * 1e6 / max(operations, 1),
+        "server_cores": result["server_cpu"] / result["seconds"],
     }
+    if "load_cpu" in result:
+        measures["load_cores"] = result["load_cpu"] / result["seconds"]
     for key in MEASURES:
         if key in result:
             measures[key] = result[key]
@@ -101,6 +136,10 @@ def show(table, line):
     if any("p50_us" in values for values in line.values.values()):
         cells = [latencies(line.values.get(name, {})) for name in NAMES]
         table.add("  the same: p50 / p99 / p99.9, ms", cells[0], cells[1], "", "", None, (cells[2], ""))
+    for name in NAMES:
+        if line.is_of_the_load(name):
+            print(f"  {name}: the rate is that of the load generator, which took "
+                  f"{line.value(name, 'load_cores'):.0%} of a processor", flush=True)
 
 
 def latencies(values):

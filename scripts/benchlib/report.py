@@ -1,12 +1,13 @@
 """The matrix as a page of Markdown with bars, and its numbers as JSON."""
 
 import dataclasses
+import glob
 import json
 import os
 import time
 
-from . import machine, plot
-from .matrix import NAMES, latencies, profile_command
+from . import machine, plot, quiet
+from .matrix import LOAD_CORES_MAX, NAMES, latencies, profile_command
 from .table import aligned, without_third
 
 GROUPS = {
@@ -16,17 +17,31 @@ GROUPS = {
     "latency": "Latency at half load",
     "size": "Load and size",
 }
+QUIETLY = (
+    f"A run counts when the host took at most {quiet.STOLEN_MAX:.1%} of the processors meanwhile (`steal` of `/proc/stat`); "
+    f"else it is made again, up to {quiet.TRIES} times, and the quietest of them counts."
+)
 NOTES = {
     "sysbench": "Debian's sysbench, its own tests, one table with its secondary index, any row as likely as another. `oltp_delete` gets a "
                 "new table for every run. "
                 "Times are those of whole transactions, from sysbench's histogram.",
-    "ycsb": "The statements of go-ycsb's MySQL binding, prepared: rows of ten fields with 100 bytes, keys in no order. A Zipfian "
+    "ycsb": "The statements of go-ycsb's MySQL binding as it comes, prepared: a read or a scan names all ten fields and has "
+            "``FORCE INDEX(`PRIMARY`)``, an update writes one field. Rows of ten fields with 100 bytes, keys in no order. A Zipfian "
             "distribution over all rows, in D over the newest; scans of 1 to 100 rows, all lengths alike.",
-    "lindorm": "Rows of 20 columns with 20 bytes, any row as likely as another. A put is `UPSERT` in Meseta and `REPLACE` in "
-               "MariaDB, of rows that are there.",
-    "latency": "Each server gets half of what it can do. The time of a statement counts from when it was due.",
-    "size": "Rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`, until all pages, memtables and "
-            "compactions that the updates lead to are written; of Meseta at most one memtable (64 MiB) is left out.",
+    "lindorm": "Rows of 20 columns with 20 bytes, any row as likely as another. A put is of rows that are there: `UPSERT` in "
+               "Meseta, which writes the row without reading what was there, and `REPLACE` in MariaDB, which reads it and tells whether "
+               "there was one. MariaDB has no statement that writes blindly.",
+    "latency": "Each server gets half of what it can do itself, held to the microsecond: a lighter load for a slower server. The time "
+               "of a statement counts from when it was due. To hold a rate so exactly takes the load generator a whole processor. It has "
+               "one of its own, and the server has the others, since where both may run anywhere a statement waits at times until a tick "
+               "of the scheduler takes the processor from a thread of the other's, and the percentile tells of that. That "
+               "leaves a server one processor of two, and lowers the possible rate of those that use more. What is found without it, "
+               "at half of what is possible then, stands below; the goal is judged by the first. On a "
+               "machine with one processor there is nothing to part, and the lines say that. " + QUIETLY,
+    "size": "Rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`. The updates come in stretches "
+            "without a pause between them, of as many whatever `--seconds` is, once and not `--repeats` times; rate, server CPU and "
+            "bytes are those of the last stretches, of one and the same time. The first find trees that have just been filled and a buffer "
+            "pool without changed pages; by the last, as much is left to be written when they begin as when they end.",
 }
 PLOTS = {
     "throughput": ("per_second", "per second, more is better"),
@@ -35,9 +50,21 @@ PLOTS = {
 }
 
 
+def kept(directory):
+    """The benches that the page in a directory tells of."""
+    try:
+        with open(os.path.join(directory, "results.json")) as file:
+            found = json.load(file)
+    except (FileNotFoundError, ValueError):
+        return set()
+    return set(found.get("benches", (line["name"] for line in found["lines"])))
+
+
 def write(directory, table, options, facts):
     os.makedirs(directory, exist_ok=True)
-    parts = [head(options, facts), goals(table), behind(table)]
+    for path in old_plots(directory):
+        os.remove(path)
+    parts = [head(options, facts), goals(table), behind(table), limited(table), loud(table)]
     for group in GROUPS:
         lines = [line for line in table.lines if line.group == group]
         if lines or (group == "size" and table.sizes):
@@ -48,11 +75,20 @@ def write(directory, table, options, facts):
     with open(os.path.join(directory, "results.json"), "w") as file:
         json.dump({
             "facts": facts,
+            "benches": options.names,
             "lines": [dataclasses.asdict(line) for line in table.lines],
             "sizes": [dataclasses.asdict(size) for size in table.sizes],
             "goals": table.goals,
+            "others": table.own,
+            "unsettled": table.unsettled,
         }, file, indent=1)
         file.write("\n")
+
+
+def old_plots(directory):
+    """Those of another run: this one may have fewer."""
+    for group in GROUPS:
+        yield from glob.glob(os.path.join(glob.escape(directory), f"{group}-*.svg"))
 
 
 def facts(directory):
@@ -69,16 +105,17 @@ def head(options, facts):
         "Written by `scripts/bench --report`; do not edit. Meseta beside MariaDB with InnoDB and with MyRocks, all three in one run, "
         "on one disk, each commit synced before it is answered.",
         "",
-        f"- machine: {facts['machine']}; server and load share it",
+        f"- machine: {facts['machine']}; server and load share it, and but for the latency at half load either may run on any "
+        "processor",
         f"- disk: {facts['disk']}",
         f"- commit: {facts['commit']}, {facts['day']}",
         *(f"- {version}" for version in facts["versions"]),
-        f"- medians of {options.repeats} runs of {options.seconds} s, which alternate between the servers; each "
-        "begins when all servers are quiet",
+        f"- medians of {options.repeats} run{'s' if options.repeats != 1 else ''} of {options.seconds} s, whose order goes round, with the least and the most where "
+        "they differ; each begins when all servers are quiet",
         "- Meseta: as it comes, with a cache of 4 GiB. InnoDB: buffer pool 4 GiB, log 1 GiB, "
         "`innodb_flush_log_at_trx_commit=1`. MyRocks: block cache 4 GiB, Bloom filters, LZ4, READ COMMITTED, "
-        "`rocksdb_flush_log_at_trx_commit=1`. No binary log.",
-        f"- at most {options.rows:,} rows in a table",
+        "`rocksdb_flush_log_at_trx_commit=1`. Both: no binary log, `performance_schema=OFF`.",
+        f"- at most {options.rows:,} rows in a table: all of them fit into each server's cache, so reads do not wait for the disk",
     ]
     return "\n".join(lines)
 
@@ -97,19 +134,39 @@ def behind(table):
         found.extend(f"- {line.what}: {name} failed: {why}" for name, why in line.failed.items())
         found.extend(f"- {line.what}: {values['conflicts']:,.0f} statements of {name} ended with a conflict"
                      for name, values in line.values.items() if values.get("conflicts"))
-        # At half load each server is given a rate of its own.
-        is_given = line.group == "latency"
-        slower = [] if is_given else ratios(line, "per_second", lambda ratio: ratio < 1)
+        # Of rates that were given nothing follows.
+        slower = [] if line.is_held else ratios(line, "per_second", lambda ratio: ratio < 1)
         costlier = ratios(line, "cpu_us", lambda ratio: 1 < ratio)
+        later = ratios(line, "p99_us", lambda ratio: 1 < ratio)
         more = ratios(line, "bytes", lambda ratio: 1 < ratio)
         told = [f"{what} {', '.join(others)}" for what, others in (
-            (f"{line.unit}/s", slower), ("server CPU", costlier), ("bytes written", more),
+            (f"{line.unit}/s", slower), ("server CPU", costlier), ("p99", later), ("bytes written", more),
         ) if others]
         if told:
             found.append(f"- {line.what}: {'; '.join(told)}")
     if not found:
         return ""
     return "\n".join(["## Where Meseta is behind", "", *found])
+
+
+def limited(table):
+    """Rates that tell what the load generator can do."""
+    found = [
+        f"- {line.what}: {name}, {line.value(name, 'load_cores'):.0%} of a processor"
+        for line in table.lines for name in NAMES if line.is_of_the_load(name)
+    ]
+    if not found:
+        return ""
+    return "\n".join([
+        "## Where the load generator is the limit", "",
+        f"It has one thread, which took at least {LOAD_CORES_MAX:.0%} of a processor: the rate may be its own, and the server "
+        "may be able to do more.", "", *found])
+
+
+def loud(table):
+    if not table.unsettled:
+        return ""
+    return "\n".join(["## What began although a server was not quiet", "", *(f"- {what}" for what in table.unsettled)])
 
 
 def ratios(line, measure, is_behind):
@@ -121,6 +178,7 @@ def section(directory, group, lines, sizes):
     parts = [f"## {GROUPS[group]}", NOTES[group]]
     if lines:
         parts.append("\n".join(aligned(rows(lines))))
+        parts.append(stretches_table(lines))
     for kind, (measure, unit) in PLOTS.items():
         if group == "latency" and measure == "per_second":
             continue
@@ -137,29 +195,69 @@ def section(directory, group, lines, sizes):
         parts.append(plotted(directory, "size-written", "Written to disk",
                              "bytes per update, less is better", written))
     if lines:
-        commands = [profile_command(line.name) for line in lines]
+        commands = [profile_command(line.name) for line in lines if line.is_profiled]
         parts.append("What Meseta's time goes to:\n\n```sh\n" + "\n".join(commands) + "\n```")
     return "\n\n".join(part for part in parts if part)
 
 
 def rows(lines):
-    has_bytes = any(line.value("meseta", "bytes") is not None for line in lines)
-    heading = ["what", "server", "per second", "meseta's to it", "server CPU, us", "p50 / p99 / p99.9, ms"]
-    yield heading + ["bytes written"] * has_bytes
-    for line in lines:
-        what = f"{line.what} ({line.unit})"
-        for name in NAMES:
-            if name in line.failed:
-                yield [what, name, "failed"] + [""] * (3 + has_bytes)
-            elif name in line.values:
-                values = line.values[name]
-                ratio = line.ratio("per_second", name) if name != "meseta" else None
-                written = [f"{values['bytes']:,.0f}" if "bytes" in values else ""]
-                yield [
-                    what, name, f"{values['per_second']:,.0f}", f"{ratio:.2f}" if ratio else "",
-                    f"{values['cpu_us']:,.1f}", latencies(values),
-                ] + written * has_bytes
-            what = ""
+    """Columns that no line has anything for are left out."""
+    body = [row for line in lines for row in line_rows(line)]
+    heading = [
+        "what", "server", "per second", "from - to", "meseta's to it", "server CPU, us", "p50 / p99 / p99.9, ms",
+        "processors: server / load", "bytes written",
+    ]
+    used = [at for at in range(len(heading)) if any(row[at] for row in body)]
+    return [[row[at] for at in used] for row in (heading, *body)]
+
+
+def line_rows(line):
+    what = f"{line.what} ({line.unit})"
+    for name in NAMES:
+        if name in line.failed:
+            yield [what, name, "failed", "", "", "", "", "", ""]
+        elif name in line.values:
+            values = line.values[name]
+            ratio = line.ratio("per_second", name) if name != "meseta" and not line.is_held else None
+            yield [
+                what, name, f"{values['per_second']:,.0f}", spread(line, name), f"{ratio:.2f}" if ratio else "",
+                f"{values['cpu_us']:,.1f}", latencies(values), cores(values),
+                f"{values['bytes']:,.0f}" if "bytes" in values else "",
+            ]
+        else:
+            continue
+        what = ""
+
+
+def spread(line, name):
+    """Of the rate; where it is given, of the percentile."""
+    if line.is_held:
+        least, most = line.spread[name]["p99_us"]
+        return f"p99 {least / 1000:.2f} - {most / 1000:.2f}"
+    least, most = line.spread[name]["per_second"]
+    return f"{least:,.0f} - {most:,.0f}" if least < most else ""
+
+
+def cores(values):
+    return f"{values['server_cores']:.2f} / {values['load_cores']:.2f}" if "load_cores" in values else ""
+
+
+def stretches_table(lines):
+    """The bytes of each stretch of updates."""
+    found = [(name, line.stretches[name]) for line in lines for name in NAMES if name in line.stretches]
+    if not found:
+        return ""
+    count = max(len(told) for _, told in found) - 1
+    body = []
+    for name, (*each, everything) in found:
+        cells = [f"{bytes:,.0f}" for bytes in each] + ["not begun"] * (count - len(each))
+        body.append([name, *cells, f"{everything:,.0f}"])
+    heading = ["bytes written per update", *(f"stretch {at + 1}" for at in range(count)), "all, written out"]
+    return (
+        "The last column has all stretches and what they left: changed pages, memtables and compactions. Of Meseta at "
+        "most one memtable (64 MiB) is left out. A server that is slow has fewer stretches.\n\n"
+        + "\n".join(aligned([heading, *body]))
+    )
 
 
 def size_table(sizes):
@@ -174,9 +272,12 @@ def size_table(sizes):
     heading = ("compression", *(f"{name}, bytes per row" for name in NAMES))
     body = [(size.compression, *(cell(size, name) for name in NAMES)) for size in sizes]
     return (
-        f"Size on disk of {sizes[0].rows:,} rows after `OPTIMIZE TABLE` and a restart, without logs. MyRocks keeps a `CHAR` of utf8mb4 at "
-        "four bytes a character before it compresses. Meseta compresses blocks by LZ4 below the "
-        "two upper levels, and values by zstd where a table asks for it; InnoDB's is page compression.\n\n"
+        f"Size on disk of {sizes[0].rows:,} rows after `OPTIMIZE TABLE` and a restart, without logs. The goal is held against InnoDB as it "
+        "comes, uncompressed; its LZ4 is page compression. MyRocks keeps a `CHAR` of utf8mb4 at four bytes a character before it "
+        "compresses. Meseta compresses blocks by LZ4 below the two upper levels, and where a table asks for it by `COMPRESSION='ZSTD'` "
+        "each value too: by zstd, or, as these rows of digits, which zstd does little for, by a model of which digit "
+        "follows which, coded by rANS ([docs/compression.md](../compression.md)). Ranges of a hundred rows take nearly twice as long by "
+        "zstd, and nearly three times as long by the model; nothing else on this page is measured with it.\n\n"
         + "\n".join(aligned([heading, *body]))
     )
 
@@ -193,4 +294,7 @@ def plotted(directory, name, title, unit, groups):
 
 def others(table):
     """The benches of one or two servers, if they were run too."""
-    return "## Other numbers\n\n" + "\n".join(aligned(without_third(table.own))) if table.own else ""
+    if not table.own:
+        return ""
+    return f"## Other numbers\n\nPercentiles: {QUIETLY[0].lower()}{QUIETLY[1:]}\n\n" + "\n".join(
+        aligned(without_third(table.own)))

@@ -18,6 +18,8 @@ CACHE_BYTES = 4 << 30
 PLUGINS = "/usr/lib/mysql/plugin"
 # The programs that `scripts/bench` was given, or has built: "load", "wire", "server".
 PROGRAMS = {}
+# Why a load began although not all was quiet, since `scripts/bench` last took it from here for the page.
+UNSETTLED = []
 
 # Quiet: less than this of a core, and less than this written, in so many intervals one after another.
 QUIET_SECONDS = 0.5
@@ -113,20 +115,31 @@ def seed_all(servers, name, repeat):
         server.seed = (zlib.crc32(name.encode()) + repeat) % 2**31
 
 
+def turn(servers, repeat):
+    """The order of one repeat: each is the first as often as the others, and the last."""
+    first = repeat % len(servers)
+    return servers[first:] + servers[:first]
+
+
 def settle(servers):
     """Waits until what goes on after a load (flushes, compactions, purges) has ended."""
     deadline = time.monotonic() + QUIET_SECONDS_MAX
-    quiet = 0
+    quiet, loud = 0, []
     while time.monotonic() < deadline:
         before = [(server.cpu(), server.written()) for server in servers]
         time.sleep(QUIET_SECONDS)
-        is_quiet = all(
-            server.cpu() - cpu <= QUIET_CPU * QUIET_SECONDS and server.written() - written <= QUIET_BYTES
-            for server, (cpu, written) in zip(servers, before))
-        quiet = quiet + 1 if is_quiet else 0
+        loud = [
+            server.name for server, (cpu, written) in zip(servers, before)
+            if QUIET_CPU * QUIET_SECONDS < server.cpu() - cpu or QUIET_BYTES < server.written() - written]
+        quiet = 0 if loud else quiet + 1
         if quiet == QUIET_INTERVALS:
             return
-    print(f"  not quiet after {QUIET_SECONDS_MAX} s: {', '.join(server.name for server in servers)}")
+    unsettled(f"{', '.join(loud or ['all'])} not quiet after {QUIET_SECONDS_MAX} s")
+
+
+def unsettled(what):
+    UNSETTLED.append(what)
+    print(f"  {what}", flush=True)
 
 
 class Meseta(Server):
@@ -232,7 +245,7 @@ class MariaDB(Server):
                 time.sleep(QUIET_SECONDS)
             dirty = self.dirty_pages()
             if dirty:
-                print(f"  {dirty:,} pages of {self.name} are not written after {QUIET_SECONDS_MAX} s", flush=True)
+                unsettled(f"{dirty:,} pages of {self.name} not written after {QUIET_SECONDS_MAX} s")
             settle([self])
         finally:
             self.ask(*(f"SET GLOBAL {name} = {value}" for name, value in zip(names, kept)))

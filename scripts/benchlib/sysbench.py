@@ -5,11 +5,13 @@ import shutil
 import subprocess
 
 from .matrix import WARM_UP_SECONDS, Load, measure
-from .servers import DATABASE
-from .table import cpu_us, per_second, two
+from .servers import DATABASE, settle
+from .table import alternate, cpu_us, per_second, two
 
 THREADS = 32
 ROWS_MAX = 1_000_000
+# Of the table of `--sysbench`.
+ONE_ROWS = 100_000
 TESTS = [
     "oltp_point_select", "select_random_points", "select_random_ranges", "oltp_read_only",
     "oltp_update_index", "oltp_update_non_index", "oltp_insert", "oltp_delete",
@@ -99,20 +101,29 @@ def bench_one(table, servers, options):
     if not shutil.which("sysbench"):
         print("sysbench is not installed: skipped")
         return
-    found = {}
+
+    def words(server):
+        more = ("--auto-inc=off", "--create_secondary=off", f"--threads={THREADS}")
+        return command(server, READING, ONE_ROWS, *more)
+
     for server in servers:
         server.filled.pop("sbtest1", None)
-        server.ask(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
-        words = command(server, "oltp_point_select", 100_000, "--auto-inc=off", "--create_secondary=off")
-        subprocess.run([*words, "cleanup"], capture_output=True, check=False)
-        subprocess.run([*words, "prepare"], capture_output=True, check=True)
+        server.ask(f"CREATE DATABASE IF NOT EXISTS {DATABASE}", f"DROP TABLE IF EXISTS {DATABASE}.sbtest1")
+        run([*words(server), "prepare"])
+
+    def run_one(server):
+        settle(servers)
+        run([*words(server), f"--time={WARM_UP_SECONDS}", "run"])
         before = server.cpu()
-        text = run([*words, f"--threads={THREADS}", f"--time={options.seconds}", "run"])
-        found[server.name] = [{
+        text = run([*words(server), f"--time={options.seconds}", f"--rand-seed={server.seed}", "run"])
+        return {
             "statements": int(re.search(r"queries:\s+(\d+)", text)[1]),
-            "seconds": options.seconds, "server_cpu": server.cpu() - before,
-        }]
-    two(table, found, "sysbench oltp_point_select, 32 threads: queries/s", per_second, "{:,.0f}",
+            "seconds": float(re.search(r"total time:\s+([\d.]+)s", text)[1]),
+            "server_cpu": server.cpu() - before,
+        }
+
+    found = alternate(servers, options.repeats, run_one)
+    two(table, found, f"sysbench {READING}, {THREADS} threads: queries/s", per_second, "{:,.0f}",
         ("", lambda _: None))
     two(table, found, "  the same: server CPU, us", cpu_us, "{:.1f}", ("", lambda _: None))
 

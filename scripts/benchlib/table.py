@@ -2,7 +2,7 @@
 
 import statistics
 
-from .servers import seed_all
+from .servers import seed_all, turn
 
 COLUMNS = ("what", "meseta", "innodb", "ratio", "myrocks", "ratio", "at least", "reached")
 # Where the columns of the third server are, which not every bench has.
@@ -17,6 +17,8 @@ class Table:
         self.lines = []
         self.sizes = []
         self.goals = []
+        # Loads that began although a server was not quiet, each as a text.
+        self.unsettled = []
 
     def add(self, what, meseta, innodb, ratio, goal, reached, third=None):
         """A row. `third`: what another server has, and the ratio to it; None from benches without one."""
@@ -53,8 +55,7 @@ def alternate(servers, repeats, run):
     found = {server.name: [] for server in servers}
     for repeat in range(repeats):
         seed_all(servers, "alternate", repeat)
-        order = servers if repeat % 2 == 0 else servers[::-1]
-        for server in order:
+        for server in turn(servers, repeat):
             found[server.name].append(run(server))
     return found
 
