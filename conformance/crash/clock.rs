@@ -117,6 +117,25 @@ struct Verdicts {
     alive: u64,
 }
 
+impl Acknowledged {
+    /// One line about all rounds, in which it must have been certain of both.
+    fn summary(&self) -> Result<String, String> {
+        let Verdicts { ended, alive } = self.verdicts;
+        if ended == 0 || alive == 0 {
+            return Err(format!(
+                "{ended} rows had to be gone, and {alive} to be there"
+            ));
+        }
+        Ok(format!(
+            "{} rows that end, looked for {ended} times when they had ended and {alive} times when they \
+             had not, {} and {} ids, each once",
+            self.ending.len(),
+            self.spread.len(),
+            self.counted.len()
+        ))
+    }
+}
+
 /// The library, where it is installed; else there is nothing to run.
 fn library() -> Option<&'static Path> {
     LIBRARIES.iter().map(Path::new).find(|path| path.exists())
@@ -187,19 +206,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     if !lies {
         return Err("the server's clock did not follow libfaketime".to_owned());
     }
-    let Verdicts { ended, alive } = known.verdicts;
-    if ended == 0 || alive == 0 {
-        return Err(format!(
-            "{ended} rows had to be gone, and {alive} to be there"
-        ));
-    }
-    Ok(format!(
-        "{} rows that end, looked for {ended} times when they had ended and {alive} times when they \
-         had not, {} and {} ids, each once",
-        known.ending.len(),
-        known.spread.len(),
-        known.counted.len()
-    ))
+    known.summary()
 }
 
 fn pause(random: &mut StdRng) {
