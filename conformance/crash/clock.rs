@@ -107,6 +107,14 @@ struct Acknowledged {
     ending: BTreeMap<i64, Ending>,
     spread: HashSet<u64>,
     counted: HashSet<u64>,
+    /// How often it was certain of a row that it has ended, and that it has not, when it was looked for.
+    verdicts: Verdicts,
+}
+
+#[derive(Debug, Default)]
+struct Verdicts {
+    ended: u64,
+    alive: u64,
 }
 
 /// The library, where it is installed; else there is nothing to run.
@@ -152,7 +160,10 @@ fn run(rounds: &Rounds) -> Result<String, String> {
         let stop = Arc::new(AtomicBool::new(false));
         let writers = start_writers(&server, (&clock, &stop), round)?;
         pause(&mut random);
-        clock.set(random.random_range(JUMPS_S))?;
+        // The last jump is to where all that was written before the first one has ended.
+        let is_last = round == rounds.count;
+        let jump = random.random_range(JUMPS_S);
+        clock.set(if is_last { *JUMPS_S.end() } else { jump })?;
         pause(&mut random);
         let killed = random.random_ratio(1, 4);
         if killed {
@@ -176,12 +187,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     if !lies {
         return Err("the server's clock did not follow libfaketime".to_owned());
     }
-    Ok(format!(
-        "{} rows that end, {} and {} ids, each once",
-        known.ending.len(),
-        known.spread.len(),
-        known.counted.len()
-    ))
+    known.summary()
 }
 
 fn pause(random: &mut StdRng) {
@@ -260,6 +266,23 @@ fn start_writers(
 }
 
 impl Acknowledged {
+    /// One line about it, where there was something to be wrong about.
+    fn summary(&self) -> Result<String, String> {
+        let Verdicts { ended, alive } = self.verdicts;
+        if ended == 0 || alive == 0 {
+            return Err(format!(
+                "{ended} rows had to be gone, and {alive} to be there"
+            ));
+        }
+        Ok(format!(
+            "{} rows that end, looked for {ended} times when they had ended and {alive} times when they \
+             had not, {} and {} ids, each once",
+            self.ending.len(),
+            self.spread.len(),
+            self.counted.len()
+        ))
+    }
+
     fn write(&mut self, client: &mut Client, (clock, id): (&Clock, i64)) -> Result<(), Failure> {
         let before = (real_ms(), clock.offsets_ms());
         client.execute(&format!(
@@ -322,6 +345,8 @@ impl Acknowledged {
             let lives = after < row.end_ms.0;
             row.may_be_gone |= row.end_ms.0 <= after;
             row.is_gone |= compacts && has_ended;
+            self.verdicts.ended += u64::from(has_ended || row.is_gone);
+            self.verdicts.alive += u64::from(lives && !row.may_be_gone);
             for (found, place) in [(&first, "the table"), (&entries, "the index")] {
                 let is_there = found.contains(id);
                 if is_there && (has_ended || row.is_gone) {
