@@ -117,25 +117,6 @@ struct Verdicts {
     alive: u64,
 }
 
-impl Acknowledged {
-    /// One line about all rounds, in which it must have been certain of both.
-    fn summary(&self) -> Result<String, String> {
-        let Verdicts { ended, alive } = self.verdicts;
-        if ended == 0 || alive == 0 {
-            return Err(format!(
-                "{ended} rows had to be gone, and {alive} to be there"
-            ));
-        }
-        Ok(format!(
-            "{} rows that end, looked for {ended} times when they had ended and {alive} times when they \
-             had not, {} and {} ids, each once",
-            self.ending.len(),
-            self.spread.len(),
-            self.counted.len()
-        ))
-    }
-}
-
 /// The library, where it is installed; else there is nothing to run.
 fn library() -> Option<&'static Path> {
     LIBRARIES.iter().map(Path::new).find(|path| path.exists())
@@ -285,6 +266,23 @@ fn start_writers(
 }
 
 impl Acknowledged {
+    /// One line about it, where there was something to be wrong about.
+    fn summary(&self) -> Result<String, String> {
+        let Verdicts { ended, alive } = self.verdicts;
+        if ended == 0 || alive == 0 {
+            return Err(format!(
+                "{ended} rows had to be gone, and {alive} to be there"
+            ));
+        }
+        Ok(format!(
+            "{} rows that end, looked for {ended} times when they had ended and {alive} times when they \
+             had not, {} and {} ids, each once",
+            self.ending.len(),
+            self.spread.len(),
+            self.counted.len()
+        ))
+    }
+
     fn write(&mut self, client: &mut Client, (clock, id): (&Clock, i64)) -> Result<(), Failure> {
         let before = (real_ms(), clock.offsets_ms());
         client.execute(&format!(
