@@ -31,6 +31,7 @@
 )]
 
 mod alters;
+mod backups;
 mod broken;
 mod builds;
 #[allow(dead_code, reason = "shared with the slt runner")]
@@ -168,6 +169,7 @@ fn main() -> ExitCode {
     }
     if 0 < rounds_of("MESETA_CRASH_POWER") {
         trials.extend(power::trials());
+        trials.extend(backups::trials());
     }
     trials.extend(clock::trials());
     trials.extend(journals::trials());
