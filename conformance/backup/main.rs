@@ -7,7 +7,7 @@
 //!
 //! | environment | meaning |
 //! |---|---|
-//! | `MESETA_BACKUP_ROUNDS=n` | backups, and kills in the middle of one; 6 and 10 unless told |
+//! | `MESETA_BACKUP_ROUNDS=n` | backups, and kills in the middle of one, or of a restored table; 6 and 10 unless told |
 //! | `MESETA_BACKUP_SEED=n` | the moments of the kills |
 
 #![allow(
@@ -20,10 +20,13 @@
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
+mod given_up;
 mod load;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
+mod shown;
+mod single;
 mod wide;
 
 use std::collections::BTreeSet;
@@ -63,6 +66,16 @@ fn main() -> ExitCode {
         ),
         trial("a_flipped_bit_is_named", flipped),
         trial("one_table_comes_back", one_table),
+        trial(
+            "one_table_of_a_damaged_backup_is_right_or_refused",
+            single::damaged,
+        ),
+        trial(
+            "one_table_is_there_whole_or_not_at_all_after_kill_9",
+            single::killed,
+        ),
+        trial("kill_query_leaves_nothing", given_up::all),
+        trial("a_terminal_is_shown_how_far_it_is", shown::all),
         trial("what_will_not_do_is_refused", refused),
         trial("the_guide_is_true", guide),
     ];
@@ -86,10 +99,24 @@ fn rounds(default: u64) -> u64 {
         .unwrap_or(default)
 }
 
+/// The moments of kills, and the seed that they follow from.
+fn seeded() -> (u64, StdRng) {
+    let seed = std::env::var("MESETA_BACKUP_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let seed = seed.unwrap_or_else(|| rand::rng().random());
+    (seed, StdRng::seed_from_u64(seed))
+}
+
 /// Starts a server over `dir/data` that may make backups in `dir/backups`.
 fn start(dir: &Path) -> Result<Server, String> {
     let backups = dir.join("backups");
     fs::create_dir_all(&backups).map_err(|e| e.to_string())?;
+    start_with(dir, &backups)
+}
+
+/// Starts one that may make them elsewhere.
+fn start_with(dir: &Path, backups: &Path) -> Result<Server, String> {
     let launch = Launch {
         binary: Path::new(BINARY),
         engine: "lsm",
@@ -273,11 +300,7 @@ fn expect_existed(made: &Made, times: &[Vec<Times>], new: &Path) -> Result<(), S
 }
 
 fn killed(dir: &Path) -> Result<String, String> {
-    let seed = std::env::var("MESETA_BACKUP_SEED")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let seed: u64 = seed.unwrap_or_else(|| rand::rng().random());
-    let mut random = StdRng::seed_from_u64(seed);
+    let (seed, mut random) = seeded();
     let mut server = start(dir)?;
     Load::make_tables(&mut connect(&server)?)?;
     let (mut none, mut half, mut whole) = (0, 0, 0);
@@ -364,6 +387,11 @@ fn expect_restored(
     stop(&restored)
 }
 
+/// Rows of `shop.orders`.
+const FILLED_ROWS: u64 = 10_000;
+/// Rows of one statement.
+const FILLED_AT_ONCE: u64 = 500;
+
 /// Rows enough for several blocks, and a backup of them.
 fn filled(dir: &Path) -> Result<(Server, PathBuf), String> {
     let server = start(dir)?;
@@ -373,9 +401,9 @@ fn filled(dir: &Path) -> Result<(Server, PathBuf), String> {
     run("CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(100), KEY (note))")?;
     run("CREATE TABLE shop.other (id INT PRIMARY KEY)")?;
     run("INSERT INTO shop.other VALUES (1)")?;
-    for block in 0..20 {
-        let rows: Vec<String> = (0..500)
-            .map(|row| format!("({0}, 'note {0} {0} {0}')", block * 500 + row))
+    for block in 0..FILLED_ROWS / FILLED_AT_ONCE {
+        let rows: Vec<String> = (0..FILLED_AT_ONCE)
+            .map(|row| format!("({0}, 'note {0} {0} {0}')", block * FILLED_AT_ONCE + row))
             .collect();
         run(&format!(
             "INSERT INTO shop.orders VALUES {}",
@@ -469,7 +497,7 @@ fn one_table(dir: &Path) -> Result<String, String> {
     if found.len() != 1 || found[0][3].as_deref() != Some("OK") {
         return Err(format!("CHECK TABLE says {found:?}"));
     }
-    Ok("10000 rows and an index".to_owned())
+    Ok(format!("{FILLED_ROWS} rows and an index"))
 }
 
 fn refused(dir: &Path) -> Result<String, String> {

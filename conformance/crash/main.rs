@@ -32,6 +32,7 @@
 
 mod again;
 mod alters;
+mod backups;
 mod broken;
 mod builds;
 #[allow(dead_code, reason = "shared with the slt runner")]
@@ -175,6 +176,7 @@ fn main() -> ExitCode {
     }
     if 0 < rounds_of("MESETA_CRASH_POWER") {
         trials.extend(power::trials());
+        trials.extend(backups::trials());
     }
     trials.extend(clock::trials());
     trials.extend(journals::trials());

@@ -113,7 +113,7 @@ fn unsynced(rounds: &Rounds) -> Result<String, String> {
 }
 
 /// Removes all that a server wrote.
-fn wipe(disk: &Disk) -> Result<(), String> {
+pub(crate) fn wipe(disk: &Disk) -> Result<(), String> {
     for entry in std::fs::read_dir(&disk.mount)
         .into_iter()
         .flatten()

@@ -24,7 +24,7 @@ use crate::kv::lsm::tree::{self, DATA};
 use crate::kv::lsm::{LIMITS, estimate, fault, gone, journal};
 use crate::kv::{
     Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
-    Limits, Result, Snapshot, Space, Spaces, Ts, WriteSet,
+    Limits, Page, Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
 };
 
 /// Memory for blocks.
@@ -40,6 +40,7 @@ const PREFIX: &str = "meseta-still-";
 pub struct Still {
     base: Arc<Base>,
     data: Keyspace,
+    names: Arc<Names>,
     _db: Database,
     // Last: it is taken away when nobody has its files open.
     _dir: TempDir,
@@ -69,9 +70,13 @@ impl Still {
         let stand_in = tempfile::Builder::new().prefix(PREFIX).tempdir();
         let stand_in = stand_in
             .map_err(|cause| Error::io("making a directory for temporary files", &cause))?;
+        let names = Names {
+            dir: dir.display().to_string(),
+            stand_in: stand_in.path().display().to_string(),
+        };
         let opened = open_in(dir, stand_in.path());
-        let (db, data) = opened.map_err(|cause| in_terms_of(dir, stand_in.path(), cause))?;
-        let registry = gone::read_registry(&db, &data)?;
+        let (db, data) = opened.map_err(|cause| names.told(cause))?;
+        let registry = gone::read_registry(&db, &data).map_err(|cause| names.told(cause))?;
         let rows = Arc::new(RowCache::new(ROW_CACHE_BYTES));
         let compression =
             Compression::open(&dir.join(ENGINE_DIR), Options::new("").memtable_bytes)?;
@@ -81,6 +86,7 @@ impl Still {
         Ok(Still {
             base: Arc::new(base),
             data,
+            names: Arc::new(names),
             _db: db,
             _dir: stand_in,
         })
@@ -112,30 +118,73 @@ fn place(physical: &[u8]) -> Place {
     Some((space, key.to_vec()))
 }
 
-/// Errors that name files of the stand-in name those it stands for.
-fn in_terms_of(dir: &Path, stand_in: &Path, cause: Error) -> Error {
-    let (dir, stand_in) = (dir.display().to_string(), stand_in.display().to_string());
-    let told = |text: String| text.replace(&stand_in, &dir);
-    match cause {
-        Error::Corrupt { what } => Error::Corrupt { what: told(what) },
-        Error::Io { doing, cause } => Error::Io {
-            doing: told(doing),
-            cause: told(cause),
-        },
-        other @ (Error::DiskFull { .. }
-        | Error::NoRoom { .. }
-        | Error::NoSuchSpace(_)
-        | Error::SpaceUsed(_)
-        | Error::Closed
-        | Error::ReadOnly { .. }
-        | Error::SnapshotTooOld
-        | Error::InUse { .. }
-        | Error::ForeignDirectory { .. }
-        | Error::OtherFormat { .. }
-        | Error::Unwritable { .. }
-        | Error::NotEmpty { .. }
-        | Error::NoBackup { .. }
-        | Error::Injected { .. }) => other,
+/// Where the files are, and where they are read. Errors that name files of the stand-in are told of those
+/// that it stands for: it is gone when somebody looks.
+struct Names {
+    dir: String,
+    stand_in: String,
+}
+
+impl Names {
+    fn told(&self, cause: Error) -> Error {
+        let told = |text: String| text.replace(&self.stand_in, &self.dir);
+        match cause {
+            Error::Corrupt { what } => Error::Corrupt { what: told(what) },
+            Error::Io { doing, cause } => Error::Io {
+                doing: told(doing),
+                cause: told(cause),
+            },
+            other @ (Error::DiskFull { .. }
+            | Error::NoRoom { .. }
+            | Error::NoSuchSpace(_)
+            | Error::SpaceUsed(_)
+            | Error::Closed
+            | Error::ReadOnly { .. }
+            | Error::SnapshotTooOld
+            | Error::InUse { .. }
+            | Error::ForeignDirectory { .. }
+            | Error::OtherFormat { .. }
+            | Error::Unwritable { .. }
+            | Error::NotEmpty { .. }
+            | Error::NoBackup { .. }
+            | Error::Injected { .. }) => other,
+        }
+    }
+}
+
+/// A snapshot whose errors are told so.
+struct Told {
+    inner: LsmSnapshot,
+    names: Arc<Names>,
+}
+
+impl Snapshot for Told {
+    fn ts(&self) -> Ts {
+        self.inner.ts()
+    }
+
+    fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
+        let found = self.inner.get(space, key);
+        found.map(|found| found.map_err(|cause| self.names.told(cause)))
+    }
+
+    fn multi_get<'a>(
+        &'a self,
+        space: Space,
+        keys: &'a [Key],
+    ) -> Answer<'a, Result<Vec<Option<Bytes>>>> {
+        let found = self.inner.multi_get(space, keys);
+        found.map(|found| found.map_err(|cause| self.names.told(cause)))
+    }
+
+    fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
+        let read = self.inner.scan(scan, page);
+        read.map(|read| read.map_err(|cause| self.names.told(cause)))
+    }
+
+    fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>> {
+        let count = self.inner.count(space);
+        count.map(|count| count.map_err(|cause| self.names.told(cause)))
     }
 }
 
@@ -230,11 +279,18 @@ impl Engine for Still {
     }
 
     fn snapshot(&self) -> Arc<dyn Snapshot> {
-        Arc::new(LsmSnapshot::still(Arc::clone(&self.base)))
+        Arc::new(Told {
+            inner: LsmSnapshot::still(Arc::clone(&self.base)),
+            names: Arc::clone(&self.names),
+        })
     }
 
     fn get_newest<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
-        Answer::Now(self.base.get(space, key))
+        Answer::Now(
+            self.base
+                .get(space, key)
+                .map_err(|cause| self.names.told(cause)),
+        )
     }
 
     fn commit(&self, _: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
@@ -258,7 +314,8 @@ impl Engine for Still {
     }
 
     fn census(&self, space: Space, is_past: IsPast<'_>) -> Result<Census> {
-        self.base.census((space, true), is_past)
+        let census = self.base.census((space, true), is_past);
+        census.map_err(|cause| self.names.told(cause))
     }
 
     fn compact<'a>(&'a self, _: &'a [Space]) -> Answer<'a, Result<()>> {
