@@ -1,6 +1,6 @@
 //! Many connections, and one that does not read.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +14,16 @@ const STORM_THREADS: u32 = 16;
 
 /// How long the server may take to give back or to take what it will.
 const SETTLES_WITHIN: Duration = Duration::from_secs(2);
+
+/// Bytes of a row that is made up as it is sent.
+const ROW_BYTES: usize = 1_000_000;
+/// Those of a gigabyte that are read before the client falls asleep: a row and the beginning of the next.
+const SEEN_BYTES: usize = ROW_BYTES + ROW_BYTES / 2;
+/// Bytes of a PING in its packet, and of the OK that answers it.
+const PING: &[u8] = b"\x01\0\0\0\x0e";
+const OK_BYTES: usize = 11;
+/// How long a write to a server that does not read any more may wait.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
 
 fn connect(options: &Options) -> Outcome<Client> {
     Client::connect(&options.address, "", EndForm::Ok).map_err(|e| format!("connecting: {e}"))
@@ -157,36 +167,72 @@ pub(crate) fn slow(options: &Options) -> Outcome<String> {
     };
     let alone = measure(options.duration)?;
     let before_kib = watch.resident_kib();
-    // A gigabyte that is made up as it is sent, and a million small commands at once.
-    let large = "SELECT REPEAT('x', 1000000) FROM (WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL \
-                 SELECT a + 1 FROM n WHERE a < 1000) SELECT a FROM n) AS many";
+    let sampler = watch.sample_memory();
+    let asleep = fall_asleep(options)?;
+    let beside = measure(options.duration)?;
+    let (asking, most_kib) = (being_answered(options)?, sampler.finish());
+    drop(asleep);
+    std::thread::sleep(SETTLES_WITHIN);
+    Ok(format!(
+        "{{\"slow\": {}, \"alone_p50_us\": {}, \"alone_p99_us\": {}, \"beside_p50_us\": {}, \
+         \"beside_p99_us\": {}, \"asking\": {asking}, \"before_kib\": {before_kib}, \"most_kib\": {most_kib}, \
+         \"left_kib\": {}, \"kib_each\": {}}}",
+        options.connections * 2,
+        quantile(&alone, 50),
+        quantile(&alone, 99),
+        quantile(&beside, 50),
+        quantile(&beside, 99),
+        watch.resident_kib(),
+        most_kib.saturating_sub(before_kib) / u64::from(options.connections * 2),
+    ))
+}
+
+/// Clients that ask for a gigabyte, or for a million answers, see that these come, and read no further.
+fn fall_asleep(options: &Options) -> Outcome<Vec<TcpStream>> {
+    let large = format!(
+        "SELECT REPEAT('x', {ROW_BYTES}) FROM (WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL \
+         SELECT a + 1 FROM n WHERE a < 1000) SELECT a FROM n) AS many"
+    );
     let mut asleep = Vec::new();
     for _ in 0..options.connections {
         let mut client = connect(options)?;
         client
             .command(COM_QUERY, large.as_bytes())
             .map_err(|e| e.to_string())?;
-        asleep.push(client.into_stream());
+        asleep.push(seen(client.into_stream(), SEEN_BYTES)?);
         let mut stream = connect(options)?.into_stream();
-        let timeout = Some(Duration::from_millis(100));
         stream
-            .set_write_timeout(timeout)
+            .set_write_timeout(Some(WRITE_TIMEOUT))
             .map_err(|e| e.to_string())?;
         // As many as the server takes; then it waits for its answers to be read.
-        let _ = stream.write_all(&b"\x01\0\0\0\x0e".repeat(1_000_000));
-        asleep.push(stream);
+        if stream.write_all(&PING.repeat(1_000_000)).is_ok() {
+            return Err("a million commands are taken from one who reads no answer".to_owned());
+        }
+        asleep.push(seen(stream, OK_BYTES)?);
     }
-    let beside = measure(options.duration)?;
-    let most_kib = watch.resident_kib();
-    drop(asleep);
-    Ok(format!(
-        "{{\"slow\": {}, \"alone_p50_us\": {}, \"alone_p99_us\": {}, \"beside_p50_us\": {}, \
-         \"beside_p99_us\": {}, \"before_kib\": {before_kib}, \"most_kib\": {most_kib}, \"kib_each\": {}}}",
-        options.connections * 2,
-        quantile(&alone, 50),
-        quantile(&alone, 99),
-        quantile(&beside, 50),
-        quantile(&beside, 99),
-        most_kib.saturating_sub(before_kib) / u64::from(options.connections * 2),
-    ))
+    Ok(asleep)
+}
+
+/// A connection of which so many bytes were read, and were no error.
+fn seen(mut stream: TcpStream, bytes: usize) -> Outcome<TcpStream> {
+    let mut first = vec![0; bytes];
+    stream
+        .read_exact(&mut first)
+        .map_err(|e| format!("the answer: {e}"))?;
+    // The first packet's first byte, behind its header.
+    match first.get(4) {
+        Some(0xFF) => Err("the answer is an error".to_owned()),
+        _ => Ok(stream),
+    }
+}
+
+/// How many of the large queries the server is still answering.
+fn being_answered(options: &Options) -> Outcome<u32> {
+    let count = "SELECT COUNT(*) FROM information_schema.processlist \
+                 WHERE COMMAND = 'Query' AND INFO LIKE 'SELECT REPEAT(%'";
+    let rows = connect(options)?.rows(count).map_err(|e| e.to_string())?;
+    let first = rows
+        .first()
+        .and_then(|row| row.first()?.as_deref()?.parse().ok());
+    first.ok_or_else(|| "the list of processes has no count".to_owned())
 }
