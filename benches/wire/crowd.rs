@@ -22,6 +22,8 @@ const SEEN_BYTES: usize = ROW_BYTES + ROW_BYTES / 2;
 /// Bytes of a PING in its packet, and of the OK that answers it.
 const PING: &[u8] = b"\x01\0\0\0\x0e";
 const OK_BYTES: usize = 11;
+/// Millions of PINGs that are sent at most: what sockets hold of them and of their answers is a few.
+const PINGS_MAX: usize = 30;
 /// How long a write to a server that does not read any more may wait.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -187,12 +189,13 @@ pub(crate) fn slow(options: &Options) -> Outcome<String> {
     ))
 }
 
-/// Clients that ask for a gigabyte, or for a million answers, see that these come, and read no further.
+/// Clients that ask for a gigabyte, or for millions of answers, see that these come, and read no further.
 fn fall_asleep(options: &Options) -> Outcome<Vec<TcpStream>> {
     let large = format!(
         "SELECT REPEAT('x', {ROW_BYTES}) FROM (WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL \
          SELECT a + 1 FROM n WHERE a < 1000) SELECT a FROM n) AS many"
     );
+    let pings = PING.repeat(1_000_000);
     let mut asleep = Vec::new();
     for _ in 0..options.connections {
         let mut client = connect(options)?;
@@ -204,9 +207,11 @@ fn fall_asleep(options: &Options) -> Outcome<Vec<TcpStream>> {
         stream
             .set_write_timeout(Some(WRITE_TIMEOUT))
             .map_err(|e| e.to_string())?;
-        // As many as the server takes; then it waits for its answers to be read.
-        if stream.write_all(&PING.repeat(1_000_000)).is_ok() {
-            return Err("a million commands are taken from one who reads no answer".to_owned());
+        // As many as the server and the sockets take; then it waits for its answers to be read.
+        if (0..PINGS_MAX).all(|_| stream.write_all(&pings).is_ok()) {
+            return Err(
+                "the server takes commands for ever from one who reads no answer".to_owned(),
+            );
         }
         asleep.push(seen(stream, OK_BYTES)?);
     }
