@@ -11,9 +11,12 @@ use rand::Rng;
 
 use crate::client::{Client, Failure};
 use crate::{
-    BINARY, FILLED_ROWS, KILL_ROUNDS, KILL_UNTIL, connect, expect_exit, files_below, filled,
-    meseta, rounds, seeded, start, stop, text,
+    BINARY, FILLED_ROWS, KILL_ROUNDS, connect, expect_exit, files_below, filled, meseta, rounds,
+    seeded, start, stop, text,
 };
+
+/// A kill comes at any moment, and well behind the usual end: what was dropped before is given back first.
+const UNTIL: f64 = 2.0;
 
 /// Where a file is flipped, in parts of 8.
 const PLACES: [usize; 2] = [1, 4];
@@ -134,7 +137,7 @@ pub(crate) fn killed(dir: &Path) -> Result<String, String> {
     }
     let (mut none, mut whole) = (0, 0);
     for round in 0..rounds(KILL_ROUNDS) {
-        let time = usual.mul_f64(random.random_range(0.0..KILL_UNTIL));
+        let time = usual.mul_f64(random.random_range(0.0..UNTIL));
         let was_told = kill_after(&arguments, time)?;
         let told = |e| format!("round {round}, seed {seed}, killed after {time:?}: {e}");
         let is_there = is_there(&target).map_err(told)?;
