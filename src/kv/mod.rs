@@ -156,7 +156,7 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error::NoRoom`].
+    /// [`Error::NoRoom`]; [`Error::Closed`].
     fn check_room(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }

@@ -172,11 +172,12 @@ mod tests {
     /// So many bits are between two that are flipped.
     const STEP_BITS: usize = 499;
 
-    async fn closed(dir: &Path) -> Vec<PathBuf> {
+    /// So many rows in files, and these files.
+    async fn closed(dir: &Path, rows: u32) -> Vec<PathBuf> {
         let engine = Lsm::open(&options(dir)).unwrap();
         engine.create_space(Space(1)).await.unwrap();
         let mut writes = WriteSet::blind();
-        for number in 0..100_u32 {
+        for number in 0..rows {
             writes.put(Space(1), number.to_string(), vec![b'v'; 10]);
         }
         engine.commit(writes).await.unwrap();
@@ -202,7 +203,7 @@ mod tests {
     async fn a_table_that_keeps_the_engine_from_opening_is_named() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = scratch.path().join("data");
-        let tables = closed(&dir).await;
+        let tables = closed(&dir, 100).await;
         assert!(!tables.is_empty());
         let (mut named, copy) = (0, scratch.path().join("copy"));
         for path in tables {
@@ -220,8 +221,7 @@ mod tests {
                 match Lsm::open(&options(&copy)) {
                     Ok(engine) => engine.close().await.unwrap(),
                     Err(cause) => {
-                        let told = cause.to_string();
-                        assert!(told.contains(path.to_str().unwrap()), "bit {bit}: {told}");
+                        expect_named(&cause, &path);
                         named += 1;
                     }
                 }
@@ -229,5 +229,52 @@ mod tests {
             }
         }
         assert!(0 < named);
+    }
+
+    /// Mechanism: the spaces are read when an engine is opened, and lie in the first block; only who reads rows meets
+    /// another. A compaction told that a checksum did not fit, and not of which file.
+    #[tokio::test]
+    async fn a_table_that_a_compaction_cannot_read_is_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("data");
+        let size = |path: &PathBuf| fs::metadata(path).unwrap().len();
+        let tables = closed(&dir, 10_000).await;
+        let path = tables.into_iter().max_by_key(size).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let engine = Lsm::open(&options(&dir)).unwrap();
+        let cause = engine.compact(&[Space(1)]).await.unwrap_err();
+        expect_named(&cause, &path);
+        engine.close().await.unwrap();
+    }
+
+    fn expect_named(cause: &Error, path: &Path) {
+        let told = cause.to_string();
+        assert!(told.contains(path.to_str().unwrap()), "{told}");
+    }
+
+    #[test]
+    fn damage_is_known_by_the_words_of_the_library() {
+        let [got, expected] = [1, 2].map(lsm_tree::Checksum::from_raw);
+        for cause in [
+            lsm_tree::Error::ChecksumMismatch { got, expected },
+            lsm_tree::Error::InvalidHeader("block"),
+            lsm_tree::Error::InvalidTrailer,
+            lsm_tree::Error::InvalidTag(("block type", 9)),
+            lsm_tree::Error::Unrecoverable,
+        ] {
+            let cause = fjall::Error::Storage(cause);
+            assert!(
+                is_told_by(&format!("Worker #1 crashed: {cause:?}")),
+                "{cause:?}"
+            );
+        }
+        let io = io::Error::from_raw_os_error(5);
+        assert!(!is_told_by(&format!(
+            "Worker #1 crashed: {:?}",
+            fjall::Error::Io(io)
+        )));
     }
 }

@@ -271,6 +271,13 @@ impl Shared {
         *self.base.write() = None;
     }
 
+    /// Whether the disk takes so many bytes beside what the engine needs. [`Error::Closed`], [`Error::NoRoom`].
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        let tree = self.tree.lock().clone();
+        let (db, data) = tree.ok_or(Error::Closed)?;
+        room::check_beside(&self.engine_dir, (&db, &data), bytes)
+    }
+
     fn release(&self) {
         self.lock.lock().take();
     }
@@ -345,10 +352,7 @@ impl Engine for Lsm {
     }
 
     fn check_room(&self, bytes: u64) -> Result<()> {
-        let tree = self.shared.tree.lock().clone();
-        tree.map_or(Ok(()), |(db, data)| {
-            room::check_beside(&self.shared.engine_dir, (&db, &data), bytes)
-        })
+        self.shared.check_room(bytes)
     }
 
     fn snapshot(&self) -> Arc<dyn Snapshot> {

@@ -1,6 +1,6 @@
 //! The state after a failed write: the engine reads on and takes no more writes, and says why.
 
-use super::{Shared, room};
+use super::Shared;
 use crate::kv::Error;
 
 /// Why nothing is written any more.
@@ -39,8 +39,6 @@ impl Shared {
         if !self.read_only.read().as_ref().is_some_and(was_full) {
             return false;
         }
-        let tree = self.tree.lock();
-        tree.as_ref()
-            .is_some_and(|(db, data)| room::check_beside(&self.engine_dir, (db, data), 0).is_ok())
+        self.check_room(0).is_ok()
     }
 }

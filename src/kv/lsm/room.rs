@@ -377,6 +377,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_disk_that_takes_no_files_has_no_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut disk = statvfs(dir.path()).unwrap();
+        (disk.f_bavail, disk.f_frsize) = (10, 4096);
+        // Files there may be, those that may be made, and the bytes that are free.
+        for (files, left, bytes) in [
+            (1000, FILES_MIN, 40960),
+            (1000, FILES_MIN - 1, 0),
+            (0, 0, 40960),
+        ] {
+            (disk.f_files, disk.f_favail) = (files, left);
+            assert_eq!(free_of(&disk), bytes, "{files} {left}");
+        }
+    }
+
     /// Mechanism: a server that was killed while it made the reserve left an empty file, which counted as
     /// one for ever.
     #[test]
