@@ -71,15 +71,21 @@ fn run(rounds: &Rounds) -> Result<String, String> {
             CALLS[idx % CALLS.len()],
             fates[idx / CALLS.len() % fates.len()],
         );
+        // Armed when all are connected: who cannot connect has met a server that ended by itself.
+        let started = writers::start(&server, &oracle);
+        let started = started.and_then(|threads| {
+            let filler = fill(&server, rounds.seed.wrapping_add(round))?;
+            Ok((threads, filler))
+        });
+        let (threads, filler) = started.map_err(|text| told(with_end(rounds, &server, &text)))?;
         rounds.faults()?.arm(call, (1, 1), fate)?;
-        let threads = writers::start(&server, &oracle)?;
-        let filler = fill(&server, rounds.seed.wrapping_add(round))?;
         wait_for_hit(rounds, call, &filler).map_err(told)?;
         rounds.end_here(&server)?;
         oracle.note(&writers::join(threads)?);
         let acknowledged = filler.join().map_err(|_| "the filler panicked")??;
         server = rounds.start().map_err(told)?;
-        let mut client = connect(&server.address)?;
+        let client = connect(&server.address);
+        let mut client = client.map_err(|text| told(with_end(rounds, &server, &text)))?;
         oracle.verify(&mut client).map_err(told)?;
         rows += expect_filled(&mut client, acknowledged).map_err(told)?;
     }
@@ -88,6 +94,11 @@ fn run(rounds: &Rounds) -> Result<String, String> {
         "{}; {rows} rows of {ROW_BYTES} bytes",
         oracle.summary()
     ))
+}
+
+/// A failure, with how the server ended, if it has, and what it said.
+fn with_end(rounds: &Rounds, server: &Server, text: &str) -> String {
+    format!("{text}; it ended: {:?}; {}", server.ended(), rounds.log())
 }
 
 /// The next journal cannot be made, once: from then on nothing is acknowledged, and what was is there.
