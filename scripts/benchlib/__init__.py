@@ -13,7 +13,8 @@
     ycsb       YCSB A to F
     lindorm    rows of many short columns
     latency    reads at half the possible rate
-    size       bulk load, size on disk, bytes written per update
+    size       bulk load, size on disk
+    written    bytes written per update
     report     the matrix as a page of Markdown
     plot       its bars, as SVG
 """

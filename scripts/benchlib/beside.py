@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import statistics
 import subprocess
 import time
@@ -156,13 +155,6 @@ def read_beside(server, work, seconds):
     return json.loads(text)["p99_us"], worked / seconds
 
 
-def restart(server, *options):
-    """With options of the server's start."""
-    server.stop(signal.SIGTERM)
-    server.more = list(options)
-    server.start()
-
-
 def backups_to(directory):
     os.makedirs(directory, exist_ok=True)
     return f"--backup-dir={directory}"
@@ -217,7 +209,7 @@ def bench_beside(table, servers, options):
     elsewhere = f"/dev/shm/meseta-bench-{os.getpid()}"
     try:
         # As it comes: it is compared with itself alone.
-        restart(server, backups_to(directory))
+        server.restart([backups_to(directory)])
         server.load("fill-points", rows=LOAD["rows"])
         sql(server, "DROP TABLE IF EXISTS bulk")
         sql(server, f"CREATE TABLE bulk ({ROW})")
@@ -226,10 +218,10 @@ def bench_beside(table, servers, options):
             measure(table, server, work, options)
         shutil.rmtree(directory)
         if os.path.isdir("/dev/shm") and has_room("/dev/shm", server):
-            restart(server, backups_to(elsewhere))
+            server.restart([backups_to(elsewhere)])
             measure(table, server, Backup(server, rows, elsewhere), options)
         measure(table, server, Purge(server, rows), options)
     finally:
         for place in (directory, elsewhere):
             shutil.rmtree(place, ignore_errors=True)
-        restart(server, *Meseta.CACHE)
+        server.restart(Meseta.CACHE)

@@ -16,6 +16,7 @@ GROUPS = {
     "lindorm": "Lindorm's profile",
     "latency": "Latency at half load",
     "size": "Load and size",
+    "written": "Written to disk",
 }
 QUIETLY = (
     f"A run counts when the host took at most {quiet.STOLEN_MAX:.1%} of the processors meanwhile (`steal` of `/proc/stat`); "
@@ -38,10 +39,15 @@ NOTES = {
                "leaves a server one processor of two, and lowers the possible rate of those that use more. What is found without it, "
                "at half of what is possible then, stands below; the goal is judged by the first. On a "
                "machine with one processor there is nothing to part, and the lines say that. " + QUIETLY,
-    "size": "Rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`. The updates come in stretches "
-            "without a pause between them, of as many whatever `--seconds` is, once and not `--repeats` times; rate, server CPU and "
-            "bytes are those of the last stretches, of one and the same time. The first find trees that have just been filled and a buffer "
-            "pool without changed pages; by the last, as much is left to be written when they begin as when they end.",
+    "size": "Rows of sysbench's table with its index.",
+    "written": "Random updates of rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`. The updates "
+               "come in stretches without a pause between them, of as many whatever `--seconds` is, once and not `--repeats` times; "
+               "rate, server CPU and bytes are those of the last stretches, of one and the same time. The first find trees that have "
+               "just been filled and a buffer pool without changed pages; by the last, as much is left to be written when they begin "
+               "as when they end. InnoDB changes a page in memory as often as there is time before its log is full, so it writes least "
+               "where its buffer pool holds the table: hundreds of thousands of updates then share the writes of some 150,000 pages. "
+               "Where the pool holds a part, an update writes out the page that another left; it reads one, too, past the system's "
+               "cache, from which the others are served here: of the rates of that line nothing follows.",
 }
 PLOTS = {
     "throughput": ("per_second", "per second, more is better"),
@@ -115,7 +121,8 @@ def head(options, facts):
         "- Meseta: as it comes, with a cache of 4 GiB. InnoDB: buffer pool 4 GiB, log 1 GiB, "
         "`innodb_flush_log_at_trx_commit=1`. MyRocks: block cache 4 GiB, Bloom filters, LZ4, READ COMMITTED, "
         "`rocksdb_flush_log_at_trx_commit=1`. Both: no binary log, `performance_schema=OFF`.",
-        f"- at most {options.rows:,} rows in a table: all of them fit into each server's cache, so reads do not wait for the disk",
+        f"- at most {options.rows:,} rows in a table: all of them fit into each server's cache, so reads do not wait for the disk, "
+        "unless a bench says otherwise",
     ]
     return "\n".join(lines)
 
@@ -180,7 +187,7 @@ def section(directory, group, lines, sizes):
         parts.append("\n".join(aligned(rows(lines))))
         parts.append(stretches_table(lines))
     for kind, (measure, unit) in PLOTS.items():
-        if group == "latency" and measure == "per_second":
+        if group == "written" or group == "latency" and measure == "per_second":
             continue
         groups = [(line.name, {name: line.value(name, measure) for name in NAMES
                                if line.value(name, measure) is not None}) for line in lines]
@@ -190,9 +197,10 @@ def section(directory, group, lines, sizes):
         groups = [(size.compression, {name: size.bytes[name] / size.rows for name in NAMES if name in size.bytes})
                   for size in sizes]
         parts.append(plotted(directory, "size-bytes", "Size on disk", "bytes per row, less is better", groups))
+    if group == "written":
         written = [(line.name, {name: line.value(name, "bytes") for name in NAMES
                                 if line.value(name, "bytes") is not None}) for line in lines]
-        parts.append(plotted(directory, "size-written", "Written to disk",
+        parts.append(plotted(directory, "written-bytes", "Written to disk",
                              "bytes per update, less is better", written))
     if lines:
         commands = [profile_command(line.name) for line in lines if line.is_profiled]
@@ -244,15 +252,15 @@ def cores(values):
 
 def stretches_table(lines):
     """The bytes of each stretch of updates."""
-    found = [(name, line.stretches[name]) for line in lines for name in NAMES if name in line.stretches]
+    found = [(line.name, name, line.stretches[name]) for line in lines for name in NAMES if name in line.stretches]
     if not found:
         return ""
-    count = max(len(told) for _, told in found) - 1
+    count = max(len(told) for *_, told in found) - 1
     body = []
-    for name, (*each, everything) in found:
+    for bench, name, (*each, everything) in found:
         cells = [f"{bytes:,.0f}" for bytes in each] + ["not begun"] * (count - len(each))
-        body.append([name, *cells, f"{everything:,.0f}"])
-    heading = ["bytes written per update", *(f"stretch {at + 1}" for at in range(count)), "all, written out"]
+        body.append([bench, name, *cells, f"{everything:,.0f}"])
+    heading = ["bytes written per update", "server", *(f"stretch {at + 1}" for at in range(count)), "all, written out"]
     return (
         "The last column has all stretches and what they left: changed pages, memtables and compactions. Of Meseta at "
         "most one memtable (64 MiB) is left out. A server that is slow has fewer stretches.\n\n"

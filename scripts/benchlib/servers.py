@@ -34,6 +34,8 @@ class Server:
     """A running server: its process, its port, what it is called."""
 
     name = ""
+    # Of its cache of blocks, rows or pages.
+    cache_option = ""
 
     def __init__(self, directory):
         self.directory = directory
@@ -44,6 +46,11 @@ class Server:
         self.port = 0
         # What its load draws keys and values by: `seed_all`.
         self.seed = 0
+
+    def with_cache(self, count):
+        """Its options, with other bytes for its cache."""
+        name = f"{self.cache_option}="
+        return [*(option for option in self.more if not option.startswith(name)), f"{name}{count}"]
 
     def address(self):
         return f"127.0.0.1:{self.port}"
@@ -60,6 +67,12 @@ class Server:
                 self.process.kill()
                 self.process.wait()
         self.process = None
+
+    def restart(self, options):
+        """Ends it in order, and starts it with these options."""
+        self.stop(signal.SIGTERM)
+        self.more = list(options)
+        self.start()
 
     def command(self, work, options):
         words = [f"{key}={value}" for key, value in options.items()]
@@ -145,8 +158,9 @@ def unsettled(what):
 class Meseta(Server):
     name = "meseta"
     put = "UPSERT"
+    cache_option = "--cache-bytes"
     # As the others' are. Without, it takes what the machine's memory allows.
-    CACHE = (f"--cache-bytes={CACHE_BYTES}",)
+    CACHE = (f"{cache_option}={CACHE_BYTES}",)
 
     def __init__(self, directory, more=CACHE):
         super().__init__(directory)
@@ -190,6 +204,7 @@ class MariaDB(Server):
     name = "innodb"
     put = "REPLACE"
     storage_engine = "innodb"
+    cache_option = "--innodb-buffer-pool-size"
     collation = "utf8mb4_nopad_bin"
     settings = [
         "--innodb-flush-log-at-trx-commit=1", f"--innodb-buffer-pool-size={CACHE_BYTES}",
@@ -268,6 +283,7 @@ class MyRocks(MariaDB):
 
     name = "myrocks"
     storage_engine = "rocksdb"
+    cache_option = "--rocksdb-block-cache-size"
     # It keeps keys of other collations in two forms.
     collation = "utf8mb4_bin"
     settings = [

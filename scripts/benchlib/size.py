@@ -1,30 +1,16 @@
-"""Bulk load, size on disk by compression, and bytes written to disk per random update; sysbench's rows."""
+"""Bulk load, and size on disk by compression; sysbench's rows."""
 
 import os
 import shutil
 import signal
-import time
 from dataclasses import dataclass, field
 
-from . import matrix
-from .matrix import Line, Load, add, add_goal, measure
-from .servers import MariaDB, Meseta, MyRocks, PLUGINS, rocks_compression, seed_all, settle
+from .matrix import Load, add_goal, measure
+from .servers import MariaDB, Meseta, MyRocks, PLUGINS, rocks_compression, settle
 
 LOADED_ROWS_MAX = 1_000_000
-UPDATED_ROWS_MAX = 10_000_000
 SIZED_ROWS_MAX = 2_000_000
-UPDATE_CONNECTIONS = 64
-# Whatever `--seconds` says. A stretch of 10 million rows fills four of Meseta's memtables (64 MiB, some 260 bytes
-# for each update), after which a compaction follows: 16 in all; and 1.6 GiB of InnoDB's log, which holds 1 GiB.
-# Of fewer rows there are fewer updates, and nothing is judged.
-STRETCHES = 4
-STRETCH_UPDATES = 1_050_000
-# Before them trees have just been filled, and no page of the buffer pool is changed.
-STRETCHES_JUDGED = 2
-# No stretch begins later: of a server that is slow there are fewer.
-STRETCHES_SECONDS_MAX = 200
 ZSTD_TO_INNODB_MAX = 0.45
-WRITTEN_TO_INNODB_MAX = 0.25
 
 
 def bench_bulk_load(table, servers, options):
@@ -39,91 +25,6 @@ def bench_bulk_load(table, servers, options):
     measure(table, servers, options, Load(
         "size", "bulk-load", f"bulk load of {rows:,} rows, INSERTs of 1000, 1 connection", run, "rows",
     ))
-
-
-def bench_update_bytes(table, servers, options):
-    """Stretches of as many updates, one after the other without a pause, so that each begins with what the one
-    before has left to be written. The last are judged: as much is left when they begin as when they end."""
-    rows = min(options.rows, UPDATED_ROWS_MAX)
-    count = max(1, STRETCH_UPDATES * rows // UPDATED_ROWS_MAX)
-    load = Load(
-        "size", "update-bytes",
-        f"{STRETCHES} x {count:,} random updates of {rows:,} rows, {UPDATE_CONNECTIONS} connections, "
-        f"the last {STRETCHES_JUDGED}", lambda server: run_stretch(server, rows, count), "updates",
-    )
-    line = Line.of(load)
-    for server in servers:
-        try:
-            fill(server, rows)
-            settle(servers)
-            runs, everything = run_stretches(server, load)
-        except (RuntimeError, OSError) as error:
-            line.failed[server.name] = str(error)
-            print(f"  {load.name} failed: {error}", flush=True)
-            continue
-        line.stretches[server.name] = [*(run["bytes"] for run in runs), everything]
-        line.take(server.name, runs[-STRETCHES_JUDGED:])
-    table.lines.append(line)
-    matrix.show(table, line)
-    show_stretches(table, line)
-    matrix.profile_if_asked(servers, load, line, options)
-    judge_bytes(table, line, rows)
-
-
-def fill(server, rows):
-    if server.filled.get("sbtest") != rows:
-        server.load("fill-sbtest", rows=rows)
-        server.filled["sbtest"] = rows
-    server.write_out()
-
-
-def run_stretches(server, load):
-    """What came of each stretch, and the bytes per update of all, with what is written when they have ended.
-
-    Of Meseta one memtable may be left out: neither a statement nor a restart writes just that. A backup does, but
-    it reads the journal, and then Linux (6.18, folios of many pages) counts a whole folio as written for each few
-    bytes that are added: the device writes no more.
-    """
-    begin, written = time.monotonic(), server.written()
-    runs, updates = [], 0
-    while len(runs) < STRETCHES and time.monotonic() < begin + STRETCHES_SECONDS_MAX:
-        seed_all([server], load.name, len(runs))
-        result = load.run(server)
-        updates += result["statements"]
-        runs.append(matrix.told(load, result))
-    server.write_out()
-    return runs, (server.written() - written) / max(updates, 1)
-
-
-def run_stretch(server, rows, count):
-    """Bytes and time on the processors are those of one span of time."""
-    written, cpu, begin = server.written(), server.cpu(), time.monotonic()
-    result = server.load("update", connections=UPDATE_CONNECTIONS, rows=rows, count=count)
-    return {
-        **result, "server_cpu": server.cpu() - cpu, "seconds": time.monotonic() - begin,
-        "bytes": (server.written() - written) / max(result["statements"], 1),
-    }
-
-
-def show_stretches(table, line):
-    add(table, line, "  the same: bytes written to disk per update", "bytes", "{:,.0f}")
-    for name, (*stretches, everything) in line.stretches.items():
-        told = ", ".join(f"{stretch:,.0f}" for stretch in stretches)
-        print(f"  {name}: bytes per update of each stretch {told}; of all, and all written out {everything:,.0f}",
-              flush=True)
-
-
-def judge_bytes(table, line, rows):
-    ratio = line.ratio("bytes", "innodb")
-    if ratio is None:
-        return
-    what = f"bytes written per random update, stretches {STRETCHES - STRETCHES_JUDGED + 1} to {STRETCHES}, to InnoDB's"
-    is_whole = rows == UPDATED_ROWS_MAX and all(
-        len(line.stretches[name]) == STRETCHES + 1 for name in ("meseta", "innodb"))
-    if is_whole:
-        add_goal(table, what, f"{ratio:.2f}", f"<= {WRITTEN_TO_INNODB_MAX}", ratio <= WRITTEN_TO_INNODB_MAX)
-    else:
-        print(f"  {ratio:.2f} times InnoDB's bytes: not judged, too few updates", flush=True)
 
 
 @dataclass
@@ -268,4 +169,4 @@ def add_goals(table):
                      f"<= {most}", ratio <= most)
 
 
-BENCHES = {"bulk-load": bench_bulk_load, "update-bytes": bench_update_bytes, "size-on-disk": bench_size}
+BENCHES = {"bulk-load": bench_bulk_load, "size-on-disk": bench_size}

@@ -144,3 +144,38 @@ impl CompactionFilter for Filter {
         verdict
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fjall::AbstractTree;
+
+    use super::super::{Options, tree};
+    use super::*;
+
+    /// The lists of files that are on the disk then are those that a start finds.
+    #[test]
+    fn nothing_is_compacted_once_the_engine_has_failed() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::new(dir.path());
+        let floor = Arc::new(Floor::new(dir.path(), 0));
+        let rules = Rules {
+            dead: DeadSpaces::default(),
+            expiry: None,
+            compression: Arc::new(Compression::open(dir.path(), options.memtable_bytes).unwrap()),
+            floor: Arc::clone(&floor),
+        };
+        let (_db, data) = tree::open(dir.path(), &options, rules).unwrap();
+        for value in ["1", "2"] {
+            for key in ["a", "b"] {
+                data.insert(key, value).unwrap();
+            }
+            data.rotate_memtable_and_wait().unwrap();
+        }
+        assert_eq!(data.tree.table_count(), 2);
+        floor.fail();
+        let cause = data.major_compact().unwrap_err();
+        assert!(fault::is_carried(&cause), "{cause}");
+        assert_eq!(data.tree.table_count(), 2);
+        assert_eq!(data.get("a").unwrap().unwrap(), "2");
+    }
+}

@@ -66,7 +66,7 @@ impl Floor {
     }
 
     /// The engine has failed: compactions are to end.
-    pub(super) fn fail(&self) {
+    pub(in crate::kv::lsm) fn fail(&self) {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 

@@ -1,0 +1,151 @@
+"""Bytes written to disk per random update: once where caches hold the whole table, and once where they hold a part
+of it, as they do of most wide tables."""
+
+import time
+from dataclasses import dataclass, field
+
+from . import matrix
+from .matrix import Line, Load, add, add_goal
+from .servers import CACHE_BYTES, seed_all, settle
+
+UPDATED_ROWS_MAX = 10_000_000
+UPDATE_CONNECTIONS = 64
+# Whatever `--seconds` says. A stretch of 10 million rows fills four of Meseta's memtables (64 MiB, some 260 bytes
+# for each update), after which a compaction follows: 16 in all; and 1.6 GiB of InnoDB's log, which holds 1 GiB.
+# Of fewer rows there are fewer updates, and nothing is judged.
+STRETCHES = 4
+STRETCH_UPDATES = 1_050_000
+# Before them trees have just been filled, and no page of the buffer pool is changed.
+STRETCHES_JUDGED = 2
+# No stretch begins later: of a server that is slow there are fewer.
+STRETCHES_SECONDS_MAX = 200
+WRITTEN_TO_INNODB_MAX = 0.25
+
+
+@dataclass(frozen=True)
+class Caches:
+    """What each server may keep of the table in memory, its memtables and the pages that the system keeps aside."""
+
+    name: str
+    what: str
+    bytes: int
+    # The updates of a stretch, by the servers of which there are fewer than of the others.
+    updates: dict = field(default_factory=dict)
+
+
+WHOLE = Caches("update-bytes", "caches that hold them", CACHE_BYTES)
+# The pool has 32,768 pages of 10 times as many, and is full of changed ones within a part of the first stretch: each
+# update writes out one of them then, and reads another, for which the disk decides how many there are in a second.
+PART = Caches("update-bytes-part", "caches of 512 MiB, a part of them", 512 << 20, {"innodb": 150_000})
+
+
+def bench(caches):
+    """Stretches of as many updates, one after the other without a pause, so that each begins with what the one
+    before has left to be written. The last are judged: as much is left when they begin as when they end."""
+
+    def bench_bytes(table, servers, options):
+        rows = min(options.rows, UPDATED_ROWS_MAX)
+        count = scaled(STRETCH_UPDATES, rows)
+        load = Load(
+            "written", caches.name,
+            f"{STRETCHES} x {count:,} random updates of {rows:,} rows, {caches.what}, {UPDATE_CONNECTIONS} "
+            f"connections, the last {STRETCHES_JUDGED}", lambda server: run_stretch(server, rows, caches),
+            "updates",
+        )
+        line = Line.of(load)
+        for server in servers:
+            try:
+                fill(server, rows)
+                settle(servers)
+                runs, everything = with_caches(server, caches, lambda: run_stretches(server, load))
+            except (RuntimeError, OSError) as error:
+                line.failed[server.name] = str(error)
+                print(f"  {load.name} failed: {error}", flush=True)
+                continue
+            line.stretches[server.name] = [*(run["bytes"] for run in runs), everything]
+            line.take(server.name, runs[-STRETCHES_JUDGED:])
+        table.lines.append(line)
+        matrix.show(table, line)
+        show_stretches(table, line)
+        matrix.profile_if_asked(servers, load, line, options)
+        judge(table, line, caches, rows)
+
+    return bench_bytes
+
+
+def scaled(count, rows):
+    return max(1, count * rows // UPDATED_ROWS_MAX)
+
+
+def fill(server, rows):
+    if server.filled.get("sbtest") != rows:
+        server.load("fill-sbtest", rows=rows)
+        server.filled["sbtest"] = rows
+    server.write_out()
+
+
+def with_caches(server, caches, run):
+    """Runs something on a server that has other caches than usual."""
+    usual = server.more
+    if caches.bytes == CACHE_BYTES:
+        return run()
+    try:
+        server.restart(server.with_cache(caches.bytes))
+        settle([server])
+        return run()
+    finally:
+        server.restart(usual)
+
+
+def run_stretches(server, load):
+    """What came of each stretch, and the bytes per update of all, with what is written when they have ended.
+
+    Of Meseta one memtable may be left out: neither a statement nor a restart writes just that. A backup does, but
+    it reads the journal, and then Linux (6.18, folios of many pages) counts a whole folio as written for each few
+    bytes that are added: the device writes no more.
+    """
+    begin, written = time.monotonic(), server.written()
+    runs, updates = [], 0
+    while len(runs) < STRETCHES and time.monotonic() < begin + STRETCHES_SECONDS_MAX:
+        seed_all([server], load.name, len(runs))
+        result = load.run(server)
+        updates += result["statements"]
+        runs.append(matrix.told(load, result))
+    server.write_out()
+    return runs, (server.written() - written) / max(updates, 1)
+
+
+def run_stretch(server, rows, caches):
+    """Bytes and time on the processors are those of one span of time."""
+    count = scaled(caches.updates.get(server.name, STRETCH_UPDATES), rows)
+    written, cpu, begin = server.written(), server.cpu(), time.monotonic()
+    result = server.load("update", connections=UPDATE_CONNECTIONS, rows=rows, count=count)
+    return {
+        **result, "server_cpu": server.cpu() - cpu, "seconds": time.monotonic() - begin,
+        "bytes": (server.written() - written) / max(result["statements"], 1),
+    }
+
+
+def show_stretches(table, line):
+    add(table, line, "  the same: bytes written to disk per update", "bytes", "{:,.0f}")
+    for name, (*stretches, everything) in line.stretches.items():
+        told = ", ".join(f"{stretch:,.0f}" for stretch in stretches)
+        print(f"  {name}: bytes per update of each stretch {told}; of all, and all written out {everything:,.0f}",
+              flush=True)
+
+
+def judge(table, line, caches, rows):
+    ratio = line.ratio("bytes", "innodb")
+    if ratio is None:
+        return
+    what = (f"bytes written per random update of rows, {caches.what}, stretches {STRETCHES - STRETCHES_JUDGED + 1} to "
+            f"{STRETCHES}, to InnoDB's")
+    is_whole = rows == UPDATED_ROWS_MAX and all(
+        len(line.stretches[name]) == STRETCHES + 1 for name in ("meseta", "innodb"))
+    if is_whole:
+        add_goal(table, what, f"{ratio:.2f}", f"<= {WRITTEN_TO_INNODB_MAX}", ratio <= WRITTEN_TO_INNODB_MAX)
+    else:
+        print(f"  {ratio:.2f} times InnoDB's bytes: not judged, too few updates", flush=True)
+
+
+BENCHES = {caches.name: bench(caches) for caches in (WHOLE, PART)}
