@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Trial;
 
 use crate::broken::{END_MAX, look_at_the_rest, stop};
+use crate::client::Client;
 use crate::faults::{Call, Fate};
 use crate::oracle::Oracle;
-use crate::server::addresses_in;
+use crate::server::{Server, addresses_in};
 use crate::{Ending, READ_ONLY, Rounds, connect, connect_bare, trial, writers};
 
 /// Where there is no room.
@@ -72,16 +73,7 @@ fn come_back(rounds: &Rounds, call: Call, oracle: &mut Oracle) -> Result<Duratio
     if !rounds.log().contains(READ_ONLY) {
         return Err(format!("the log does not tell: {}", rounds.log()));
     }
-    let began = Instant::now();
-    until(BACK_MAX, "the server to start anew", || {
-        if let Some(status) = server.ended().map_err(|e| e.to_string())? {
-            return Err(format!("the server ended with {status}: {}", rounds.log()));
-        }
-        Ok(1 < addresses_in(&rounds.log()).len())
-    })?;
-    let back = began.elapsed();
-    let addresses = addresses_in(&rounds.log());
-    let mut client = connect(addresses.last().ok_or("there is no address")?)?;
+    let (mut client, back) = wait_until_back(rounds, &server)?;
     oracle.verify(&mut client)?;
     client
         .execute("UPDATE counters SET n = n WHERE id = 1")
@@ -93,8 +85,26 @@ fn come_back(rounds: &Rounds, call: Call, oracle: &mut Oracle) -> Result<Duratio
     Ok(back)
 }
 
+/// Waits until a server has started anew by itself, and tells how long that took.
+pub(crate) fn wait_until_back(
+    rounds: &Rounds,
+    server: &Server,
+) -> Result<(Client, Duration), String> {
+    let began = Instant::now();
+    until(BACK_MAX, "the server to start anew", || {
+        if let Some(status) = server.ended().map_err(|e| e.to_string())? {
+            return Err(format!("the server ended with {status}: {}", rounds.log()));
+        }
+        Ok(1 < addresses_in(&rounds.log()).len())
+    })?;
+    let back = began.elapsed();
+    let addresses = addresses_in(&rounds.log());
+    let client = connect(addresses.last().ok_or("there is no address")?)?;
+    Ok((client, back))
+}
+
 /// Waits until something is so.
-fn until(
+pub(crate) fn until(
     most: Duration,
     what: &str,
     is_so: impl Fn() -> Result<bool, String>,

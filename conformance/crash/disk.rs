@@ -8,13 +8,19 @@
 //! Whoever has it shut down must see to it that nobody acts on a sync that was under way: Linux 6.18 answers some
 //! of those with success and loses what they were about (twice in 120 trials of a program that does nothing
 //! but append and sync).
+//!
+//! A thin disk ([`Disk::make_thin`]) has its file in memory that is smaller than what the filesystem believes to
+//! have: once that is full, blocks are taken from who writes them, and lost. The loop device (Linux 6.18) confirms a
+//! write of which it could do a part, so it must be given one page at a time.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
+use crate::full::fill_with;
 use crate::tools::{self, run};
 
 /// The size of the usual disk; the file has holes where nothing is written.
@@ -44,38 +50,133 @@ pub(crate) fn missing() -> Option<&'static str> {
     missing.as_deref()
 }
 
+/// Of the filesystems, and of the pages of memory.
+const BLOCK_BYTES: u64 = 4096;
+
+/// What the memory below a thin disk has beside the disk's own blocks.
+const SLACK_BYTES: u64 = 16 << 20;
+
 /// A mounted disk; unmounted when dropped.
 pub(crate) struct Disk {
     image: PathBuf,
     /// Where it is mounted.
     pub(crate) mount: PathBuf,
     cut: PathBuf,
+    /// What is below a thin one.
+    bed: Option<Bed>,
+}
+
+/// A filesystem in memory; unmounted when dropped.
+struct Bed(PathBuf);
+
+impl Bed {
+    fn make(scratch: &Path, bytes: u64) -> Result<Bed, String> {
+        let bed = Bed(scratch.join("bed"));
+        std::fs::create_dir_all(&bed.0).map_err(|error| error.to_string())?;
+        let options = format!("size={bytes}");
+        let words = ["-t", "tmpfs", "-o", &options, "tmpfs"];
+        let words = words.iter().map(AsRef::as_ref);
+        run("mount", words.chain([bed.0.as_os_str()]))?;
+        Ok(bed)
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = run("umount", [Path::new("-l"), &self.0]);
+    }
 }
 
 impl Disk {
     /// Makes a disk and mounts it at the data directory of a server.
     pub(crate) fn make(scratch: &Path, bytes: u64) -> Result<Disk, String> {
+        let disk = Disk::format((scratch, scratch), bytes, None)?;
+        disk.mount()?;
+        Ok(disk)
+    }
+
+    /// Makes a thin disk. What the filesystem needs for itself has its blocks, so that what is lost is what others
+    /// write: a filesystem that loses its own ends at once.
+    pub(crate) fn make_thin(scratch: &Path, bytes: u64) -> Result<Disk, String> {
+        let bed = Bed::make(scratch, bytes + SLACK_BYTES)?;
+        let below = bed.0.clone();
+        let disk = Disk::format((scratch, &below), bytes, Some(bed))?;
+        let length = bytes.to_string();
+        let words = ["--length", &length].map(AsRef::as_ref);
+        run(
+            "fallocate",
+            words.into_iter().chain([disk.image.as_os_str()]),
+        )?;
+        disk.mount()?;
+        Ok(disk)
+    }
+
+    /// From now on writes are of one block each, which are done or are not.
+    fn part_writes(&self) -> Result<(), String> {
+        let words = ["--noheadings", "--output", "SOURCE"].map(AsRef::as_ref);
+        let device = run("findmnt", words.into_iter().chain([self.mount.as_os_str()]))?;
+        let name = device.trim().trim_start_matches("/dev/");
+        let path = format!("/sys/block/{name}/queue/max_sectors_kb");
+        let block = (BLOCK_BYTES / 1024).to_string();
+        std::fs::write(&path, block).map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// Leaves so many bytes to a thin disk, whatever its filesystem believes to have; blocks that it does not use
+    /// are given back before.
+    pub(crate) fn starve(&self, left: u64) -> Result<(), String> {
+        self.feed()?;
+        run("fstrim", [&self.mount])?;
+        fill_with(&self.filler(), left)
+    }
+
+    /// Ends that.
+    pub(crate) fn feed(&self) -> Result<(), String> {
+        match std::fs::remove_file(self.filler()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the filesystem takes writes: one that could not write for itself takes none.
+    pub(crate) fn takes_writes(&self) -> bool {
+        std::fs::write(self.mount.join("lost+found/probe"), "probe").is_ok()
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.image.with_file_name("filler")
+    }
+
+    fn format(
+        (scratch, below): (&Path, &Path),
+        bytes: u64,
+        bed: Option<Bed>,
+    ) -> Result<Disk, String> {
         let disk = Disk {
-            image: scratch.join("disk.ext4"),
+            image: below.join("disk.ext4"),
             mount: scratch.join("data"),
             cut: tools::cut(scratch)?,
+            bed,
         };
         let file = File::create(&disk.image).and_then(|file| file.set_len(bytes));
         file.map_err(|error| format!("{}: {error}", disk.image.display()))?;
         // Without lazy initialisation nothing writes to the disk but the server.
         let lazy = "lazy_itable_init=0,lazy_journal_init=0";
-        let options = ["-q", "-F", "-m", "0", "-E", lazy];
+        let block = BLOCK_BYTES.to_string();
+        let options = ["-q", "-F", "-m", "0", "-b", &block, "-E", lazy];
         let arguments = options.iter().map(AsRef::as_ref);
         run("mkfs.ext4", arguments.chain([disk.image.as_os_str()]))?;
         std::fs::create_dir_all(&disk.mount).map_err(|error| error.to_string())?;
-        disk.mount()?;
         Ok(disk)
     }
 
     fn mount(&self) -> Result<(), String> {
         let places = [self.image.as_os_str(), self.mount.as_os_str()];
         let options = ["-o", "loop"].iter().map(AsRef::as_ref);
-        run("mount", options.chain(places)).map(drop)
+        run("mount", options.chain(places))?;
+        match self.bed {
+            Some(_) => self.part_writes(),
+            None => Ok(()),
+        }
     }
 
     /// From now on nothing reaches the disk.

@@ -55,7 +55,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn fates(ending: Ending) -> [Fate; 2] {
     match ending {
         Ending::Power => [Fate::StopBefore, Fate::StopAfter],
-        Ending::Kill | Ending::Point | Ending::Full => [Fate::KillBefore, Fate::KillAfter],
+        Ending::Kill | Ending::Point | Ending::Full | Ending::Thin => {
+            [Fate::KillBefore, Fate::KillAfter]
+        }
     }
 }
 

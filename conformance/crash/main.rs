@@ -52,6 +52,7 @@ mod http;
 mod indexes;
 mod isolation;
 mod journals;
+mod lost;
 mod names;
 mod oracle;
 mod paused;
@@ -100,6 +101,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Rows in memory before they are written to a file: little, so that rounds end in flushes and
 /// compactions too.
 const MEMTABLE_BYTES: u64 = 256 << 10;
+const MEMTABLE_VARIABLE: &str = "MESETA_TEST_MEMTABLE_BYTES";
 /// What a server says that lost its disk, or is stopping: the writer ends.
 const LOST_DISK: [u16; 5] = [1021, 1030, 1053, 1180, 1836];
 /// The one of them after which it is not known whether the write took place; after the others it did not.
@@ -122,6 +124,8 @@ enum Ending {
     Power,
     /// `SIGKILL`, on a small disk.
     Full,
+    /// `SIGKILL`, on a thin disk.
+    Thin,
 }
 
 impl Ending {
@@ -130,7 +134,7 @@ impl Ending {
         match self {
             Ending::Kill | Ending::Point => None,
             Ending::Power => Some(DISK_BYTES),
-            Ending::Full => Some(full::BYTES),
+            Ending::Full | Ending::Thin => Some(full::BYTES),
         }
     }
 }
@@ -142,6 +146,7 @@ impl fmt::Display for Ending {
             Ending::Point => "kill_9_at_a_point",
             Ending::Power => "power_cut",
             Ending::Full => "small_disk",
+            Ending::Thin => "thin_disk",
         })
     }
 }
@@ -190,6 +195,7 @@ fn main() -> ExitCode {
     trials.extend(paused::trials());
     trials.extend(spilled::trials());
     trials.extend(again::trials());
+    trials.extend(lost::trials());
     trials.extend(flips::trials());
     trials.extend(history::trials());
     trials.extend(isolation::trials());
@@ -263,9 +269,12 @@ impl Rounds {
         let faults = has_points
             .then(|| Faults::make(scratch.path()))
             .transpose()?;
-        let disk = ending
-            .disk_bytes()
-            .map(|bytes| Disk::make(scratch.path(), bytes));
+        let disk = ending.disk_bytes().map(|bytes| match ending {
+            Ending::Thin => Disk::make_thin(scratch.path(), bytes),
+            Ending::Kill | Ending::Point | Ending::Power | Ending::Full => {
+                Disk::make(scratch.path(), bytes)
+            }
+        });
         let disk = disk.transpose()?;
         let mut random = StdRng::seed_from_u64(seed.rotate_left(32));
         Ok(Rounds {
@@ -328,7 +337,7 @@ impl Rounds {
             Ending::Power if self.random.borrow_mut().random_bool(0.5) => {
                 self.end_at_a_point([Fate::StopBefore, Fate::StopAfter])?;
             }
-            Ending::Kill | Ending::Full | Ending::Power => {}
+            Ending::Kill | Ending::Full | Ending::Thin | Ending::Power => {}
         }
         self.end_here(server)?;
         let log = self.log();
@@ -375,7 +384,7 @@ impl Rounds {
     fn end_here(&self, server: &Server) -> Result<(), String> {
         match self.ending {
             Ending::Power => self.cut_power(server)?,
-            Ending::Kill | Ending::Point | Ending::Full => kill(server)?,
+            Ending::Kill | Ending::Point | Ending::Full | Ending::Thin => kill(server)?,
         }
         self.faults.as_ref().map_or(Ok(()), Faults::disarm)
     }
@@ -424,10 +433,15 @@ fn binary() -> PathBuf {
     )
 }
 
+/// An environment in which memtables are small, unless it says how large they are.
 fn with_small_memtables(environment: &[(String, String)]) -> Vec<(String, String)> {
-    let small = ("MESETA_TEST_MEMTABLE_BYTES", MEMTABLE_BYTES.to_string());
     let mut environment = environment.to_vec();
-    environment.push((small.0.to_owned(), small.1));
+    if !environment
+        .iter()
+        .any(|(name, _)| name == MEMTABLE_VARIABLE)
+    {
+        environment.push((MEMTABLE_VARIABLE.to_owned(), MEMTABLE_BYTES.to_string()));
+    }
     environment
 }
 

@@ -41,6 +41,19 @@ impl Oracle {
         }
     }
 
+    /// Has the next verification hold the database once more against the logs of a round that was verified: of what
+    /// was in doubt it is known now whether it took place.
+    pub(crate) fn note_again(&mut self, logs: &[Log]) {
+        let settled = |log: &Log| Log {
+            next: self.next(log.job, log.writer),
+            in_doubt: false,
+            ..*log
+        };
+        // The counters have what they have, beyond doubt.
+        let others = logs.iter().filter(|log| log.job != Job::Count);
+        self.open = others.map(settled).collect();
+    }
+
     /// Refuses a run in which nothing was written: it shows nothing.
     pub(crate) fn check_progress(&self) -> Result<(), String> {
         if self.acknowledged == 0 {
