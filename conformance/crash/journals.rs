@@ -20,6 +20,8 @@ use crate::{
 
 /// Rounds of the quick profile: each point, before the call and after it.
 const QUICK: u64 = 4;
+/// At most: a round writes 64 MiB at least, which takes the better part of half a minute where others run beside it.
+const MOST: u64 = 24;
 /// Where the server is ended.
 const CALLS: [Call; 2] = [
     Call {
@@ -33,13 +35,15 @@ const CALLS: [Call; 2] = [
 ];
 /// What fills the journal: rows of letters that compress little.
 const ROW_BYTES: usize = 500_000;
-/// How long it may take to fill it. With memtables as small as they are here compactions never rest, and in
-/// late rounds there is much to compact.
+/// Of the memtables: with smaller ones compactions never rest.
+const MEMTABLE_BYTES: u64 = 8 << 20;
+/// How long it may take to fill a journal.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
-    let of = |ending: Ending, name: &str| trial(name.to_owned(), (ending, others(QUICK)), run);
+    let count = others(QUICK).min(MOST);
+    let of = |ending: Ending, name: &str| trial(name.to_owned(), (ending, count), run);
     vec![
         of(Ending::Point, "kill_9_where_journals_begin_and_go"),
         of(Ending::Power, "power_cut_where_journals_begin_and_go"),
@@ -63,6 +67,7 @@ fn fates(ending: Ending) -> [Fate; 2] {
 
 fn run(rounds: &Rounds) -> Result<String, String> {
     let mut oracle = Oracle::default();
+    rounds.make_with_memtables(MEMTABLE_BYTES)?;
     let mut server = rounds.start()?;
     make_tables(&mut connect_bare(&server.address)?)?;
     let mut rows = 0;

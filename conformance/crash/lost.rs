@@ -16,15 +16,13 @@ use crate::broken::{END_MAX, look_at_the_rest, stop};
 use crate::oracle::Oracle;
 use crate::server::Server;
 use crate::writers::{self, Log};
-use crate::{
-    Ending, LONG, MEMTABLE_VARIABLE, READ_ONLY, Rounds, connect, connect_bare, kill, others, trial,
-};
+use crate::{Ending, LONG, READ_ONLY, Rounds, connect, connect_bare, kill, others, trial};
 
 /// Of the quick profile.
 const ROUNDS: u64 = 8;
 /// Each of so many waits until the server starts anew by itself, which takes ten seconds.
 const PATIENT: u64 = 4;
-/// Of the memtables; a directory keeps the size that it was made with.
+/// Of the memtables.
 const MEMTABLE_BYTES: u64 = 2 << 20;
 /// What the disk has left when writers begin, doubled so often at most: of less than a memtable a commit is the first
 /// to miss some, of more a flush or a compaction.
@@ -59,8 +57,8 @@ struct Ends {
 fn run(rounds: &Rounds) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut ends = Ends::default();
-    let memtables = (MEMTABLE_VARIABLE.to_owned(), MEMTABLE_BYTES.to_string());
-    let server = rounds.start_with(&[memtables])?;
+    rounds.make_with_memtables(MEMTABLE_BYTES)?;
+    let server = rounds.start()?;
     writers::make_tables(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
     stop(&server)?;
     for round in 1..=rounds.count {

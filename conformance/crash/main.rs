@@ -330,6 +330,12 @@ impl Rounds {
         server.map_err(|e| e.to_string())
     }
 
+    /// Makes the data directory with memtables of another size than usual, which it keeps.
+    fn make_with_memtables(&self, bytes: u64) -> Result<(), String> {
+        let server = self.start_with(&[(MEMTABLE_VARIABLE.to_owned(), bytes.to_string())])?;
+        broken::stop(&server)
+    }
+
     /// Ends the server, as it is ended here.
     fn end(&self, server: &Server) -> Result<(), String> {
         match self.ending {

@@ -45,12 +45,12 @@ def bench(caches):
 
     def bench_bytes(table, servers, options):
         rows = min(options.rows, UPDATED_ROWS_MAX)
-        count = scaled(STRETCH_UPDATES, rows)
+        fewer = "".join(f" ({name}: {scaled(count, rows):,})" for name, count in caches.updates.items())
         load = Load(
             "written", caches.name,
-            f"{STRETCHES} x {count:,} random updates of {rows:,} rows, {caches.what}, {UPDATE_CONNECTIONS} "
-            f"connections, the last {STRETCHES_JUDGED}", lambda server: run_stretch(server, rows, caches),
-            "updates",
+            f"{STRETCHES} x {scaled(STRETCH_UPDATES, rows):,}{fewer} random updates of {rows:,} rows, {caches.what}, "
+            f"{UPDATE_CONNECTIONS} connections, the last {STRETCHES_JUDGED}",
+            lambda server: run_stretch(server, rows, caches), "updates",
         )
         line = Line.of(load)
         for server in servers:
