@@ -27,7 +27,7 @@ const MEMTABLE_BYTES: u64 = 2 << 20;
 /// What the disk has left when writers begin, doubled so often at most: of less than a memtable a commit is the first
 /// to miss some, of more a flush or a compaction.
 const LEFT_BYTES: u64 = 64 << 10;
-const DOUBLED: u32 = 8;
+const DOUBLED: u32 = 7;
 /// Enough for the compactions that a start begins.
 const QUIET: Duration = Duration::from_millis(300);
 /// What the log says when it was told of want of room, and not of an error.
