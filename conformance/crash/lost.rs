@@ -14,7 +14,7 @@ use rand::Rng;
 use crate::again::{until, wait_until_back};
 use crate::broken::{END_MAX, look_at_the_rest, stop};
 use crate::oracle::Oracle;
-use crate::server::Server;
+use crate::server::{Server, addresses_in};
 use crate::writers::{self, Log};
 use crate::{Ending, LONG, READ_ONLY, Rounds, connect, connect_bare, kill, others, trial};
 
@@ -99,27 +99,30 @@ fn lose(
         ends.mounted += 1;
         rounds.start()?
     } else if is_patient && rounds.log().contains(FULL) {
-        let (mut client, _) = wait_until_back(rounds, &server)?;
-        oracle.verify(&mut client)?;
+        wait_until_back(rounds, &server)?;
         ends.anew += 1;
         server
     } else {
         stop(&server)?;
-        let next = rounds.start()?;
-        oracle.verify(&mut connect(&next.address)?)?;
         ends.next += 1;
-        next
+        rounds.start()?
     };
+    oracle.verify(&mut connect(&newest_address(rounds)?)?)?;
     kill(&next)?;
     disk.restore()?;
     let last = rounds.start()?;
-    let mut client = connect(&last.address)?;
-    // Where it was mounted already, nobody has looked yet.
-    oracle.verify(&mut client)?;
     oracle.note_again(&logs);
-    oracle.verify(&mut client)?;
-    drop(client);
+    oracle.verify(&mut connect(&last.address)?)?;
     stop(&last)
+}
+
+/// Of the server that runs: the one that started anew has told two.
+fn newest_address(rounds: &Rounds) -> Result<String, String> {
+    let addresses = addresses_in(&rounds.log());
+    addresses
+        .last()
+        .cloned()
+        .ok_or_else(|| "there is no address".to_owned())
 }
 
 /// The first write of a server makes a file: that is not to be the one that fails.

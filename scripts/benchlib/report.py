@@ -45,7 +45,7 @@ NOTES = {
                "rate, server CPU and bytes are those of the last stretches, of one and the same time. The first find trees that have "
                "just been filled and a buffer pool without changed pages; by the last, as much is left to be written when they begin "
                "as when they end. InnoDB changes a page in memory as often as there is time before its log is full, so it writes least "
-               "where its buffer pool holds the table: hundreds of thousands of updates then share the writes of some 150,000 pages. "
+               "where its buffer pool holds the table, whose pages are then written once for several updates. "
                "Where the pool holds a part, an update writes out the page that another left; it reads one, too, past the system's "
                "cache, from which the others are served here: of the rates of that line nothing follows.",
 }

@@ -34,8 +34,8 @@ class Caches:
 
 
 WHOLE = Caches("update-bytes", "caches that hold them", CACHE_BYTES)
-# The pool has 32,768 pages of 10 times as many, and is full of changed ones within a part of the first stretch: each
-# update writes out one of them then, and reads another, for which the disk decides how many there are in a second.
+# The pool has 32,768 pages, fewer than the table, and is full of changed ones within a part of the first stretch: an
+# update then reads a page and has another written out, which takes so long that fewer of them do.
 PART = Caches("update-bytes-part", "caches of 512 MiB, a part of them", 512 << 20, {"innodb": 150_000})
 
 
