@@ -314,9 +314,28 @@ impl Rounds {
 
     /// Starts it with this and nothing else in its environment.
     fn start_with(&self, environment: &[(String, String)]) -> Result<Server, String> {
+        self.start_program(&self.binary, environment)
+    }
+
+    /// Starts it from another file, which is removed then, as an upgrade does.
+    fn start_and_remove(&self) -> Result<Server, String> {
+        let program = self.directory().join("meseta");
+        std::fs::copy(&self.binary, &program).map_err(|e| e.to_string())?;
+        let faults = self.faults.as_ref();
+        let environment = faults.map_or_else(Vec::new, Faults::environment);
+        let server = self.start_program(&program, &environment)?;
+        std::fs::remove_file(&program).map_err(|e| e.to_string())?;
+        Ok(server)
+    }
+
+    fn start_program(
+        &self,
+        binary: &Path,
+        environment: &[(String, String)],
+    ) -> Result<Server, String> {
         let started = Instant::now();
         let launch = Launch {
-            binary: &self.binary,
+            binary,
             engine: "lsm",
             directory: self.directory(),
             options: self.options.get(),

@@ -5,7 +5,9 @@
 //! again, as an operator would have it do.
 
 use std::env;
+use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Weak;
 use std::time::Duration;
@@ -60,13 +62,24 @@ async fn would_help(shared: Weak<Shared>) {
     }
 }
 
+/// The file that this program was begun from; where it has been replaced or removed since, what the system keeps of
+/// it (proc(5)).
+fn program() -> io::Result<PathBuf> {
+    let file = env::current_exe()?;
+    Ok(if file.exists() {
+        file
+    } else {
+        PathBuf::from("/proc/self/exe")
+    })
+}
+
 /// Begins the program anew in the place of this one, with the same options. Its data must be closed.
 ///
 /// # Errors
 /// Why it could not, for the operator; else it does not return.
 pub fn begin() -> Result<(), String> {
     let failed = |error| format!("cannot start anew after the disk was full: {error}");
-    let mut program = Command::new(env::current_exe().map_err(failed)?);
+    let mut program = Command::new(program().map_err(failed)?);
     let mut words = env::args_os();
     if let Some(name) = words.next() {
         program.arg0(name);

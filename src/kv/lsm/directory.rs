@@ -5,6 +5,7 @@
 //! LOCK     held by the running server; its bytes are not used
 //! lsm/     the files of the engine
 //! RESERVE  room that is given up when there is no other (`room`)
+//! RESTORING  in the place of MESETA while a backup is restored; what is left of it beside MESETA goes
 //! ```
 //!
 //! Only [`claim`], [`DirectoryLock::seal`], `room` and a restored backup write here; the files inside `lsm/` are the
@@ -12,7 +13,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -34,9 +35,15 @@ const FORMATS_BEFORE: [&str; 2] = ["format 1", "format 2"];
 /// A directory that is made is its owner's alone; one that is there stays as it is.
 const DIR_MODE: u32 = 0o700;
 
+/// And so is its version file, as what backups write.
+const FILE_MODE: u32 = 0o600;
+
 const VERSION_FILE: &str = "MESETA";
 const VERSION_FILE_NEW: &str = "MESETA.new";
 const LOCK_FILE: &str = "LOCK";
+
+/// Of a directory that is being made from a backup.
+pub(super) const RESTORING_FILE: &str = "RESTORING";
 const ENGINE_DIR: &str = "lsm";
 
 /// Within it; the storage library leaves it to the system when its entries are durable.
@@ -78,7 +85,10 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     // Again: until now another server may have been at it.
     let version = check_version(dir)?;
     let is_sealed = version.is_some();
-    if !is_sealed {
+    if is_sealed {
+        // A restore was cut off behind its last file but one.
+        remove_if_there(&dir.join(RESTORING_FILE)).map_err(unwritable)?;
+    } else {
         check_not_foreign(dir)?;
         remove_unfinished(dir)?;
     }
@@ -88,6 +98,13 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         is_sealed: version == Some(Version::Present),
         _file: file,
     })
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Removes what a first start leaves that was cut off: nothing was ever acknowledged from it. Where
@@ -186,7 +203,9 @@ pub(super) fn hold(dir: &Path) -> Result<File> {
 /// Those of the system.
 pub(super) fn write_version(dir: &Path, format: &str) -> io::Result<()> {
     let new = dir.join(VERSION_FILE_NEW);
-    let mut file = File::create(&new)?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(true).write(true);
+    let mut file = options.mode(FILE_MODE).open(&new)?;
     file.write_all(format!("{VERSION_HEAD}\n{format}\n").as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, dir.join(VERSION_FILE))?;

@@ -42,8 +42,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::kv::{Error, Result};
 
+mod older;
 mod run;
 
+pub(super) use older::older_than;
 pub(super) use run::Run;
 
 const TAG_START: u8 = 1;
@@ -171,15 +173,9 @@ pub(super) fn has_batches(dir: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Where the last of the batches ends that are older than `seqno`.
-pub(super) fn end_before(bytes: &[u8], seqno: u64) -> usize {
-    let mut end = 0;
-    while let Ok(next) = batch(bytes, end)
-        && next.seqno < seqno
-    {
-        end = next.end;
-    }
-    end
+/// The run that writes to the journals in `dir`, or did so last.
+pub(super) fn last_run(dir: &Path) -> Option<u64> {
+    run::last_of(dir)
 }
 
 /// The journals in `dir`, in order.

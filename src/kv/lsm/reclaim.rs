@@ -91,7 +91,7 @@ impl Reclaim {
         let named = thread::Builder::new().name("meseta-reclaim".to_owned());
         let thread = named.spawn(move || {
             for space in dropped {
-                drop_tables(&data, space);
+                drop_tables((&shared, &data), space);
             }
             work(&shared, &data, &jobs);
         });
@@ -159,7 +159,7 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
         match jobs.recv_timeout(patience) {
             Ok(Job::Dropped(space)) => {
                 let replaced = data.tree.current_version();
-                drop_tables(data, space);
+                drop_tables((shared, data), space);
                 let_go(shared, data);
                 drop(replaced);
             }
@@ -286,7 +286,11 @@ fn ended_or_soon(
 }
 
 /// Unlinks the tables that hold nothing but keys of a dropped space.
-fn drop_tables(data: &Keyspace, space: Space) {
+fn drop_tables((shared, data): (&Weak<Shared>, &Keyspace), space: Space) {
+    if check_writes(shared).is_err() {
+        // The next start drops them.
+        return;
+    }
     let (start, until) = spaces::physical_range(space, &KeyRange::all());
     let bounds = (Bound::Included(start), Bound::Excluded(until));
     if let Err(cause) = data.tree.drop_range::<Vec<u8>, _>(bounds) {
@@ -294,15 +298,20 @@ fn drop_tables(data: &Keyspace, space: Space) {
     }
 }
 
+/// Whether lists of files may still be written: over one of which nobody knows whether it is on the disk, none is.
+fn check_writes(shared: &Weak<Shared>) -> Result<()> {
+    let cause = shared.upgrade().and_then(|shared| shared.read_only());
+    cause.map_or(Ok(()), Err)
+}
+
 fn compact(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
+    check_writes(shared)?;
     let failed = |cause: fjall::Error| fault::error("compacting", &cause);
     room::check_fits(data.path(), data.disk_space())?;
     data.rotate_memtable().map_err(failed)?;
     while 0 < data.tree.sealed_memtable_count() {
         // A flush that failed is not tried again.
-        if let Some(cause) = shared.upgrade().and_then(|shared| shared.read_only()) {
-            return Err(cause);
-        }
+        check_writes(shared)?;
         thread::sleep(FLUSH_INTERVAL);
     }
     let replaced = data.tree.current_version();

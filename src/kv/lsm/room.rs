@@ -297,8 +297,8 @@ fn free_of(disk: &StatVfs) -> u64 {
     }
 }
 
-/// What puts leave free, as of now: for whoever writes to the disk beside them.
-pub(super) fn least_bytes((db, data): (&Database, &Keyspace)) -> u64 {
+/// What puts leave free, as of now.
+fn least_bytes((db, data): (&Database, &Keyspace)) -> u64 {
     let figures = Figures {
         unflushed: db.write_buffer_size(),
         files: data.disk_space(),
@@ -313,8 +313,13 @@ pub(super) fn least_bytes((db, data): (&Database, &Keyspace)) -> u64 {
 ///
 /// [`Error::NoRoom`].
 pub(super) fn check_beside(dir: &Path, tree: (&Database, &Keyspace), bytes: u64) -> Result<()> {
+    check_leaves(dir, bytes, beside_bytes(dir, tree))
+}
+
+/// What is left free on the disk of `dir` by whoever writes to it beside the data: puts go on there.
+pub(super) fn beside_bytes(dir: &Path, tree: (&Database, &Keyspace)) -> u64 {
     let reserve = statvfs(dir).map_or(RESERVE_BYTES, |disk| reserve_bytes(&disk));
-    check_leaves(dir, bytes, least_bytes(tree) + reserve)
+    least_bytes(tree) + reserve
 }
 
 /// Whether the disk of `dir` takes so many bytes more, and leaves what must be left.

@@ -72,7 +72,10 @@ pub(super) fn write(to: &Path, bytes: &[u8], more: &dyn Fn(u64) -> Result<()>) -
 }
 
 /// A file that is not there yet, and nobody else's to read: rows, and hashes of passwords.
-fn create(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(FILE_MODE);
     options.open(path)

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use fjall::{AbstractTree, Keyspace};
 use lsm_tree::Table;
 
-use super::tree::{self, Tree};
+use super::tree::{self, TableFile, Tree};
 use super::{LIBRARY_TREE, reading};
 use crate::kv::lsm::journal;
 use crate::kv::{Error, Result, Ts};
@@ -72,6 +72,13 @@ pub(in crate::kv::lsm) fn take(ts: Ts, data: &Keyspace) -> Result<Cut> {
         let Some(tree) = Tree::of(version.id(), bytes) else {
             return Err(super::damaged(&path, "it is not a list of tables"));
         };
+        let of_memory = tables.iter().map(|table| TableFile {
+            id: table.id(),
+            checksum: table.checksum().into_u128(),
+        });
+        if !of_memory.eq(tree.tables.iter().copied()) {
+            return Err(super::damaged(&path, "it is not the list that was written"));
+        }
         return Ok(Cut {
             ts,
             engine_dir,

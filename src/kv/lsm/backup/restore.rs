@@ -7,12 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use super::{Backup, Progress, copy, damaged, empty_dir, writing};
-use crate::kv::lsm::directory;
+use crate::kv::lsm::directory::{self, RESTORING_FILE};
 use crate::kv::{Error, Result};
 
-const RESTORING_FILE: &str = "RESTORING";
-
-/// What is in it, for people.
+/// What the mark has in it, for people.
 const RESTORING_TEXT: &[u8] =
     b"Being restored from a backup. If nobody is at it: remove the directory.\n";
 

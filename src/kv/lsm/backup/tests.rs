@@ -450,5 +450,33 @@ async fn what_is_made_is_its_owners_alone() {
         assert_eq!(others(dir), 0, "{}", dir.display());
     }
     assert_eq!(others(&backup.join("lsm/version")), 0);
-    assert_eq!(others(&restored.join("lsm/version")), 0);
+    for file in [
+        backup.join("BACKUP"),
+        restored.join("lsm/version"),
+        restored.join("MESETA"),
+        data.join("MESETA"),
+    ] {
+        assert_eq!(others(&file), 0, "{}", file.display());
+    }
+}
+
+/// Mechanism: a restore was cut off between its last two steps, or could not remove its mark. The server opened the
+/// directory, and the file in it went on saying that it may be removed.
+#[tokio::test]
+async fn a_mark_that_a_restore_has_left_goes() {
+    let base = tempfile::tempdir().unwrap();
+    let data = base.path().join("data");
+    engine(&data).await.close().await.unwrap();
+    let mark = data.join(directory::RESTORING_FILE);
+    fs::write(&mark, "Being restored").unwrap();
+    engine(&data).await.close().await.unwrap();
+    assert!(!mark.exists());
+    // In the place of the version file it keeps servers out.
+    fs::remove_file(data.join("MESETA")).unwrap();
+    fs::write(&mark, "Being restored").unwrap();
+    let refused = Lsm::open(&options(&data)).err();
+    assert!(
+        matches!(&refused, Some(Error::ForeignDirectory { found, .. }) if found == "RESTORING"),
+        "{refused:?}"
+    );
 }

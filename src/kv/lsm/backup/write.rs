@@ -82,7 +82,8 @@ impl Making<'_> {
         let is_own = empty_dir(dir)?;
         let part = dir.join(PART_FILE);
         // Of two that found it empty one has it.
-        File::create_new(&part).map_err(|cause| writing(&part, &cause))?;
+        let made = copy::create(&part);
+        made.map_err(|cause| writing(&part, &cause))?;
         Ok(Making {
             dir,
             is_own,
@@ -118,6 +119,10 @@ impl Making<'_> {
     }
 
     fn run(&self, shared: &Shared) -> Result<Checkpoint> {
+        if let Some(cause) = shared.read_only() {
+            // Not even a memtable is written to a table any more.
+            return Err(cause);
+        }
         let base = shared.base.read().clone().ok_or(Error::Closed)?;
         self.flush(shared, base.keyspace())?;
         drop(base);
@@ -202,7 +207,7 @@ fn left_bytes(shared: &Shared, (dir, engine_dir): (&Path, &Path)) -> Option<u64>
     let device = |dir: &Path| fs::metadata(dir).map(|found| found.dev()).ok();
     let tree = shared.tree.lock().clone();
     let (db, data) = tree.filter(|_| device(dir) == device(engine_dir))?;
-    Some(room::least_bytes((&db, &data)))
+    Some(room::beside_bytes(dir, (&db, &data)))
 }
 
 /// Puts the files of a cut into the directory.
@@ -238,8 +243,9 @@ impl Copy<'_> {
         for (dir, tree) in trees {
             self.lists(dir, tree)?;
         }
+        let mut journals = Journals::of(cut);
         for (name, file) in &cut.journals {
-            let bytes = journal_bytes(name, file, cut)?;
+            let bytes = journals.bytes_of(name, file)?;
             self.write(&format!("{ENGINE_DIR}/{name}"), &bytes)?;
         }
         let version = cut.engine_dir.join("version");
@@ -359,14 +365,45 @@ fn bytes_to_copy(unlinked: &[Unlinked], cut: &Cut) -> u64 {
     tables.chain(journals).sum()
 }
 
-/// The batches of a journal that belong to a cut.
-fn journal_bytes(name: &str, mut file: &File, cut: &Cut) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = file.seek(SeekFrom::Start(0));
-    let read = read.and_then(|_| file.read_to_end(&mut bytes));
-    read.map_err(|cause| reading(&cut.engine_dir.join(name), &cause))?;
-    bytes.truncate(journal::end_before(&bytes, cut.ts.0));
-    Ok(bytes)
+/// The journals of a cut, read in order.
+struct Journals<'a> {
+    cut: &'a Cut,
+    /// The run whose batches are proof of damage in front of them.
+    run: Option<u64>,
+    /// One that has more than what belongs to the cut: where nothing follows that does, it was written meanwhile.
+    torn: Option<PathBuf>,
+}
+
+impl<'a> Journals<'a> {
+    fn of(cut: &'a Cut) -> Journals<'a> {
+        Journals {
+            cut,
+            run: journal::last_run(&cut.engine_dir),
+            torn: None,
+        }
+    }
+
+    /// The batches of a journal that belong to the cut.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where there are batches of the cut behind what is none; [`Error::Io`].
+    fn bytes_of(&mut self, name: &str, mut file: &File) -> Result<Vec<u8>> {
+        let path = self.cut.engine_dir.join(name);
+        let mut bytes = Vec::new();
+        let read = file.seek(SeekFrom::Start(0));
+        let read = read.and_then(|_| file.read_to_end(&mut bytes));
+        read.map_err(|cause| reading(&path, &cause))?;
+        let older = journal::older_than(&bytes, self.cut.ts.0, self.run);
+        let torn = self.torn.as_ref().filter(|_| 0 < older.end);
+        if let Some(torn) = torn.or(older.is_damaged.then_some(&path)) {
+            return Err(damaged(torn, "it is damaged in front of intact commits"));
+        }
+        if older.has_more && self.torn.is_none() {
+            self.torn = Some(path);
+        }
+        bytes.truncate(older.end);
+        Ok(bytes)
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The room that a backup leaves.
+//! The room that a backup leaves, and journals that it does not take.
 
 use super::super::take;
 use super::*;
@@ -71,4 +71,49 @@ fn a_backup_that_fails_at_its_very_end_leaves_nothing() {
             assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
         }
     }
+}
+
+/// Mechanism: a backup took what is in front of damage for the whole journal, and answered OK.
+#[tokio::test]
+async fn a_journal_that_is_damaged_in_front_of_commits_is_no_part_of_a_backup() {
+    let base = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&Options {
+        cache_bytes: 1 << 20,
+        ..Options::new(base.path().join("data"))
+    });
+    let engine = engine.unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    for key in ["a", "b", "c", "d", "e"] {
+        let mut writes = WriteSet::blind();
+        writes.put(Space(1), key, "value");
+        engine.commit(writes).await.unwrap();
+    }
+    let (_, data) = engine.shared.tree.lock().clone().unwrap();
+    let cut = take(Ts(u64::MAX), &data).unwrap();
+    let (name, file) = cut.journals.first().unwrap();
+    let whole = Journals::of(&cut).bytes_of(name, file).unwrap();
+    let path = cut.engine_dir.join(name);
+    let damage = |at: usize| {
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[at] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    };
+    damage(whole.len() / 2);
+    let told = Journals::of(&cut).bytes_of(name, file);
+    assert!(
+        matches!(&told, Err(Error::Corrupt { what }) if what.contains(name)),
+        "{told:?}"
+    );
+    damage(whole.len() / 2);
+    // At its end it is what is being written, unless another journal follows.
+    damage(whole.len() - 2);
+    let mut journals = Journals::of(&cut);
+    assert!(journals.bytes_of(name, file).unwrap().len() < whole.len());
+    damage(whole.len() - 2);
+    let told = journals.bytes_of("the next", file);
+    assert!(
+        matches!(&told, Err(Error::Corrupt { what }) if what.contains(name)),
+        "{told:?}"
+    );
+    engine.close().await.unwrap();
 }
