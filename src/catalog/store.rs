@@ -373,14 +373,19 @@ impl Catalog {
     /// Sets the state of the index with this id; nothing happens when it is there no more.
     ///
     /// # Errors
-    /// 1049 or 1146; those of the engine.
-    pub async fn set_index_state(
-        &self,
-        (database, name): (&str, &str),
-        (id, state): (IndexId, IndexState),
-    ) -> Result<()> {
+    /// Those of the engine.
+    pub async fn set_index_state(&self, (id, state): (IndexId, IndexState)) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
-        let mut table = Table::clone(self.current().table(database, name)?);
+        let current = self.current();
+        let has_index = |table: &&Arc<Table>| table.indexes.iter().any(|index| index.id == id);
+        // Whatever its name is by now.
+        let Some(mut table) = current
+            .all_tables()
+            .find(has_index)
+            .map(|table| Table::clone(table))
+        else {
+            return Ok(());
+        };
         let Some(index) = table.indexes.iter_mut().find(|index| index.id == id) else {
             return Ok(());
         };

@@ -159,6 +159,11 @@ impl CancelToken {
         let _ = self
             .stop
             .compare_exchange(query, 0, Ordering::AcqRel, Ordering::Relaxed);
+        self.clear_time_limit();
+    }
+
+    /// The running statement may take as long as it likes.
+    pub fn clear_time_limit(&self) {
         self.deadline_micros.store(NO_DEADLINE, Ordering::Relaxed);
     }
 

@@ -151,6 +151,11 @@ impl Transaction {
         })
     }
 
+    /// Whether something was read.
+    pub fn has_snapshot(&self) -> bool {
+        self.snapshot.is_some()
+    }
+
     /// [`Catalog::version`] when the snapshot was taken, or now when there is none yet: what was
     /// published up to there is in the snapshot, the entries of its active indexes too.
     fn snapshot_version(&self) -> u64 {

@@ -17,7 +17,7 @@
 use crate::catalog::{Column, ColumnPlace, Index, KeyPart, Table};
 use crate::codec::key::{self, Direction};
 use crate::codec::keyspace;
-use crate::codec::row::{Cell, RowBuilder, RowView};
+use crate::codec::row::{RowBuilder, RowView};
 use crate::codec::{Corrupt, EncodeError};
 use crate::kv::Key;
 use crate::types::Value;
@@ -244,10 +244,12 @@ fn row_value<'k>(
         Some(row) => *row,
         None => *row.insert(RowView::parse(entry_value)?),
     };
-    match row.get(column.id, &column.ty)? {
-        Cell::Value(value) => Ok(value),
-        Cell::Null | Cell::Absent => Err(Corrupt::missing(entry_value.len())),
+    // What rows had before the column was added is not stored.
+    let value = column.value_in(&row)?;
+    if value.is_null() {
+        return Err(Corrupt::missing(entry_value.len()));
     }
+    Ok(value)
 }
 
 /// The parts that are in an entry's key, with their bytes.

@@ -6,6 +6,7 @@ mod compressed;
 mod guesses;
 mod http;
 mod reports;
+mod states;
 mod tracking;
 mod unfriendly;
 mod users;

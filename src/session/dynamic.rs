@@ -154,6 +154,7 @@ impl Session {
         }
         let program = Arc::new(query::Program::new(bound));
         self.check_seen(program.tables())?;
+        self.limit_time();
         let mut env = self.select_env(Arc::clone(parameters), program.tables());
         env.ctx.facts = Arc::new(Rehearsal::new(&self.state));
         env.ctx.warnings = Arc::default();

@@ -241,6 +241,7 @@ impl Session {
         meter: &Arc<Meter>,
     ) -> Result<Measured> {
         self.check_seen(program.tables())?;
+        self.limit_time();
         let mut run = self.select_env(Arc::clone(&env.ctx.parameters), program.tables());
         run.view.clone_from(&env.view);
         run.select_limit = env.select_limit;

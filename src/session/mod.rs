@@ -98,6 +98,8 @@ pub struct Session {
     /// Who this is, and what it may do.
     identity: Identity,
     transaction: Option<Transaction>,
+    /// Whether it had read something when the running statement began.
+    had_snapshot: bool,
     /// What was said of the next transaction, or of the open one.
     next: Next,
     statements: BTreeMap<u32, Arc<PreparedStatement>>,
@@ -148,6 +150,7 @@ impl Session {
             warnings: Arc::default(),
             identity,
             transaction: None,
+            had_snapshot: false,
             next: Next::default(),
             statements: BTreeMap::new(),
             next_statement: 1,

@@ -69,6 +69,7 @@ impl Session {
         if let Some(row) = self.point_row(program, asked, &parameters).await? {
             return Ok(Box::new(row));
         }
+        self.limit_time();
         let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let limits = self.limit_rows(asked, &mut env)?;
@@ -109,8 +110,9 @@ impl Session {
         Ok(Some(row))
     }
 
-    /// The running statement may take as long as the session says.
-    fn limit_time(&self) {
+    /// The running statement reads, and may take as long as the session says. One that writes is not stopped
+    /// between two of its pieces, unless its hints say so.
+    pub(super) fn limit_time(&self) {
         if let Some(limit) = self.settings.time_limit {
             self.cancel.set_time_limit(limit);
         }
@@ -125,7 +127,6 @@ impl Session {
         let mut tables = tables.iter();
         let use_indexes = tables.all(|table| self.may_use_indexes(Some(table)));
         let view = self.current_transaction().map(Transaction::view);
-        self.limit_time();
         select::Env {
             engine: Arc::clone(&self.shared.engine),
             view,

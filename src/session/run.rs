@@ -10,7 +10,7 @@ use super::track::Access;
 use super::{Done, Reply, Session};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::exec::transaction::definition_changed;
+use crate::exec::transaction::{Transaction, definition_changed};
 use crate::exec::write;
 use crate::plan::Policy;
 use crate::sql::ast::{Show, Statement, TableName};
@@ -46,6 +46,8 @@ impl Session {
             self.warnings = Arc::new(Warnings::default());
         }
         self.begin_statement();
+        // Of several statements in one text each has a time of its own.
+        self.cancel.clear_time_limit();
         if is_on_rows(statement) {
             let compiled = self.compile_allowed((statement, statement), &[])?;
             return self.run_compiled((statement, compiled), parameters).await;
@@ -284,10 +286,11 @@ impl Session {
                 self.track_access(Access::Reads);
             }
             self.insert_rows_of((program, query), parameters).await?
-        } else {
-            let mut env = self.write_env(parameters, program.write.table());
-            let _held = self.answer_for_write(program, &mut env).await?;
+        } else if program.subqueries.is_empty() {
+            let env = self.write_env(parameters, program.write.table());
             self.run_once(program, env).await?
+        } else {
+            self.run_asking(program, parameters).await?
         };
         let Some(outcome) = outcome else {
             return Ok(Ran::Outdated);
@@ -337,12 +340,49 @@ impl Session {
                 outcome => outcome.map(Some),
             };
         }
-        let mut transaction = self.new_transaction();
-        transaction.read_only = self.is_read_only();
+        let mut transaction = self.statement_transaction();
         match write::run(program, &env, &mut transaction).await {
             Err(error) if self.is_outdated(tables, &error) => Ok(None),
             outcome => outcome.map(Some),
         }
+    }
+
+    /// As [`Session::run_once`], of a write with subqueries: in autocommit they are answered from the state that it
+    /// changes, and again each time that it starts over. Its locks it keeps then, so that it need not again.
+    async fn run_asking(
+        &mut self,
+        program: &Arc<write::Program>,
+        parameters: Parameters,
+    ) -> Result<Option<write::Outcome>> {
+        if self.current_transaction().is_some() {
+            let mut env = self.write_env(parameters, program.write.table());
+            let _held = self.answer_for_write(program, (&mut env, None)).await?;
+            return self.run_once(program, env).await;
+        }
+        let mut own = self.statement_transaction();
+        for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
+            let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
+            let view = own.view();
+            let answered = self.answer_for_write(program, (&mut env, Some(view))).await;
+            let tables = std::slice::from_ref(program.write.table());
+            let _held = match answered {
+                Err(error) if self.has_gone(&program.tables_read(), &error) => return Ok(None),
+                held => held?,
+            };
+            match write::attempt(program, &env, &mut own).await {
+                Err(error) if self.is_outdated(tables, &error) => return Ok(None),
+                Ok(None) => {}
+                done => return done,
+            }
+        }
+        Err(write::too_many_conflicts())
+    }
+
+    /// The transaction of one statement in autocommit.
+    pub(super) fn statement_transaction(&self) -> Transaction {
+        let mut own = self.new_transaction();
+        own.read_only = self.is_read_only();
+        own
     }
 
     /// Whether what was bound is what there is: asked once there is a snapshot, which has what the
@@ -352,7 +392,7 @@ impl Session {
         let keeps_snapshot = self
             .transaction
             .as_ref()
-            .is_some_and(|open| !open.reads_anew);
+            .is_some_and(|open| !open.reads_anew && self.had_snapshot);
         keeps_snapshot
             || self.shared.catalog.version() == self.bound_at
             || tables.iter().all(is_current)

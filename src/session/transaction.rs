@@ -46,6 +46,10 @@ impl Session {
         if let Some(open) = &mut self.transaction {
             open.begin_statement();
         }
+        self.had_snapshot = self
+            .transaction
+            .as_ref()
+            .is_some_and(Transaction::has_snapshot);
     }
 
     /// Whether a transaction that begins now may not write.

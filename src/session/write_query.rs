@@ -15,8 +15,10 @@ use crate::exec::query::{self, QueryStream};
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::select::Env;
 use crate::exec::transaction::{Failed, Mark, Transaction, definition_changed};
+use crate::exec::view::View;
 use crate::exec::write::{self, Outcome, several};
 use crate::kv::CommitError;
+use crate::sql::bound::InsertKind;
 use crate::sql::context::{Parameters, WarningLevel};
 use crate::types::Value;
 
@@ -29,6 +31,33 @@ struct Piece {
     rows: Vec<Vec<Value<'static>>>,
     bytes: usize,
     bytes_max: usize,
+}
+
+/// What came of inserting rows.
+enum Inserted {
+    All(Outcome),
+    /// Nothing: a definition has changed since the statement was bound.
+    Outdated,
+    /// Nothing: another statement has changed what this one replaces.
+    Conflicting,
+}
+
+impl From<Option<Outcome>> for Inserted {
+    fn from(outcome: Option<Outcome>) -> Inserted {
+        outcome.map_or(Inserted::Outdated, Inserted::All)
+    }
+}
+
+/// Whether rows may be written over those that were read: the state must be one then. What only adds rows is not
+/// held to the state that its query has read, which may be long ago.
+fn replaces(write: &write::Write) -> bool {
+    match write {
+        write::Write::Insert(insert) => match insert.kind {
+            InsertKind::Insert | InsertKind::InsertIgnore => !insert.on_duplicate.is_empty(),
+            InsertKind::Replace | InsertKind::Upsert => true,
+        },
+        write::Write::Update(_) | write::Write::Delete(_) => true,
+    }
 }
 
 impl RowSink for Piece {
@@ -45,43 +74,58 @@ impl RowSink for Piece {
 }
 
 impl Session {
-    /// Answers the subqueries of a write that read no row of it. Returns what the answers take of
-    /// the statement's memory.
+    /// Answers the subqueries of a write that read no row of it, from `view` if there is one. Returns what the
+    /// answers take of the statement's memory.
     pub(super) async fn answer_for_write(
         &mut self,
         program: &write::Program,
-        env: &mut write::Env,
+        (env, view): (&mut write::Env, Option<View>),
     ) -> Result<Vec<Budget>> {
         if program.subqueries.is_empty() {
             return Ok(Vec::new());
         }
         let parameters = Arc::clone(&env.ctx.parameters);
-        let reading = self.select_env(parameters, &program.tables_read());
+        let mut reading = self.select_env(parameters, &program.tables_read());
+        reading.view = view.or(reading.view);
         let (nest, _, _) = Nest::of(reading);
         let subqueries = program.subqueries.iter();
         let subqueries = subqueries.map(|(subquery, inner)| (subquery, inner));
         Ok(ask::answer_once(subqueries, &nest, &mut env.ctx).await?)
     }
 
-    /// Runs `INSERT … SELECT`; `None` when a definition has changed since it was bound.
+    /// Runs `INSERT … SELECT`; `None` when a definition has changed since it was bound. In autocommit the rows are
+    /// read from the state that the first piece changes, and again when it starts over.
     pub(super) async fn insert_rows_of(
         &mut self,
         (program, query): (&Arc<write::Program>, &Arc<query::Program>),
         parameters: Parameters,
     ) -> Result<Option<Outcome>> {
-        let mut env = self.select_env(Arc::clone(&parameters), query.tables());
-        env.ctx.strict_write = self.settings.mode.strict;
         self.heed(query.hints());
-        let stream = match open_stream(query, env).await {
-            Err(error) if self.has_gone(query.tables(), &error) => return Ok(None),
-            opened => opened?,
-        };
-        if !self.are_current(query.tables()) {
-            return Ok(None);
+        let mut own = None;
+        if replaces(&program.write) && self.current_transaction().is_none() {
+            own = Some(self.statement_transaction());
         }
-        let begun = self.current_transaction().map(Transaction::mark);
-        let outcome = self.insert_pieces(program, stream, parameters).await;
-        self.undo_failed(begun, outcome)
+        for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
+            let mut env = self.select_env(Arc::clone(&parameters), query.tables());
+            env.ctx.strict_write = self.settings.mode.strict;
+            env.view = own.as_mut().map(Transaction::view).or(env.view);
+            let stream = match open_stream(query, env).await {
+                Err(error) if self.has_gone(query.tables(), &error) => return Ok(None),
+                opened => opened?,
+            };
+            if !self.are_current(query.tables()) {
+                return Ok(None);
+            }
+            let begun = self.current_transaction().map(Transaction::mark);
+            let pieces = self.insert_pieces(program, (stream, &mut own), Arc::clone(&parameters));
+            let inserted = pieces.await;
+            match self.undo_failed(begun, inserted)? {
+                Inserted::All(outcome) => return Ok(Some(outcome)),
+                Inserted::Outdated => return Ok(None),
+                Inserted::Conflicting => {}
+            }
+        }
+        Err(write::too_many_conflicts())
     }
 
     /// A statement that was written in pieces has ended: takes back what one that failed has written
@@ -101,9 +145,9 @@ impl Session {
     async fn insert_pieces(
         &mut self,
         program: &Arc<write::Program>,
-        stream: QueryStream,
+        (stream, own): (QueryStream, &mut Option<Transaction>),
         parameters: Parameters,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Inserted> {
         let mut all = Outcome::default();
         let mut stream = Some(stream);
         let (mut pieces_count, mut rows_count) = (0_u64, 0);
@@ -125,15 +169,24 @@ impl Session {
             if piece.rows.is_empty() && 0 < pieces_count {
                 break;
             }
+            // Where there are several pieces, each is of a state of its own.
+            if stream.is_some() || 0 < pieces_count {
+                *own = None;
+            }
             let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
-            let _held = self.answer_for_write(program, &mut env).await?;
+            let view = own.as_mut().map(Transaction::view);
+            let _held = self.answer_for_write(program, (&mut env, view)).await?;
             env.given_before = rows_count;
             rows_count += piece.rows.len();
             env.given_rows = Arc::new(piece.rows);
-            match self.run_once(program, env).await? {
-                Some(outcome) => all.add(&outcome),
-                None if pieces_count == 0 => return Ok(None),
-                None => return Err(definition_changed()),
+            let inserted = match own {
+                Some(own) => self.insert_in(program, (&env, own)).await?,
+                None => self.run_once(program, env).await?.into(),
+            };
+            match inserted {
+                Inserted::All(outcome) => all.add(&outcome),
+                none if pieces_count == 0 => return Ok(none),
+                Inserted::Outdated | Inserted::Conflicting => return Err(definition_changed()),
             }
             pieces_count += 1;
             if stream.is_none() {
@@ -148,7 +201,20 @@ impl Session {
             "Records: {rows_count}  Duplicates: {}  Warnings: {warnings}",
             all.duplicates
         );
-        Ok(Some(all))
+        Ok(Inserted::All(all))
+    }
+
+    /// Inserts rows that were read from the snapshot of a statement's own transaction.
+    async fn insert_in(
+        &self,
+        program: &Arc<write::Program>,
+        (env, own): (&write::Env, &mut Transaction),
+    ) -> Result<Inserted> {
+        let tables = std::slice::from_ref(program.write.table());
+        match write::attempt(program, env, own).await {
+            Err(error) if self.is_outdated(tables, &error) => Ok(Inserted::Outdated),
+            done => Ok(done?.map_or(Inserted::Conflicting, Inserted::All)),
+        }
     }
 
     /// Runs an UPDATE or DELETE of the rows that a query finds; `None` when a definition has changed
@@ -162,8 +228,7 @@ impl Session {
         self.heed(&program.change.hints);
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let in_transaction = self.current_transaction().is_some();
-            let mut own = self.new_transaction();
-            own.read_only = self.is_read_only();
+            let mut own = self.statement_transaction();
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
             env.ctx.strict_write = self.settings.mode.strict;
             if !in_transaction {

@@ -413,7 +413,7 @@ async fn an_index_that_was_being_built_comes_back_disabled() {
     let building = crate::catalog::IndexState::Building;
     server
         .catalog()
-        .set_index_state(at, (id, building))
+        .set_index_state((id, building))
         .await
         .unwrap();
     server

@@ -377,9 +377,7 @@ impl Backfill {
             return self.put_in_place(job).await;
         }
         let active = (target.index, IndexState::Active);
-        let table = job.definition(self)?.table;
-        let table = (table.database.as_str(), table.name.as_str());
-        self.catalog.set_index_state(table, active).await?;
+        self.catalog.set_index_state(active).await?;
         self.forget(target.index).await
     }
 

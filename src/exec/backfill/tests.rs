@@ -91,13 +91,8 @@ async fn a_build_goes_on_at_its_position_after_a_restart() {
     let orphan = Record::key(IndexId(u32::MAX));
     writes.put(SYSTEM_SPACE, orphan.clone(), record.encode());
     server.engine().commit(writes).await.unwrap();
-    let name = ("default", "t");
     let building = (index, IndexState::Building);
-    server
-        .catalog()
-        .set_index_state(name, building)
-        .await
-        .unwrap();
+    server.catalog().set_index_state(building).await.unwrap();
 
     let server = server.restart().await;
     server.builds_ended().await;
@@ -282,10 +277,7 @@ async fn a_braked_build_enters_every_row_too() {
     server.engine().commit(writes).await.unwrap();
     let building = (index, IndexState::Building);
     let catalog = Arc::clone(server.catalog());
-    catalog
-        .set_index_state(("default", "t"), building)
-        .await
-        .unwrap();
+    catalog.set_index_state(building).await.unwrap();
     // Clients that never rest.
     let statements = AtomicU64::new(0);
     let traffic: Traffic = Arc::new(move || statements.fetch_add(100, Ordering::Relaxed));

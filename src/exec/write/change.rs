@@ -296,6 +296,8 @@ struct Finder<'a> {
     layout: &'a Layout,
     env: &'a Env,
     transaction: &'a mut Transaction,
+    /// The keys that the statement names, whatever is there; they are locked.
+    known_keys: Vec<Key>,
 }
 
 impl<'a> Finder<'a> {
@@ -305,6 +307,7 @@ impl<'a> Finder<'a> {
             layout: changer.layout,
             env: changer.env,
             transaction: changer.transaction,
+            known_keys: Vec::new(),
         }
     }
 
@@ -360,12 +363,15 @@ impl<'a> Finder<'a> {
     async fn lock_known_keys(&mut self, plan: &TablePlan) -> Result<()> {
         let (space, cancel) = (space(self.target.table), &self.env.cancel);
         match &plan.access {
-            Access::PointGet(get) => self.transaction.lock(space, &get.key, cancel).await,
+            Access::PointGet(get) => {
+                self.known_keys = vec![get.key.clone()];
+                self.transaction.lock(space, &get.key, cancel).await
+            }
             Access::MultiGet(get) => {
                 // All lock in one order, so that none waits for another in a ring.
-                let mut keys: Vec<&Vec<u8>> = get.keys.iter().collect();
-                keys.sort_unstable();
-                for key in keys {
+                self.known_keys.clone_from(&get.keys);
+                self.known_keys.sort_unstable();
+                for key in &self.known_keys {
                     self.transaction.lock(space, key, cancel).await?;
                 }
                 Ok(())
@@ -445,7 +451,8 @@ impl<'a> Finder<'a> {
 }
 
 /// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction. They
-/// must be unchanged at its commit: the snapshot may be older than the locks.
+/// must be unchanged at its commit: the snapshot may be older than the locks. So must keys that were asked for and
+/// have no row, or one that does not meet the condition.
 ///
 /// # Errors
 /// Refusals, 1205 and 1213.
@@ -456,9 +463,11 @@ pub async fn lock_rows(target: Target<'_>, env: &Env, transaction: &mut Transact
         layout: &layout,
         env,
         transaction,
+        known_keys: Vec::new(),
     };
+    let found = finder.find().await?.into_iter().map(|found| found.key);
     let mut reads = StatementWrites::default();
-    for Found { key, .. } in finder.find().await? {
+    for key in found.chain(std::mem::take(&mut finder.known_keys)) {
         reads.must_be_unchanged(space(target.table), key);
     }
     transaction.stage(reads)

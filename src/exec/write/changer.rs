@@ -155,6 +155,15 @@ impl<'a> Changer<'a> {
         let Some(index) = self.index(change).filter(|index| index.unique) else {
             return Ok(());
         };
+        if self.table.expires() {
+            // The row may have ended for others, who have given its entry to another row.
+            let put = change.put.as_ref().filter(|_| !change.must_be_absent);
+            let keys = change.delete.iter().chain(put.map(|entry| &entry.key));
+            for key in keys {
+                self.writes
+                    .must_be_unchanged(index::space(index), key.clone());
+            }
+        }
         let new = change.put.as_ref().filter(|_| change.must_be_absent);
         if let Some(entry) = new
             && self.owner(index, &entry.key).await?.is_some()

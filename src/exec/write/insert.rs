@@ -277,6 +277,12 @@ impl<'a> Inserter<'a> {
         self.changer.writes.ask()?;
         let value = row::value(self.table(), &row.values)?;
         let space = space(self.table());
+        if self.changer.transaction.has_snapshot() {
+            // What the transaction has read may be what it writes now.
+            self.changer
+                .writes
+                .must_be_unchanged(space, row.key.clone());
+        }
         self.changer.writes.put(space, row.key, value);
         self.changer.writes.grow(space, None);
         Ok(())
@@ -289,7 +295,7 @@ impl<'a> Inserter<'a> {
         let keys: Vec<Key> = sorted_keys(rows).into_iter().cloned().collect();
         self.changer.lock_all(&self.places(rows)?).await?;
         let view = self.changer.transaction.view();
-        let values = view.multi_get(space, &keys).await?;
+        let values = view.rows(space, &keys).await?;
         self.changer.read_entries(&self.unique_keys(rows)?).await?;
         self.changer.read_deletions(&keys).await?;
         let old = rows.iter().map(|row| {

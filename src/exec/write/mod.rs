@@ -207,38 +207,54 @@ impl Outcome {
 /// Those of evaluation, coercion, refusal, locking and commit. Nothing of a failed statement
 /// is kept.
 pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) -> Result<Outcome> {
+    for _ in 0..CONFLICT_ATTEMPTS_MAX {
+        if let Some(outcome) = attempt(program, env, transaction).await? {
+            return Ok(outcome);
+        }
+    }
+    Err(too_many_conflicts())
+}
+
+/// As [`run`], once: `None` when it is to start over, since another statement has changed what it read. It has
+/// forgotten its snapshot then, and who has read from that must do so again.
+///
+/// # Errors
+/// As [`run`].
+pub async fn attempt(
+    program: &Program,
+    env: &Env,
+    transaction: &mut Transaction,
+) -> Result<Option<Outcome>> {
     if transaction.read_only {
         let text = "Cannot execute statement in a READ ONLY transaction.";
         return Err(Error::new(Code::ReadOnlyTransaction, text));
     }
-    for _ in 0..CONFLICT_ATTEMPTS_MAX {
-        env.cancel.check()?;
-        let mut writes = StatementWrites::of(program.bound_table());
-        let outcome = gather(program, env, transaction, &mut writes).await;
-        let outcome = outcome.map_err(|error| named::of_table(error, program.write.table()))?;
-        check_size(env, &writes)?;
-        env.cancel.check()?;
-        if !env.autocommit {
-            transaction.stage(writes)?;
-            return Ok(outcome);
-        }
-        match transaction.commit_statement(writes).await {
-            Ok(()) => return Ok(outcome),
-            Err(Failed::Engine(CommitError::Conflict { .. })) => {
-                transaction.forget_snapshot();
-                env.ctx.warnings.take();
-            }
-            Err(Failed::Engine(CommitError::AlreadyExists { space: at, key })) => {
-                let table = program.write.table();
-                if table.has_hidden_key() && at == space(table) {
-                    continue;
-                }
-                return Err(duplicate_entry(table, at, &key, &env.ctx.zone));
-            }
-            Err(error) => return Err(error.into()),
-        }
+    env.cancel.check()?;
+    let mut writes = StatementWrites::of(program.bound_table());
+    let outcome = gather(program, env, transaction, &mut writes).await;
+    let outcome = outcome.map_err(|error| named::of_table(error, program.write.table()))?;
+    check_size(env, &writes)?;
+    env.cancel.check()?;
+    if !env.autocommit {
+        transaction.stage(writes)?;
+        return Ok(Some(outcome));
     }
-    Err(too_many_conflicts())
+    match transaction.commit_statement(writes).await {
+        Ok(()) => Ok(Some(outcome)),
+        Err(Failed::Engine(CommitError::Conflict { .. })) => {
+            transaction.forget_snapshot();
+            env.ctx.warnings.take();
+            Ok(None)
+        }
+        Err(Failed::Engine(CommitError::AlreadyExists { space: at, key })) => {
+            let table = program.write.table();
+            if table.has_hidden_key() && at == space(table) {
+                return Ok(None);
+            }
+            Err(duplicate_entry(table, at, &key, &env.ctx.zone))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Error 1213: the statement started over too often.

@@ -175,7 +175,7 @@ impl Work<'_> {
         let places: Vec<_> = keys.iter().map(|key| (at, key.clone())).collect();
         self.changer.lock_all(&places).await?;
         let view = self.changer.transaction.view();
-        let stored = view.multi_get(at, &keys).await?;
+        let stored = view.rows(at, &keys).await?;
         let mut changes = Vec::with_capacity(batch.len());
         for (wanted, stored) in batch.iter().zip(stored) {
             self.changer

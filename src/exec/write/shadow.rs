@@ -84,6 +84,14 @@ impl<'a> Changer<'a> {
     pub(super) fn put_shadow(&mut self, change: ShadowChange) {
         let Some(shadow) = self.shadow() else { return };
         let at = space(shadow);
+        if shadow.expires() {
+            // As for the table's own entries.
+            let puts = change.entries.iter().map(|(at, entry)| (*at, &entry.key));
+            let deletes = change.deletes.iter().map(|(at, key)| (*at, key));
+            for (at, key) in deletes.chain(puts) {
+                self.writes.must_be_unchanged(at, key.clone());
+            }
+        }
         for (at, key) in change.deletes {
             self.writes.delete(at, key);
         }

@@ -147,7 +147,7 @@ impl Killer {
 
 impl Client {
     /// Runs a statement that has no rows.
-    async fn done(&mut self, sql: &str) {
+    pub(super) async fn done(&mut self, sql: &str) {
         self.query(sql).await;
         let answer = self.receive().await;
         assert_eq!(answer.first(), Some(&0), "{}", answer.escape_ascii());

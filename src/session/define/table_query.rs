@@ -3,7 +3,7 @@
 //! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
 //! manual, "CREATE TABLE ... SELECT Statement".
 
-use crate::catalog::Fate;
+use crate::catalog::{Fate, TableId};
 use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
@@ -35,6 +35,7 @@ impl Session {
         if !self.create_table(&whole).await? {
             return Ok(self.nothing());
         }
+        let made = self.id_of(&whole.table)?;
         let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
         let filled = self.fill(&insert).await;
         let filled = match filled {
@@ -42,7 +43,7 @@ impl Session {
             Err(error) => Err(error),
         };
         if filled.is_err() {
-            self.drop_unfilled(whole.table).await?;
+            self.drop_unfilled((whole.table, made)).await?;
         }
         filled
     }
@@ -63,9 +64,20 @@ impl Session {
         filled
     }
 
-    /// Drops the table that could not be filled.
-    async fn drop_unfilled(&mut self, table: TableName) -> Result<()> {
+    /// The storage of the table that has a name now.
+    fn id_of(&self, table: &TableName) -> Result<Option<TableId>> {
+        let database = self.database_or_current(table.database.as_deref())?;
+        let definitions = self.shared.catalog.current();
+        let found = definitions.table(&database, &table.name);
+        Ok(found.ok().map(|table| table.id))
+    }
+
+    /// Drops the table that could not be filled, unless somebody else has, and has made another of its name.
+    async fn drop_unfilled(&mut self, (table, made): (TableName, Option<TableId>)) -> Result<()> {
         self.transaction = None;
+        if self.id_of(&table)? != made {
+            return Ok(());
+        }
         let database = self.database_or_current(table.database.as_deref())?;
         let made = [(database, table.name)];
         match self.shared.catalog.drop_tables(&made, Fate::Gone).await {

@@ -343,8 +343,9 @@ impl Session {
         Fetching(pending)
     }
 
-    /// Some of its rows are asked for.
+    /// Some of its rows are asked for, which may take as long as a SELECT.
     pub fn begin_fetch(&self, fetching: &mut Fetching) {
+        self.limit_time();
         if let Some(watch) = &mut fetching.0.watch {
             watch.go_on(&self.cancel);
         }
