@@ -1,10 +1,8 @@
 //! Single statements that are too much: in bytes, columns, members, patterns, results, rounds, rows.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use crate::OPTIONS;
-use crate::house::{House, Told, told};
+use crate::house::House;
+use crate::long::killed;
 
 /// `max_allowed_packet` of the server.
 const PACKET_BYTES_MAX: usize = 16 << 20;
@@ -26,10 +24,6 @@ const REFUSED_LIST_BYTES_MAX: u64 = 2 * 12 * (2 * MEMBERS).next_power_of_two()
     + (8 << 20);
 /// Bytes of the list's text: six digits and a comma each.
 const LIST_TEXT_BYTES_MAX: u64 = 7 * MEMBERS;
-/// How often it is killed until it ends.
-const KILL_EVERY: Duration = Duration::from_millis(100);
-/// How long a killed statement may go on; a machine that is busy is no fault.
-const KILL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Statements of `max_allowed_packet` and of a byte more.
 pub(crate) fn packets(house: &mut House) -> Result<(), String> {
@@ -211,50 +205,6 @@ pub(crate) fn patterns(house: &mut House) -> Result<(), String> {
     Ok(())
 }
 
-/// What takes long ends when it is killed, and when its time is over. These take more than 15 s by themselves, even
-/// in a release build: an answer would be a kill that was not heard.
-pub(crate) fn kill_patterns(house: &mut House) -> Result<(), String> {
-    let like = "SELECT REPEAT('a', 8000000) LIKE CONCAT('%', REPEAT('a', 100000), 'b')";
-    let replace = "SELECT LENGTH(REGEXP_REPLACE(REPEAT('a', 400000), 'a[^b]*b|a', 'x'))";
-    for sql in [like, replace] {
-        killed(house, sql)?;
-        house.run("SET max_execution_time = 50")?;
-        house.refused(sql, 3024, &[])?;
-        house.run("SET max_execution_time = 0")?;
-    }
-    // Not found, whatever the bytes are, in a time that has nothing of text times part.
-    let part = "CONCAT(REPEAT('a', 100000), 'b')";
-    let sql = format!("SELECT INSTR(CONCAT(x'ff', REPEAT('a', 1000000)), {part})");
-    if house.value(&sql)? != "0" {
-        return Err(format!("{sql} is not 0"));
-    }
-    Ok(())
-}
-
-/// Kills a statement until it ends, which it would not do by itself for long.
-fn killed(house: &mut House, sql: &str) -> Result<(), String> {
-    let mut victim = house.another()?;
-    let id = victim.connection_id;
-    let text = sql.to_owned();
-    let running = thread::spawn(move || told(victim.query(&text)));
-    let deadline = Instant::now() + KILL_TIMEOUT;
-    while !running.is_finished() && Instant::now() < deadline {
-        thread::sleep(KILL_EVERY);
-        // One that comes before the statement has begun is forgotten.
-        house.ask(&format!("KILL QUERY {id}"))?;
-    }
-    if !running.is_finished() {
-        return Err(format!("{sql}: goes on after KILL"));
-    }
-    match running.join() {
-        Ok(Ok(Told::Error { errno: 1317, .. })) => Ok(()),
-        Ok(Ok(Told::Error { errno, text })) => Err(format!("{sql}: {errno} {text}, not 1317")),
-        Ok(Ok(Told::Rows(_) | Told::Done)) => Err(format!("{sql}: answered, not 1317")),
-        Ok(Err(lost)) => Err(format!("{sql}: {lost}")),
-        Err(_) => Err("a thread of the test panicked".to_owned()),
-    }
-}
-
 /// Results that are larger than they may be.
 pub(crate) fn results(house: &mut House) -> Result<(), String> {
     for call in [
@@ -269,6 +219,13 @@ pub(crate) fn results(house: &mut House) -> Result<(), String> {
         "EXPORT_SET(5, REPEAT('a', 9000000), 'b', 'c', 64)",
         "CAST('a' AS BINARY(100000000))",
         "REPEAT(REPEAT('a', 60000000), 100)",
+        "REGEXP_REPLACE(REPEAT('a', 1000000), 'a+', REPEAT('$0', 1000000))",
+        "DATE_FORMAT('2020-01-01', REPEAT('%W', 30000000))",
+        "JSON_PRETTY(CONCAT(REPEAT('[', 90), REPEAT('1,', 1000000), '1', REPEAT(']', 90)))",
+        "JSON_EXTRACT(JSON_ARRAY(REPEAT('a', 30000000)), '$', '$[0]', '$')",
+        "JSON_ARRAY(REPEAT('a', 30000000), REPEAT('a', 30000000), REPEAT('a', 30000000))",
+        "JSON_OBJECT('a', REPEAT('a', 40000000), 'b', REPEAT('a', 40000000))",
+        "JSON_QUOTE(REPEAT('\"', 60000000))",
     ] {
         if house.value(&format!("SELECT {call} IS NULL"))? != "1" {
             return Err(format!("{call} is not NULL"));

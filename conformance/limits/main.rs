@@ -20,6 +20,7 @@ mod blows;
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
 mod house;
+mod long;
 mod many;
 mod nesting;
 mod pressure;
@@ -57,7 +58,12 @@ const BLOWS: &[(&str, Blow)] = &[
     ("nesting", nesting::all),
     ("documents", nesting::documents),
     ("patterns", blows::patterns),
-    ("kill_patterns", blows::kill_patterns),
+    ("what_takes_long_ends", long::ends),
+    (
+        "what_takes_long_keeps_nobody_waiting",
+        long::keeps_nobody_waiting,
+    ),
+    ("what_looks_long_is_short", long::is_short),
     ("results", blows::results),
     ("recursion_and_cross_joins", blows::endless),
     ("prepared_statements", many::prepared_statements),

@@ -143,7 +143,7 @@ impl Asker {
                 key.push(GroupKey(eval_exact(&capture.expr, row, ctx)?.into_owned()));
             }
             for (capture, value) in subquery.captures.iter().zip(&key) {
-                ctx.fill(capture.slot, SlotValue::Value(value.0.clone()));
+                ctx.fill(capture.slot, SlotValue::Value(Arc::new(value.0.clone())));
             }
             let question = (position, key);
             if let Some(value) = self.known.get(&question) {
@@ -165,7 +165,8 @@ impl Asker {
     fn remember(&mut self, question: Question, value: &SlotValue) {
         let bytes = match value {
             SlotValue::Unset | SlotValue::Failed(_) => 0,
-            SlotValue::Value(value) | SlotValue::StandIn(value, _) => value.memory_bytes(),
+            SlotValue::Value(value) => value.memory_bytes(),
+            SlotValue::StandIn(value, _) => value.memory_bytes(),
             SlotValue::Set(members) => members.bytes(),
         };
         if self.nest.memory.is_half_full() {
@@ -262,8 +263,10 @@ impl Taker {
                 Code::SubqueryRows,
                 "Subquery returns more than 1 row",
             )),
-            Answer::Value => SlotValue::Value(self.value),
-            Answer::Exists => SlotValue::Value(Value::Int(i64::from(0 < self.rows_count))),
+            Answer::Value => SlotValue::Value(Arc::new(self.value)),
+            Answer::Exists => {
+                SlotValue::Value(Arc::new(Value::Int(i64::from(0 < self.rows_count))))
+            }
             Answer::Set => SlotValue::Set(Arc::new(self.members)),
         };
         Answered {

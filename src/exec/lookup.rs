@@ -13,7 +13,7 @@ use crate::kv::{Key, Space};
 
 /// The rows under these keys, all of which must be there; `None` when one is not.
 async fn rows_of(view: &View, space: Space, keys: Vec<Key>) -> Result<Option<Batch>> {
-    let values = view.multi_get(space, &keys).await?;
+    let values = view.rows(space, &keys).await?;
     let mut rows = Vec::with_capacity(keys.len());
     for (key, value) in keys.into_iter().zip(values) {
         let Some(value) = value else {

@@ -324,7 +324,7 @@ impl KeyScan {
             Work::Keys(keys) if keys.is_empty() => return Ok(None),
             Work::Keys(keys) => {
                 let keys: Vec<Key> = keys.drain(..keys.len().min(PAGE_KEYS)).collect();
-                let values = view.multi_get(self.space, &keys).await?;
+                let values = view.rows(self.space, &keys).await?;
                 let found = keys.into_iter().zip(values);
                 let found = found.filter_map(|(key, value)| Some((key, value?)));
                 return self.primary_keys(&Batch::Rows(found.collect()), table);

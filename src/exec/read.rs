@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::ahead::{self, PageAhead, Read};
 use super::cancel::CancelToken;
 use super::ends::EndReader;
@@ -16,7 +18,7 @@ use super::fan::{Fan, Fanned};
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
-use super::view::{Batch, View};
+use super::view::{self, Batch, View};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::index;
@@ -57,6 +59,8 @@ pub struct Reader {
     layout: Option<Layout>,
     next_page_rows: usize,
     page_rows: usize,
+    /// Rows that are looked up at once.
+    rows_together: usize,
     /// Whether scans leave the values out.
     keys_only: bool,
     /// The next page of the scan that is at work, when it is being read already.
@@ -110,6 +114,7 @@ impl Reader {
             layout: None,
             next_page_rows: wanted.clamp(1, FIRST_PAGE_ROWS),
             page_rows: LONG_PAGE_ROWS,
+            rows_together: view::FIRST_KEYS,
             keys_only: false,
             ahead: None,
             may_read_ahead,
@@ -216,6 +221,8 @@ impl Reader {
             self.cancel.check()?;
         }
         let rows = lookup.rows_under(&self.view, keys).await?;
+        let bytes = (0..rows.len()).filter_map(|idx| Some(rows.get(idx)?.1.len()));
+        self.note_rows(rows.len(), bytes.sum());
         self.entries = std::mem::replace(&mut self.batch, rows);
         Ok(true)
     }
@@ -250,8 +257,10 @@ impl Reader {
     }
 
     async fn multi_get(&mut self, mut keys: VecDeque<Key>) -> Result<()> {
-        let batch: Vec<Key> = keys.drain(..keys.len().min(MULTI_GET_BATCH_KEYS)).collect();
-        let values = self.view.multi_get(self.space, &batch).await?;
+        let together = self.rows_together.min(MULTI_GET_BATCH_KEYS);
+        let batch: Vec<Key> = keys.drain(..keys.len().min(together)).collect();
+        let values = self.view.rows(self.space, &batch).await?;
+        self.note_rows(values.len(), values.iter().flatten().map(Bytes::len).sum());
         let rows = batch.into_iter().zip(values);
         self.batch = Batch::Rows(
             rows.filter_map(|(key, value)| Some((key, value?)))
@@ -261,6 +270,12 @@ impl Reader {
             self.work = Work::MultiGet(keys);
         }
         Ok(())
+    }
+
+    /// The rows that were looked up last have so many bytes: how many will be at once.
+    fn note_rows(&mut self, rows: usize, bytes: usize) {
+        self.rows_together = view::rows_together(rows, bytes);
+        self.page_rows = self.page_rows.min(self.rows_together.max(1));
     }
 
     async fn merge(&mut self, mut merger: Box<Merger>) -> Result<()> {

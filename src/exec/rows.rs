@@ -37,6 +37,10 @@ pub enum PageEnd {
     },
 }
 
+/// Bytes of values from which on a sink that gathers rows for another operator is full: a page of sorted rows can have
+/// come back from the disk.
+pub const SINK_BYTES_MAX: usize = 1 << 20;
+
 /// Takes rows.
 pub trait RowSink {
     /// Takes one row; the values are those of the result's columns, in order.

@@ -8,9 +8,23 @@ use bytes::Bytes;
 
 use super::growth::Growth;
 use super::woven::Woven;
+use crate::ceiling;
+use crate::error::Result;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
 
 type KvResult<T> = crate::kv::Result<T>;
+
+/// Keys of rows that are looked up at first: how large rows are is known behind them.
+pub(super) const FIRST_KEYS: usize = 128;
+
+/// Bytes of rows that are looked up together, by what those before them had.
+const ROWS_BYTES: usize = 8 << 20;
+
+/// How many rows more are looked up together, when those before them had so many bytes.
+pub(super) fn rows_together(rows: usize, bytes: usize) -> usize {
+    let bytes_each = bytes.div_ceil(rows.max(1)).max(1);
+    (ROWS_BYTES / bytes_each).max(1)
+}
 
 /// What is written to a key: `None` is a delete.
 pub(super) type Written = Option<Bytes>;
@@ -152,6 +166,26 @@ impl View {
             return Ok(written);
         }
         self.snapshot.get(space, key).await
+    }
+
+    /// The rows of many keys, in their order. They may be large, and not all are there: so they are read by and by,
+    /// and their memory is asked for.
+    ///
+    /// # Errors
+    /// Those of the engine; 1041 when the process has no memory for them.
+    pub async fn rows(&self, space: Space, keys: &[Key]) -> Result<Vec<Option<Bytes>>> {
+        let mut rows = Vec::with_capacity(keys.len());
+        let (mut together, mut all_bytes) = (FIRST_KEYS, 0_usize);
+        while let Some(rest) = keys.get(rows.len()..).filter(|rest| !rest.is_empty()) {
+            let batch = rest.get(..together).unwrap_or(rest);
+            let found = self.multi_get(space, batch).await?;
+            let bytes: usize = found.iter().flatten().map(Bytes::len).sum();
+            ceiling::drip("rows that are looked up", bytes)?;
+            all_bytes = all_bytes.saturating_add(bytes);
+            rows.extend(found);
+            together = rows_together(rows.len(), all_bytes);
+        }
+        Ok(rows)
     }
 
     /// The values of many keys, in their order.

@@ -43,6 +43,9 @@ const ZSTD_LEVEL_DEFAULT: u8 = 3;
 /// Buffers above this are given back when a connection goes idle.
 const IDLE_BYTES_MAX: usize = 4 * 1024;
 
+/// A buffer of expanded bytes above this is given back as soon as they were given out.
+const PLAIN_BYTES_KEPT: usize = 64 * 1024;
+
 /// The least room offered to one read from the socket.
 const SPARE_BYTES_MIN: usize = 4 * 1024;
 
@@ -252,6 +255,16 @@ impl Unpacker {
         self.end = (self.end + count).min(self.buffer.len());
     }
 
+    /// Bytes of the buffer for what was received.
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether all that was expanded was given out.
+    pub fn is_given(&self) -> bool {
+        self.given == self.plain.len()
+    }
+
     /// How long the payload is that is expanded next, if it is there as a whole.
     pub fn next_plain_bytes(&self) -> Option<usize> {
         let (header, payload) = self.next_packet()?;
@@ -310,6 +323,10 @@ impl Unpacker {
             to.copy_from_slice(from);
         }
         self.given += count;
+        if self.is_given() && PLAIN_BYTES_KEPT < self.plain.capacity() {
+            // The command may take long.
+            (self.plain, self.given) = (Vec::new(), 0);
+        }
         Ok(Some(count))
     }
 

@@ -40,7 +40,7 @@ const COMMAND_SEQUENCE: u8 = 0;
 pub(super) async fn serve(
     context: Arc<Context>,
     socket: TcpStream,
-    (address, admins_only): (SocketAddr, bool),
+    (address, full): (SocketAddr, Option<Error>),
 ) {
     // Best effort: without it answers wait for the client's acknowledgements.
     let _ = socket.set_nodelay(true);
@@ -52,10 +52,7 @@ pub(super) async fn serve(
         .register(host_name(address.ip()), peer);
     let wire = Wire::new(socket, Arc::clone(registration.cancel()));
     let id = registration.id();
-    let arrival = Arrival {
-        address,
-        admins_only,
-    };
+    let arrival = Arrival { address, full };
     let shared = Arc::clone(&context.shared);
     let entered = Connection::enter(context, registration, wire, arrival);
     // In memory of its own: a connection that waits holds no login.
@@ -68,10 +65,10 @@ pub(super) async fn serve(
         }
         Err(gone) => gone,
     };
-    if let Gone::Refused(error) = &gone {
+    if let Gone::Refused(error) | Gone::NoMemory(error) = &gone {
         shared.monitor().counts.note_error(error.code());
     }
-    if matches!(gone, Gone::Refused(_) | Gone::Desync(_)) {
+    if matches!(gone, Gone::Refused(_) | Gone::Desync(_) | Gone::NoMemory(_)) {
         tracing::info!(id, %address, %gone, "connection ended");
     } else {
         tracing::debug!(id, %address, %gone, "connection ended");
@@ -79,11 +76,11 @@ pub(super) async fn serve(
 }
 
 /// How a client came.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Arrival {
     address: SocketAddr,
-    /// All places are taken but the one for those who can make room.
-    admins_only: bool,
+    /// Why there is room for nobody but those who can make some.
+    full: Option<Error>,
 }
 
 struct Connection {
@@ -139,8 +136,8 @@ impl Connection {
             let login = hello.login;
             let first = FirstAnswer::of_hello(login.plugin.as_deref(), &login.response);
             let entered = guest.prove(&login, first).await?;
-            if arrival.admins_only && !entered.is_admin {
-                return Err(guest.wire.refuse(too_many_connections()).await);
+            if let Some(error) = arrival.full.filter(|_| !entered.is_admin) {
+                return Err(guest.wire.refuse(error).await);
             }
             Ok((login, entered, hello.reads_progress))
         };

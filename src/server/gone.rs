@@ -23,6 +23,8 @@ pub(super) enum Gone {
     Stopped(Stop),
     /// Login was refused; the client has been told why.
     Refused(Error),
+    /// There is no memory for what it sends.
+    NoMemory(Error),
 }
 
 impl fmt::Display for Gone {
@@ -32,6 +34,7 @@ impl fmt::Display for Gone {
             Gone::Failed(error) => write!(f, "the network failed: {error}"),
             Gone::Desync(desync) => write!(f, "packets that make no sense: {desync:?}"),
             Gone::Stopped(stop) => write!(f, "stopped: {stop:?}"),
+            Gone::NoMemory(error) => write!(f, "{error}"),
             Gone::Refused(error) => {
                 let text = printable(&error.to_string());
                 write!(f, "login refused: {text}")
@@ -76,6 +79,7 @@ impl Gone {
                 Code::NetUncompress,
                 "Couldn't uncompress communication packet",
             )),
+            Gone::NoMemory(error) => Some(error.clone()),
             Gone::Stopped(stop @ (Stop::Drain | Stop::IdleTooLong | Stop::ShuttingDown)) => {
                 Some(stop.error())
             }

@@ -202,18 +202,22 @@ impl Server {
     fn admit(&self, connections: &mut JoinSet<()>, socket: TcpStream, address: SocketAddr) {
         let memory = ceiling::drip("a connection", CONNECTION_BYTES);
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let (permit, admins_only) = match permit {
-            Ok(permit) if memory.is_ok() => (Ok(permit), false),
-            Ok(_) | Err(_) => (Arc::clone(&self.admin_permits).try_acquire_owned(), true),
+        let full = match (&permit, memory) {
+            (Ok(_), Ok(())) => None,
+            (Ok(_), Err(error)) => Some(error),
+            (Err(_), _) => Some(connection::too_many_connections()),
+        };
+        let permit = match &full {
+            None => permit,
+            Some(_) => Arc::clone(&self.admin_permits).try_acquire_owned(),
         };
         if let Ok(permit) = permit {
             let context = Arc::clone(&self.context);
-            let serving = serve_with(permit, context, socket, (address, admins_only));
+            let serving = serve_with(permit, context, socket, (address, full));
             tracing::trace!(bytes = size_of_val(&serving), "a connection begins");
             connections.spawn(serving);
         } else {
-            let many = |()| connection::too_many_connections();
-            let error = memory.map_or_else(|error| error, many);
+            let error = full.unwrap_or_else(connection::too_many_connections);
             let counts = &self.context.shared.monitor().counts;
             counts.note_error(error.code());
             turn_away(&socket, &error);
@@ -242,7 +246,7 @@ async fn serve_with(
     permit: OwnedSemaphorePermit,
     context: Arc<Context>,
     socket: TcpStream,
-    arrival: (SocketAddr, bool),
+    arrival: (SocketAddr, Option<Error>),
 ) {
     connection::serve(context, socket, arrival).await;
     drop(permit);

@@ -8,12 +8,17 @@
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
+use super::gone::Gone;
+use crate::ceiling;
 use crate::protocol::compression::{self, Algorithm, Expected, Unpacker};
-use crate::protocol::packet::{Desync, PacketReader};
+use crate::protocol::packet::PacketReader;
 
 /// Packing or unpacking so much at once takes milliseconds: another thread takes over the other
 /// connections meanwhile.
 const LONG_BYTES: usize = 256 * 1024;
+
+/// Memory for packets from so many bytes on, packed and expanded, is asked for.
+const ASKED_BYTES_MIN: usize = 64 * 1024;
 
 /// Packed bytes above this are given back when a connection goes idle.
 const IDLE_BYTES_MAX: usize = 16 * 1024;
@@ -26,6 +31,8 @@ pub(super) struct Squeeze {
     pub(super) packed: Vec<u8>,
     /// The number of the next packet that is sent.
     sequence: u8,
+    /// Bytes of the unpacker's buffer that were asked for.
+    asked_bytes: usize,
 }
 
 impl Squeeze {
@@ -36,6 +43,7 @@ impl Squeeze {
             unpacker: Unpacker::new(algorithm, received),
             packed: Vec::new(),
             sequence: 0,
+            asked_bytes: 0,
         }
     }
 
@@ -46,7 +54,12 @@ impl Squeeze {
     }
 
     /// Gives the reader more of what was received; whether there was some.
-    pub(super) fn unpack_to(&mut self, reader: &mut PacketReader) -> Result<bool, Desync> {
+    ///
+    /// # Errors
+    /// [`Gone::Desync`]; [`Gone::NoMemory`] when the process has none for the next packet: it cannot be skipped,
+    /// as the packets in it are not known.
+    pub(super) fn unpack_to(&mut self, reader: &mut PacketReader) -> Result<bool, Gone> {
+        self.ask()?;
         let expected = Expected {
             after_answer: self.sequence,
             may_begin: reader.is_between_packets(),
@@ -56,6 +69,21 @@ impl Squeeze {
         let given = long(bytes, || unpacker.give(reader.spare(), expected))?;
         reader.filled(given.unwrap_or(0));
         Ok(given.is_some())
+    }
+
+    /// Asks for the memory of what was received and is longer than most, and of what it is about to become.
+    fn ask(&mut self) -> Result<(), Gone> {
+        let what = "a compressed packet from the client";
+        let bytes = self.unpacker.buffer_bytes();
+        if ASKED_BYTES_MIN <= bytes && self.asked_bytes < bytes {
+            ceiling::admit(what, bytes - self.asked_bytes).map_err(Gone::NoMemory)?;
+            self.asked_bytes = bytes;
+        }
+        let plain_bytes = self.unpacker.next_plain_bytes().unwrap_or(0);
+        if ASKED_BYTES_MIN <= plain_bytes && self.unpacker.is_given() {
+            ceiling::admit(what, plain_bytes).map_err(Gone::NoMemory)?;
+        }
+        Ok(())
     }
 
     /// What is sent from now on answers what was received last.
@@ -74,6 +102,7 @@ impl Squeeze {
             self.packed = Vec::new();
         }
         self.unpacker.shrink();
+        self.asked_bytes = self.asked_bytes.min(self.unpacker.buffer_bytes());
     }
 }
 

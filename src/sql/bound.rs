@@ -53,8 +53,9 @@ pub struct SetQuery {
     pub operator: SetOperator,
     /// Whether duplicates are kept.
     pub all: bool,
-    /// Both sides.
-    pub sides: (Query, Query),
+    /// Both sides. A program keeps them beside its own: of many unions one in another each would have a copy of all
+    /// within it.
+    pub sides: (Arc<Query>, Arc<Query>),
     /// How a client sees the columns; values of both sides are converted to their types.
     pub columns: Vec<ResultColumn>,
     /// `ORDER BY`, over the columns.
@@ -213,7 +214,7 @@ pub struct Aggregate {
     /// `ORDER BY` inside `GROUP_CONCAT`, over the table's row.
     pub order_by: Vec<OrderBy>,
     /// `SEPARATOR` of `GROUP_CONCAT`; a comma when there is none.
-    pub separator: Option<String>,
+    pub separator: Option<Arc<str>>,
     /// The type of the result.
     pub ty: crate::types::ColumnType,
 }

@@ -238,8 +238,8 @@ pub enum SlotValue {
     /// Nothing yet.
     #[default]
     Unset,
-    /// A column of an enclosing query, or the answer of a subquery.
-    Value(Value<'static>),
+    /// A column of an enclosing query, or the answer of a subquery. Each query within it has the same.
+    Value(Arc<Value<'static>>),
     /// A value that stands for one that is not known yet, and what that is: where it is only tried out
     /// how something would be read.
     StandIn(Value<'static>, Arc<str>),
@@ -249,14 +249,37 @@ pub enum SlotValue {
     Failed(Error),
 }
 
+/// Steps, of a nanosecond or some, from which on work is done where it keeps nobody from running: a millisecond
+/// and more.
+const LONG_STEPS_MIN: usize = 1 << 20;
+
 impl EvalContext {
+    /// Does work of so many steps at most, each of some nanoseconds: where they are many, without keeping others
+    /// from running.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub(crate) fn at_length<T>(&self, steps: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if steps < LONG_STEPS_MIN {
+            return work();
+        }
+        let (mut work, mut done) = (Some(work), None);
+        self.facts.for_long(&mut || {
+            if let Some(work) = work.take() {
+                done = Some(work());
+            }
+        });
+        done.unwrap_or_else(|| Err(Error::internal("what takes long was not done")))
+    }
+
     /// The value in a slot.
     ///
     /// # Errors
     /// What the subquery failed with.
     pub fn slot(&self, slot: &Slot) -> Result<Value<'_>> {
         match self.slots.get(slot.idx) {
-            Some(SlotValue::Value(value) | SlotValue::StandIn(value, _)) => Ok(value.borrow()),
+            Some(SlotValue::Value(value)) => Ok(value.as_ref().borrow()),
+            Some(SlotValue::StandIn(value, _)) => Ok(value.borrow()),
             Some(SlotValue::Failed(error)) => Err(error.clone()),
             Some(SlotValue::Unset | SlotValue::Set(_)) | None => Err(empty(slot)),
         }
@@ -279,7 +302,8 @@ impl EvalContext {
     /// The value in a slot that is the same for all rows.
     pub fn known(&self, slot: &Slot) -> Option<&Value<'static>> {
         match self.slots.get(slot.idx).filter(|_| !slot.per_row) {
-            Some(SlotValue::Value(value) | SlotValue::StandIn(value, _)) => Some(value),
+            Some(SlotValue::Value(value)) => Some(value),
+            Some(SlotValue::StandIn(value, _)) => Some(value),
             Some(SlotValue::Unset | SlotValue::Set(_) | SlotValue::Failed(_)) | None => None,
         }
     }

@@ -1,5 +1,7 @@
 //! Lateral joins: for each row so far a query is run, with what it reads of that row.
 
+use std::sync::Arc;
+
 use super::lookup::Found;
 use super::rows::{Frame, add_matches};
 use super::shape::{JoinedRow, Row};
@@ -66,7 +68,7 @@ async fn reader(step: &Step, row: &Row, frame: &Frame<'_>) -> Result<UnitReader>
         let joined = JoinedRow::new(frame.shape, row);
         for capture in &source.captures {
             let value = eval_exact(&capture.expr, &joined, frame.ctx)?.into_owned();
-            ctx.fill(capture.slot, SlotValue::Value(value));
+            ctx.fill(capture.slot, SlotValue::Value(Arc::new(value)));
         }
     }
     UnitReader::of_query(source_idx, ctx, frame).await

@@ -4,6 +4,8 @@
 //! to one key or to one range of keys each, the common cases, are looked up together (`probes`); the
 //! matches of any other row are read page by page.
 
+use std::sync::Arc;
+
 use super::probed::Probed;
 use super::probes::{Extent, Probes};
 use super::rows::{BATCH_ROWS, Frame, add_matches};
@@ -159,7 +161,7 @@ impl Planning {
         let joined = JoinedRow::new(frame.shape, row);
         for capture in &lookup.captures {
             let value = eval_exact(&capture.expr, &joined, frame.ctx)?.into_owned();
-            ctx.fill(capture.slot, SlotValue::Value(value));
+            ctx.fill(capture.slot, SlotValue::Value(Arc::new(value)));
         }
         let (table, _) = table_of(frame.shape, source_idx)?;
         if let Some(short) = &self.short

@@ -9,10 +9,11 @@ use super::shape::{Batch, JoinedRow, Kind, Piece, Shape};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::merge::Means;
+use crate::exec::nest::RoundRows;
 use crate::exec::query::{self, QueryStream};
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow};
-use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::exec::rows::{PageEnd, RowSink, RowStream, SINK_BYTES_MAX};
 use crate::exec::view::Batch as Read;
 use crate::plan::TablePlan;
 use crate::plan::join::{self, UnitRows};
@@ -20,6 +21,12 @@ use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::Expr;
 use crate::types::Value;
+
+/// Rows of a round of a recursive query that are taken together.
+const ROUND_BATCH_ROWS: usize = 1024;
+
+/// Rows between two questions whether to go on: a condition on one may take a tenth of a millisecond.
+const ROWS_BETWEEN_LOOKS: usize = 64;
 
 /// A unit that is being read.
 pub(super) struct UnitReader {
@@ -33,7 +40,7 @@ pub(super) struct UnitReader {
 enum Source {
     Table(Box<TableRows>),
     Query(usize, QueryStream),
-    Ready(Batch),
+    Round(usize, Round),
     Listed(usize, ListedRows),
     Join(Box<JoinRows>),
     Done,
@@ -77,7 +84,7 @@ impl UnitReader {
                     let rows = ListedRows::open(listed, (*idx, filter.as_ref()), frame)?;
                     Source::Listed(*idx, rows)
                 }
-                Some(Kind::Round(number)) => Source::Ready(round(*number, *idx, frame)?),
+                Some(Kind::Round(number)) => Source::Round(*idx, Round::of(*number, frame)?),
                 None => return Err(Error::internal("a unit that is no source")),
             },
         };
@@ -119,6 +126,7 @@ impl UnitReader {
                     shape: frame.shape,
                     source_idx: *idx,
                     batch: Vec::new(),
+                    bytes: 0,
                 };
                 let end = stream.next_page(&mut taker).await?;
                 self.rows_read = stream.rows_read();
@@ -128,11 +136,7 @@ impl UnitReader {
                 }
                 Some(batch)
             }
-            Source::Ready(rows) => {
-                let rows = std::mem::take(rows);
-                self.source = Source::Done;
-                Some(rows)
-            }
+            Source::Round(idx, round) => round.next(*idx, frame.shape),
             Source::Listed(idx, rows) => {
                 let batch = rows.next((*idx, frame.shape));
                 if batch.is_none() {
@@ -163,29 +167,54 @@ pub(super) fn keep(
     filter: &Expr,
     (shape, ctx): (&Shape, &EvalContext),
 ) -> Result<()> {
-    let mut failed = None;
-    batch.retain(
-        |row| match eval_condition(filter, &JoinedRow::new(shape, row), ctx) {
-            Ok(truth) => truth == Some(true),
-            Err(error) => {
-                failed.get_or_insert(error);
-                false
-            }
-        },
-    );
+    let (mut failed, mut row_idx) = (None, 0_usize);
+    batch.retain(|row| {
+        if failed.is_some() {
+            return false;
+        }
+        row_idx += 1;
+        let may_go_on = if row_idx.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+            ctx.facts.check_stop()
+        } else {
+            Ok(())
+        };
+        let row = JoinedRow::new(shape, row);
+        let truth = may_go_on.and_then(|()| eval_condition(filter, &row, ctx));
+        truth.unwrap_or_else(|error| {
+            failed = Some(error);
+            None
+        }) == Some(true)
+    });
     failed.map_or(Ok(()), Err)
 }
 
-/// The rows of the last round of a recursive query.
-fn round(number: usize, source_idx: usize, frame: &Frame<'_>) -> Result<Batch> {
-    let Some(rows) = frame.nest.round(number) else {
-        return Err(Error::internal("a recursive query without a round"));
-    };
-    let rows = rows.iter().map(|values| {
-        let piece = frame.shape.piece_of_values(source_idx, values);
-        frame.shape.row_with(source_idx, piece)
-    });
-    Ok(rows.collect())
+/// The rows of the last round of a recursive query, batch by batch.
+struct Round {
+    rows: RoundRows,
+    given: usize,
+}
+
+impl Round {
+    fn of(number: usize, frame: &Frame<'_>) -> Result<Round> {
+        let Some(rows) = frame.nest.round(number) else {
+            return Err(Error::internal("a recursive query without a round"));
+        };
+        Ok(Round { rows, given: 0 })
+    }
+
+    fn next(&mut self, source_idx: usize, shape: &Shape) -> Option<Batch> {
+        let rest = self
+            .rows
+            .get(self.given..)
+            .filter(|rest| !rest.is_empty())?;
+        let rows = rest.iter().take(ROUND_BATCH_ROWS).map(|values| {
+            let piece = shape.piece_of_values(source_idx, values);
+            shape.row_with(source_idx, piece)
+        });
+        let batch: Batch = rows.collect();
+        self.given += batch.len();
+        Some(batch)
+    }
 }
 
 impl TableRows {
@@ -282,6 +311,7 @@ struct Taker<'a> {
     shape: &'a Shape,
     source_idx: usize,
     batch: Batch,
+    bytes: usize,
 }
 
 impl RowSink for Taker<'_> {
@@ -289,6 +319,11 @@ impl RowSink for Taker<'_> {
         let piece = self.shape.piece_of_values(self.source_idx, values);
         let row = self.shape.row_with(self.source_idx, piece);
         self.batch.push(row);
+        self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();
         Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        SINK_BYTES_MAX <= self.bytes
     }
 }

@@ -74,7 +74,7 @@ impl Program {
         let body = match query {
             Query::Select(select) => Body::Select(Arc::new(select::Program::new(*select))),
             Query::Set(set) => {
-                let side = |query: &Query| Arc::new(Program::new(query.clone()));
+                let side = |query: &Arc<Query>| Arc::new(Program::new(Query::clone(query)));
                 let sides = (side(&set.sides.0), side(&set.sides.1));
                 Body::Set(Arc::new(SetProgram { query: *set, sides }))
             }

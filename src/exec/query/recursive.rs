@@ -76,8 +76,9 @@ impl RowSink for Taker<'_> {
             self.seen_bytes.take(bytes.len() + ROW_OVERHEAD_BYTES)?;
             seen.insert(bytes.into());
         }
+        let values_bytes: usize = row.iter().map(Value::memory_bytes).sum();
         self.found_bytes
-            .take(row.iter().map(Value::memory_bytes).sum())?;
+            .take(values_bytes + size_of::<Vec<Value<'static>>>())?;
         if self.window.admits() {
             self.sink.row(&row)?;
         }

@@ -13,7 +13,7 @@ use crate::exec::budget::Budget;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::nest::Nest;
 use crate::exec::row::ValuesRow;
-use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream, SINK_BYTES_MAX};
 use crate::exec::select::{Env, Window, row_limits};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
@@ -58,13 +58,19 @@ enum Source {
 #[derive(Default)]
 struct Page {
     rows: Vec<Vec<Value<'static>>>,
+    bytes: usize,
 }
 
 impl RowSink for Page {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
         let row = values.iter().map(|value| value.clone().into_owned());
         self.rows.push(row.collect());
+        self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();
         Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        SINK_BYTES_MAX <= self.bytes
     }
 }
 

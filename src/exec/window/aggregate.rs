@@ -12,6 +12,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use super::partition::Partition;
+use crate::ceiling;
 use crate::error::Result;
 use crate::exec::row::ValuesRow;
 use crate::sql::aggregate::Accumulator;
@@ -20,6 +21,9 @@ use crate::sql::context::EvalContext;
 use crate::sql::eval::{compare, dynamic, eval_exact};
 use crate::sql::expr::Expr;
 use crate::types::{ColumnType, Value};
+
+/// How often an aggregate is there while its value is made: as it is, as a copy, and as the value.
+const COPIES: usize = 3;
 
 /// The aggregate of the last frame.
 pub(super) struct Sliding {
@@ -105,7 +109,11 @@ impl Sliding {
             self.enter(partition, ctx)?;
         }
         match &self.state {
-            State::Running { accumulator, .. } => accumulator.clone().finish(ctx),
+            State::Running { accumulator, .. } => {
+                // What it has, a copy of that, and the value that is made of the copy.
+                ceiling::drip("a window", COPIES * accumulator.bytes())?;
+                accumulator.clone().finish(ctx)
+            }
             State::Extreme { candidates, .. } => {
                 let best = candidates.front().map(|(_, value)| value.clone());
                 Ok(best.unwrap_or(Value::Null))

@@ -19,7 +19,7 @@ mod rows;
 pub mod shape;
 mod spread;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 pub use alternatives::{Alternatives, Blocked, Branch, Constraint};
@@ -232,11 +232,20 @@ impl Choice {
         base: &Domains,
         key: KeyParts<'_>,
     ) -> Vec<Combination> {
-        let mut partial = vec![(Vec::new(), base.clone())];
-        for idx in &self.followed {
-            let Some(condition) = conditions.get(*idx) else {
-                continue;
-            };
+        let followed = self.followed.iter().filter_map(|idx| conditions.get(*idx));
+        let followed: Vec<&Alternatives<'_>> = followed.collect();
+        // Each combination has a copy: only of what is asked for below.
+        let constraints = followed.iter().flat_map(|condition| &condition.branches);
+        let constraints = constraints.flat_map(|branch| &branch.constraints);
+        let met: HashSet<usize> = constraints
+            .map(|constraint| constraint.column_idx)
+            .collect();
+        let mut base = base.clone();
+        base.retain(|column_idx, _| {
+            key.position(*column_idx).is_some() || met.contains(column_idx)
+        });
+        let mut partial = vec![(Vec::new(), base)];
+        for condition in followed {
             let mut next = Vec::new();
             for (picks, domains) in &partial {
                 for (pick, branch) in condition.branches.iter().enumerate() {

@@ -256,7 +256,7 @@ impl Case<'_> {
         let planned = |values: &[Value<'static>]| {
             let mut ctx = self.ctx.nested();
             for (capture, value) in lookup.captures.iter().zip(values) {
-                ctx.fill(capture.slot, SlotValue::Value(value.clone()));
+                ctx.fill(capture.slot, SlotValue::Value(Arc::new(value.clone())));
             }
             let plan = table_plan(&setting, source_idx, (Some(filter), &ctx), false);
             (ctx, plan)

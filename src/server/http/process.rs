@@ -2,6 +2,7 @@
 //! `/proc` (Linux manual, proc(5)); what cannot be read is left out.
 
 use std::fs;
+use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
@@ -74,8 +75,14 @@ fn memory_bytes() -> Option<(u64, u64)> {
 }
 
 fn cpu_seconds() -> Option<f64> {
-    let (user, system): (u32, u32) = (stat(14)?.parse().ok()?, stat(15)?.parse().ok()?);
-    Some((f64::from(user) + f64::from(system)) / f64::from(TICKS_PER_SECOND))
+    let (user, system): (u64, u64) = (stat(14)?.parse().ok()?, stat(15)?.parse().ok()?);
+    Some(seconds_of(user.saturating_add(system)))
+}
+
+/// In 64 bits: 64 busy processors pass 32 bits of ticks in a week.
+fn seconds_of(ticks: u64) -> f64 {
+    let millis = ticks.saturating_mul(1000 / u64::from(TICKS_PER_SECOND));
+    Duration::from_millis(millis).as_secs_f64()
 }
 
 /// The field of this number in `/proc/self/stat`; the first behind the program's name is 3.
@@ -92,6 +99,17 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+
+    #[test]
+    fn ticks_of_many_processors_are_told() {
+        assert_eq!(seconds_of(150).to_bits(), 1.5_f64.to_bits());
+        let week = 64 * 7 * 86_400;
+        let found = seconds_of(week * u64::from(TICKS_PER_SECOND));
+        assert_eq!(
+            found.to_bits(),
+            f64::from(u32::try_from(week).unwrap()).to_bits()
+        );
+    }
 
     #[test]
     fn a_process_has_started_before_now_and_after_the_machine() {

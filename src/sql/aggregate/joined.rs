@@ -4,6 +4,7 @@
 //! Source: MySQL manual, "Aggregate Function Descriptions".
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::error::Code;
 use crate::sql::bound::Aggregate;
@@ -20,7 +21,8 @@ const SEPARATOR: &str = ",";
 /// The texts of one group.
 #[derive(Debug, Clone)]
 pub(super) struct Joined {
-    separator: Box<str>,
+    /// That of all groups.
+    separator: Option<Arc<str>>,
     /// Whether each key of `ORDER BY` is descending.
     descending: Box<[bool]>,
     bytes_max: usize,
@@ -53,7 +55,7 @@ impl Joined {
             Ok(_) | Err(_) => BYTES_MAX,
         };
         Joined {
-            separator: aggregate.separator.as_deref().unwrap_or(SEPARATOR).into(),
+            separator: aggregate.separator.clone(),
             descending: aggregate
                 .order_by
                 .iter()
@@ -101,7 +103,8 @@ impl Joined {
         match &mut self.text {
             None => self.text = Some(text.to_vec()),
             Some(out) => {
-                out.extend_from_slice(self.separator.as_bytes());
+                let separator = self.separator.as_deref().unwrap_or(SEPARATOR);
+                out.extend_from_slice(separator.as_bytes());
                 out.extend_from_slice(text);
             }
         }

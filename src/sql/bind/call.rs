@@ -1,5 +1,7 @@
 //! Calls: functions of the registry, aggregates, and what needs the table's definition.
 
+use std::sync::Arc;
+
 use super::expr::known_call;
 use super::json_truth;
 use super::literal;
@@ -143,7 +145,7 @@ impl Scope<'_> {
             args,
             distinct,
             order_by,
-            separator: call.separator.clone(),
+            separator: call.separator.as_deref().map(Arc::from),
             ty: ty.clone(),
         };
         let position = self.aggregate_position(aggregate);

@@ -76,6 +76,7 @@ fn narrow_sides(set: &mut SetQuery, condition: &Expr) -> bool {
     let types: Vec<_> = set.columns.iter().map(|column| column.ty.clone()).collect();
     let mut are_narrowed = true;
     for side in [&mut set.sides.0, &mut set.sides.1] {
+        let side = Arc::make_mut(side);
         // What is converted afterwards may compare otherwise before.
         let own: Vec<_> = side
             .columns()

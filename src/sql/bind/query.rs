@@ -1,5 +1,7 @@
 //! Queries: blocks, set operations, and the names that `WITH` gives.
 
+use std::sync::Arc;
+
 use super::cte;
 use super::scope::{Clause, Outer, Scope};
 use super::source::{QueryColumn, Source};
@@ -169,7 +171,7 @@ fn set_query(
     Ok(Query::Set(Box::new(SetQuery {
         operator,
         all,
-        sides: (left, right),
+        sides: (Arc::new(left), Arc::new(right)),
         columns,
         order_by,
         limit,

@@ -53,7 +53,7 @@ pub use fold::{
 
 use super::context::EvalContext;
 use super::expr::{CastType, Expr, ExprKind, Row};
-use super::functions::{Body, Call};
+use super::functions::{Body, Call, Category, text_bytes};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 use regexp::Alphabet;
@@ -265,22 +265,25 @@ impl<'a> Scope<'a> {
     fn is_like(self, operands: (&'a Expr, &'a Expr), escape: Option<char>) -> Result<Option<bool>> {
         let (text, pattern) = (self.value(operands.0)?, self.value(operands.1)?);
         let go_on = || self.ctx.facts.check_stop();
-        let matches = match (&text, &pattern) {
-            (Value::Null, _) | (_, Value::Null) => return Ok(None),
-            (Value::Text(text), Value::Text(pattern)) => {
-                like::is_like(text, pattern, escape, go_on)
-            }
+        let is_like = |text: &str, pattern: &str| {
+            let steps = text.len().saturating_mul(pattern.len());
+            let matches = || like::is_like(text, pattern, escape, go_on);
+            self.ctx.at_length(steps, matches).map(Some)
+        };
+        match (&text, &pattern) {
+            (Value::Null, _) | (_, Value::Null) => Ok(None),
+            (Value::Text(text), Value::Text(pattern)) => is_like(text, pattern),
             (Value::Bytes(bytes), pattern) => {
                 let pattern = convert::bytes(pattern, self.ctx);
-                like::is_like_bytes(bytes, &pattern, escape, go_on)
+                let steps = bytes.len().saturating_mul(pattern.len());
+                let matches = || like::is_like_bytes(bytes, &pattern, escape, go_on);
+                self.ctx.at_length(steps, matches).map(Some)
             }
-            (text, pattern) => {
-                let text = convert::text(text, self.ctx);
-                let pattern = convert::text(pattern, self.ctx);
-                like::is_like(&text, &pattern, escape, go_on)
-            }
-        };
-        matches.map(Some)
+            (text, pattern) => is_like(
+                &convert::text(text, self.ctx),
+                &convert::text(pattern, self.ctx),
+            ),
+        }
     }
 
     fn is_regexp(self, text: &'a Expr, pattern: &'a Expr) -> Result<Option<bool>> {
@@ -293,7 +296,7 @@ impl<'a> Scope<'a> {
             alphabet.text(&text, self.ctx),
             alphabet.text(&pattern, self.ctx),
         );
-        regexp::is_match(&text, &pattern).map(Some)
+        regexp::is_match(&text, &pattern, self.ctx).map(Some)
     }
 
     fn case(self, expr: &'a Expr) -> Result<Value<'a>> {
@@ -333,6 +336,12 @@ fn negate(truth: Option<bool>, negated: bool) -> Option<bool> {
     truth.map(|truth| truth != negated)
 }
 
+/// Bytes of texts from which on a call is taken for one that takes long.
+const LONG_BYTES_MIN: usize = 64 << 10;
+
+/// The same of functions on documents: some compare each part of one with each of another.
+const LONG_DOCUMENTS_MIN: usize = 16 << 10;
+
 impl<'a> Call<'a> {
     /// The value of the call.
     fn value(&self) -> Result<Value<'a>> {
@@ -355,7 +364,19 @@ impl<'a> Call<'a> {
             return dynamic::call(self, values);
         }
         match self.function.body {
-            Body::Strict(body) | Body::StrictOfAll(body) | Body::Eager(body) => body(&values, self),
+            Body::Strict(body) | Body::StrictOfAll(body) | Body::Eager(body) => {
+                let bytes = text_bytes(&values);
+                let long_min = match self.function.category {
+                    Category::Json => LONG_DOCUMENTS_MIN,
+                    _ => LONG_BYTES_MIN,
+                };
+                if bytes < long_min {
+                    return body(&values, self);
+                }
+                // A statement may have thousands of such calls for one row.
+                self.ctx.facts.check_stop()?;
+                self.ctx.at_length(usize::MAX, || body(&values, self))
+            }
             Body::Lazy(body) => body(self),
         }
     }

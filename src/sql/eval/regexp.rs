@@ -19,6 +19,9 @@ use crate::types::Value;
 
 /// Bytes that one compiled pattern may take: a pattern past it is refused, not run.
 const REGEX_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a pattern's text: longer ones would be too large when compiled, unless they are blanks or remarks, and
+/// reading one takes some hundred bytes for each of its own.
+const REGEX_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Compiled patterns that a thread keeps: a statement seldom has more.
 const REGEX_KEPT_MAX: usize = 16;
 
@@ -93,7 +96,7 @@ impl Pattern {
     /// # Errors
     /// 3699 when that may take too long.
     fn check(&self, text_bytes: usize) -> Result<()> {
-        let steps = self.places_count.saturating_mul(text_bytes);
+        let steps = self.steps(text_bytes);
         if steps <= STEPS_MAX {
             return Ok(());
         }
@@ -103,6 +106,16 @@ impl Pattern {
             self.places_count
         );
         Err(Error::new(Code::RegexpTimeout, text))
+    }
+
+    /// What searching for it in a text of so many bytes takes.
+    pub(crate) fn steps(&self, text_bytes: usize) -> usize {
+        self.places_count.saturating_mul(text_bytes)
+    }
+
+    /// What is searched for.
+    pub(crate) fn regex(&self) -> &Regex {
+        &self.regex
     }
 
     /// Whether it is found in the text.
@@ -128,11 +141,11 @@ enum Refused {
 ///
 /// # Errors
 /// 3685 for a pattern that is none, or too large when compiled; 3699 for one that may take too long.
-pub(crate) fn compiled(pattern: &str, flags: &str, text_bytes: usize) -> Result<Regex> {
+pub(crate) fn compiled(pattern: &str, flags: &str, text_bytes: usize) -> Result<Pattern> {
     match kept_or_compiled(pattern, flags) {
         Ok(pattern) => {
             pattern.check(text_bytes)?;
-            Ok(pattern.regex)
+            Ok(pattern)
         }
         Err(Refused::None(error) | Refused::Here(error)) => Err(error),
     }
@@ -251,6 +264,13 @@ fn compile(pattern: &str, flags: &str) -> std::result::Result<Pattern, Refused> 
     if pattern.is_empty() {
         return Err(Refused::Here(illegal("the pattern is empty")));
     }
+    if REGEX_TEXT_BYTES_MAX < pattern.len() {
+        let why = format!(
+            "the pattern has {} bytes, the most is {REGEX_TEXT_BYTES_MAX}",
+            pattern.len()
+        );
+        return Err(Refused::Here(illegal(&why)));
+    }
     let pattern = with_unicode_classes(pattern);
     let mut builder = RegexBuilder::new(&pattern);
     builder
@@ -309,13 +329,20 @@ fn with_unicode_classes(pattern: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// As [`compiled`].
-pub(crate) fn is_match(text: &str, pattern: &str) -> Result<bool> {
-    KEPT.with_borrow(|kept| {
+pub(crate) fn is_match(text: &str, pattern: &str, ctx: &EvalContext) -> Result<bool> {
+    let found = KEPT.with_borrow(|kept| {
         // The pattern of a filter is the latest: no allocation per row.
         let latest = kept.last().filter(|(key, _)| is_key_of(key, pattern));
-        latest.map(|(_, kept)| kept.is_match(text))
+        latest.map(|(_, kept)| {
+            let steps = kept.steps(text.len());
+            ctx.at_length(steps, || kept.is_match(text))
+        })
+    });
+    found.unwrap_or_else(|| {
+        let compiled = compiled(pattern, "", text.len())?;
+        let steps = compiled.steps(text.len());
+        ctx.at_length(steps, || compiled.is_match(text))
     })
-    .unwrap_or_else(|| compiled(pattern, "", text.len()).map(|regex| regex.is_match(text)))
 }
 
 #[cfg(test)]
@@ -348,7 +375,8 @@ mod tests {
         assert!(!pattern.is_match("ab").unwrap());
         let error = pattern.is_match(&"ab".repeat(1_000_000)).unwrap_err();
         assert_eq!(error.code(), Code::RegexpTimeout);
-        assert!(!is_match("ab", "a[ab]{2000}c").unwrap());
-        is_match(&"ab".repeat(1_000_000), "a[ab]{2000}c").unwrap_err();
+        let ctx = super::super::tests::context();
+        assert!(!is_match("ab", "a[ab]{2000}c", &ctx).unwrap());
+        is_match(&"ab".repeat(1_000_000), "a[ab]{2000}c", &ctx).unwrap_err();
     }
 }

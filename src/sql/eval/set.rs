@@ -53,9 +53,21 @@ fn values_of<'a>(scope: Scope<'a>, expr: &'a Expr) -> Result<Vec<Value<'a>>> {
     Ok(vec![scope.value(expr)?])
 }
 
+/// Rows that are compared between two questions whether to go on.
+const ROWS_BETWEEN_LOOKS: usize = 4096;
+
+/// Before each row: one value may be compared with millions.
+fn look(row_idx: usize, scope: Scope<'_>) -> Result<()> {
+    if row_idx % ROWS_BETWEEN_LOOKS == ROWS_BETWEEN_LOOKS - 1 {
+        return scope.ctx.facts.check_stop();
+    }
+    Ok(())
+}
+
 fn any_equal(scope: Scope<'_>, values: &[Value<'_>], members: &Members) -> Result<Option<bool>> {
     let mut answer = Some(false);
-    for row in members.rows() {
+    for (row_idx, row) in members.rows().iter().enumerate() {
+        look(row_idx, scope)?;
         match equals(scope, values, row)? {
             Some(true) => return Ok(Some(true)),
             Some(false) => {}
@@ -90,7 +102,9 @@ fn quantified<'a>(
         return Ok(Some(all));
     }
     let mut answer = Some(all);
-    for member in members.rows().iter().filter_map(|row| row.first()) {
+    let members = members.rows().iter().filter_map(|row| row.first());
+    for (row_idx, member) in members.enumerate() {
+        look(row_idx, scope)?;
         match compare::compare_values(op, (&value, member), scope.ctx)? {
             Some(holds) if holds != all => return Ok(Some(holds)),
             Some(_) => {}

@@ -101,6 +101,9 @@ pub(super) fn hex_of(bytes: &[u8]) -> String {
 
 fn unhex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = call.text(values, 0);
+    let Some(_room) = call.fits(Some(text.len()))? else {
+        return Ok(Value::Null);
+    };
     let digits: Option<Vec<u8>> = text
         .chars()
         .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
@@ -231,6 +234,9 @@ pub(super) fn base64_of(bytes: &[u8]) -> String {
 
 fn from_base64<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = call.text(values, 0);
+    let Some(_room) = call.fits(Some(text.len()))? else {
+        return Ok(Value::Null);
+    };
     let letters: Vec<u8> = text
         .bytes()
         .filter(|byte| !byte.is_ascii_whitespace())

@@ -93,7 +93,10 @@ fn uncompress<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         });
         return Ok(Value::Null);
     }
-    // Room is taken for what comes out, and not for what was promised.
+    let Some(_room) = call.fits(usize::try_from(length).ok())? else {
+        return Ok(Value::Null);
+    };
+    // Memory is taken for what comes out, and not for what was promised.
     let mut out = Vec::new();
     let read = ZlibDecoder::new(stream)
         .take(u64::from(length) + 1)

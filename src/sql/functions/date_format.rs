@@ -82,11 +82,18 @@ fn position_of_name(names: &[&str], text: &str, is_short: bool) -> Option<(u8, u
     ))
 }
 
+/// What a specifier of two bytes becomes for each of them, at most: `%r` is `11:59:59 PM`.
+const SPECIFIED_BYTES_PER_BYTE: usize = 6;
+
 fn date_format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some(at) = moment::datetime(Call::arg(values, 0), call.ctx)? else {
         return Ok(Value::Null);
     };
-    Ok(formatted(at, &call.text(values, 1)).map_or(Value::Null, of_text))
+    let format = call.text(values, 1);
+    let Some(_room) = call.fits(format.len().checked_mul(SPECIFIED_BYTES_PER_BYTE))? else {
+        return Ok(Value::Null);
+    };
+    Ok(formatted(at, &format).map_or(Value::Null, of_text))
 }
 
 /// Hours may pass 24; specifiers of dates give zeros.
@@ -98,8 +105,12 @@ fn time_format<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some(at) = Datetime::new(Date::ZERO, micros_of_day, time.fsp()) else {
         return Ok(Value::Null);
     };
+    let format = call.text(values, 1);
+    let Some(_room) = call.fits(format.len().checked_mul(SPECIFIED_BYTES_PER_BYTE))? else {
+        return Ok(Value::Null);
+    };
     let sign = if time.is_negative() { "-" } else { "" };
-    Ok(text_of(at, time.hour(), &call.text(values, 1))
+    Ok(text_of(at, time.hour(), &format)
         .map_or(Value::Null, |text| of_text(format!("{sign}{text}"))))
 }
 

@@ -3,10 +3,6 @@
     clippy::wildcard_enum_match_arm,
     reason = "every other kind of value, type or operator takes the general rule"
 )]
-#![expect(
-    clippy::unnecessary_wraps,
-    reason = "the bodies of the registry share one signature"
-)]
 
 use std::borrow::Cow;
 
@@ -14,8 +10,9 @@ use serde_json::Value as Json;
 
 use super::super::context::EvalContext;
 use super::super::eval::convert;
+use super::growing::Growing;
 use super::json_path::{Path, sorted};
-use super::{ASKED_BYTES_MIN, Call, code, of_count, of_text, result};
+use super::{ASKED_BYTES_MIN, Call, code, of_count, of_text, result, text_bytes};
 use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
@@ -90,6 +87,21 @@ pub(super) fn hold(text: &str) -> Result<Option<Held>> {
     ceiling::hold("a JSON document", bytes).map(Some)
 }
 
+/// Asks, before the first of several documents is read, whether there is memory for one that is made of them all:
+/// each is asked for again when it is read, and the others are there then.
+///
+/// # Errors
+/// As [`hold`].
+pub(super) fn admit_all(values: &[Value<'_>]) -> Result<()> {
+    let text_bytes = text_bytes(values);
+    if text_bytes < ASKED_BYTES_MIN || values.len() < 2 {
+        return Ok(());
+    }
+    let bytes = text_bytes.saturating_mul(BYTES_PER_BYTE);
+    drop(ceiling::hold("a JSON document", bytes)?);
+    Ok(())
+}
+
 fn invalid(place: &str, bad: &InvalidJson) -> Error {
     let InvalidJson { reason, at } = bad;
     let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
@@ -101,11 +113,16 @@ fn invalid(place: &str, bad: &InvalidJson) -> Error {
 /// # Errors
 /// 3157 when it is nested too deeply.
 pub(super) fn of_json<'a>(json: &Json) -> Result<Value<'a>> {
-    if DEPTH_MAX < depth(json) {
+    check_depth(depth(json))?;
+    Ok(Value::Json(Cow::Owned(text_of_json(json))))
+}
+
+fn check_depth(depth: usize) -> Result<()> {
+    if DEPTH_MAX < depth {
         let text = "The JSON document exceeds the maximum depth.";
         return Err(Error::new(Code::JsonTooDeep, text));
     }
-    Ok(Value::Json(Cow::Owned(text_of_json(json))))
+    Ok(())
 }
 
 /// The normal form of a document.
@@ -179,7 +196,17 @@ pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// Bytes of a text in quotes, or a few more.
+fn quoted_bytes(text: &str) -> usize {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'"' | b'\\' | 8 | 9 | 10 | 12 | 13 => 2,
+        0..0x20 => 6,
+        _ => 1,
+    });
+    bytes.sum::<usize>() + "\"\"".len()
+}
+
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::new();
     write_string(text, &mut out);
     out
@@ -203,15 +230,46 @@ fn extract<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     for idx in 1..values.len() {
         let path = Path::parse(&call.text(values, idx))?;
         is_plural |= path.is_plural();
-        found.extend(path.find(&document));
+        found.extend(path.find(&document, call.ctx)?);
     }
-    Ok(match found.as_slice() {
-        [] => Value::Null,
-        [only] if !is_plural => of_json(only)?,
-        several => of_json(&Json::Array(
-            several.iter().map(|&json| json.clone()).collect(),
-        ))?,
-    })
+    match found.as_slice() {
+        [] => Ok(Value::Null),
+        [only] if !is_plural => of_json(only),
+        several => array_of(several, call),
+    }
+}
+
+/// An array of parts of a document, which can have one in another, or the same again and again.
+fn array_of<'a>(cells: &[&Json], call: &Call<'a>) -> Result<Value<'a>> {
+    let texts = cells.iter().map(|cell| {
+        check_depth(1 + depth(cell))?;
+        Ok(text_of_json(cell))
+    });
+    joined(texts, ["[", "]"], call)
+}
+
+/// Texts in brackets, with commas between; `NULL` where they are too long together.
+///
+/// # Errors
+/// Those of the texts; 1041 when the process has no memory for them.
+pub(super) fn joined<'a>(
+    texts: impl Iterator<Item = Result<String>>,
+    [open, close]: [&str; 2],
+    call: &Call<'a>,
+) -> Result<Value<'a>> {
+    let mut out = Growing::new(call);
+    let mut fits = out.push(open)?;
+    for (idx, text) in texts.enumerate() {
+        let between = if idx == 0 { "" } else { ", " };
+        fits = fits && out.push(between)? && out.push(&text?)?;
+        if !fits {
+            return Ok(Value::Null);
+        }
+    }
+    if !out.push(close)? {
+        return Ok(Value::Null);
+    }
+    Ok(Value::Json(Cow::Owned(out.into_text())))
 }
 
 /// Bytes have no characters to make JSON of.
@@ -245,7 +303,13 @@ fn unquote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 
 fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     match Call::arg(values, 0) {
-        Value::Text(_) | Value::Enum(_) => Ok(of_text(quoted(&call.text(values, 0)))),
+        Value::Text(_) | Value::Enum(_) => {
+            let text = call.text(values, 0);
+            let Some(_room) = call.fits(Some(quoted_bytes(&text)))? else {
+                return Ok(Value::Null);
+            };
+            Ok(of_text(quoted(&text)))
+        }
         Value::Bytes(_) => Err(of_bytes()),
         _ => Err(not_a_text("json_quote")),
     }
@@ -273,10 +337,8 @@ fn at_path<'j>(
     if values.len() < 2 {
         return Ok(Some(document));
     }
-    Ok(Path::parse_single(&call.text(values, 1))?
-        .find(document)
-        .first()
-        .copied())
+    let path = Path::parse_single(&call.text(values, 1))?;
+    Ok(path.find(document, call.ctx)?.first().copied())
 }
 
 fn length<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
@@ -301,11 +363,8 @@ fn keys<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn array<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let cells: Vec<String> = values
-        .iter()
-        .map(|value| text_of(value, call.ctx))
-        .collect();
-    Ok(Value::Json(Cow::Owned(format!("[{}]", cells.join(", ")))))
+    let cells = values.iter().map(|value| Ok(text_of(value, call.ctx)));
+    joined(cells, ["[", "]"], call)
 }
 
 /// Error 3158.
@@ -319,19 +378,20 @@ fn object<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         let text = "Incorrect parameter count in the call to native function 'json_object'";
         return Err(Error::new(Code::WrongParameterCount, text));
     }
-    let mut members = Vec::new();
-    for pair in values.chunks(2) {
+    let members = values.chunks(2).map(|pair| {
         let [name, value] = pair else {
-            continue;
+            return Ok(String::new());
         };
         if name.is_null() {
             return Err(null_member());
         }
-        let mut member = String::new();
-        write_string(&convert::text(name, call.ctx), &mut member);
-        members.push(format!("{member}: {}", text_of(value, call.ctx)));
-    }
-    let text = format!("{{{}}}", members.join(", "));
+        let name = quoted(&convert::text(name, call.ctx));
+        Ok(format!("{name}: {}", text_of(value, call.ctx)))
+    });
+    let Value::Json(text) = joined(members, ["{", "}"], call)? else {
+        return Ok(Value::Null);
+    };
+    let _held = hold(&text)?;
     let normal = normalize(&text).map_err(|bad| invalid("function json_object", &bad))?;
     Ok(Value::Json(Cow::Owned(normal)))
 }

@@ -4,9 +4,10 @@
 
 use serde_json::Value as Json;
 
-use super::json::{document, of_json, value_of};
+use super::json::{admit_all, document, of_json, value_of};
 use super::json_path::{Index, Path, Step, find_mut};
-use super::{Call, result};
+use super::watch::Watch;
+use super::{Call, result, text_bytes};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 
@@ -68,8 +69,11 @@ fn changed<'a>(
     if is_null(0) || (1..values.len()).step_by(2).any(is_null) {
         return Ok(Value::Null);
     }
+    admit_all(values)?;
     let mut json = document(values, 0, call)?;
+    let (steps, mut watch) = (text_bytes(values), Watch::default());
     for idx in (1..values.len()).step_by(2) {
+        watch.steps(steps, call.ctx)?;
         let path = Path::parse_single(&call.text(values, idx))?;
         let value = value_of(Call::arg(values, idx + 1), call.ctx)?;
         change(&mut json, &path, value)?;
@@ -115,7 +119,9 @@ fn put(document: &mut Json, path: &Path, value: Json, rule: Rule) {
 
 fn remove<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let mut json = document(values, 0, call)?;
+    let (steps, mut watch) = (text_bytes(values), Watch::default());
     for idx in 1..values.len() {
+        watch.steps(steps, call.ctx)?;
         let path = Path::parse_single(&call.text(values, idx))?;
         let Some((steps, last)) = path.split_last() else {
             let text = "The path expression '$' is not allowed in this context.";
@@ -170,6 +176,7 @@ fn array_insert<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
 }
 
 fn merge_preserve<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    admit_all(values)?;
     let mut merged = document(values, 0, call)?;
     for idx in 1..values.len() {
         merged = both(merged, document(values, idx, call)?);
@@ -211,6 +218,7 @@ fn into_cells(json: Json) -> Vec<Json> {
 
 /// `NULL` lasts until a patch that is no object stands for the whole.
 fn merge_patch<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    admit_all(values)?;
     let mut merged: Option<Json> = None;
     for (idx, value) in values.iter().enumerate() {
         merged = if value.is_null() {

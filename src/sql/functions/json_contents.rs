@@ -6,12 +6,17 @@
     reason = "every other kind of value, type or operator takes the general rule"
 )]
 
+use std::collections::HashSet;
+
 use serde_json::Value as Json;
 
-use super::json::{document, of_json, text_of_json, value_of};
+use super::json::{document, joined, of_json, quoted, text_of_json, value_of};
 use super::json_path::{Path, sorted};
+use super::watch::Watch;
 use super::{Call, of_text, result};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
+use crate::sql::context::EvalContext;
 use crate::sql::eval::{convert, like};
 use crate::types::Value;
 use crate::types::json::{compare_json, write_string};
@@ -33,24 +38,103 @@ fn contains<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         Some(&target)
     } else {
         let path = Path::parse_single(&call.text(values, 2))?;
-        path.find(&target).first().copied()
+        path.find(&target, call.ctx)?.first().copied()
     };
-    Ok(found.map_or(Value::Null, |target| {
-        Value::boolean(has(target, &candidate))
-    }))
+    let Some(target) = found else {
+        return Ok(Value::Null);
+    };
+    let mut comparison = Comparison::of(call.ctx);
+    comparison.has(target, &candidate).map(Value::boolean)
 }
 
-/// An array has what one of its cells has; an object has the objects of some of its members.
-fn has(target: &Json, candidate: &Json) -> bool {
-    match (target, candidate) {
-        (Json::Array(_), Json::Array(wanted)) => wanted.iter().all(|wanted| has(target, wanted)),
-        (Json::Array(cells), wanted) => cells.iter().any(|cell| has(cell, wanted)),
-        (Json::Object(members), Json::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
-            let member = members.get(name);
-            member.is_some_and(|member| has(member, wanted))
-        }),
-        (target, candidate) => compare_json(target, candidate).is_eq(),
+/// Comparing parts of one document with parts of another: as often as they have parts, times each other, so it is
+/// asked now and then whether to go on.
+struct Comparison<'c> {
+    ctx: &'c EvalContext,
+    watch: Watch,
+}
+
+/// What comparing two values counts, in steps of [`Watch`].
+const COMPARISON_STEPS: usize = 16;
+
+impl<'c> Comparison<'c> {
+    fn of(ctx: &'c EvalContext) -> Comparison<'c> {
+        Comparison {
+            ctx,
+            watch: Watch::default(),
+        }
     }
+
+    /// Whether a document has another: an array has what one of its cells has, and another array where it has all of
+    /// its cells; an object has the objects of some of its members.
+    fn has(&mut self, target: &Json, candidate: &Json) -> Result<bool> {
+        self.step()?;
+        match (target, candidate) {
+            (Json::Array(cells), Json::Array(wanted)) => {
+                all(wanted, |wanted| self.has_in_cell(cells, wanted))
+            }
+            (Json::Array(cells), wanted) => self.has_in_cell(cells, wanted),
+            (Json::Object(members), Json::Object(wanted)) => {
+                all(wanted, |(name, wanted)| match members.get(name) {
+                    Some(member) => self.has(member, wanted),
+                    None => self.step().map(|()| false),
+                })
+            }
+            (target, candidate) => self.are_equal(target, candidate),
+        }
+    }
+
+    fn has_in_cell(&mut self, cells: &[Json], wanted: &Json) -> Result<bool> {
+        any(cells, |cell| self.has(cell, wanted))
+    }
+
+    /// Whether a value is one of the cells.
+    fn is_cell(&mut self, wanted: &Json, cells: &[Json]) -> Result<bool> {
+        any(cells, |cell| self.are_equal(cell, wanted))
+    }
+
+    fn are_equal(&mut self, a: &Json, b: &Json) -> Result<bool> {
+        self.step()?;
+        match (a, b) {
+            (Json::Array(a), Json::Array(b)) => {
+                let pairs = a.iter().zip(b);
+                Ok(a.len() == b.len() && all(pairs, |(a, b)| self.are_equal(a, b))?)
+            }
+            (Json::Object(a), Json::Object(b)) => {
+                let is_there = |(name, member)| match b.get(name) {
+                    Some(other) => self.are_equal(member, other),
+                    None => Ok(false),
+                };
+                Ok(a.len() == b.len() && all(a, is_there)?)
+            }
+            (a, b) => Ok(compare_json(a, b).is_eq()),
+        }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        self.watch.steps(COMPARISON_STEPS, self.ctx)
+    }
+}
+
+/// Whether a condition holds for all, until it fails.
+fn all<T>(
+    parts: impl IntoIterator<Item = T>,
+    mut holds: impl FnMut(T) -> Result<bool>,
+) -> Result<bool> {
+    any(parts, |part| Ok(!holds(part)?)).map(|fails| !fails)
+}
+
+/// Whether a condition holds for one, until it does.
+fn any<T>(
+    parts: impl IntoIterator<Item = T>,
+    mut holds: impl FnMut(T) -> Result<bool>,
+) -> Result<bool> {
+    for part in parts {
+        if holds(part)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether all paths are asked for.
@@ -77,7 +161,7 @@ fn contains_path<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
     let mut found_any = false;
     for idx in 2..values.len() {
         let path = Path::parse(&call.text(values, idx))?;
-        let is_found = !path.find(&document).is_empty();
+        let is_found = !path.find(&document, call.ctx)?.is_empty();
         if is_found != is_all {
             return Ok(Value::boolean(is_found));
         }
@@ -88,38 +172,47 @@ fn contains_path<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>>
 
 fn overlaps<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (a, b) = (document(values, 0, call)?, document(values, 1, call)?);
-    Ok(Value::boolean(match (&a, &b) {
-        (Json::Object(a), Json::Object(b)) => a.iter().any(|(name, member)| {
-            b.get(name)
-                .is_some_and(|other| compare_json(member, other).is_eq())
+    let mut comparison = Comparison::of(call.ctx);
+    let overlap = match (&a, &b) {
+        (Json::Object(a), Json::Object(b)) => any(a, |(name, member)| match b.get(name) {
+            Some(other) => comparison.are_equal(member, other),
+            None => Ok(false),
         }),
-        (Json::Array(a), Json::Array(b)) => a.iter().any(|cell| is_cell(cell, b)),
-        (Json::Array(cells), other) | (other, Json::Array(cells)) => is_cell(other, cells),
-        (a, b) => compare_json(a, b).is_eq(),
-    }))
-}
-
-fn is_cell(wanted: &Json, cells: &[Json]) -> bool {
-    cells.iter().any(|cell| compare_json(cell, wanted).is_eq())
+        (Json::Array(a), Json::Array(b)) => any(a, |cell| comparison.is_cell(cell, b)),
+        (Json::Array(cells), other) | (other, Json::Array(cells)) => {
+            comparison.is_cell(other, cells)
+        }
+        (a, b) => comparison.are_equal(a, b),
+    };
+    overlap.map(Value::boolean)
 }
 
 fn member_of<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let wanted = value_of(Call::arg(values, 0), call.ctx)?;
     let document = document(values, 1, call)?;
-    Ok(Value::boolean(match &document {
-        Json::Array(cells) => is_cell(&wanted, cells),
-        other => compare_json(other, &wanted).is_eq(),
-    }))
+    let mut comparison = Comparison::of(call.ctx);
+    let is_member = match &document {
+        Json::Array(cells) => comparison.is_cell(&wanted, cells),
+        other => comparison.are_equal(other, &wanted),
+    };
+    is_member.map(Value::boolean)
 }
+
+/// What a value that is looked at counts, in steps of [`Watch`]: its path is written.
+const VISIT_STEPS: usize = 64;
+
+/// Bytes of a path that was found, besides its text.
+const FOUND_BYTES: usize = 2 * size_of::<String>();
 
 /// A search through a document.
 struct Search<'s, 'c> {
     pattern: &'s str,
     escape: Option<char>,
     /// Where to look; everywhere when there is none.
-    roots: Option<Vec<*const Json>>,
+    roots: Option<HashSet<*const Json>>,
     is_all: bool,
     found: Vec<String>,
+    watch: Watch,
     call: &'s Call<'c>,
 }
 
@@ -135,10 +228,10 @@ fn search<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         let text = "Incorrect arguments to ESCAPE";
         return Err(Error::new(Code::WrongArguments, text));
     }
-    let mut roots = (4 < values.len()).then(Vec::new);
+    let mut roots = (4 < values.len()).then(HashSet::new);
     for idx in 4..values.len() {
         let path = Path::parse(&call.text(values, idx))?;
-        let found = path.find(&document);
+        let found = path.find(&document, call.ctx)?;
         roots
             .get_or_insert_default()
             .extend(found.into_iter().map(std::ptr::from_ref::<Json>));
@@ -149,6 +242,7 @@ fn search<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         roots,
         is_all,
         found: Vec::new(),
+        watch: Watch::default(),
         call,
     };
     let is_inside = search.roots.is_none();
@@ -156,9 +250,10 @@ fn search<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     match search.found.as_slice() {
         [] => Ok(Value::Null),
         [only] => of_json(&Json::String(only.clone())),
-        several => of_json(&Json::Array(
-            several.iter().cloned().map(Json::String).collect(),
-        )),
+        several => {
+            let texts = several.iter().map(|path| Ok(quoted(path)));
+            joined(texts, ["[", "]"], call)
+        }
     }
 }
 
@@ -167,12 +262,14 @@ impl Search<'_, '_> {
         if !self.is_all && !self.found.is_empty() {
             return Ok(());
         }
-        let is_root = |roots: &Vec<*const Json>| roots.contains(&std::ptr::from_ref(json));
+        self.watch.steps(VISIT_STEPS + path.len(), self.call.ctx)?;
+        let is_root = |roots: &HashSet<*const Json>| roots.contains(&std::ptr::from_ref(json));
         let is_inside = is_inside || self.roots.as_ref().is_some_and(is_root);
         match json {
             Json::String(text) if is_inside => {
                 let go_on = || self.call.ctx.facts.check_stop();
                 if like::is_like(text, self.pattern, self.escape, go_on)? {
+                    ceiling::drip("json_search()", FOUND_BYTES + path.len())?;
                     self.found.push(path.to_owned());
                 }
             }
@@ -212,23 +309,19 @@ fn value<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         return Ok(Value::Null);
     }
     let path = Path::parse(&call.text(values, 1))?;
-    let found = match document(values, 0, call) {
-        Ok(document) => path
-            .find(&document)
-            .into_iter()
-            .cloned()
-            .collect::<Vec<_>>(),
+    let document = match document(values, 0, call) {
+        Ok(document) => document,
         Err(error) => return on(values, (4, call), error),
     };
-    match <[Json; 1]>::try_from(found) {
-        Ok([Json::Null]) => Ok(Value::Null),
-        Ok([Json::String(text)]) => Ok(of_text(text)),
-        Ok([other]) => Ok(of_text(text_of_json(&other))),
-        Err(several) if several.is_empty() => {
+    match path.find(&document, call.ctx)?.as_slice() {
+        [Json::Null] => Ok(Value::Null),
+        [Json::String(text)] => Ok(of_text(text.clone())),
+        [other] => Ok(of_text(text_of_json(other))),
+        [] => {
             let text = "No value was found by 'json_value' on the specified path.";
             on(values, (2, call), Error::new(Code::JsonValueMissing, text))
         }
-        Err(_) => {
+        _ => {
             let text = "More than one value was found by 'json_value' on the specified path.";
             on(values, (4, call), Error::new(Code::JsonValuesMany, text))
         }

@@ -3,9 +3,14 @@
 //! Reading them and following them to what is there; making what is not there is `json_change`.
 //! Source: MySQL manual, "JSON Path Syntax".
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value as Json};
 
+use super::watch::Watch;
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
+use crate::sql::context::EvalContext;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +51,12 @@ impl Index {
 
 /// Steps of a path: more than documents have levels, for what is no array counts as one of itself.
 const STEPS_MAX: usize = 1000;
+
+/// What finding a value counts, in steps of [`Watch`].
+const VALUE_STEPS: usize = 16;
+
+/// Bytes that remembering one takes, in a list and in a set.
+const VALUE_BYTES: usize = 32;
 
 /// A path into a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,20 +132,33 @@ impl Path {
     }
 
     /// What the path finds, each value once.
-    pub(super) fn find<'j>(&self, document: &'j Json) -> Vec<&'j Json> {
+    ///
+    /// # Errors
+    /// When the statement is to stop: 1317 and its like.
+    pub(super) fn find<'j>(&self, document: &'j Json, ctx: &EvalContext) -> Result<Vec<&'j Json>> {
         let is_plural_below = self.steps.contains(&Step::Anywhere);
-        self.steps.iter().fold(vec![document], |found, step| {
+        let (mut found, mut watch) = (vec![document], Watch::default());
+        for step in &self.steps {
             let mut next: Vec<&Json> = Vec::new();
+            let mut seen = HashSet::new();
             for json in found {
-                step.find(json, &mut next);
+                let before = next.len();
+                if *step == Step::Anywhere {
+                    below(json, &mut seen, &mut next);
+                } else {
+                    step.find(json, &mut next);
+                }
+                let more = next.len() - before;
+                ceiling::drip("a JSON path", VALUE_BYTES * more)?;
+                watch.steps(VALUE_STEPS * (1 + more), ctx)?;
             }
             // Only below `**` can two ways lead to one value.
-            if is_plural_below {
-                let mut seen = std::collections::HashSet::new();
+            if is_plural_below && *step != Step::Anywhere {
                 next.retain(|json| seen.insert(std::ptr::from_ref::<Json>(json)));
             }
-            next
-        })
+            found = next;
+        }
+        Ok(found)
     }
 
     /// The one value that a path without wildcards finds, to be changed.
@@ -176,6 +200,7 @@ pub(super) fn sorted(members: &Map<String, Json>) -> Vec<(&String, &Json)> {
 }
 
 impl Step {
+    /// What one step finds in one value; of [`Step::Anywhere`] see [`below`].
     fn find<'j>(&self, json: &'j Json, found: &mut Vec<&'j Json>) {
         match (self, json) {
             (Step::Member(name), Json::Object(members)) => found.extend(members.get(name)),
@@ -191,7 +216,6 @@ impl Step {
                 found.extend(cells.get(start..until).unwrap_or_default());
             }
             (Step::AnyCell, Json::Array(cells)) => found.extend(cells),
-            (Step::Anywhere, json) => below(json, found),
             // What is no array counts as an array of itself.
             (Step::Cell(index), scalar) => {
                 found.extend(index.at(1).ok().map(|_| scalar));
@@ -203,19 +227,22 @@ impl Step {
                     found.push(scalar);
                 }
             }
-            (Step::Member(_) | Step::AnyMember | Step::AnyCell, _) => {}
+            (Step::Member(_) | Step::AnyMember | Step::AnyCell | Step::Anywhere, _) => {}
         }
     }
 }
 
-/// The value itself and all values in it.
-fn below<'j>(json: &'j Json, found: &mut Vec<&'j Json>) {
+/// The value itself and all values in it, but those that were seen, which have been gone through.
+fn below<'j>(json: &'j Json, seen: &mut HashSet<*const Json>, found: &mut Vec<&'j Json>) {
+    if !seen.insert(std::ptr::from_ref(json)) {
+        return;
+    }
     found.push(json);
     match json {
-        Json::Array(cells) => cells.iter().for_each(|cell| below(cell, found)),
+        Json::Array(cells) => cells.iter().for_each(|cell| below(cell, seen, found)),
         Json::Object(members) => {
             for (_, member) in sorted(members) {
-                below(member, found);
+                below(member, seen, found);
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}

@@ -32,13 +32,34 @@ fn storage_free<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
 }
 
 fn pretty<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let document = document(values, 0, call)?;
+    let Some(_room) = call.fits(Some(pretty_bytes(&document, 0)))? else {
+        return Ok(Value::Null);
+    };
     let mut out = String::new();
-    write_pretty(&document(values, 0, call)?, 0, &mut out);
+    write_pretty(&document, 0, &mut out);
     Ok(of_text(out))
 }
 
 /// Blanks of one level.
 const INDENT: &str = "  ";
+
+/// Bytes of lines, blanks, signs and texts, at least: a value in many brackets has blanks for each of them.
+fn pretty_bytes(json: &Json, level: usize) -> usize {
+    let line = 1 + INDENT.len() * level;
+    let inside: usize = match json {
+        Json::Array(cells) => cells.iter().map(|cell| pretty_bytes(cell, level + 1)).sum(),
+        Json::Object(members) => {
+            let member = |(name, member): (&String, _)| {
+                name.len() + pretty_bytes(member, level + 1) + "\"\": ".len()
+            };
+            members.iter().map(member).sum()
+        }
+        Json::String(text) => text.len(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
+    };
+    line + inside
+}
 
 fn write_pretty(json: &Json, level: usize, out: &mut String) {
     let new_line = |level: usize, out: &mut String| {
@@ -122,23 +143,28 @@ fn text_bytes(len: usize) -> usize {
 /// Count and size, an entry for each name and each value, the names, and the values that do not
 /// lie in their entries.
 fn container_bytes(parts: &[&Json], names_bytes: Option<usize>) -> usize {
+    // Once for both, or containers in containers would be gone through twice as often at each level.
+    let others = parts.iter().map(|part| match part {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+        Json::String(_) | Json::Array(_) | Json::Object(_) => value_bytes(part),
+    });
+    let others: usize = others.sum();
     let sized = |offset_bytes: usize| {
         let name_entries = names_bytes.map_or(0, |_| parts.len() * (offset_bytes + 2));
-        let apart = parts.iter().map(|part| match part {
-            Json::Null | Json::Bool(_) => 0,
+        let numbers = parts.iter().map(|part| match part {
             Json::Number(number) if number.is_f64() => 8,
             Json::Number(number) => {
                 let bytes = number_bytes(number);
                 if bytes <= offset_bytes { 0 } else { bytes }
             }
-            Json::String(_) | Json::Array(_) | Json::Object(_) => value_bytes(part),
+            Json::Null | Json::Bool(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => 0,
         });
-        let values: usize = apart.sum();
         2 * offset_bytes
             + name_entries
             + names_bytes.unwrap_or(0)
             + parts.len() * (1 + offset_bytes)
-            + values
+            + others
+            + numbers.sum::<usize>()
     };
     let small = sized(2);
     if small <= SMALL_BYTES_MAX {

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::json::{hold, text_of_json};
 use super::json_path::Path;
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, JsonAction};
 use crate::sql::context::EvalContext;
@@ -155,6 +156,19 @@ fn action(written: &JsonAction) -> Result<Action> {
     })
 }
 
+/// An array of parts of a document, of which one may lie in another.
+fn text_of_all(cells: &[&Json]) -> Result<String> {
+    let mut out = "[".to_owned();
+    for (idx, cell) in cells.iter().enumerate() {
+        let text = text_of_json(cell);
+        ceiling::drip("json_table()", text.len())?;
+        out.push_str(if idx == 0 { "" } else { ", " });
+        out.push_str(&text);
+    }
+    out.push(']');
+    Ok(out)
+}
+
 struct Maker<'c> {
     ctx: &'c EvalContext,
 }
@@ -168,7 +182,7 @@ impl Maker<'_> {
         (row, push): (&mut Vec<Value<'static>>, Push<'_>),
     ) -> Result<u64> {
         let mut count = 0;
-        for found in path.find(json) {
+        for found in path.find(json, self.ctx)? {
             self.ctx.facts.check_stop()?;
             count += 1;
             self.own_columns(columns, (found, count), row)?;
@@ -206,7 +220,7 @@ impl Maker<'_> {
     }
 
     fn value(&self, column: &ValueColumn, json: &Json) -> Result<Value<'static>> {
-        let found = column.path.find(json);
+        let found = column.path.find(json, self.ctx)?;
         if column.exists {
             let exists = Value::Int(i64::from(!found.is_empty()));
             return self.stored(exists, column).ok_or_else(|| no_value(column));
@@ -218,7 +232,7 @@ impl Maker<'_> {
             }),
             _ if column.ty == ColumnType::Json => Ok(Value::Json(Cow::Owned(match found[..] {
                 [only] => text_of_json(only),
-                _ => text_of_json(&Json::Array(found.into_iter().cloned().collect())),
+                _ => text_of_all(&found)?,
             }))),
             [Json::Array(_) | Json::Object(_)] | [_, _, ..] => {
                 self.instead(&column.on_error, column, || {

@@ -72,6 +72,7 @@ mod date_math;
 mod date_parse;
 mod digest;
 mod field;
+mod growing;
 mod info;
 pub(crate) mod json;
 mod json_change;
@@ -97,6 +98,7 @@ mod soundex;
 mod text;
 mod units;
 mod uuid;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -363,6 +365,20 @@ impl<'a> Call<'a> {
         let text = format!("{kind} value is out of range in '{}'", self.shown());
         Error::new(Code::NumericOverflow, text)
     }
+}
+
+/// Bytes of all texts among values.
+pub(crate) fn text_bytes(values: &[Value<'_>]) -> usize {
+    let bytes = values.iter().map(|value| {
+        if let Value::Text(text) | Value::Json(text) = value {
+            text.len()
+        } else if let Value::Bytes(bytes) = value {
+            bytes.len()
+        } else {
+            0
+        }
+    });
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// A computed text.

@@ -6,10 +6,12 @@ use std::borrow::Cow;
 
 use regex::{Captures, Regex};
 
-use super::super::eval::regexp::{self, Alphabet};
+use super::super::eval::regexp::{self, Alphabet, Pattern};
 use super::super::eval::typing::is_binary;
 use super::super::expr::Expr;
-use super::{ASKED_BYTES_MIN, Call, RESULT_BYTES_MAX, of_count, result};
+use super::growing::Growing;
+use super::watch::Watch;
+use super::{Call, of_count, result};
 use crate::error::{Code, Error, Result};
 use crate::types::{ColumnType, Value};
 
@@ -52,16 +54,21 @@ fn compiled(
     values: &[Value<'_>],
     (flags_idx, text): (usize, &str),
     call: &Call<'_>,
-) -> Result<Regex> {
+) -> Result<Pattern> {
     let (pattern, flags) = (searched(values, 1, call), call.text(values, flags_idx));
     regexp::compiled(&pattern, &flags, text.len())
 }
 
 fn regexp_like<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = searched(values, 0, call);
-    let regex = compiled(values, (2, &text), call)?;
-    Ok(Value::boolean(regex.is_match(&text)))
+    let pattern = compiled(values, (2, &text), call)?;
+    let steps = pattern.steps(text.len());
+    let is_match = call.ctx.at_length(steps, || pattern.is_match(&text))?;
+    Ok(Value::boolean(is_match))
 }
+
+/// Bytes of a text that are gone through in about a step, where a pattern has few places.
+const BYTES_PER_STEP: usize = 16;
 
 /// Error 3686.
 fn out_of_bounds() -> Error {
@@ -89,37 +96,33 @@ fn nth(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<usize> {
     Ok(usize::try_from(occurrence).map_or(0, |nth| nth.saturating_sub(1)))
 }
 
-/// Bytes that searches may go through before it is asked whether the statement is to stop: some
-/// milliseconds at most.
-const BYTES_BETWEEN_LOOKS: usize = 64 << 10;
-
-/// Looks now and then whether to stop: searches one after the other may each go to the end of the text.
-#[derive(Default)]
-struct Watch {
-    searched_bytes: usize,
-}
-
-impl Watch {
-    /// A search begins that may go through so many bytes.
-    fn search(&mut self, bytes: usize, call: &Call<'_>) -> Result<()> {
-        self.searched_bytes = self.searched_bytes.saturating_add(bytes);
-        if self.searched_bytes < BYTES_BETWEEN_LOOKS {
-            return Ok(());
-        }
-        self.searched_bytes = 0;
-        call.ctx.facts.check_stop()
-    }
+/// What searching again and again takes, from each match to the end of the text.
+fn searches_steps(pattern: &Pattern, text: &str) -> usize {
+    let searches = text.len() / BYTES_PER_STEP;
+    pattern
+        .steps(text.len())
+        .max(text.len().saturating_mul(searches))
 }
 
 /// The match of that number from a place on; anchors mean the whole text.
 fn nth_match<'t>(
+    (pattern, text): (&Pattern, &'t str),
+    start: usize,
+    (nth, call): (usize, &Call<'_>),
+) -> Result<Option<regex::Match<'t>>> {
+    let steps = searches_steps(pattern, text);
+    let find = || find_nth((pattern.regex(), text), start, (nth, call));
+    call.ctx.at_length(steps, find)
+}
+
+fn find_nth<'t>(
     (regex, text): (&Regex, &'t str),
     start: usize,
     (nth, call): (usize, &Call<'_>),
 ) -> Result<Option<regex::Match<'t>>> {
     let (mut at, mut watch) = (start, Watch::default());
     for _ in 0..nth {
-        watch.search(text.len().saturating_sub(at), call)?;
+        watch.steps(text.len().saturating_sub(at), call.ctx)?;
         let next = regex
             .find_at(text, at)
             .and_then(|found| after(&found, text));
@@ -142,7 +145,7 @@ fn after(found: &regex::Match<'_>, text: &str) -> Option<usize> {
 
 fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = searched(values, 0, call);
-    let regex = compiled(values, (5, &text), call)?;
+    let pattern = compiled(values, (5, &text), call)?;
     let start = start(&text, values, (2, call))?;
     let is_after = match call.count(values, 4)? {
         0 => false,
@@ -152,7 +155,7 @@ fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
             return Err(Error::new(Code::WrongArguments, text));
         }
     };
-    let found = nth_match((&regex, &text), start, (nth(values, 3, call)?, call))?;
+    let found = nth_match((&pattern, &text), start, (nth(values, 3, call)?, call))?;
     let at = found.map(|found| if is_after { found.end() } else { found.start() });
     let before = at.and_then(|at| text.get(..at));
     Ok(of_count(
@@ -162,77 +165,100 @@ fn regexp_instr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> 
 
 fn regexp_substr<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = searched(values, 0, call);
-    let regex = compiled(values, (4, &text), call)?;
+    let pattern = compiled(values, (4, &text), call)?;
     let start = start(&text, values, (2, call))?;
-    let found = nth_match((&regex, &text), start, (nth(values, 3, call)?, call))?;
+    let found = nth_match((&pattern, &text), start, (nth(values, 3, call)?, call))?;
     let value = |found: regex::Match<'_>| alphabet(call).value(found.as_str().to_owned());
     Ok(found.map_or(Value::Null, value))
 }
 
 fn regexp_replace<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let (text, new) = (searched(values, 0, call), searched(values, 2, call));
-    let regex = compiled(values, (5, &text), call)?;
-    let mut at = start(&text, values, (3, call))?;
+    let pattern = compiled(values, (5, &text), call)?;
+    let start = start(&text, values, (3, call))?;
     let occurrence = call.count(values, 4)?;
     let only = usize::try_from(occurrence).ok().filter(|nth| *nth != 0);
-    let mut out = text.get(..at).unwrap_or("").to_owned();
-    let (mut copied, mut room, mut asked_bytes) = (at, None, 0);
+    let replace = || replaced((pattern.regex(), &text), (start, only), (&new, call));
+    let replaced = call
+        .ctx
+        .at_length(searches_steps(&pattern, &text), replace)?;
+    Ok(replaced.map_or(Value::Null, |text| alphabet(call).value(text)))
+}
+
+/// The text with the matches from a place on replaced, or only that of a number; `None` where it would become too
+/// long.
+fn replaced(
+    (regex, text): (&Regex, &str),
+    (start, only): (usize, Option<usize>),
+    (new, call): (&str, &Call<'_>),
+) -> Result<Option<String>> {
+    let (mut out, mut at, mut copied) = (Growing::new(call), start, 0);
     let mut watch = Watch::default();
     for turn in 1.. {
-        watch.search(text.len().saturating_sub(at), call)?;
-        let Some(groups) = regex.captures_at(&text, at) else {
+        watch.steps(text.len().saturating_sub(at), call.ctx)?;
+        let Some(groups) = regex.captures_at(text, at) else {
             break;
         };
         let Some(found) = groups.get(0) else { break };
         if only.is_none_or(|only| only == turn) {
-            out.push_str(text.get(copied..found.start()).unwrap_or(""));
-            expand(&new, &groups, &mut out)?;
-            copied = found.end();
-            let most = out.len().checked_add(text.len());
-            let is_due = ASKED_BYTES_MIN.max(2 * asked_bytes) <= out.len();
-            if is_due || most.is_none_or(|most| RESULT_BYTES_MAX < most) {
-                asked_bytes = out.len();
-                // What was asked for before is resident now.
-                drop(room.take());
-                room = call.fits(most)?;
-                if room.is_none() {
-                    return Ok(Value::Null);
-                }
+            let between = text.get(copied..found.start()).unwrap_or("");
+            if !(out.push(between)? && expand(new, &groups, &mut out)?) {
+                return Ok(None);
             }
+            copied = found.end();
         }
-        match after(&found, &text) {
+        match after(&found, text) {
             Some(next) if only.is_none_or(|only| turn < only) => at = next,
             Some(_) | None => break,
         }
     }
-    out.push_str(text.get(copied..).unwrap_or(""));
-    Ok(alphabet(call).value(out))
+    let fits = out.push(text.get(copied..).unwrap_or(""))?;
+    Ok(fits.then(|| out.into_text()))
 }
 
-/// The replacement with `$1` for a group and `\` in front of what is meant as it is.
-fn expand(new: &str, groups: &Captures<'_>, out: &mut String) -> Result<()> {
-    let mut chars = new.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => out.extend(chars.next()),
-            '$' => {
-                let mut number: Option<usize> = None;
-                // As many digits as still name a group.
-                while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
-                    let digit = usize::try_from(digit).unwrap_or(0);
-                    let longer = number.unwrap_or(0).saturating_mul(10).saturating_add(digit);
-                    if number.is_some() && groups.len() <= longer {
-                        break;
-                    }
-                    number = Some(longer);
-                    chars.next();
-                }
-                let number = number.filter(|number| *number < groups.len());
-                let number = number.ok_or_else(out_of_bounds)?;
-                out.push_str(groups.get(number).map_or("", |group| group.as_str()));
-            }
-            other => out.push(other),
+/// The replacement with `$1` for a group and `\` in front of what is meant as it is; `false` where the text may
+/// not become as long.
+fn expand(new: &str, groups: &Captures<'_>, out: &mut Growing<'_, '_>) -> Result<bool> {
+    let mut rest = new;
+    while let Some(at) = rest.find(['\\', '$']) {
+        let (plain, special) = rest.split_at(at);
+        let mut chars = special.chars();
+        let is_group = chars.next() == Some('$');
+        let (part, after) = if is_group {
+            let (number, after) = group_number(chars.as_str(), groups.len())?;
+            (groups.get(number).map_or("", |group| group.as_str()), after)
+        } else {
+            chars.next();
+            let after = chars.as_str();
+            let escaped = special.len() - after.len();
+            (special.get(1..escaped).unwrap_or(""), after)
+        };
+        if !(out.push(plain)? && out.push(part)?) {
+            return Ok(false);
         }
+        rest = after;
     }
-    Ok(())
+    out.push(rest)
+}
+
+/// The number that a text begins with, of as many digits as still name one of `count` groups, and what follows it.
+///
+/// # Errors
+/// 3686 where there is none.
+fn group_number(text: &str, count: usize) -> Result<(usize, &str)> {
+    let mut number: Option<usize> = None;
+    let mut rest = text;
+    while let Some(digit) = rest.chars().next().and_then(|c| c.to_digit(10)) {
+        let digit = usize::try_from(digit).unwrap_or(0);
+        let longer = number.unwrap_or(0).saturating_mul(10).saturating_add(digit);
+        if number.is_some() && count <= longer {
+            break;
+        }
+        number = Some(longer);
+        rest = rest.get(1..).unwrap_or("");
+    }
+    let number = number.filter(|number| *number < count);
+    number
+        .map(|number| (number, rest))
+        .ok_or_else(out_of_bounds)
 }

@@ -216,6 +216,9 @@ fn substring_index<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a
             text.get(start + delimiter.len()..).unwrap_or_default()
         })
     };
+    let Some(_room) = call.fits(Some(part.len()))? else {
+        return Ok(Value::Null);
+    };
     Ok(of_bytes(part.to_vec(), call.ty))
 }
 
@@ -236,11 +239,12 @@ fn elt<'a>(call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn find_in_set<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let (wanted, list) = (call.text(values, 0), call.text(values, 1));
+    let [wanted, list] = [0, 1].map(|idx| convert::bytes(Call::arg(values, idx), call.ctx));
     if list.is_empty() {
         return Ok(Value::Int(0));
     }
-    let found = list.split(',').position(|member| member == wanted);
+    let mut members = list.split(|byte| *byte == b',');
+    let found = members.position(|member| member == &*wanted);
     Ok(of_count(found.map_or(0, |idx| idx + 1)))
 }
 

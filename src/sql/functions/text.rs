@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 
 use super::super::eval::{convert, digits};
-use super::{Call, of_count, of_text, result};
+use super::{Call, of_count, of_text, result, text_bytes};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 
@@ -118,15 +118,11 @@ fn char_length<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn lower<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(recased(Call::arg(values, 0), call, |c| {
-        only(c, c.to_lowercase())
-    }))
+    recased(values, call, |c| only(c, c.to_lowercase()))
 }
 
 fn upper<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    Ok(recased(Call::arg(values, 0), call, |c| {
-        only(c, c.to_uppercase())
-    }))
+    recased(values, call, |c| only(c, c.to_uppercase()))
 }
 
 /// The one other letter; the same one where there are several, as with `ß`.
@@ -138,8 +134,15 @@ fn only(letter: char, mut others: impl Iterator<Item = char>) -> char {
 }
 
 /// Binary strings have no letters and stay.
-fn recased<'a>(value: &Value<'a>, call: &Call<'a>, recase: fn(char) -> char) -> Value<'a> {
-    match value {
+fn recased<'a>(
+    values: &[Value<'a>],
+    call: &Call<'a>,
+    recase: fn(char) -> char,
+) -> Result<Value<'a>> {
+    let Some(_room) = call.fits(Some(text_bytes(values)))? else {
+        return Ok(Value::Null);
+    };
+    Ok(match Call::arg(values, 0) {
         Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
         other => of_text(
             convert::text(other, call.ctx)
@@ -147,7 +150,7 @@ fn recased<'a>(value: &Value<'a>, call: &Call<'a>, recase: fn(char) -> char) -> 
                 .map(recase)
                 .collect::<String>(),
         ),
-    }
+    })
 }
 
 /// The part from one character to before another; without copying where the value is borrowed.
@@ -243,6 +246,9 @@ fn rtrim<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn trimmed<'a>(values: &[Value<'a>], ends: Ends, call: &Call<'a>) -> Result<Value<'a>> {
+    let Some(_room) = call.fits(Some(text_bytes(values.get(..1).unwrap_or_default())))? else {
+        return Ok(Value::Null);
+    };
     let bytes = convert::bytes(Call::arg(values, 0), call.ctx);
     let removed = values
         .get(1)
@@ -345,6 +351,9 @@ fn space<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn reverse<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
+    let Some(_room) = call.fits(Some(text_bytes(values)))? else {
+        return Ok(Value::Null);
+    };
     Ok(match Call::arg(values, 0) {
         Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.iter().rev().copied().collect())),
         other => of_text(
@@ -361,15 +370,15 @@ fn insert<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let text = convert::bytes(Call::arg(values, 0), call.ctx);
     let new = convert::bytes(Call::arg(values, 3), call.ctx);
     let (position, len) = (call.count(values, 1)?, call.count(values, 2)?);
+    let Some(_room) = call.fits(text.len().checked_add(new.len()))? else {
+        return Ok(Value::Null);
+    };
     let units = units_count(&text, call);
     let start = usize::try_from(position).unwrap_or(0);
     if start == 0 || units < start {
         return Ok(of_bytes(text.into_owned(), call.ty));
     }
     let until = usize::try_from(len).map_or(units, |len| (start - 1).saturating_add(len));
-    let Some(_room) = call.fits(text.len().checked_add(new.len()))? else {
-        return Ok(Value::Null);
-    };
     let head = text.get(..unit_end(&text, start - 1, call));
     let tail = text.get(unit_end(&text, until, call)..);
     let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());
@@ -381,7 +390,14 @@ fn quote<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         return Ok(of_bytes(b"NULL".to_vec(), call.ty));
     }
     let text = convert::bytes(Call::arg(values, 0), call.ctx);
-    let mut out = Vec::with_capacity(text.len() + 2);
+    let escaped = text
+        .iter()
+        .filter(|byte| matches!(byte, b'\'' | b'\\' | 0 | 0x1A));
+    let bytes = text.len() + escaped.count() + 2;
+    let Some(_room) = call.fits(Some(bytes))? else {
+        return Ok(Value::Null);
+    };
+    let mut out = Vec::with_capacity(bytes);
     out.push(b'\'');
     for byte in text.iter() {
         match byte {

@@ -51,8 +51,14 @@ fn uuid_short<'a>(_: &[Value<'a>], _: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::UInt(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
+/// Bytes of the longest text that is one: with dashes and braces.
+const TEXT_BYTES_MAX: usize = UUID_BYTES * 2 + 4 + 2;
+
 /// The bytes of 32 digits, with dashes, in braces, or neither.
 fn parse(text: &str) -> Option<[u8; UUID_BYTES]> {
+    if TEXT_BYTES_MAX < text.len() {
+        return None;
+    }
     let inner = match text.strip_prefix('{') {
         Some(inner) => inner
             .strip_suffix('}')

@@ -286,14 +286,19 @@ fn print_name(name: &[u8], kind: Kind, out: &mut Vec<u8>) {
         whole => whole,
     };
     out.push(b'`');
-    out.extend_from_slice(inner);
+    // What is longer is cut anyway.
+    out.extend_from_slice(inner.get(..DIGEST_BYTES_MAX).unwrap_or(inner));
     out.push(b'`');
 }
 
 /// A hint with `?` for its numbers, and one space between its words.
 fn print_hint(hint: &[u8], out: &mut Vec<u8>) {
     let mut before = b' ';
+    let full = out.len() + DIGEST_BYTES_MAX;
     for byte in hint.iter().copied() {
+        if full <= out.len() {
+            return;
+        }
         let in_name = before.is_ascii_alphanumeric() || before == b'_' || before == b'?';
         if byte.is_ascii_whitespace() {
             if before != b' ' {
