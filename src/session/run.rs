@@ -286,8 +286,9 @@ impl Session {
                 self.track_access(Access::Reads);
             }
             self.insert_rows_of((program, query), parameters).await?
-        } else if program.subqueries.is_empty() {
-            let env = self.write_env(parameters, program.write.table());
+        } else if !program.reads_itself() {
+            let mut env = self.write_env(parameters, program.write.table());
+            let _held = self.answer_for_write(program, (&mut env, None)).await?;
             self.run_once(program, env).await?
         } else {
             self.run_asking(program, parameters).await?
@@ -347,8 +348,9 @@ impl Session {
         }
     }
 
-    /// As [`Session::run_once`], of a write with subqueries: in autocommit they are answered from the state that it
-    /// changes, and again each time that it starts over. Its locks it keeps then, so that it need not again.
+    /// As [`Session::run_once`], of a write whose subqueries read the table that it changes: in autocommit they are
+    /// answered from the state that is changed, and again each time that it starts over. Its locks it keeps then, so that
+    /// it need not again.
     async fn run_asking(
         &mut self,
         program: &Arc<write::Program>,

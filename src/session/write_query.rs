@@ -93,8 +93,8 @@ impl Session {
         Ok(ask::answer_once(subqueries, &nest, &mut env.ctx).await?)
     }
 
-    /// Runs `INSERT … SELECT`; `None` when a definition has changed since it was bound. In autocommit the rows are
-    /// read from the state that the first piece changes, and again when it starts over.
+    /// Runs `INSERT … SELECT`; `None` when a definition has changed since it was bound. In autocommit rows of the table
+    /// that are written over are read from the state that is changed, and again when it starts over.
     pub(super) async fn insert_rows_of(
         &mut self,
         (program, query): (&Arc<write::Program>, &Arc<query::Program>),
@@ -102,7 +102,8 @@ impl Session {
     ) -> Result<Option<Outcome>> {
         self.heed(query.hints());
         let mut own = None;
-        if replaces(&program.write) && self.current_transaction().is_none() {
+        let is_of_one_state = program.reads_itself() && replaces(&program.write);
+        if is_of_one_state && self.current_transaction().is_none() {
             own = Some(self.statement_transaction());
         }
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {

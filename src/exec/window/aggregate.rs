@@ -22,6 +22,9 @@ use crate::sql::eval::{compare, dynamic, eval_exact};
 use crate::sql::expr::Expr;
 use crate::types::{ColumnType, Value};
 
+/// What takes less is not asked for.
+const LARGE_BYTES_MIN: usize = 16 << 10;
+
 /// How often an aggregate is there while its value is made: as it is, as a copy, and as the value.
 const COPIES: usize = 3;
 
@@ -111,7 +114,10 @@ impl Sliding {
         match &self.state {
             State::Running { accumulator, .. } => {
                 // What it has, a copy of that, and the value that is made of the copy.
-                ceiling::drip("a window", COPIES * accumulator.bytes())?;
+                let bytes = COPIES * accumulator.bytes();
+                if LARGE_BYTES_MIN <= bytes {
+                    ceiling::drip("a window", bytes)?;
+                }
                 accumulator.clone().finish(ctx)
             }
             State::Extreme { candidates, .. } => {

@@ -239,7 +239,10 @@ impl<'a> Inserter<'a> {
     /// Blind writes need no locks for correctness; but where a transaction holds the row they
     /// queue behind it instead of making its commit fail.
     async fn lock_if_contended(&mut self, rows: &[Proposed]) -> Result<()> {
-        if self.env().autocommit && self.changer.transaction.are_locks_idle() {
+        let transaction = &self.changer.transaction;
+        // What was read must be unchanged: who begins again because it is not holds the rows from then on.
+        let has_read = transaction.has_snapshot();
+        if self.env().autocommit && !has_read && transaction.are_locks_idle() {
             return Ok(());
         }
         self.changer.lock_all(&self.places(rows)?).await

@@ -134,6 +134,15 @@ impl Program {
             .collect()
     }
 
+    /// Whether its queries read the table that it writes.
+    pub fn reads_itself(&self) -> bool {
+        if self.query.is_none() && self.subqueries.is_empty() {
+            return false;
+        }
+        let written = self.write.table().id;
+        self.tables_read().iter().any(|read| read.id == written)
+    }
+
     /// The table that is written, as it was bound.
     fn bound_table(&self) -> BoundTable {
         BoundTable {

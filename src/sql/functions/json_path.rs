@@ -55,6 +55,9 @@ const STEPS_MAX: usize = 1000;
 /// What finding a value counts, in steps of [`Watch`].
 const VALUE_STEPS: usize = 16;
 
+/// What is remembered is asked for in pieces of this; less is not.
+const LARGE_BYTES_MIN: usize = 16 << 10;
+
 /// Bytes that remembering one takes, in a list and in a set.
 const VALUE_BYTES: usize = 32;
 
@@ -137,7 +140,7 @@ impl Path {
     /// When the statement is to stop: 1317 and its like.
     pub(super) fn find<'j>(&self, document: &'j Json, ctx: &EvalContext) -> Result<Vec<&'j Json>> {
         let is_plural_below = self.steps.contains(&Step::Anywhere);
-        let (mut found, mut watch) = (vec![document], Watch::default());
+        let (mut found, mut watch, mut new_bytes) = (vec![document], Watch::default(), 0);
         for step in &self.steps {
             let mut next: Vec<&Json> = Vec::new();
             let mut seen = HashSet::new();
@@ -149,7 +152,10 @@ impl Path {
                     step.find(json, &mut next);
                 }
                 let more = next.len() - before;
-                ceiling::drip("a JSON path", VALUE_BYTES * more)?;
+                new_bytes += VALUE_BYTES * more;
+                if LARGE_BYTES_MIN <= new_bytes {
+                    ceiling::drip("a JSON path", std::mem::take(&mut new_bytes))?;
+                }
                 watch.steps(VALUE_STEPS * (1 + more), ctx)?;
             }
             // Only below `**` can two ways lead to one value.
