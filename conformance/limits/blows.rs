@@ -40,7 +40,10 @@ pub(crate) fn packets(house: &mut House) -> Result<(), String> {
     house.refused(&statement(most + 1), 1153, &["16777216"])?;
     house.refused(&statement(3 * PACKET_BYTES_MAX), 1153, &["16777216"])?;
     house.refused(&format!("SELECT {}", "1,".repeat(100_000)), 1064, &[])?;
-    house.refused(&format!("SELECT 1 {}", "/*".repeat(1_000_000)), 1064, &[])
+    house.refused(&format!("SELECT 1 {}", "/*".repeat(1_000_000)), 1064, &[])?;
+    let separator = "a".repeat(1025);
+    let load = format!("LOAD DATA LOCAL INFILE 'f' INTO TABLE t LINES STARTING BY '{separator}'");
+    house.refused(&load, 1083, &["1025", "1024"])
 }
 
 /// Rows of many columns.

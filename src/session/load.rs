@@ -11,6 +11,7 @@ use super::{Done, Reply, Session};
 use crate::catalog::{Column, ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::budget::Budget;
+use crate::exec::pace::Pace;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::BoxFuture;
 use crate::exec::textfile::read::{Line, Reader, Step};
@@ -155,6 +156,7 @@ impl Session {
         let mut ctx = self.context(Arc::default());
         ctx.strict_write = self.settings.mode.strict;
         let bytes_max = self.piece_bytes_max();
+        let mut pace = Pace::default();
         loop {
             let (mut rows, mut bytes) = (Vec::new(), 0);
             let mut is_over = true;
@@ -168,6 +170,7 @@ impl Session {
                 let row_bytes = row_bytes + size_of::<Vec<Value<'static>>>();
                 bytes += row_bytes;
                 rows.push(row);
+                pace.keep().await;
                 // Less memory makes smaller pieces.
                 let fits = rows_budget.try_take(row_bytes);
                 if !fits && rows.len() == 1 {

@@ -10,6 +10,9 @@ use crate::sql::ast::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadTarget
 /// The character sets of files: all are read as bytes that should be utf8mb4.
 const CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "binary"];
 
+/// Bytes of what separates fields or lines: at each byte of a file it is looked whether it begins there.
+const SEPARATOR_BYTES_MAX: usize = 1024;
+
 impl Parser<'_> {
     /// At `LOAD`.
     pub(super) fn load(&mut self) -> Result<Statement> {
@@ -174,10 +177,20 @@ impl Parser<'_> {
     fn by_text(&mut self) -> Result<Vec<u8>> {
         self.expect_word(Word::BY)?;
         let token = self.token();
-        if self.eat(Kind::Hex) {
-            return Ok(literal::hex(self.bytes(token)));
+        let text = if self.eat(Kind::Hex) {
+            literal::hex(self.bytes(token))
+        } else {
+            self.text()?.into_bytes()
+        };
+        if SEPARATOR_BYTES_MAX < text.len() {
+            let text = format!(
+                "Field separator argument is not what is expected; it has {} bytes, the most is \
+                 {SEPARATOR_BYTES_MAX}",
+                text.len()
+            );
+            return Err(Error::new(Code::WrongFieldTerminators, text));
         }
-        Ok(self.text()?.into_bytes())
+        Ok(text)
     }
 
     /// `BY 'c'`: one byte or none.

@@ -13,6 +13,15 @@ pub(in crate::kv::lsm) struct Older {
     pub(in crate::kv::lsm) is_damaged: bool,
 }
 
+/// All but the zeros that a journal is made of before it is written to, which are most of it.
+fn without_zeros(mut bytes: &[u8]) -> &[u8] {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    while let Some(rest) = bytes.strip_suffix(&ZEROS) {
+        bytes = rest;
+    }
+    bytes
+}
+
 /// The batches older than `seqno`, of a journal that `run` may be writing to.
 pub(in crate::kv::lsm) fn older_than(bytes: &[u8], seqno: u64, run: Option<u64>) -> Older {
     let mut end = 0;
@@ -23,6 +32,7 @@ pub(in crate::kv::lsm) fn older_than(bytes: &[u8], seqno: u64, run: Option<u64>)
         }
     };
     let has_more = !is_zeros(bytes.get(end..).unwrap_or_default());
+    let bytes = without_zeros(bytes);
     // A number that is too large may itself be damage.
     let mut at = match stop {
         Ok(newer) => newer.end,
