@@ -5,17 +5,23 @@ use super::*;
 use crate::kv::lsm::{Lsm, Options};
 use crate::kv::{Engine, Space, Ts, WriteSet};
 
+/// An engine with a space.
+async fn engine(base: &Path) -> Lsm {
+    let engine = Lsm::open(&Options {
+        cache_bytes: 1 << 20,
+        ..Options::new(base.join("data"))
+    });
+    let engine = engine.unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    engine
+}
+
 /// Mechanism: journals are always copied, and tables where they cannot be linked, also to the disk of
 /// the data: until it was full, and a flush failed.
 #[tokio::test]
 async fn a_copy_that_would_take_the_room_of_flushes_is_refused() {
     let base = tempfile::tempdir().unwrap();
-    let engine = Lsm::open(&Options {
-        cache_bytes: 1 << 20,
-        ..Options::new(base.path().join("data"))
-    });
-    let engine = engine.unwrap();
-    engine.create_space(Space(1)).await.unwrap();
+    let engine = engine(base.path()).await;
     let mut writes = WriteSet::blind();
     writes.put(Space(1), "key", "value");
     engine.commit(writes).await.unwrap();
@@ -77,12 +83,7 @@ fn a_backup_that_fails_at_its_very_end_leaves_nothing() {
 #[tokio::test]
 async fn a_journal_that_is_damaged_in_front_of_commits_is_no_part_of_a_backup() {
     let base = tempfile::tempdir().unwrap();
-    let engine = Lsm::open(&Options {
-        cache_bytes: 1 << 20,
-        ..Options::new(base.path().join("data"))
-    });
-    let engine = engine.unwrap();
-    engine.create_space(Space(1)).await.unwrap();
+    let engine = engine(base.path()).await;
     for key in ["a", "b", "c", "d", "e"] {
         let mut writes = WriteSet::blind();
         writes.put(Space(1), key, "value");
