@@ -286,12 +286,12 @@ impl Session {
                 self.track_access(Access::Reads);
             }
             self.insert_rows_of((program, query), parameters).await?
-        } else if !program.reads_itself() {
+        } else if program.reads_itself() && self.current_transaction().is_none() {
+            self.run_asking(program, parameters).await?
+        } else {
             let mut env = self.write_env(parameters, program.write.table());
             let _held = self.answer_for_write(program, (&mut env, None)).await?;
             self.run_once(program, env).await?
-        } else {
-            self.run_asking(program, parameters).await?
         };
         let Some(outcome) = outcome else {
             return Ok(Ran::Outdated);
@@ -348,7 +348,7 @@ impl Session {
         }
     }
 
-    /// As [`Session::run_once`], of a write whose subqueries read the table that it changes: in autocommit they are
+    /// As [`Session::run_once`] in autocommit, of a write whose subqueries read the table that it changes: they are
     /// answered from the state that is changed, and again each time that it starts over. Its locks it keeps then, so that
     /// it need not again.
     async fn run_asking(
@@ -356,11 +356,6 @@ impl Session {
         program: &Arc<write::Program>,
         parameters: Parameters,
     ) -> Result<Option<write::Outcome>> {
-        if self.current_transaction().is_some() {
-            let mut env = self.write_env(parameters, program.write.table());
-            let _held = self.answer_for_write(program, (&mut env, None)).await?;
-            return self.run_once(program, env).await;
-        }
         let mut own = self.statement_transaction();
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let mut env = self.write_env(Arc::clone(&parameters), program.write.table());

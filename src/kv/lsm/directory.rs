@@ -32,11 +32,11 @@ pub(super) const FORMAT: &str = "format 3";
 /// written now, or write without counting.
 const FORMATS_BEFORE: [&str; 2] = ["format 1", "format 2"];
 
-/// A directory that is made is its owner's alone; one that is there stays as it is.
-const DIR_MODE: u32 = 0o700;
+/// A directory that is made is its owner's alone, whatever the mask; one that is there stays as it is.
+pub(super) const DIR_MODE: u32 = 0o700;
 
-/// And so is its version file, as what backups write.
-const FILE_MODE: u32 = 0o600;
+/// And so is its version file, and what backups write.
+pub(super) const FILE_MODE: u32 = 0o600;
 
 const VERSION_FILE: &str = "MESETA";
 const VERSION_FILE_NEW: &str = "MESETA.new";
@@ -87,7 +87,7 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     let is_sealed = version.is_some();
     if is_sealed {
         // A restore was cut off behind its last file but one.
-        remove_if_there(&dir.join(RESTORING_FILE)).map_err(unwritable)?;
+        if_there(fs::remove_file(dir.join(RESTORING_FILE))).map_err(unwritable)?;
     } else {
         check_not_foreign(dir)?;
         remove_unfinished(dir)?;
@@ -100,10 +100,14 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     })
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
+/// What there was none of needs no removal.
+///
+/// # Errors
+/// The others.
+pub(super) fn if_there(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+        other => other,
     }
 }
 

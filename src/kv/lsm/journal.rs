@@ -280,9 +280,10 @@ fn follows(next: Batch, last: Option<Batch>) -> bool {
     (last.is_none() || after < next.seqno) && next.seqno < until
 }
 
+const ZEROS: [u8; 4096] = [0; 4096];
+
 /// The library makes its files 64 MiB of zeros long before it writes to them.
 fn is_zeros(bytes: &[u8]) -> bool {
-    const ZEROS: [u8; 4096] = [0; 4096];
     let mut pages = bytes.chunks(ZEROS.len());
     pages.all(|page| ZEROS.get(..page.len()) == Some(page))
 }

@@ -9,10 +9,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::{reading, writing};
 use crate::kv::Result;
-
-/// What is made here is its owner's alone, whatever the mask.
-const FILE_MODE: u32 = 0o600;
-const DIR_MODE: u32 = 0o700;
+use crate::kv::lsm::directory::{DIR_MODE, FILE_MODE};
 
 /// Bytes that are read or written at a time: some dozens of microseconds, in which the system lets nobody else
 /// have the processor.

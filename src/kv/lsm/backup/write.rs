@@ -8,7 +8,7 @@
 //! copied as long as there is more.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use super::{
     BACKUP_FILE, Backup, Cut, ENGINE_DIR, Entry, PART_FILE, Sum, TABLES_DIR, TREES_DIR, copy,
     damaged, empty_dir, reading, writing,
 };
+use crate::kv::lsm::directory::if_there;
 use crate::kv::lsm::queue::Request;
 use crate::kv::lsm::{Shared, compression, directory, fault, journal, room};
 use crate::kv::{Checkpoint, Error, Result};
@@ -190,14 +191,6 @@ impl Making<'_> {
             Some(parent) => copy::sync_dir(parent),
             None => Ok(()),
         }
-    }
-}
-
-/// What there was none of needs no removal.
-fn if_there(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
     }
 }
 

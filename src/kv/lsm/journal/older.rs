@@ -1,6 +1,6 @@
 //! Which part of a journal belongs to a state: for a backup, while the journal is written to.
 
-use super::{batch, is_zeros, next_batch};
+use super::{ZEROS, batch, is_zeros, next_batch};
 
 /// The batches of a journal that are older than another.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +15,6 @@ pub(in crate::kv::lsm) struct Older {
 
 /// All but the zeros that a journal is made of before it is written to, which are most of it.
 fn without_zeros(mut bytes: &[u8]) -> &[u8] {
-    const ZEROS: [u8; 4096] = [0; 4096];
     while let Some(rest) = bytes.strip_suffix(&ZEROS) {
         bytes = rest;
     }
