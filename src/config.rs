@@ -23,6 +23,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use tokio::runtime::Runtime;
 
+use crate::leisure;
 use crate::protocol::Password;
 use crate::server::{self, TlsOptions};
 use crate::session::{OpenOptions, Storage};
@@ -98,6 +99,14 @@ pub struct Sources<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
+/// What nobody but the server's user and group gets of the files that it makes, as with MySQL (`UMASK` 0640).
+const MASK: u32 = 0o027;
+
+/// From now on files are made for this process's user and group alone.
+pub fn keep_files_private() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(MASK));
+}
+
 /// Reads the options of this process.
 ///
 /// # Errors
@@ -167,10 +176,13 @@ fn is_answer(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
 }
 
-/// clap says more than one line; the first has the essence.
+/// clap says more than one line; the first has the essence, and those below it that are indented what it is about.
 fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or("wrong arguments");
+    let mut lines = text.lines();
+    let line = lines.next().unwrap_or("wrong arguments");
     let line = line.strip_prefix("error: ").unwrap_or(line);
+    let about = lines.map_while(|line| line.strip_prefix("  ").map(str::trim));
+    let line = about.fold(line.to_owned(), |line, about| format!("{line} {about}"));
     format!("{line}; see --help")
 }
 
@@ -214,10 +226,6 @@ fn read_file(path: &str) -> Result<HashMap<&'static str, Raw>, String> {
 
 /// Threads that read many rows at a time, or write them; as many as tokio has by default.
 const READING_THREADS_MAX: usize = 512;
-
-/// The stack of each thread: addresses, not memory, until it is used. What nests is bound, planned and
-/// run by recursion; the limits of nesting (100 in a text, 120 queries, 400 operators) fit many times.
-const STACK_BYTES: usize = 16 << 20;
 
 impl Config {
     /// Begins to log.
@@ -278,7 +286,7 @@ impl Config {
     pub fn runtime(&self) -> std::io::Result<Runtime> {
         let connections_max = usize::try_from(self.connections_max).unwrap_or(usize::MAX);
         tokio::runtime::Builder::new_multi_thread()
-            .thread_stack_size(STACK_BYTES)
+            .thread_stack_size(leisure::STACK_BYTES)
             .enable_all()
             .max_blocking_threads(connections_max.saturating_add(READING_THREADS_MAX))
             .build()

@@ -235,6 +235,7 @@ codes! {
     RecursionTooDeep = 3636 "HY000" "A recursive common table expression of too many rounds.";
     WrongUsage = 1221 "HY000" "Two clauses that do not go together.";
     VariableReadOnly = 1238 "HY000" "A variable that cannot be set.";
+    SessionReadOnly = 1621 "HY000" "A variable that a session cannot set for itself.";
     DerivedAlias = 1248 "42000" "A derived table without alias.";
     OutOfRange = 1264 "22003" "A number outside the column's range.";
     NotUpdatable = 1288 "HY000" "UPDATE or DELETE of what is no table.";

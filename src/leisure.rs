@@ -34,6 +34,11 @@ const SHARE: u32 = 9;
 /// What threads that give way are called.
 pub const THREAD_NAME: &str = "meseta-leisure";
 
+/// The stack of each thread that binds, plans or runs statements, wherever it was started: addresses, not
+/// memory, until it is used. What nests is worked on by recursion; the limits of nesting (100 in a text, 120
+/// queries, 400 operators) fit many times.
+pub const STACK_BYTES: usize = 16 << 20;
+
 /// Threads of the pool that may block, for each processor. What is done on one never waits for another.
 const BLOCKING_PER_PROCESSOR: usize = 4;
 
@@ -174,6 +179,7 @@ fn leisurely(runtime: Handle) -> Handle {
         let build = || {
             Builder::new_multi_thread()
                 .thread_name(THREAD_NAME)
+                .thread_stack_size(STACK_BYTES)
                 .worker_threads(processors)
                 .max_blocking_threads(processors.saturating_mul(BLOCKING_PER_PROCESSOR))
                 .on_thread_start(give_way)

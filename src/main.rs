@@ -1,5 +1,4 @@
-//! The program: reads the options, opens the data, serves until it is told to stop; or does some upkeep
-//! without serving.
+//! The program: reads the options, opens the data and serves until it is told to stop, or does some upkeep.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -16,17 +15,19 @@ use meseta::upkeep;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let ended = match config::load() {
-        Ok(Request::Print(text)) => print(&text),
+    config::keep_files_private();
+    let (ended, code) = match config::load() {
+        Ok(Request::Print(text)) => (print(&text), ExitCode::FAILURE),
         Ok(Request::Upkeep(task)) => return upkeep::run(&task),
-        Ok(Request::Serve(config)) => start(&config),
-        Err(line) => Err(line),
+        Ok(Request::Serve(config)) => (start(&config), ExitCode::FAILURE),
+        // Who calls `meseta check` takes 1 for damage.
+        Err(line) => (Err(line), ExitCode::from(2)),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {
             let _ = writeln!(io::stderr(), "meseta: {line}");
-            ExitCode::FAILURE
+            code
         }
     }
 }

@@ -31,6 +31,7 @@ mod wide;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         trial("kill_query_leaves_nothing", given_up::all),
         trial("a_terminal_is_shown_how_far_it_is", shown::all),
         trial("what_will_not_do_is_refused", refused),
+        trial("rows_are_not_for_everybody", private),
         trial("the_guide_is_true", guide),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -534,7 +536,8 @@ fn refused(dir: &Path) -> Result<String, String> {
         ],
     ] {
         let (code, told) = meseta(arguments)?;
-        if code == 0 || told.trim().lines().count() != 1 {
+        // 1 would be damage.
+        if code != 2 || told.trim().lines().count() != 1 {
             return Err(format!("meseta {}: {code}, {told}", arguments.join(" ")));
         }
     }
@@ -542,6 +545,33 @@ fn refused(dir: &Path) -> Result<String, String> {
         expect_exit(help, 0)?;
     }
     Ok(format!("{} paths", cases.len()))
+}
+
+/// Rows are for the server's user and group, though the data directory is everybody's, and the program before this one
+/// has made its files for everybody.
+fn private(dir: &Path) -> Result<String, String> {
+    let open = |path: &Path| {
+        let everybody = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(path, everybody).map_err(|e| e.to_string())
+    };
+    let data = dir.join("data");
+    fs::create_dir(&data).map_err(|e| e.to_string())?;
+    open(&data)?;
+    let (server, _) = filled(dir)?;
+    stop(&server)?;
+    let others = |path: &Path| fs::metadata(path).map_or(7, |of| of.permissions().mode() & 7);
+    let files = files_below(&data.join("lsm"));
+    let seen = files.iter().find(|path| others(path) != 0);
+    if let Some(path) = seen {
+        return Err(format!("{} is everybody's", path.display()));
+    }
+    open(&data.join("lsm"))?;
+    let server = start(dir)?;
+    if others(&data.join("lsm")) != 0 {
+        return Err("a directory of rows stays everybody's".to_owned());
+    }
+    stop(&server)?;
+    Ok(format!("{} files", files.len()))
 }
 
 /// Runs the statements and the `meseta` commands of docs/backup.md, in order.

@@ -1,10 +1,13 @@
 //! Lets the clock of the server jump, forward and back, under writers: what was acknowledged and has not
 //! ended is there, what has ended is not, what was removed because it had ended does not come back with
-//! an earlier clock, ids are unique, and the server goes on, also after a kill in the middle of it.
+//! an earlier clock, nor does what gave its key or its unique value to another row, ids are unique, and the
+//! server goes on, also after a kill in the middle of it.
 //!
 //! The clock is libfaketime's (Debian: `libfaketime`), which reads from a file by how much to lie. The
 //! monotonic clock is the machine's, as when an operator sets the time. Without the library there is
 //! nothing to do, and this says so.
+
+mod reused;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -216,6 +219,7 @@ fn make_tables(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!(
         "CREATE TABLE ending (id BIGINT PRIMARY KEY, v INT, KEY kv (v)) WITH (TTL='{TTL_S}')"
     ))?;
+    reused::make_table(client, TTL_S)?;
     client.execute("CREATE TABLE spread (id BIGINT AUTO_INCREMENT PRIMARY KEY, v INT)")?;
     client.execute("CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")?;
     Ok(())
@@ -308,7 +312,7 @@ impl Acknowledged {
             let rows = client.rows("SELECT LAST_INSERT_ID()")?;
             ids.insert(rows[0][0].as_deref().unwrap_or("0").parse().unwrap_or(0));
         }
-        Ok(())
+        reused::write(client, id)
     }
 
     /// Takes in what a writer was told.
@@ -366,7 +370,8 @@ impl Acknowledged {
                 return Err(format!("{id} is lost from {table}"));
             }
         }
-        for table in ["ending", "spread", "counted"] {
+        reused::verify(client)?;
+        for table in ["ending", "reused", "spread", "counted"] {
             let rows = client.rows(&format!("CHECK TABLE {table}")).map_err(text)?;
             if rows.iter().any(|row| row[2].as_deref() == Some("error")) {
                 return Err(format!("CHECK TABLE {table}: {rows:?}"));

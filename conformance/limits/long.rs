@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::Client;
+use crate::crowd::crowd_count;
 use crate::house::{House, Told, told};
 
 /// How often it is killed until it ends.
@@ -26,6 +27,7 @@ const LONG: &[&str] = &[
     "SELECT JSON_CONTAINS(CONCAT('[', REPEAT('1,', 1000000), '1]'), CONCAT('[', REPEAT('1,', 1000000), '2]'))",
     "SELECT JSON_LENGTH(JSON_EXTRACT(CONCAT(REPEAT('[', 90), REPEAT('1,', 1000000), '1', REPEAT(']', 90)), \
      CONCAT('$', REPEAT('**[0]', 400))))",
+    "SELECT BENCHMARK(1023, BENCHMARK(1023, BENCHMARK(1023, MD5('a'))))",
 ];
 
 /// It ends when it is killed, and when its time is over. An answer would be a kill that was not heard.
@@ -71,7 +73,7 @@ pub(crate) fn killed(house: &mut House, sql: &str) -> Result<(), String> {
 
 /// One more of them than the server has threads for short statements, and they go on. Then all are killed.
 pub(crate) fn keeps_nobody_waiting(house: &mut House) -> Result<(), String> {
-    let threads = thread::available_parallelism().map_or(1, usize::from) + 1;
+    let threads = crowd_count();
     for sql in LONG {
         let prober = house.another()?;
         let clients = (0..threads).map(|_| house.another());
@@ -99,7 +101,7 @@ pub(crate) fn keeps_nobody_waiting(house: &mut House) -> Result<(), String> {
 }
 
 /// How long a short statement takes at most, of some one after the other. A server that answers none is not waited for.
-fn slowest_short(mut client: Client) -> Result<Duration, String> {
+pub(crate) fn slowest_short(mut client: Client) -> Result<Duration, String> {
     let (sender, answers) = mpsc::channel();
     thread::spawn(move || {
         for _ in 0..SHORT_COUNT {

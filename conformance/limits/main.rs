@@ -19,7 +19,9 @@ mod blows;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
+mod crowd;
 mod house;
+mod kept;
 mod long;
 mod many;
 mod nesting;
@@ -28,6 +30,7 @@ mod pressure;
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
 mod unsafe_options;
+mod wide;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -64,13 +67,36 @@ const BLOWS: &[(&str, Blow)] = &[
         long::keeps_nobody_waiting,
     ),
     ("what_looks_long_is_short", long::is_short),
+    (
+        "many_statements_keep_nobody_waiting",
+        crowd::keeps_nobody_waiting,
+    ),
+    (
+        "many_commands_keep_nobody_waiting",
+        crowd::commands_keep_nobody_waiting,
+    ),
     ("results", blows::results),
+    ("wide_rows", wide::all),
     ("recursion_and_cross_joins", blows::endless),
     ("prepared_statements", many::prepared_statements),
     ("cursors", many::cursors),
     ("user_variables", many::user_variables),
     ("temporary_tables", many::temporary_tables),
     ("transactions", many::transactions),
+];
+
+type Alone = fn() -> Result<(), String>;
+
+/// Each with a server of its own.
+const ALONE: &[(&str, Alone)] = &[
+    (
+        "many_statements_end_with_the_server",
+        crowd::ends_with_the_server,
+    ),
+    ("memory_limit", pressure::memory_limit),
+    ("slow_growth", pressure::slow_growth),
+    ("memory_limit_of_cursors", kept::cursors),
+    ("memory_limit_of_wide_statements", kept::wide_statements),
 ];
 
 fn main() -> ExitCode {
@@ -81,9 +107,11 @@ fn main() -> ExitCode {
         .iter()
         .map(|(name, blow)| trial(name, *blow))
         .collect();
-    trials.push(Trial::test("memory_limit", || {
-        pressure::memory_limit().map_err(Failed::from)
-    }));
+    trials.extend(
+        ALONE
+            .iter()
+            .map(|(name, run)| Trial::test(*name, move || run().map_err(Failed::from))),
+    );
     trials.push(Trial::test("lists_without_memory", || {
         let memory = blows::lists_without_memory().map_err(Failed::from)?;
         println!("limits: lists_without_memory: {memory}");

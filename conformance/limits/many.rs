@@ -4,7 +4,7 @@ use crate::client::{COM_QUERY, Client, Failure, check_error};
 use crate::house::House;
 
 const COM_STMT_PREPARE: u8 = 0x16;
-const COM_STMT_EXECUTE: u8 = 0x17;
+pub(crate) const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_RESET_CONNECTION: u8 = 0x1F;
 /// `CURSOR_TYPE_READ_ONLY`.
@@ -12,7 +12,7 @@ const WITH_CURSOR: u8 = 1;
 /// `max_prepared_stmt_count`.
 const STATEMENTS_MAX: u32 = 16_382;
 /// Cursors of one connection.
-const CURSORS_MAX: u32 = 32;
+pub(crate) const CURSORS_MAX: u32 = 32;
 /// User variables of one session.
 const VARIABLES_MAX: u32 = 10_000;
 /// Temporary tables of one session.
@@ -21,14 +21,17 @@ const TABLES_MAX: u32 = 1000;
 const AT_ONCE: u32 = 256;
 
 /// Asks for a statement to be prepared, and leaves the answer to be read.
-fn send_prepare(client: &mut Client, sql: &str) -> Result<(), String> {
+pub(crate) fn send_prepare(client: &mut Client, sql: &str) -> Result<(), String> {
     client
         .command(COM_STMT_PREPARE, sql.as_bytes())
         .map_err(|error| error.to_string())
 }
 
 /// The id of a statement without parameters and columns of that many, or the errno.
-fn prepared(client: &mut Client, columns: u16) -> Result<Result<u32, (u16, String)>, String> {
+pub(crate) fn prepared(
+    client: &mut Client,
+    columns: u16,
+) -> Result<Result<u32, (u16, String)>, String> {
     let (_, packet) = client.read_packet().map_err(|error| error.to_string())?;
     if let Err(Failure::Server { errno, text, .. }) = check_error(&packet) {
         return Ok(Err((errno, text)));
@@ -86,7 +89,7 @@ pub(crate) fn prepared_statements(house: &mut House) -> Result<(), String> {
 }
 
 /// Prepares a query of two columns and opens a cursor for it; its errno if it is refused.
-fn open(client: &mut Client) -> Result<Result<u32, (u16, String)>, String> {
+pub(crate) fn open(client: &mut Client) -> Result<Result<u32, (u16, String)>, String> {
     send_prepare(client, "SELECT * FROM c")?;
     let id = prepared(client, 2)?.map_err(|(errno, text)| format!("{errno} {text}"))?;
     let mut execute = id.to_le_bytes().to_vec();

@@ -23,6 +23,17 @@ const VIEWS_MAX: usize = 24;
 /// Common table expressions of two parts before the recursive one, each of the last: what is bound doubles.
 const DOUBLING_MAX: usize = 10;
 
+/// Common table expressions, each of the one before twice.
+const TWICE_MAX: usize = 10;
+
+/// Names that `WITH` may give in sight of one place.
+const NAMES_MAX: usize = 1000;
+
+/// Rows of more than the pages after which a statement goes on elsewhere.
+const LONG_ROWS: usize = 5000;
+/// Levels of a statement that reads them, and of each of two views.
+const LONG_LEVELS: usize = 44;
+
 /// What opens and closes a level around `1`, and how many there may be.
 const EXPRESSIONS: &[(&str, &str, usize)] = &[
     ("(", ")", SIMPLE_MAX),
@@ -93,7 +104,78 @@ pub(crate) fn all(house: &mut House) -> Result<(), String> {
     house.run("CREATE TABLE t (id INT PRIMARY KEY)")?;
     queries(house)?;
     named_queries(house)?;
-    views(house)
+    many_names(house)?;
+    views(house)?;
+    deep_and_long(house)
+}
+
+/// What is deep and reads many rows goes on on another thread, whose stack is as large.
+fn deep_and_long(house: &mut House) -> Result<(), String> {
+    house.run("CREATE TABLE many (a INT PRIMARY KEY, b INT)")?;
+    let rows: Vec<String> = (0..LONG_ROWS).map(|a| format!("({a}, 1)")).collect();
+    house.run(&format!("INSERT INTO many VALUES {}", rows.join(", ")))?;
+    let within = |levels: usize, inner: &str| {
+        (0..levels).fold(inner.to_owned(), |inner, n| {
+            format!("SELECT * FROM ({inner}) d{n} LIMIT 1000000")
+        })
+    };
+    let rows = "SELECT a, b FROM many LIMIT 1000000";
+    let count = |inner: &str| format!("SELECT COUNT(*) FROM ({inner}) x");
+    let one_text = count(&within(LONG_LEVELS, rows));
+    house.run(&format!(
+        "CREATE VIEW long0 AS {}",
+        within(LONG_LEVELS, rows)
+    ))?;
+    house.run(&format!(
+        "CREATE VIEW long1 AS {}",
+        within(LONG_LEVELS, "SELECT * FROM long0")
+    ))?;
+    let is_in = (0..LONG_LEVELS).fold("SELECT a FROM many".to_owned(), |inner, _| {
+        format!("SELECT a FROM many WHERE a IN ({inner})")
+    });
+    for sql in [
+        one_text,
+        "SELECT COUNT(*) FROM long1".to_owned(),
+        count(&is_in),
+    ] {
+        let found = house.value(&sql)?;
+        if found != LONG_ROWS.to_string() {
+            return Err(format!("{sql:.60}…: {found}, not {LONG_ROWS}"));
+        }
+    }
+    Ok(())
+}
+
+/// As many names as `WITH` may give, and more; names that double what is bound with each.
+fn many_names(house: &mut House) -> Result<(), String> {
+    let within = |levels: usize, each: usize| {
+        (0..levels).fold("SELECT 1".to_owned(), |inner, level| {
+            let names = (0..each).map(|n| format!("c{level}_{n} AS (SELECT 1)"));
+            let names: Vec<String> = names.collect();
+            format!("WITH {} SELECT * FROM ({inner}) x", names.join(", "))
+        })
+    };
+    house.run(&within(1, NAMES_MAX))?;
+    house.run(&within(40, NAMES_MAX / 40))?;
+    for (levels, each) in [(1, NAMES_MAX + 1), (40, NAMES_MAX / 40 + 1), (40, 1400)] {
+        house.refused(&within(levels, each), 1436, &["1000 is the most"])?;
+    }
+    let twice = |count: usize| {
+        let more = (1..count).map(|n| {
+            let before = n - 1;
+            format!(", c{n} AS (SELECT a FROM c{before} UNION ALL SELECT a FROM c{before})")
+        });
+        let more: String = more.collect();
+        let last = count - 1;
+        format!("WITH c0 AS (SELECT 1 a){more} SELECT COUNT(*) FROM c{last}")
+    };
+    if house.value(&twice(TWICE_MAX))? != "512" {
+        return Err(format!("{TWICE_MAX} queries of WITH give another count"));
+    }
+    for count in [TWICE_MAX + 1, 22, 100] {
+        house.refused(&twice(count), 1436, &["2000 times"])?;
+    }
+    Ok(())
 }
 
 fn queries(house: &mut House) -> Result<(), String> {

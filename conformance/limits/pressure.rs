@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::client::{Answer, Client, EndForm, Failure};
-use crate::house::{House, Told, shown};
+use crate::client::{Answer, COM_QUERY, Client, EndForm, Failure};
+use crate::house::{House, Told, shown, told};
 
 /// The limit that the server is given.
 const LIMIT_BYTES: u64 = 640 << 20;
@@ -23,6 +23,12 @@ const FILL_BYTES: u64 = 60_000_000;
 const FILL_MORE_MAX: u64 = 1024;
 /// How long it is under pressure.
 const PRESSURE: Duration = Duration::from_secs(6);
+/// Columns of a wide table.
+const WIDE_COLUMNS: usize = 4000;
+/// Connections that wait at once.
+const WAITING: usize = 700;
+/// Connections with a result of four times as many columns.
+const RESULTS: usize = 60;
 /// What must be possible again afterwards.
 const LARGE: &str = "SELECT LENGTH(REPEAT('a', 60000000))";
 
@@ -301,4 +307,96 @@ fn fill(house: &House, bytes: u64, full: &mut Vec<Client>) -> Result<(u16, Strin
     Err(format!(
         "more than {LIMIT_BYTES} bytes fit, {bytes} at a time"
     ))
+}
+
+/// What takes memory by and by: definitions, queries of many columns, waits. The most of each that fits is refused,
+/// and the limit holds.
+pub(crate) fn slow_growth() -> Result<(), String> {
+    let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let limit = format!("--memory-limit={LIMIT_BYTES}");
+    let options = ["--allow-full-scan", "--durability=async", &limit];
+    let mut house = House::open(scratch.path(), &options)?;
+    let columns: Vec<String> = (0..WIDE_COLUMNS).map(|n| format!("c{n} INT")).collect();
+    let columns = columns.join(", ");
+    house.run(&format!("CREATE TABLE w (a INT PRIMARY KEY, {columns})"))?;
+    waits(&house)?;
+    house.eventually(LARGE)?;
+    results(&mut house)?;
+    house.eventually(LARGE)?;
+    definitions(&mut house)?;
+    house.client = house.another()?;
+    house.eventually(LARGE)?;
+    let peak = holds(&house)?;
+    println!(
+        "limits: slow_growth: at most {} of {} MiB",
+        peak >> 20,
+        LIMIT_BYTES >> 20
+    );
+    Ok(())
+}
+
+/// Temporary tables like a wide one, as many as one session may have.
+fn definitions(house: &mut House) -> Result<(), String> {
+    for n in 0..1000 {
+        match house.ask(&format!("CREATE TEMPORARY TABLE w{n} LIKE w"))? {
+            Told::Done | Told::Rows(_) => {}
+            Told::Error { errno: 1041, .. } => return Ok(()),
+            Told::Error { errno, text } => return Err(format!("w{n}: {errno} {text}")),
+        }
+    }
+    Err("1000 tables of 4000 columns fit".to_owned())
+}
+
+/// Results of very many columns, each of which stays open, as many as there is memory for.
+fn results(house: &mut House) -> Result<(), String> {
+    house.run("INSERT INTO w (a) VALUES (1)")?;
+    let from = "w w1 JOIN w w2 JOIN w w3 JOIN w w4";
+    let keys = "w1.a = 1 AND w2.a = 1 AND w3.a = 1 AND w4.a = 1";
+    let sql = format!("SELECT *, SLEEP(8) FROM {from} WHERE {keys}");
+    let clients = (0..RESULTS).map(|_| house.another());
+    let mut clients = clients.collect::<Result<Vec<Client>, String>>()?;
+    for client in &mut clients {
+        let sent = client.command(COM_QUERY, sql.as_bytes());
+        sent.map_err(|error| error.to_string())?;
+    }
+    let refused = refusals(clients)?;
+    println!("limits: slow_growth: {refused} of {RESULTS} results refused");
+    if refused == 0 || refused == RESULTS {
+        return Err(format!(
+            "{refused} of {RESULTS} results of 16000 columns are refused"
+        ));
+    }
+    Ok(())
+}
+
+/// More connections that wait than there is memory for.
+fn waits(house: &House) -> Result<(), String> {
+    let clients = (0..WAITING).map(|_| house.another());
+    let mut clients = clients.collect::<Result<Vec<Client>, String>>()?;
+    for client in &mut clients {
+        let sent = client.command(COM_QUERY, b"SELECT SLEEP(8)");
+        sent.map_err(|error| error.to_string())?;
+    }
+    let refused = refusals(clients)?;
+    println!("limits: slow_growth: {refused} of {WAITING} waits refused");
+    if refused == 0 || refused == WAITING {
+        return Err(format!(
+            "{refused} of {WAITING} connections that wait are refused"
+        ));
+    }
+    Ok(())
+}
+
+/// How many of them are refused for want of memory; the others are answered.
+fn refusals(clients: Vec<Client>) -> Result<usize, String> {
+    let mut refused = 0;
+    for mut client in clients {
+        match told(client.read_answer()) {
+            Ok(Told::Rows(_) | Told::Done) => {}
+            Ok(Told::Error { errno: 1041, .. }) => refused += 1,
+            Ok(Told::Error { errno, text }) => return Err(format!("{errno} {text}")),
+            Err(lost) => return Err(lost.to_string()),
+        }
+    }
+    Ok(refused)
 }

@@ -284,7 +284,11 @@ impl Client {
         let mut have = ahead;
         self.input.resize(wanted.max(1 << 16), 0);
         while have < wanted {
-            let read = self.stream.read(&mut self.input[have..])?;
+            let read = match self.stream.read(&mut self.input[have..]) {
+                // A read that has a timeout is not begun again by the system (signal(7)).
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read?,
+            };
             if read == 0 {
                 self.input.truncate(have);
                 return Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into()));

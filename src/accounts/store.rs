@@ -27,16 +27,18 @@ pub const ROOT: &str = "root";
 /// Accounts of a server together, roles included. Each is kept in memory.
 pub const ACCOUNTS_MAX: usize = 100_000;
 
+type AccountMap = BTreeMap<AccountName, Arc<Account>>;
+
 /// One version of all accounts.
 #[derive(Debug, Clone, Default)]
 pub struct Directory {
-    accounts: BTreeMap<AccountName, Arc<Account>>,
+    accounts: AccountMap,
     /// By user, the most specific host first.
     by_user: HashMap<String, Vec<Arc<Account>>>,
 }
 
 impl Directory {
-    fn new(accounts: BTreeMap<AccountName, Arc<Account>>) -> Directory {
+    fn new(accounts: AccountMap) -> Directory {
         let mut by_user: HashMap<String, Vec<Arc<Account>>> = HashMap::new();
         for account in accounts.values() {
             let users = by_user.entry(account.name.user.clone()).or_default();
@@ -80,7 +82,7 @@ impl Directory {
 /// What a statement makes of the accounts.
 #[derive(Debug)]
 pub struct Draft {
-    accounts: BTreeMap<AccountName, Arc<Account>>,
+    accounts: AccountMap,
 }
 
 impl Draft {
@@ -138,11 +140,22 @@ impl Draft {
     }
 }
 
+/// A password that root has while the server runs.
+#[derive(Debug, Clone)]
+struct Lent {
+    /// It.
+    given: Password,
+    /// The one that is stored, and stays so until a statement sets another.
+    stored: Password,
+}
+
 /// The accounts as they are now, and the only way to change them.
 pub struct Accounts {
     engine: Arc<dyn Engine>,
     current: RwLock<Arc<Directory>>,
     version: AtomicU64,
+    /// What the server was started with, instead of root's own.
+    lent: Mutex<Option<Lent>>,
     /// Held by the one statement on accounts that runs.
     changing: tokio::sync::Mutex<()>,
     /// What sha2's fast path compares with, of accounts of which only the slow form is stored; with
@@ -166,6 +179,7 @@ impl Accounts {
             engine,
             current: RwLock::new(Arc::new(Directory::new(accounts))),
             version: AtomicU64::new(1),
+            lent: Mutex::default(),
             changing: tokio::sync::Mutex::new(()),
             fast: Mutex::default(),
         })
@@ -182,13 +196,16 @@ impl Accounts {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Gives root the password that the server was started with, without storing it.
+    /// Gives root the password that the server was started with. It is not stored, whatever of root is,
+    /// and holds until a statement sets another.
     pub fn set_root_password(&self, password: Password) {
         let mut current = self.current.write();
         let mut accounts = current.accounts.clone();
-        let name = AccountName::new(ROOT, ANY_HOST);
-        if let Some(root) = accounts.get_mut(&name) {
-            Arc::make_mut(root).password = password;
+        if let Some(root) = accounts.get_mut(&root_name()) {
+            let root = Arc::make_mut(root);
+            let stored = std::mem::replace(&mut root.password, password.clone());
+            let given = password;
+            *self.lent.lock() = Some(Lent { given, stored });
         }
         *current = Arc::new(Directory::new(accounts));
         drop(current);
@@ -197,9 +214,8 @@ impl Accounts {
 
     /// Whether root has no password: the server may then be reached from this machine only.
     pub fn is_open(&self) -> bool {
-        let name = AccountName::new(ROOT, ANY_HOST);
         let current = self.current();
-        let root = current.get(&name);
+        let root = current.get(&root_name());
         root.is_none_or(|root| root.password.is_empty() && !root.locked)
     }
 
@@ -218,14 +234,24 @@ impl Accounts {
             let text = format!("there would be more than {ACCOUNTS_MAX} accounts");
             return Err(Error::new(Code::OutOfResources, text));
         }
-        let writes = difference(&before.accounts, &draft.accounts);
+        let lent = self.lent_in(&draft);
+        let stored = lent.as_ref().map(|lent| &lent.stored);
+        let writes = difference((&before.accounts, &draft.accounts), stored);
         if writes.is_empty() {
             return Ok(edited);
         }
         self.engine.commit(writes).await?;
+        *self.lent.lock() = lent;
         *self.current.write() = Arc::new(Directory::new(draft.accounts));
         self.version.fetch_add(1, Ordering::AcqRel);
         Ok(edited)
+    }
+
+    /// The password that root was lent, if that is what it has still.
+    fn lent_in(&self, draft: &Draft) -> Option<Lent> {
+        let lent = self.lent.lock().clone()?;
+        let root = draft.get(&root_name())?;
+        (root.password == lent.given).then_some(lent)
     }
 
     /// What sha2's fast path compares with, when somebody has logged in the slow way since the
@@ -250,18 +276,27 @@ impl Accounts {
     }
 }
 
-/// What must be written so that the stored accounts are `after`.
-fn difference(
-    before: &BTreeMap<AccountName, Arc<Account>>,
-    after: &BTreeMap<AccountName, Arc<Account>>,
-) -> WriteSet {
+fn root_name() -> AccountName {
+    AccountName::new(ROOT, ANY_HOST)
+}
+
+/// What must be written so that the stored accounts are `after`; root with this password, if there is one.
+fn difference((before, after): (&AccountMap, &AccountMap), of_root: Option<&Password>) -> WriteSet {
+    let root = root_name();
     let mut writes = WriteSet::blind();
     for (name, account) in after {
         let is_same = before
             .get(name)
             .is_some_and(|old| Arc::ptr_eq(old, account));
         if !is_same {
-            writes.put(SYSTEM_SPACE, key(name), persist::encode(account));
+            let stored = match of_root {
+                Some(password) if *name == root => persist::encode(&Account {
+                    password: password.clone(),
+                    ..Account::clone(account)
+                }),
+                Some(_) | None => persist::encode(account),
+            };
+            writes.put(SYSTEM_SPACE, key(name), stored);
         }
     }
     for name in before.keys().filter(|name| !after.contains_key(*name)) {
@@ -274,7 +309,7 @@ fn key(name: &AccountName) -> Vec<u8> {
     SystemKey::Account(name.user.clone(), name.host.clone()).encode()
 }
 
-async fn read_all(engine: &dyn Engine) -> Result<BTreeMap<AccountName, Arc<Account>>> {
+async fn read_all(engine: &dyn Engine) -> Result<AccountMap> {
     let snapshot = engine.snapshot();
     let mut scan = Scan::new(SYSTEM_SPACE, KeyRange::all());
     let mut page = Page::default();

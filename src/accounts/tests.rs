@@ -209,6 +209,44 @@ async fn changes_are_whole_and_last() {
     assert!(kept.get(&name("root", "%")).is_some());
 }
 
+/// Statements on root write the whole account: the password of the command line is not to be in it.
+#[tokio::test]
+async fn what_root_is_lent_is_not_stored() {
+    let engine = engine().await;
+    let root = name("root", "%");
+    let password = |accounts: &Accounts| accounts.current().get(&root).unwrap().password.clone();
+    let accounts = Accounts::open(Arc::clone(&engine)).await.unwrap();
+    let lent = Password::fast("temp");
+    accounts.set_root_password(lent.clone());
+    let grant = |draft: &mut Draft| {
+        draft.put(Account::role(name("r", "%")));
+        let account = draft.edit(&root).unwrap();
+        account.roles.insert(name("r", "%"), false);
+        Ok::<_, Error>(())
+    };
+    accounts.change(grant).await.unwrap();
+    assert_eq!(password(&accounts), lent);
+    let again = Accounts::open(Arc::clone(&engine)).await.unwrap();
+    assert_eq!(password(&again), Password::Empty);
+    assert_eq!(again.current().get(&root).unwrap().roles.len(), 1);
+
+    // One that a statement sets is, and holds at once; what comes later leaves it.
+    let own = Password::of("own");
+    let set = |draft: &mut Draft| {
+        draft.edit(&root).unwrap().password = own.clone();
+        Ok::<_, Error>(())
+    };
+    accounts.change(set).await.unwrap();
+    let lock = |draft: &mut Draft| {
+        draft.edit(&root).unwrap().connections_max = 3;
+        Ok::<_, Error>(())
+    };
+    accounts.change(lock).await.unwrap();
+    assert_eq!(password(&accounts), own);
+    let again = Accounts::open(engine).await.unwrap();
+    assert_eq!(password(&again), own);
+}
+
 #[tokio::test]
 async fn rights_are_the_most_specific_grant_and_the_sum_of_roles() {
     let accounts = Accounts::open(engine().await).await.unwrap();

@@ -7,31 +7,34 @@ use super::schema::{Column, ColumnDefault, Include, Index, KeyPart, Table};
 use crate::codec::key::Direction;
 use crate::types::column_type::IntWidth;
 use crate::types::literal::string_literal;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, Zone};
 
 /// What a text says of a table beside its columns and keys.
 #[derive(Debug, Clone, Copy)]
-pub struct Telling {
+pub struct Telling<'a> {
     /// The next of counted ids.
     pub next_id: u64,
     /// Whether the options of the table are left out: `NO_TABLE_OPTIONS`.
     pub omits_table_options: bool,
     /// Whether attributes of columns that other databases do not have are: `NO_FIELD_OPTIONS`.
     pub omits_column_options: bool,
+    /// The time zone of who reads it: points in time are shown as they are read.
+    pub zone: &'a Zone,
 }
 
 /// The text of `SHOW CREATE TABLE`, of a table that has given no id yet.
-pub fn create_table(table: &Table) -> String {
+pub fn create_table(table: &Table, zone: &Zone) -> String {
     let telling = Telling {
         next_id: table.counted().map_or(1, |(_, first)| first),
         omits_table_options: false,
         omits_column_options: false,
+        zone,
     };
     create_table_telling(table, telling)
 }
 
 /// The text of `SHOW CREATE TABLE`.
-pub fn create_table_telling(table: &Table, telling: Telling) -> String {
+pub fn create_table_telling(table: &Table, telling: Telling<'_>) -> String {
     let mut lines: Vec<String> = table
         .columns
         .iter()
@@ -161,7 +164,7 @@ fn index_line(table: &Table, index: &Index) -> String {
     line
 }
 
-fn column_line(column: &Column, telling: Telling) -> String {
+fn column_line(column: &Column, telling: Telling<'_>) -> String {
     let mut line = format!("  {} {}", quoted(&column.name), column.ty);
     if !column.nullable {
         line.push_str(" NOT NULL");
@@ -171,7 +174,7 @@ fn column_line(column: &Column, telling: Telling) -> String {
     if column.auto_increment && !telling.omits_column_options {
         line.push_str(" AUTO_INCREMENT");
     }
-    if let Some(default) = default_text(column) {
+    if let Some(default) = default_text(column, telling.zone) {
         let _ = write!(line, " DEFAULT {default}");
     }
     if column.on_update_now {
@@ -184,7 +187,7 @@ fn column_line(column: &Column, telling: Telling) -> String {
 }
 
 /// What stands after `DEFAULT`, if anything does.
-fn default_text(column: &Column) -> Option<String> {
+fn default_text(column: &Column, zone: &Zone) -> Option<String> {
     match &column.default {
         ColumnDefault::Now => Some(now_text(&column.ty)),
         ColumnDefault::Constant(Value::Bytes(bytes)) => {
@@ -195,13 +198,21 @@ fn default_text(column: &Column) -> Option<String> {
             Some(format!("x'{digits}'"))
         }
         ColumnDefault::Constant(value) if !value.is_null() => {
-            Some(string_literal(&value.to_text()))
+            Some(string_literal(&constant_text(value, zone)))
         }
         ColumnDefault::Constant(_) | ColumnDefault::None => {
             let shown = column.nullable && can_have_default(&column.ty);
             shown.then(|| "NULL".to_owned())
         }
     }
+}
+
+/// A constant as it is read in a time zone.
+pub fn constant_text(value: &Value<'_>, zone: &Zone) -> String {
+    if let Value::Timestamp(at) = value {
+        return zone.to_datetime(*at).to_string();
+    }
+    value.to_text().into_owned()
 }
 
 /// Whether MySQL prints `DEFAULT NULL` for the type.

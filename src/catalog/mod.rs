@@ -9,6 +9,7 @@ pub mod persist;
 mod pledge;
 mod reshape;
 pub mod schema;
+mod size;
 pub mod spread;
 pub mod store;
 mod trash;

@@ -18,8 +18,8 @@ use crate::types::{ColumnType, Value};
 /// The past of one column; that of most is empty.
 #[derive(Debug, Clone)]
 pub struct Past {
-    /// The value of rows that have none under any id: the default when the column was added. A value
-    /// that equals it is not stored, so that a row has one form, whenever it was written.
+    /// The value of rows that have none under any id: the default when the column was added. The same
+    /// value ([`Value::is_same`]) is not stored, so that a row has one form, whenever it was written.
     pub absent: Value<'static>,
     /// The types that the column had and whose bytes the present one does not read, oldest first.
     pub former: Vec<Former>,

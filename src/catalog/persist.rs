@@ -10,6 +10,7 @@
     reason = "every other kind of JSON value is damage, today's and tomorrow's"
 )]
 
+mod constants;
 mod past;
 mod shadow;
 mod spread;
@@ -26,7 +27,8 @@ use super::schema::{
 use super::type_names;
 use crate::codec::key::Direction;
 use crate::codec::row::ColumnId;
-use crate::types::Value;
+use crate::types::{Value, coerce};
+pub use constants::check_constants;
 pub use trash::{decode_trashed, encode_trashed};
 pub use view::{decode_view, encode_view};
 
@@ -71,6 +73,18 @@ pub fn encode(table: &Table) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
     bytes.extend_from_slice(definition.to_string().as_bytes());
     bytes
+}
+
+impl Table {
+    /// Whether two definitions are stored alike, the order of their options apart.
+    pub fn is_like(&self, other: &Table) -> bool {
+        let sorted = |table: &Table| {
+            let mut table = table.clone();
+            table.options.sort();
+            encode(&table)
+        };
+        sorted(self) == sorted(other)
+    }
 }
 
 /// Adds a member that most definitions do not have.
@@ -146,7 +160,7 @@ fn encode_default(default: &ColumnDefault) -> Json {
         ColumnDefault::Now => json!({ "now": true }),
         ColumnDefault::Constant(Value::Bytes(bytes)) => json!({ "bytes": bytes.as_ref() }),
         ColumnDefault::Constant(value) if value.is_null() => json!({ "null": true }),
-        ColumnDefault::Constant(value) => json!({ "text": value.to_text() }),
+        ColumnDefault::Constant(value) => json!({ "text": coerce::stored_text(value) }),
     }
 }
 

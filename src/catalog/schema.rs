@@ -266,12 +266,12 @@ impl Column {
 }
 
 impl Column {
-    /// Whether a row must hold the value: not if it is what rows without any have.
+    /// Whether a row must hold the value: not if it is what rows without any have, to the last bit.
     pub fn is_stored(&self, value: &Value<'_>) -> bool {
         if self.past.absent.is_null() {
             return !value.is_null();
         }
-        value.total_cmp(&self.past.absent).is_ne()
+        !value.is_same(&self.past.absent)
     }
 }
 

@@ -27,6 +27,7 @@ use self::storage::{Lasts, compressed_spaces, ending_spaces, spaces};
 use super::gate::{Gate, Pass};
 use super::persist;
 use super::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
+use super::size;
 use super::trash::{Fate, Trashed};
 use super::view::View;
 use super::wide;
@@ -261,7 +262,7 @@ impl Catalog {
     /// view.
     ///
     /// # Errors
-    /// 1049; those of the engine.
+    /// 1049; 1041 when there is no memory for it; 1235 for a default that cannot be stored; those of the engine.
     pub async fn create_table(&self, mut table: Table) -> Result<bool> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
@@ -271,6 +272,8 @@ impl Catalog {
         if within.has(&table.name) {
             return Ok(false);
         }
+        size::ask(&table)?;
+        persist::check_constants(None, &table)?;
         self.give_storage(&mut table, Lasts::Always).await?;
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, table_key(table.id), persist::encode(&table));
@@ -316,7 +319,7 @@ impl Catalog {
         let old = Arc::clone(next.table(database, name)?);
         let mut table = Table::clone(&old);
         table.count_from(1);
-        table.shadow = None;
+        table.forget_past();
         self.give_storage(&mut table, Lasts::Always).await?;
         let mut writes = WriteSet::blind();
         writes.delete(SYSTEM_SPACE, table_key(old.id));
@@ -353,21 +356,6 @@ impl Catalog {
         index.id = IndexId(self.new_space(Lasts::Always).await?.0);
         table.indexes.push(index);
         self.replace(table, None).await
-    }
-
-    /// Takes an index away and gives back its storage.
-    ///
-    /// # Errors
-    /// 1049 or 1146; 1091 when there is no such index; those of the engine.
-    pub async fn drop_index(&self, (database, name): (&str, &str), index: &str) -> Result<()> {
-        let _one_at_a_time = self.ddl.lock().await;
-        let mut table = Table::clone(self.current().table(database, name)?);
-        table.check_settled()?;
-        let position = index_position(&table, index)?;
-        let dropped = table.indexes.remove(position);
-        self.replace(table, None).await?;
-        self.give_back(vec![Space(dropped.id.0)]).await;
-        Ok(())
     }
 
     /// Sets the state of the index with this id; nothing happens when it is there no more.
@@ -464,17 +452,6 @@ impl Catalog {
         let orphans = live.filter(|space| !owned.contains(space));
         self.give_back(orphans.collect()).await;
     }
-}
-
-/// Where the index of that name stands.
-///
-/// # Errors
-/// 1091.
-fn index_position(table: &Table, name: &str) -> Result<usize> {
-    table.index_position(name).ok_or_else(|| {
-        let text = format!("Can't DROP '{name}'; check that column/key exists");
-        Error::new(Code::CantDropFieldOrKey, text)
-    })
 }
 
 fn database_key(name: &str) -> Vec<u8> {

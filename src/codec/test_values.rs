@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::key::Direction;
 use crate::types::column_type::{IntWidth, LobSize};
 use crate::types::value::EnumValue;
-use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Timestamp, Value};
+use crate::types::{ColumnType, Date, Datetime, Decimal, Time, Timestamp, Value, json};
 
 /// The type of a name as `FORMAT.md` and the tests write it.
 pub(crate) fn parse_type(name: &str) -> ColumnType {
@@ -139,7 +139,7 @@ pub(super) fn values(ty: &ColumnType) -> BoxedStrategy<Value<'static>> {
                 .prop_map(|b| Value::Bytes(b.into()))
                 .boxed()
         }
-        ColumnType::Json => texts().prop_map(|text| Value::Json(text.into())).boxed(),
+        ColumnType::Json => documents(),
         ColumnType::Date => dates().prop_map(Value::Date).boxed(),
         ColumnType::Time { fsp } => times(*fsp),
         ColumnType::Datetime { fsp } => datetimes(*fsp),
@@ -231,6 +231,29 @@ fn timestamps(fsp: u8) -> BoxedStrategy<Value<'static>> {
         .boxed()
 }
 
+/// Documents, and texts that are none.
+fn documents() -> BoxedStrategy<Value<'static>> {
+    prop_oneof![
+        texts(),
+        select(
+            &[
+                "null",
+                "-1",
+                "2",
+                "10.5",
+                "\"a\"",
+                "{\"a\": 10}",
+                "[9]",
+                "[9, 1]",
+                "true"
+            ][..]
+        )
+        .prop_map(str::to_owned),
+    ]
+    .prop_map(|text| Value::Json(text.into()))
+    .boxed()
+}
+
 /// The order of two values of one type, written without the codec: `NULL` first, the two zeros
 /// one, NaN last.
 pub(super) fn compare(a: &Value<'_>, b: &Value<'_>) -> Ordering {
@@ -247,9 +270,8 @@ pub(super) fn compare(a: &Value<'_>, b: &Value<'_>) -> Ordering {
         (Value::Float(a), Value::Float(b)) => float((*a).into(), (*b).into()),
         (Value::Double(a), Value::Double(b)) => float(*a, *b),
         (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
-        (Value::Text(a), Value::Text(b)) | (Value::Json(a), Value::Json(b)) => {
-            a.as_bytes().cmp(b.as_bytes())
-        }
+        (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Value::Json(a), Value::Json(b)) => json::compare(a, b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) => a.total_micros().cmp(&b.total_micros()),

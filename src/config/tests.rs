@@ -130,6 +130,10 @@ fn wrong_values_are_told_in_one_line() {
     check("--bogus", "unexpected argument '--bogus' found; see --help");
     check("--listen", "--listen");
     check(
+        "restore",
+        "not provided: --data-dir <DIR> <BACKUP>; see --help",
+    );
+    check(
         "--cache-bytes=1x",
         "--cache-bytes: '1x' is not a number of bytes",
     );

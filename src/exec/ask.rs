@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::budget::Budget;
+use super::exact;
 use super::meter::{Part, Watch};
 use super::nest::Nest;
 use super::query;
@@ -19,7 +20,6 @@ use crate::sql::context::{EvalContext, SlotValue};
 use crate::sql::eval::eval_exact;
 use crate::sql::expr::Row;
 use crate::sql::members::Members;
-use crate::types::value::GroupKey;
 use crate::types::{ColumnType, Value};
 
 /// Answers that are remembered; past it all are forgotten.
@@ -105,8 +105,9 @@ pub struct Asker {
     held: HashMap<usize, Budget>,
 }
 
-/// The position of a subquery, and the values it reads.
-type Question = (usize, Vec<GroupKey<'static>>);
+/// The position of a subquery, and the values it reads as [`exact`] writes them: what is merely equal, as
+/// the documents `1` and `1.0` are, need not have the same answer.
+type Question = (usize, Vec<u8>);
 
 impl Asker {
     /// For the subqueries of a program; `None` when none reads rows.
@@ -138,12 +139,15 @@ impl Asker {
             if !needed.has(subquery) || subquery.captures.is_empty() {
                 continue;
             }
-            let mut key = Vec::with_capacity(subquery.captures.len());
+            let mut read = Vec::with_capacity(subquery.captures.len());
+            let mut key = Vec::new();
             for capture in &subquery.captures {
-                key.push(GroupKey(eval_exact(&capture.expr, row, ctx)?.into_owned()));
+                let value = eval_exact(&capture.expr, row, ctx)?.into_owned();
+                exact::push(&mut key, &value);
+                read.push(value);
             }
-            for (capture, value) in subquery.captures.iter().zip(&key) {
-                ctx.fill(capture.slot, SlotValue::Value(Arc::new(value.0.clone())));
+            for (capture, value) in subquery.captures.iter().zip(read) {
+                ctx.fill(capture.slot, SlotValue::Value(Arc::new(value)));
             }
             let question = (position, key);
             if let Some(value) = self.known.get(&question) {
@@ -178,8 +182,7 @@ impl Asker {
         if ANSWER_BYTES_MAX < bytes {
             return;
         }
-        let asked = question.1.iter().map(|value| value.0.memory_bytes());
-        let bytes = bytes + asked.sum::<usize>() + ANSWER_OVERHEAD_BYTES;
+        let bytes = bytes + question.1.capacity() + ANSWER_OVERHEAD_BYTES;
         if ANSWERS_MAX <= self.known.len() || !self.known_bytes.fits(bytes) {
             self.known.clear();
             self.known_bytes.reset();

@@ -278,12 +278,23 @@ impl CancelToken {
     /// As [`CancelToken::connection_ended`], for the one task that serves the connection. Hot: runs for
     /// each command that is waited for, and puts nothing into a list.
     pub fn poll_connection_ended(&self, context: &mut Context<'_>) -> Poll<Stop> {
+        self.poll_reached(context, |stop| stop != Stop::Query)
+    }
+
+    /// As [`CancelToken::poll_connection_ended`], for one that waits for its client in the middle of a
+    /// statement: a server that drains lets it end.
+    pub fn poll_connection_broken(&self, context: &mut Context<'_>) -> Poll<Stop> {
+        self.poll_reached(context, |stop| Stop::Drain < stop)
+    }
+
+    fn poll_reached(&self, context: &mut Context<'_>, wanted: impl Fn(Stop) -> bool) -> Poll<Stop> {
         // Listens before it looks, so that nothing falls in between.
         match &mut *self.resting.lock() {
             Some(waker) => waker.clone_from(context.waker()),
             nobody @ None => *nobody = Some(context.waker().clone()),
         }
-        self.ends_connection().map_or(Poll::Pending, Poll::Ready)
+        let reached = self.reason().filter(|stop| wanted(*stop));
+        reached.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// For a connection that is sending: waits until nothing is to be sent any more.
@@ -356,6 +367,24 @@ mod tests {
         assert!(!rest.is_finished());
         token.stop(Stop::IdleTooLong);
         assert_eq!(rest.await.unwrap(), Stop::IdleTooLong);
+    }
+
+    #[tokio::test]
+    async fn a_connection_in_a_statement_is_not_broken_by_a_server_that_drains() {
+        let token = std::sync::Arc::new(CancelToken::default());
+        let receiving = std::sync::Arc::clone(&token);
+        let receive = async move {
+            std::future::poll_fn(|context| receiving.poll_connection_broken(context)).await
+        };
+        let receive = tokio::spawn(receive);
+        for mild in [Stop::Query, Stop::Released, Stop::Drain] {
+            tokio::task::yield_now().await;
+            token.stop(mild);
+        }
+        tokio::task::yield_now().await;
+        assert!(!receive.is_finished());
+        token.stop(Stop::ShuttingDown);
+        assert_eq!(receive.await.unwrap(), Stop::ShuttingDown);
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! DISTINCT: which rows were met before.
 //!
-//! Rows are told apart by their bytes. When there is no room for one more, rows that are not in
+//! Rows are told apart by their bytes, [`RowBytes::identity`]; of equal ones the first is shown. When there is no room for one more, rows that are not in
 //! memory go to files, parted by hash, and each part is looked through when all rows are met: see
 //! [`LateRows`]. What was handed out before stays as it was; the late rows follow.
 
@@ -11,7 +11,9 @@ use super::key_table::{KEY_OVERHEAD_BYTES, KeyTable};
 use super::partition::{self, DEPTH_MAX, Partitions};
 use super::sort::Sorter;
 use super::spill::{Disk, SpillFile, SpillReader};
-use crate::error::Result;
+use super::tuple::RowBytes;
+use crate::error::{Code, Error, Result};
+use crate::types::{ColumnType, Value};
 
 /// What the errors call it.
 const OPERATOR: &str = "distinct";
@@ -21,6 +23,8 @@ const STEP_ROWS: usize = 256;
 
 /// Rows met so far.
 pub struct Seen {
+    /// The row that was looked at last.
+    row: RowBytes,
     table: KeyTable,
     budget: Budget,
     disk: Option<Arc<Disk>>,
@@ -49,6 +53,7 @@ impl Seen {
 
     fn of_part((budget, disk, depth): (Budget, Option<Arc<Disk>>, u32)) -> Seen {
         Seen {
+            row: RowBytes::default(),
             table: KeyTable::default(),
             budget,
             disk,
@@ -58,11 +63,29 @@ impl Seen {
         }
     }
 
-    /// Whether these bytes were met; they are remembered if there is room for them.
+    /// Whether this row was met; it is remembered if there is room for it.
     ///
     /// # Errors
-    /// 1038 when there is neither room nor a disk.
-    pub fn meet(&mut self, row: &[u8]) -> Result<Met> {
+    /// 1038 when there is neither room nor a disk; that a value is not of its type.
+    pub fn meet<'a, 'v: 'a>(
+        &mut self,
+        values: impl IntoIterator<Item = (&'a Value<'v>, &'a ColumnType)>,
+    ) -> Result<Met> {
+        let mut row = std::mem::take(&mut self.row);
+        let met = match row.set(values) {
+            Ok(()) => self.meet_bytes(row.identity()),
+            Err(error) => Err(error),
+        };
+        self.row = row;
+        met
+    }
+
+    /// The row that was looked at last.
+    pub fn row(&self) -> &RowBytes {
+        &self.row
+    }
+
+    fn meet_bytes(&mut self, row: &[u8]) -> Result<Met> {
         let hash = partition::hash(row, self.depth);
         if self.table.find(hash, row).is_some() {
             return Ok(Met::Before);
@@ -84,12 +107,20 @@ impl Seen {
         })
     }
 
-    /// Puts off a row that is [`Met::Unknown`]. If it turns out to be new it comes where
+    /// Puts off the row looked at last, which is [`Met::Unknown`]. If it turns out to be new it comes where
     /// `sort_key` says.
     ///
     /// # Errors
     /// 1114 past the disk's quota; those of the disk.
-    pub fn put_off(&mut self, row: &[u8], sort_key: &[u8]) -> Result<()> {
+    pub fn put_off(&mut self, sort_key: &[u8]) -> Result<()> {
+        let row = std::mem::take(&mut self.row);
+        let behind = behind(sort_key, row.spelling());
+        let put = self.put_off_bytes(row.identity(), &behind);
+        self.row = row;
+        put
+    }
+
+    fn put_off_bytes(&mut self, row: &[u8], behind: &[u8]) -> Result<()> {
         let Some(disk) = &self.disk else {
             return Err(self.budget.refusal(OPERATOR, row.len()));
         };
@@ -97,16 +128,16 @@ impl Seen {
             .spilled
             .get_or_insert_with(|| Partitions::new(disk, OPERATOR));
         let hash = partition::hash(row, self.depth);
-        spilled.write(hash, (row, sort_key))
+        spilled.write(hash, (row, behind))
     }
 
     /// As [`Seen::put_off`], to come in the order in which rows were put off.
     ///
     /// # Errors
     /// As [`Seen::put_off`].
-    pub fn put_off_in_order(&mut self, row: &[u8]) -> Result<()> {
+    pub fn put_off_in_order(&mut self) -> Result<()> {
         self.rows_put_off += 1;
-        self.put_off(row, &ordinal(self.rows_put_off))
+        self.put_off(&ordinal(self.rows_put_off))
     }
 
     /// The rows that were put off, if there are any.
@@ -134,6 +165,36 @@ impl Seen {
 )]
 fn ordinal(number: u64) -> [u8; 8] {
     number.to_be_bytes()
+}
+
+/// What a file has behind the identity of a row: the length of its sort key, the sort key, and what is shown
+/// of the row unless that is the identity.
+#[expect(
+    clippy::little_endian_bytes,
+    reason = "a spill file is read by the process that wrote it"
+)]
+fn behind(sort_key: &[u8], spelling: &[u8]) -> Vec<u8> {
+    let length = u64::try_from(sort_key.len()).unwrap_or(u64::MAX);
+    [&length.to_le_bytes()[..], sort_key, spelling].concat()
+}
+
+/// The sort key and the spelling that [`behind`] put together.
+///
+/// # Errors
+/// 1712 when the bytes are not what was written.
+#[expect(
+    clippy::little_endian_bytes,
+    reason = "a spill file is read by the process that wrote it"
+)]
+fn parted(behind: &[u8]) -> Result<(&[u8], &[u8])> {
+    let parts = behind.split_first_chunk().and_then(|(length, rest)| {
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        rest.split_at_checked(length)
+    });
+    parts.ok_or_else(|| {
+        let text = "a spilled row is not what was written";
+        Error::new(Code::StorageCorrupt, text)
+    })
 }
 
 /// Rows that were put off.
@@ -196,10 +257,14 @@ fn look(seen: &mut Seen, reader: &mut SpillReader, sorter: &mut Sorter) -> Resul
         if !reader.advance()? {
             return Ok(false);
         }
-        match seen.meet(reader.key())? {
-            Met::New => sorter.push(reader.payload(), reader.key())?,
+        match seen.meet_bytes(reader.key())? {
+            Met::New => {
+                let (sort_key, spelling) = parted(reader.payload())?;
+                let is_spelled = !spelling.is_empty();
+                sorter.push(sort_key, if is_spelled { spelling } else { reader.key() })?;
+            }
             Met::Before => {}
-            Met::Unknown => seen.put_off(reader.key(), reader.payload())?,
+            Met::Unknown => seen.put_off_bytes(reader.key(), reader.payload())?,
         }
     }
     Ok(true)
@@ -211,15 +276,16 @@ mod tests {
     use crate::exec::budget::Pool;
 
     /// The distinct ones of rows, in their order.
-    fn distinct(numbers: &[u32], memory: &Memory) -> Vec<String> {
+    fn distinct(numbers: &[u32], memory: &Memory) -> Vec<Vec<u8>> {
         let mut seen = Seen::new(memory);
         let mut found = Vec::new();
-        for number in numbers {
-            let row = format!("{number:09}").into_bytes();
-            match seen.meet(&row).unwrap() {
-                Met::New => found.push(row),
+        for (row_idx, number) in numbers.iter().enumerate() {
+            let values = [json(*number, row_idx)];
+            let types = [ColumnType::Json];
+            match seen.meet(values.iter().zip(&types)).unwrap() {
+                Met::New => found.push(seen.row().shown().to_vec()),
                 Met::Before => {}
-                Met::Unknown => seen.put_off_in_order(&row).unwrap(),
+                Met::Unknown => seen.put_off_in_order().unwrap(),
             }
         }
         if let Some(mut late) = seen.into_late().unwrap() {
@@ -230,8 +296,13 @@ mod tests {
                 found.push(row.to_vec());
             }
         }
-        let texts = found.into_iter().map(|row| String::from_utf8(row).unwrap());
-        texts.collect()
+        found
+    }
+
+    /// A document of a number, which some rows have as a double.
+    fn json(number: u32, row_idx: usize) -> Value<'static> {
+        let behind = if row_idx.is_multiple_of(3) { ".0" } else { "" };
+        Value::Json(format!("{number}{behind}").into())
     }
 
     #[test]

@@ -91,8 +91,10 @@ pub fn end<T>(working: JoinHandle<Result<T>>) -> Result<T> {
     result_of(working.join())
 }
 
+/// A thread that may go on with a statement: as deep as it nests.
 fn named() -> thread::Builder {
-    thread::Builder::new().name(leisure::THREAD_NAME.to_owned())
+    let named = thread::Builder::new().name(leisure::THREAD_NAME.to_owned());
+    named.stack_size(leisure::STACK_BYTES)
 }
 
 /// A panic goes on where the work was asked for.

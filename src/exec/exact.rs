@@ -1,4 +1,5 @@
-//! Values as bytes that give back exactly the same value, for spilling: every digit, every variant.
+//! Values as bytes that give back exactly the same value, for spilling, and for telling apart what is equal
+//! and not the same: every digit, every variant.
 //!
 //! Not ordered and not as wide as a type: see [`super::tuple`] for what is compared.
 

@@ -3,7 +3,10 @@
 //! One snapshot shows the table and its indexes together, so each entry has its row; one that has
 //! none is damage, and never passed over.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use bytes::Bytes;
 
 use super::view::{Batch, View};
 use crate::catalog::{Index, Table};
@@ -11,25 +14,27 @@ use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::{Key, Space};
 
-/// The rows under these keys, all of which must be there; `None` when one is not.
-async fn rows_of(view: &View, space: Space, keys: Vec<Key>) -> Result<Option<Batch>> {
-    let values = view.rows(space, &keys).await?;
-    let mut rows = Vec::with_capacity(keys.len());
-    for (key, value) in keys.into_iter().zip(values) {
-        let Some(value) = value else {
-            return Ok(None);
-        };
-        rows.push((key, value));
-    }
-    Ok(Some(Batch::Rows(rows)))
+/// Rows that were looked up.
+type Rows = Vec<(Key, Bytes)>;
+
+/// The rows of the first of these keys, which are taken away; `None` when one is not there.
+async fn first_rows(view: &View, space: Space, keys: &mut VecDeque<Key>) -> Result<Option<Rows>> {
+    let values = view.first_rows(space, keys.make_contiguous()).await?;
+    let keys = keys.drain(..values.len().min(keys.len()));
+    let rows = keys.zip(values).map(|(key, value)| Some((key, value?)));
+    Ok(rows.collect())
 }
 
-/// The rows that entries of several indexes belong to.
+/// The rows of the first of these keys, which are taken away; entries of several indexes belong to them.
 ///
 /// # Errors
 /// 1712 when one is not there; those of the engine.
-pub(super) async fn all(view: &View, space: Space, keys: Vec<Key>) -> Result<Batch> {
-    let rows = rows_of(view, space, keys).await?;
+pub(super) async fn first_of_several(
+    view: &View,
+    space: Space,
+    keys: &mut VecDeque<Key>,
+) -> Result<Rows> {
+    let rows = first_rows(view, space, keys).await?;
     rows.ok_or_else(|| {
         let text = "an index has an entry without a row: CHECK TABLE tells which";
         Error::new(Code::StorageCorrupt, text)
@@ -56,37 +61,37 @@ impl Lookup {
     /// # Errors
     /// 1712 for an entry that is damaged or has no row; those of the engine.
     pub(super) async fn rows(&self, view: &View, entries: &Batch) -> Result<Batch> {
-        let mut keys = Vec::new();
+        let mut keys = VecDeque::new();
         self.add_keys(entries, &mut keys)?;
-        self.rows_under(view, keys).await
+        let mut rows = self.first_rows(view, &mut keys).await?;
+        while !keys.is_empty() {
+            rows.extend(self.first_rows(view, &mut keys).await?);
+        }
+        Ok(Batch::Rows(rows))
     }
 
     /// Adds the primary keys of a batch of entries, in their order.
     ///
     /// # Errors
     /// 1712 for an entry that is damaged.
-    pub(super) fn add_keys(&self, entries: &Batch, keys: &mut Vec<Key>) -> Result<()> {
+    pub(super) fn add_keys(&self, entries: &Batch, keys: &mut VecDeque<Key>) -> Result<()> {
         let index = self.index()?;
         keys.reserve(entries.len());
         for entry_idx in 0..entries.len() {
             let Some(entry) = entries.get(entry_idx) else {
                 break;
             };
-            keys.push(index::primary_key(&self.table, index, entry)?);
+            keys.push_back(index::primary_key(&self.table, index, entry)?);
         }
         Ok(())
     }
 
-    /// The rows of entries with these primary keys, in the order of the keys.
+    /// The rows of the first of these primary keys of entries, in their order; the keys are taken away.
     ///
     /// # Errors
     /// 1712 for an entry that has no row; those of the engine.
-    pub(super) async fn rows_under(&self, view: &View, keys: Vec<Key>) -> Result<Batch> {
-        if keys.is_empty() {
-            return Ok(Batch::Rows(Vec::new()));
-        }
-        let rows = rows_of(view, Space(self.table.id.0), keys).await?;
-        match rows {
+    pub(super) async fn first_rows(&self, view: &View, keys: &mut VecDeque<Key>) -> Result<Rows> {
+        match first_rows(view, Space(self.table.id.0), keys).await? {
             Some(rows) => Ok(rows),
             None => Err(self.orphan(self.index()?)),
         }

@@ -8,8 +8,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::ahead::{self, PageAhead, Read};
 use super::cancel::CancelToken;
 use super::ends::EndReader;
@@ -18,7 +16,7 @@ use super::fan::{Fan, Fanned};
 use super::lookup::{self, Lookup};
 use super::merge::{Means, Merger};
 use super::row::Layout;
-use super::view::{self, Batch, View};
+use super::view::{Batch, View};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::index;
@@ -55,12 +53,13 @@ pub struct Reader {
     lookup: Option<Lookup>,
     /// The entries that were looked up last; their memory is used again.
     entries: Batch,
+    /// The keys of rows that are looked up next: those of a batch of entries, which may be too many to be
+    /// looked up at once.
+    owed: VecDeque<Key>,
     /// For an index that covers the statement.
     layout: Option<Layout>,
     next_page_rows: usize,
     page_rows: usize,
-    /// Rows that are looked up at once.
-    rows_together: usize,
     /// Whether scans leave the values out.
     keys_only: bool,
     /// The next page of the scan that is at work, when it is being read already.
@@ -111,10 +110,10 @@ impl Reader {
             batch: Batch::Page(Page::default()),
             lookup: None,
             entries: Batch::Page(Page::default()),
+            owed: VecDeque::new(),
             layout: None,
             next_page_rows: wanted.clamp(1, FIRST_PAGE_ROWS),
             page_rows: LONG_PAGE_ROWS,
-            rows_together: view::FIRST_KEYS,
             keys_only: false,
             ahead: None,
             may_read_ahead,
@@ -154,8 +153,8 @@ impl Reader {
 
     /// Only counts rows: their values are not looked at.
     pub fn leave_values_out(&mut self) {
-        // Versions are in the values.
-        self.keys_only = self.expander.is_none();
+        // Versions are in the values, and the key of the row that an entry of a unique index leads to.
+        self.keys_only = self.expander.is_none() && self.lookup.is_none();
         if let Work::Fan(Fanned::Here(fan)) = &mut self.work
             && self.keys_only
         {
@@ -196,34 +195,46 @@ impl Reader {
 
     /// Fetches the next batch of rows, or of entries that cover the statement.
     async fn fetch(&mut self) -> Result<bool> {
-        let Some(lookup) = self.lookup.take() else {
-            return self.fetch_stored().await;
-        };
-        std::mem::swap(&mut self.batch, &mut self.entries);
-        let found = self.look_up(&lookup).await;
-        self.lookup = Some(lookup);
-        found
+        if self.owed.is_empty() {
+            let Some(lookup) = self.lookup.take() else {
+                return Ok(self.fetch_stored().await? && self.fetch_owed().await?);
+            };
+            std::mem::swap(&mut self.batch, &mut self.entries);
+            let found = self.fetch_entries(&lookup).await;
+            self.lookup = Some(lookup);
+            if !found? {
+                return Ok(false);
+            }
+            self.entries = std::mem::replace(&mut self.batch, Batch::Rows(Vec::new()));
+        }
+        self.fetch_owed().await
     }
 
-    /// Fetches the rows of the next entries. Where all rows are wanted, those of several short ranges are
-    /// looked up together: ten lookups of one row each cost more than one of ten.
-    async fn look_up(&mut self, lookup: &Lookup) -> Result<bool> {
-        let mut keys = Vec::new();
+    /// Fetches the next entries, whose rows are owed then. Where all rows are wanted, those of several short ranges
+    /// are looked up together: ten lookups of one row each cost more than one of ten.
+    async fn fetch_entries(&mut self, lookup: &Lookup) -> Result<bool> {
         for _ in 0..RANGES_PER_LOOKUP {
             if !self.fetch_stored().await? {
                 return Ok(false);
             }
-            lookup.add_keys(&self.batch, &mut keys)?;
-            let is_full = MULTI_GET_BATCH_KEYS < keys.len() + self.next_page_rows;
+            lookup.add_keys(&self.batch, &mut self.owed)?;
+            let is_full = MULTI_GET_BATCH_KEYS < self.owed.len() + self.next_page_rows;
             if is_full || !self.may_read_ahead || !self.is_between_ranges() {
                 break;
             }
             self.cancel.check()?;
         }
-        let rows = lookup.rows_under(&self.view, keys).await?;
-        let bytes = (0..rows.len()).filter_map(|idx| Some(rows.get(idx)?.1.len()));
-        self.note_rows(rows.len(), bytes.sum());
-        self.entries = std::mem::replace(&mut self.batch, rows);
+        Ok(true)
+    }
+
+    /// Fetches the first of the rows that are owed, if any are.
+    async fn fetch_owed(&mut self) -> Result<bool> {
+        if !self.owed.is_empty() {
+            self.batch = Batch::Rows(match &self.lookup {
+                Some(lookup) => lookup.first_rows(&self.view, &mut self.owed).await?,
+                None => lookup::first_of_several(&self.view, self.space, &mut self.owed).await?,
+            });
+        }
         Ok(true)
     }
 
@@ -257,11 +268,11 @@ impl Reader {
     }
 
     async fn multi_get(&mut self, mut keys: VecDeque<Key>) -> Result<()> {
-        let together = self.rows_together.min(MULTI_GET_BATCH_KEYS);
-        let batch: Vec<Key> = keys.drain(..keys.len().min(together)).collect();
-        let values = self.view.rows(self.space, &batch).await?;
-        self.note_rows(values.len(), values.iter().flatten().map(Bytes::len).sum());
-        let rows = batch.into_iter().zip(values);
+        let together = keys.make_contiguous();
+        let together = together.get(..MULTI_GET_BATCH_KEYS).unwrap_or(together);
+        let values = self.view.first_rows(self.space, together).await?;
+        let found = keys.drain(..values.len().min(keys.len()));
+        let rows = found.zip(values);
         self.batch = Batch::Rows(
             rows.filter_map(|(key, value)| Some((key, value?)))
                 .collect(),
@@ -272,12 +283,6 @@ impl Reader {
         Ok(())
     }
 
-    /// The rows that were looked up last have so many bytes: how many will be at once.
-    fn note_rows(&mut self, rows: usize, bytes: usize) {
-        self.rows_together = view::rows_together(rows, bytes);
-        self.page_rows = self.page_rows.min(self.rows_together.max(1));
-    }
-
     async fn merge(&mut self, mut merger: Box<Merger>) -> Result<()> {
         let keys_max = self.next_page_rows.min(MULTI_GET_BATCH_KEYS);
         self.batch = Batch::Rows(Vec::new());
@@ -285,11 +290,10 @@ impl Reader {
             return Ok(());
         };
         self.work = Work::Merge(merger);
-        if keys.is_empty() {
-            return Ok(());
+        if !keys.is_empty() {
+            self.next_page_rows = self.page_rows;
+            self.owed = keys.into();
         }
-        self.next_page_rows = self.page_rows;
-        self.batch = lookup::all(&self.view, self.space, keys).await?;
         Ok(())
     }
 
@@ -394,7 +398,7 @@ impl Reader {
 
     /// Whether the batch fetched last is known to be the last one.
     pub fn is_at_end(&self) -> bool {
-        matches!(self.work, Work::Finished) && self.is_expanded()
+        matches!(self.work, Work::Finished) && self.owed.is_empty() && self.is_expanded()
     }
 
     /// The rows of the batch fetched last.

@@ -161,7 +161,23 @@ impl Server {
         };
         let mut texts = Texts(Vec::new());
         while let PageEnd::More = set.rows.next_page(&mut texts).await? {}
+        session.returned(u64::try_from(texts.0.len()).unwrap());
         Ok(texts.0)
+    }
+
+    /// The id in the OK packet of a statement; 0 when it has rows.
+    pub(crate) async fn insert_id(&self, sql: &str) -> u64 {
+        let mut session = self.session.lock().await;
+        let answer = session.query(sql.as_bytes()).await.unwrap();
+        match answer.reply {
+            Reply::Done(done) => done.last_insert_id,
+            Reply::Rows(_) | Reply::File(_) => 0,
+        }
+    }
+
+    /// Resets the connection: `COM_RESET_CONNECTION`.
+    pub(crate) async fn reset(&self) {
+        self.session.lock().await.reset().await.unwrap();
     }
 
     /// The kinds and texts of CHECK TABLE.

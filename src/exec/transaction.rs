@@ -10,6 +10,7 @@
 //! A commit is done with the definitions that its statements were bound with, or not at all: it goes
 //! through the gate of the [`Catalog`] and looks there whether they still hold.
 
+mod newest;
 mod undo;
 mod writes;
 
@@ -27,7 +28,7 @@ use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::later::Later;
-use crate::kv::{CommitError, Engine, Snapshot, Space, Ts};
+use crate::kv::{self, CommitError, Engine, Snapshot, Space, Ts};
 use undo::Staged;
 
 /// How often the writes of a commit lie in memory beside those that were gathered.
@@ -85,6 +86,12 @@ pub fn definition_changed() -> Error {
     Error::new(Code::TableDefinitionChanged, text)
 }
 
+/// Error 1792.
+pub fn read_only() -> Error {
+    let text = "Cannot execute statement in a READ ONLY transaction.";
+    Error::new(Code::ReadOnlyTransaction, text)
+}
+
 /// A point to which a transaction can go back.
 struct Savepoint {
     name: String,
@@ -104,11 +111,15 @@ pub struct Transaction {
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
+    /// Whether there was one when the statement began.
+    had_snapshot: bool,
     /// The same snapshot, when tables of its own were made after it.
     later: Option<Arc<Later>>,
     staged: Staged,
     /// The oldest snapshot that something of it was made from.
     start_ts: Option<Ts>,
+    /// As of when values had ended by which something of it was made ([`Snapshot::judged_ms`]).
+    judged_ms: Option<u64>,
     savepoints: Vec<Savepoint>,
     /// Whether each statement reads the newest state: `READ COMMITTED`.
     pub reads_anew: bool,
@@ -133,9 +144,11 @@ impl Transaction {
             locks: locks.owner(),
             lock_timeout,
             snapshot: None,
+            had_snapshot: false,
             later: None,
             staged: Staged::default(),
             start_ts: None,
+            judged_ms: None,
             savepoints: Vec::new(),
             reads_anew: false,
             read_only: false,
@@ -190,6 +203,17 @@ impl Transaction {
         known.is_none_or(|known| known.all_tables().any(|known| known.id == table.id))
     }
 
+    /// Checks that rows of a table may be written: in a read-only transaction those of temporary ones alone.
+    ///
+    /// # Errors
+    /// 1792.
+    pub fn check_may_write(&self, table: &Arc<Table>) -> Result<()> {
+        if self.read_only && !self.catalog.is_temporary(table) {
+            return Err(read_only());
+        }
+        Ok(())
+    }
+
     /// What this transaction sees.
     pub fn view(&mut self) -> View {
         let snapshot = Arc::clone(self.snapshot());
@@ -206,12 +230,20 @@ impl Transaction {
         self.later = None;
     }
 
-    /// A statement begins.
-    pub fn begin_statement(&mut self) {
+    /// As [`Transaction::forget_snapshot`], and gives up all locks: whoever waits for one of them goes on.
+    pub fn begin_again(&mut self) {
+        self.locks = self.locks.another();
+        self.forget_snapshot();
+    }
+
+    /// A statement begins, which waits for a lock no longer than `lock_timeout`.
+    pub fn begin_statement(&mut self, lock_timeout: Duration) {
+        self.lock_timeout = lock_timeout;
         if self.reads_anew {
             self.snapshot = None;
             self.later = None;
         }
+        self.had_snapshot = self.has_snapshot();
     }
 
     /// A table was made that nobody else writes: the snapshot, if there is one, is older than its
@@ -248,6 +280,11 @@ impl Transaction {
         self.locks.lock(space, key, wait).await
     }
 
+    fn judged_now(&self) -> Option<u64> {
+        let snapshot = self.snapshot.as_ref();
+        snapshot.and_then(|snapshot| snapshot.judged_ms())
+    }
+
     /// Whether nobody holds any row lock.
     pub fn are_locks_idle(&self) -> bool {
         self.locks.is_table_idle()
@@ -272,6 +309,7 @@ impl Transaction {
                 (first, now) => first.or(now),
             };
         }
+        self.judged_ms = self.judged_ms.max(self.judged_now());
         if let Some(bound) = statement.table.take() {
             let mut tables = self.tables.iter();
             if !tables.any(|known| wide::is_same(&known.table, &bound.table)) {
@@ -301,7 +339,8 @@ impl Transaction {
             return Err(Failed::DefinitionChanged);
         }
         let start_ts = self.snapshot.as_ref().map(|snapshot| snapshot.ts());
-        let writes = statement.into_write_set(start_ts);
+        let mut writes = statement.into_write_set(start_ts);
+        writes.judged_ms = self.judged_now();
         committed(self.engine.commit(writes).await)
     }
 
@@ -340,8 +379,13 @@ impl Transaction {
         all.growth = staged.overlay.growth.clone();
         all.absent = staged.absent.into_iter().collect();
         all.unchanged = staged.unchanged;
-        let writes = all.into_write_set(self.start_ts);
-        committed(self.engine.commit(writes).await)
+        let mut writes = all.into_write_set(self.start_ts);
+        writes.judged_ms = self.judged_ms;
+        match self.engine.commit(writes).await {
+            // A table of which it has locked or read rows, and written none.
+            Err(CommitError::Failed(kv::Error::NoSuchSpace(_))) => Err(Failed::DefinitionChanged),
+            answer => committed(answer),
+        }
     }
 
     /// Asks for what a commit of so many bytes that are put takes while it is made: they are copied into

@@ -10,21 +10,9 @@ use super::growth::Growth;
 use super::woven::Woven;
 use crate::ceiling;
 use crate::error::Result;
-use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
+use crate::kv::{self, Engine, Key, KeyRange, Page, Scan, Snapshot, Space};
 
-type KvResult<T> = crate::kv::Result<T>;
-
-/// Keys of rows that are looked up at first: how large rows are is known behind them.
-pub(super) const FIRST_KEYS: usize = 128;
-
-/// Bytes of rows that are looked up together, by what those before them had.
-const ROWS_BYTES: usize = 8 << 20;
-
-/// How many rows more are looked up together, when those before them had so many bytes.
-pub(super) fn rows_together(rows: usize, bytes: usize) -> usize {
-    let bytes_each = bytes.div_ceil(rows.max(1)).max(1);
-    (ROWS_BYTES / bytes_each).max(1)
-}
+type KvResult<T> = kv::Result<T>;
 
 /// What is written to a key: `None` is a delete.
 pub(super) type Written = Option<Bytes>;
@@ -168,44 +156,54 @@ impl View {
         self.snapshot.get(space, key).await
     }
 
-    /// The rows of many keys, in their order. They may be large, and not all are there: so they are read by and by,
-    /// and their memory is asked for.
+    /// The rows of the first of many keys, in their order: of one at least, and of no more than some megabytes, whose
+    /// memory is asked for.
+    ///
+    /// # Errors
+    /// Those of the engine; 1041 when the process has no memory for them.
+    pub async fn first_rows(&self, space: Space, keys: &[Key]) -> Result<Vec<Option<Bytes>>> {
+        let mut rows = self.snapshot.multi_get(space, keys).await?;
+        self.put_own(space, keys, &mut rows);
+        let bytes = rows.iter().flatten().map(Bytes::len).sum();
+        if ceiling::GRAIN_BYTES <= bytes {
+            // What is less is not asked for: a DELETE of some rows is the way out where memory is full.
+            ceiling::drip("rows that are looked up", bytes)?;
+        }
+        Ok(rows)
+    }
+
+    /// The rows of all of many keys, in their order.
     ///
     /// # Errors
     /// Those of the engine; 1041 when the process has no memory for them.
     pub async fn rows(&self, space: Space, keys: &[Key]) -> Result<Vec<Option<Bytes>>> {
         let mut rows = Vec::with_capacity(keys.len());
-        let (mut together, mut all_bytes) = (FIRST_KEYS, 0_usize);
-        while let Some(rest) = keys.get(rows.len()..).filter(|rest| !rest.is_empty()) {
-            let batch = rest.get(..together).unwrap_or(rest);
-            let found = self.multi_get(space, batch).await?;
-            let bytes: usize = found.iter().flatten().map(Bytes::len).sum();
-            all_bytes = all_bytes.saturating_add(bytes);
-            if ceiling::GRAIN_BYTES <= all_bytes {
-                // What is less is not asked for: a DELETE of some rows is the way out where memory is full.
-                ceiling::drip("rows that are looked up", bytes)?;
-            }
-            rows.extend(found);
-            together = rows_together(rows.len(), all_bytes);
+        while let Some(next) = kv::some_keys(keys, rows.len()) {
+            rows.extend(self.first_rows(space, next).await?);
         }
         Ok(rows)
     }
 
-    /// The values of many keys, in their order.
+    /// The values of many keys, in their order: of entries, or of others that are small.
     ///
     /// # Errors
     /// Those of the engine.
     pub async fn multi_get(&self, space: Space, keys: &[Key]) -> KvResult<Vec<Option<Bytes>>> {
-        let mut values = self.snapshot.multi_get(space, keys).await?;
+        let mut values = kv::multi_get_all(&*self.snapshot, space, keys).await?;
+        self.put_own(space, keys, &mut values);
+        Ok(values)
+    }
+
+    /// Replaces what the transaction itself has written.
+    fn put_own(&self, space: Space, keys: &[Key], values: &mut [Option<Bytes>]) {
         let Some(own) = &self.own else {
-            return Ok(values);
+            return;
         };
         for (value, key) in values.iter_mut().zip(keys) {
             if let Some(written) = own.get(space, key) {
                 *value = written;
             }
         }
-        Ok(values)
     }
 
     /// How many keys a space has, if that is known at once.

@@ -6,6 +6,16 @@
 //! entries of indexes, agree. An engine may remove what is past wherever it rewrites its files
 //! (`lsm::compaction`); nobody sees a difference.
 //!
+//! A clock may go back. What was done because a value had ended cannot be undone: a row took its key, or
+//! compaction removed it and not yet what belongs to it. So nothing is judged by an earlier time than such a
+//! decision was, not after a start either:
+//!
+//! ```text
+//! a commit that was decided by what had ended     WriteSet::judged_ms, noted in front of it and, by an
+//!                                                 engine with files, written with it
+//! compaction                                      removes what had ended by a time that is on the disk
+//! ```
+//!
 //! Nothing is known of the number of keys of such a space: it changes while nobody writes.
 
 use std::collections::HashSet;
@@ -32,10 +42,15 @@ pub struct Expiry {
     spaces: RwLock<Arc<HashSet<Space>>>,
     end_of: EndOf,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// By when values were last removed. Nothing is judged by an earlier time, or a clock that is set
-    /// back would show what is removed in one place and not yet in another. Who says when a value ends
-    /// counts from there too ([`Expiry::now_ms`]): time stands still until the clock has caught up.
+    /// By when values had ended at the last decision that cannot be undone. Nothing is judged by an earlier
+    /// time, or a clock that is set back would show what is removed in one place and not in another. Who says
+    /// when a value ends counts from there too ([`Expiry::now_ms`]): time stands still until the clock has
+    /// caught up.
     swept_ms: AtomicU64,
+    /// The part of it that a start finds; never ahead of it.
+    kept_ms: AtomicU64,
+    /// What compaction wants of that: values that have ended by then could be removed.
+    wanted_ms: AtomicU64,
 }
 
 impl Expiry {
@@ -54,6 +69,8 @@ impl Expiry {
             end_of,
             clock: Box::new(clock),
             swept_ms: AtomicU64::new(0),
+            kept_ms: AtomicU64::new(0),
+            wanted_ms: AtomicU64::new(0),
         }
     }
 
@@ -67,15 +84,59 @@ impl Expiry {
         self.spaces.read().contains(&space)
     }
 
-    /// Milliseconds since 1970; not before anything was removed.
+    /// Milliseconds since 1970; not before what cannot be undone.
     pub fn now_ms(&self) -> u64 {
         (self.clock)().max(self.swept_ms.load(Ordering::SeqCst))
     }
 
-    /// Values that had ended by then are about to be removed. To be told before the first of them is:
-    /// a clock that is wrong while nothing is removed leaves no trace.
+    /// That values had ended by then is about to be relied on. To be told before it is: a clock that is wrong
+    /// while nothing is decided by it leaves no trace.
     pub fn note_sweep(&self, by_ms: u64) {
         self.swept_ms.fetch_max(by_ms, Ordering::SeqCst);
+    }
+
+    /// By when values had ended at the last such decision; 0 when there was none.
+    pub fn swept_ms(&self) -> u64 {
+        self.swept_ms.load(Ordering::SeqCst)
+    }
+
+    /// A start would find that time.
+    pub fn keep(&self, by_ms: u64) {
+        self.note_sweep(by_ms);
+        self.kept_ms.fetch_max(by_ms, Ordering::SeqCst);
+    }
+
+    /// The time that a start would find: what had ended by then may be removed.
+    pub fn kept_ms(&self) -> u64 {
+        self.kept_ms.load(Ordering::SeqCst)
+    }
+
+    /// Values that have ended by then could be removed.
+    pub fn want_kept(&self, by_ms: u64) {
+        self.note_sweep(by_ms);
+        self.wanted_ms.fetch_max(by_ms, Ordering::SeqCst);
+    }
+
+    /// Whether a later time is wanted than is kept.
+    pub fn is_wanted(&self) -> bool {
+        self.kept_ms() < self.wanted_ms.load(Ordering::SeqCst)
+    }
+
+    /// It is not kept now: who waits for it shall not.
+    pub fn refuse_wanted(&self) {
+        self.wanted_ms.store(self.kept_ms(), Ordering::SeqCst);
+    }
+
+    /// Begins with the time that was kept, and warns of a clock that is behind it.
+    pub fn resume(&self, kept_ms: u64) {
+        self.keep(kept_ms);
+        let clock_ms = (self.clock)();
+        if clock_ms < kept_ms {
+            tracing::warn!(
+                behind_ms = kept_ms - clock_ms,
+                "the clock is behind a time by which rows have ended: until it has caught up, no row ends (docs/wide.md)"
+            );
+        }
     }
 
     /// The spaces that have values that end, ascending.
@@ -97,6 +158,14 @@ impl Expiry {
 
     fn alive(&self, value: Option<Bytes>, now_ms: u64) -> Option<Bytes> {
         value.filter(|value| !self.is_past(value, now_ms))
+    }
+}
+
+/// What a snapshot left out as past is about to be relied on, by what is committed next. Not needed for a commit whose
+/// writes say so themselves ([`WriteSet::judged_ms`]).
+pub fn rely(engine: &dyn Engine, snapshot: &dyn Snapshot) {
+    if let (Some(expiry), Some(judged_ms)) = (engine.expiry(), snapshot.judged_ms()) {
+        expiry.note_sweep(judged_ms);
     }
 }
 
@@ -169,6 +238,7 @@ impl Engine for Living {
             inner,
             expiry: Arc::clone(&self.expiry),
             now_ms: self.expiry.now_ms(),
+            has_judged: AtomicBool::new(false),
             spaces,
         })
     }
@@ -190,7 +260,14 @@ impl Engine for Living {
         self.inner.get_newest(space, key)
     }
 
+    /// What is written to other spaces does not care.
     fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
+        if let Some(judged_ms) = writes.judged_ms {
+            let watched = Arc::clone(&self.expiry.spaces.read());
+            if writes.written().any(|(space, _)| watched.contains(&space)) {
+                self.expiry.note_sweep(judged_ms);
+            }
+        }
         self.inner.commit(writes)
     }
 
@@ -253,8 +330,21 @@ struct LivingSnapshot {
     inner: Arc<dyn Snapshot>,
     expiry: Arc<Expiry>,
     now_ms: u64,
+    /// Whether a value may have been left out.
+    has_judged: AtomicBool,
     /// The spaces that were watched then.
     spaces: Arc<HashSet<Space>>,
+}
+
+impl LivingSnapshot {
+    fn alive(&self, value: Option<Bytes>) -> Option<Bytes> {
+        let value = value?;
+        let alive = self.expiry.alive(Some(value), self.now_ms);
+        if alive.is_none() {
+            self.has_judged.store(true, Ordering::Release);
+        }
+        alive
+    }
 }
 
 impl Snapshot for LivingSnapshot {
@@ -262,12 +352,17 @@ impl Snapshot for LivingSnapshot {
         self.inner.ts()
     }
 
+    fn judged_ms(&self) -> Option<u64> {
+        let has_judged = self.has_judged.load(Ordering::Acquire);
+        has_judged.then_some(self.now_ms)
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         let found = self.inner.get(space, key);
         if !self.spaces.contains(&space) {
             return found;
         }
-        found.map(|found| Ok(self.expiry.alive(found?, self.now_ms)))
+        found.map(|found| Ok(self.alive(found?)))
     }
 
     fn multi_get<'a>(
@@ -279,18 +374,17 @@ impl Snapshot for LivingSnapshot {
         if !self.spaces.contains(&space) {
             return found;
         }
-        found.map(|found| {
-            let alive = |value| self.expiry.alive(value, self.now_ms);
-            Ok(found?.into_iter().map(alive).collect())
-        })
+        found.map(|found| Ok(found?.into_iter().map(|value| self.alive(value)).collect()))
     }
 
     /// A page may be empty although the scan goes on. Values are read even where only the keys are
-    /// wanted: they say what is past.
+    /// wanted: they say what is past. The engine may have left some out itself, so that nobody knows whether
+    /// there were any.
     fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
         if !self.spaces.contains(&scan.space) {
             return self.inner.scan(scan, page);
         }
+        self.has_judged.store(true, Ordering::Release);
         let mut whole = scan.clone();
         whole.options.keys_only = false;
         whole.options.past_ms = Some(self.now_ms);

@@ -41,6 +41,10 @@ impl Snapshot for Later {
         self.base.ts()
     }
 
+    fn judged_ms(&self) -> Option<u64> {
+        self.base.judged_ms()
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         if self.is_later(space) {
             return Answer::Now(Ok(None));

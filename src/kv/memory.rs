@@ -13,6 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::RwLock;
 
+use super::page::PAGE_BYTES;
 use super::{
     Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
     Limits, Page, Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
@@ -445,8 +446,17 @@ impl Snapshot for MemorySnapshot {
     ) -> Answer<'a, Result<Vec<Option<Bytes>>>> {
         let state = self.engine.read();
         let found = state.space_at(space, self.ts).and_then(|_| {
-            let values = keys.iter().map(|key| state.get_at(space, key, self.ts));
-            values.collect()
+            let mut values = Vec::with_capacity(keys.len());
+            let mut bytes = 0;
+            for key in keys {
+                let value = state.get_at(space, key, self.ts)?;
+                bytes += value.as_ref().map_or(0, Bytes::len);
+                values.push(value);
+                if PAGE_BYTES < bytes {
+                    break;
+                }
+            }
+            Ok(values)
         });
         Answer::Now(found)
     }

@@ -268,11 +268,19 @@ pub trait Snapshot: Send + Sync {
     /// Which commits this snapshot sees: those not after it.
     fn ts(&self) -> Ts;
 
+    /// As of when values were left out of what it answered because they had ended, in milliseconds since
+    /// 1970; `None` when none were. What is written by such answers says so ([`WriteSet::judged_ms`]).
+    fn judged_ms(&self) -> Option<u64> {
+        None
+    }
+
     /// The value of one key.
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;
 
     /// The values of many keys, in the order asked, with `None` for each missing one. Keys may
-    /// repeat and need not be sorted.
+    /// repeat and need not be sorted. An answer is shorter than the keys where the values that are read for
+    /// it come to more than [`page::PAGE_BYTES`], but never empty when there is a key: who wants the others
+    /// asks for them again ([`multi_get_all`]).
     fn multi_get<'a>(
         &'a self,
         space: Space,
@@ -286,4 +294,30 @@ pub trait Snapshot: Send + Sync {
     /// How many keys a space has, without looking at them: known as long as every commit since the
     /// space was made, or counted, has said how the number changes ([`WriteSet::growth`]).
     fn count(&self, space: Space) -> Answer<'_, Result<Option<u64>>>;
+}
+
+/// Keys that one of many multi-gets is asked for: an answer may have the first of them only, and the rest are
+/// asked for again.
+const MULTI_GET_KEYS_MAX: usize = 4096;
+
+/// What to ask for next of many keys, the first of which are answered; `None` when all are.
+pub fn some_keys(keys: &[Key], answered: usize) -> Option<&[Key]> {
+    let rest = keys.get(answered..).filter(|rest| !rest.is_empty())?;
+    rest.get(..MULTI_GET_KEYS_MAX).or(Some(rest))
+}
+
+/// The values of all of many keys, however large they are: [`Snapshot::multi_get`] again and again.
+///
+/// # Errors
+/// Those of the engine.
+pub async fn multi_get_all(
+    snapshot: &dyn Snapshot,
+    space: Space,
+    keys: &[Key],
+) -> Result<Vec<Option<Bytes>>> {
+    let mut values = Vec::with_capacity(keys.len());
+    while let Some(next) = some_keys(keys, values.len()) {
+        values.extend(snapshot.multi_get(space, next).await?);
+    }
+    Ok(values)
 }

@@ -25,6 +25,9 @@ pub struct WriteSet {
     /// The snapshot this set was made from. Without one nothing is known to be unchanged: a set that
     /// asks for it is a [`CommitError::Conflict`].
     pub start_ts: Option<Ts>,
+    /// As of when values count as ended, where that decided what is written: the latest
+    /// [`super::Snapshot::judged_ms`] of what was read.
+    pub judged_ms: Option<u64>,
     /// Keys that get a value.
     pub puts: Vec<Put>,
     /// Keys that are removed; one that is not there is fine, and counts as changed all the same.

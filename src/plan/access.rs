@@ -339,7 +339,8 @@ pub(super) fn permission(
     if request.hints.allow_filtering {
         return Some(Permission::Hint);
     }
-    if request.policy.allow_full_scan {
+    let is_unsafe = request.purpose != Purpose::Select && request.limit.is_none();
+    if request.policy.allow_full_scan && !(request.policy.safe_updates && is_unsafe) {
         return Some(Permission::Setting);
     }
     if request.hints.reads_whole && conjuncts.is_empty() && is_dump(request) {

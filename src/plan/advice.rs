@@ -33,6 +33,10 @@ const COLUMNS_MAX: usize = 16;
 /// The `CREATE INDEX` that makes the statement keyed, or the `ALTER INDEX` if an index is there but not
 /// read.
 pub(super) fn index(request: &Request<'_>, derived: &Derived<'_>) -> Option<String> {
+    if request.table.wide.reading.is_some() {
+        // Other versions than the newest are in no index.
+        return None;
+    }
     if let Some(statement) = activation(request, derived) {
         return Some(statement);
     }

@@ -94,6 +94,19 @@ fn plan(request: &Request<'_>, dimensions: Vec<Pieces>) -> TablePlan {
     }
 }
 
+impl TablePlan {
+    /// The rows under keys that were found before, in their order.
+    pub fn of_found(keys: Vec<Key>, filter: Option<Expr>, ordered: bool) -> TablePlan {
+        let spans = Vec::new();
+        TablePlan {
+            residual: filter,
+            ordered,
+            grouped_in_order: false,
+            ..TablePlan::at_once(Access::MultiGet(MultiGet { keys, spans }), Vec::new())
+        }
+    }
+}
+
 /// Every combination of the pieces: ascending, as encodings of parts do not run into each other.
 fn product(dimensions: Vec<Pieces>) -> Vec<Key> {
     let mut dimensions = dimensions.into_iter();

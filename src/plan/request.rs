@@ -2,6 +2,7 @@
 
 use super::doubt::Estimates;
 use crate::catalog::Table;
+pub use crate::sql::bound::Purpose;
 use crate::sql::bound::{Aggregate, Hints, OrderBy};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
@@ -21,6 +22,8 @@ pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
 pub struct Policy {
     /// `--allow-full-scan` or `sql_big_selects`.
     pub allow_full_scan: bool,
+    /// `sql_safe_updates`: not for an UPDATE or DELETE without LIMIT.
+    pub safe_updates: bool,
     /// `full_scan_limit_max`, rows.
     pub full_scan_limit_max: u64,
     /// `multi_get_max_rows`, rows.
@@ -41,6 +44,7 @@ impl Default for Policy {
     fn default() -> Policy {
         Policy {
             allow_full_scan: false,
+            safe_updates: false,
             full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
             multi_get_max_rows: MULTI_GET_ROWS_MAX,
             max_clock_skew_ms: CLOCK_SKEW_MS_MAX,
@@ -49,17 +53,6 @@ impl Default for Policy {
             skip_scan: false,
         }
     }
-}
-
-/// What the rows are read for: decides the errno of a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// SELECT: error 1104.
-    Select,
-    /// UPDATE: error 1175.
-    Update,
-    /// DELETE: error 1175.
-    Delete,
 }
 
 /// The number of rows of a table, where it is all that a statement wants.

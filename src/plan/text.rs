@@ -250,6 +250,7 @@ impl Writer<'_> {
                 self.expr(a, Level::Or);
                 self.text.push(')');
             }
+            ExprKind::Cast(a, CastType::AsIs) => self.expr(a, Level::Or),
             ExprKind::Cast(a, target) => {
                 self.text.push_str("CAST(");
                 self.expr(a, Level::Or);
@@ -449,6 +450,7 @@ fn cast_word(target: &CastType) -> String {
         CastType::Datetime(0) => "DATETIME".to_owned(),
         CastType::Datetime(fsp) => format!("DATETIME({fsp})"),
         CastType::Year | CastType::YearBeside => "YEAR".to_owned(),
+        CastType::AsIs => String::new(),
         CastType::Json => "JSON".to_owned(),
     }
 }

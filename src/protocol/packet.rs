@@ -6,11 +6,14 @@
 //! so that pipelined commands are all answered before one write. A packet that the process has no
 //! memory for is skipped as one that is too long.
 
+mod copied;
+
 use std::ops::Range;
 
 use super::wire;
 use crate::ceiling::{self, GRAIN_BYTES};
 use crate::error::Error;
+pub use copied::CopiedPackets;
 
 /// The payload bytes after which a packet is continued by another.
 pub const PART_BYTES_MAX: usize = 0xFF_FFFF;
@@ -404,27 +407,6 @@ impl PacketWriter {
         }
     }
 
-    /// Appends packets that were written by another writer from sequence number
-    /// `first_sequence` on; falls back to `false` when the next number is another.
-    pub fn append_packets(&mut self, packets: &CopiedPackets) -> bool {
-        if packets.first_sequence != self.sequence {
-            return false;
-        }
-        self.bytes.extend_from_slice(&packets.bytes);
-        self.sequence = packets.next_sequence;
-        true
-    }
-
-    /// A copy of the packets written since the buffer had `start` bytes, to be appended again
-    /// where the sequence number is `first_sequence` again.
-    pub fn copy_since(&self, start: usize, first_sequence: u8) -> CopiedPackets {
-        CopiedPackets {
-            bytes: self.bytes.get(start..).unwrap_or(&[]).into(),
-            first_sequence,
-            next_sequence: self.sequence,
-        }
-    }
-
     /// What is to be sent.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -487,12 +469,4 @@ impl PacketWriter {
 fn header(payload_bytes: usize, sequence: u8) -> [u8; HEADER_BYTES] {
     let [a, b, c] = wire::u24_bytes(u32::try_from(payload_bytes).unwrap_or(0));
     [a, b, c, sequence]
-}
-
-/// Packets ready to be sent again; see [`PacketWriter::copy_since`].
-#[derive(Debug)]
-pub struct CopiedPackets {
-    bytes: Box<[u8]>,
-    first_sequence: u8,
-    next_sequence: u8,
 }

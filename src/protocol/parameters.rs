@@ -332,12 +332,29 @@ fn long_value(encoding: Encoding, data: Vec<u8>) -> Value<'static> {
     }
 }
 
+/// There is no infinity in SQL, and nothing that is no number.
+fn check_finite(number: f64) -> Result<()> {
+    if number.is_finite() {
+        return Ok(());
+    }
+    let text = format!("Illegal double '{number}' value found during parsing");
+    Err(Error::new(Code::IllegalDouble, text))
+}
+
 fn read_value<'a>(encoding: Encoding, reader: &mut Reader<'a>) -> Result<Value<'a>> {
     Ok(match encoding {
         Encoding::Null => Value::Null,
         Encoding::Int { bytes, unsigned } => read_int(reader, bytes, unsigned)?,
-        Encoding::Float => Value::Float(reader.f32()?),
-        Encoding::Double => Value::Double(reader.f64()?),
+        Encoding::Float => {
+            let number = reader.f32()?;
+            check_finite(f64::from(number))?;
+            Value::Float(number)
+        }
+        Encoding::Double => {
+            let number = reader.f64()?;
+            check_finite(number)?;
+            Value::Double(number)
+        }
         Encoding::Decimal => read_decimal(reader)?,
         Encoding::Year => Value::UInt(u64::from(reader.u16()?)),
         Encoding::Date => read_date(reader)?,

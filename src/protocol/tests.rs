@@ -357,6 +357,23 @@ fn execute_parameters_of_every_kind() {
     assert_eq!(shown(&Parameters::new(0).plain(b"").unwrap()), "");
 }
 
+/// NaN was stored as JSON that could not be read again.
+#[test]
+fn parameters_that_are_no_finite_numbers_are_refused() {
+    let mut parameters = Parameters::new(1);
+    for body in [
+        "00 01 0500 000000000000f87f",
+        "00 01 0500 000000000000f0ff",
+        "00 01 0400 0000c07f",
+        "00 01 0400 0000807f",
+    ] {
+        let error = parameters.plain(&unhex(body)).unwrap_err();
+        assert_eq!(error.code(), Code::IllegalDouble, "{error}");
+    }
+    let body = unhex("00 01 0500 000000000000f83f");
+    assert_eq!(shown(&parameters.plain(&body).unwrap()), "Double(1.5)");
+}
+
 #[test]
 fn long_data_is_taken_once_and_its_errors_are_told_late() {
     let mut parameters = Parameters::new(2);

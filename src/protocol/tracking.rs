@@ -39,6 +39,18 @@ impl Change {
         }
     }
 
+    /// What it is about: its kind, and the variable.
+    fn thing(&self) -> (u8, &'static str) {
+        let name = match self {
+            Change::Variable { name, .. } => name,
+            Change::Schema(_)
+            | Change::State
+            | Change::Characteristics(_)
+            | Change::Transaction(_) => "",
+        };
+        (self.kind(), name)
+    }
+
     fn put_data(&self, out: &mut Vec<u8>) {
         match self {
             Change::Variable { name, value } => {
@@ -53,15 +65,40 @@ impl Change {
     }
 }
 
-/// Appends changes, in the form that an OK packet carries behind their length.
-pub fn put_changes(out: &mut Vec<u8>, changes: &[Change]) {
-    let mut data = Vec::new();
-    for change in changes {
-        data.clear();
-        change.put_data(&mut data);
-        out.push(change.kind());
-        put_lenenc(out, u64::try_from(data.len()).unwrap_or(u64::MAX));
-        out.extend_from_slice(&data);
+/// Changes that were not told yet: the last one about each thing. Many statements may run before there is
+/// an OK packet to tell them, so there are no more of them than there are things that change.
+#[derive(Debug, Default)]
+pub struct Untold {
+    /// In the order in which they are told.
+    changes: Vec<Change>,
+}
+
+impl Untold {
+    /// One more, in place of the one about the same thing.
+    pub fn add(&mut self, change: Change) {
+        let thing = change.thing();
+        match self.changes.binary_search_by(|old| old.thing().cmp(&thing)) {
+            Ok(at) => {
+                if let Some(old) = self.changes.get_mut(at) {
+                    *old = change;
+                }
+            }
+            Err(at) => self.changes.insert(at, change),
+        }
+    }
+
+    /// All, in the form that an OK packet carries behind their length; from now on there are none. Hot:
+    /// nothing is allocated when there are none.
+    pub fn told(&mut self) -> Vec<u8> {
+        let (mut out, mut data) = (Vec::new(), Vec::new());
+        for change in std::mem::take(&mut self.changes) {
+            data.clear();
+            change.put_data(&mut data);
+            out.push(change.kind());
+            put_lenenc(&mut out, u64::try_from(data.len()).unwrap_or(u64::MAX));
+            out.extend_from_slice(&data);
+        }
+        out
     }
 }
 
@@ -69,27 +106,52 @@ pub fn put_changes(out: &mut Vec<u8>, changes: &[Change]) {
 mod tests {
     use super::*;
 
+    fn told(changes: &[Change]) -> String {
+        let mut untold = Untold::default();
+        for change in changes {
+            untold.add(change.clone());
+        }
+        let told = untold.told().escape_ascii().to_string();
+        assert!(untold.told().is_empty(), "they are told once");
+        told
+    }
+
+    fn autocommit(value: &str) -> Change {
+        Change::Variable {
+            name: "autocommit",
+            value: value.to_owned(),
+        }
+    }
+
     #[test]
     fn changes_are_encoded_as_mysql_does() {
-        let mut out = Vec::new();
-        put_changes(
-            &mut out,
-            &[
-                Change::Variable {
-                    name: "autocommit",
-                    value: "OFF".to_owned(),
-                },
-                Change::Schema("test".to_owned()),
-                Change::State,
-                Change::Characteristics(String::new()),
-                Change::Transaction("T_______".to_owned()),
-            ],
-        );
+        let told = told(&[
+            autocommit("OFF"),
+            Change::Schema("test".to_owned()),
+            Change::State,
+            Change::Characteristics(String::new()),
+            Change::Transaction("T_______".to_owned()),
+        ]);
         let wanted = b"\x00\x0f\x0aautocommit\x03OFF\x01\x05\x04test\x02\x02\x011\x04\x01\0\
                        \x05\x09\x08T_______";
-        assert_eq!(
-            out.escape_ascii().to_string(),
-            wanted.escape_ascii().to_string()
-        );
+        assert_eq!(told, wanted.escape_ascii().to_string());
+    }
+
+    #[test]
+    fn of_each_thing_the_last_change_is_told() {
+        let many = [
+            Change::State,
+            autocommit("OFF"),
+            Change::Schema("a".to_owned()),
+            Change::State,
+            Change::Schema("b".to_owned()),
+            autocommit("ON"),
+        ];
+        let once = [
+            autocommit("ON"),
+            Change::Schema("b".to_owned()),
+            Change::State,
+        ];
+        assert_eq!(told(&many), told(&once));
     }
 }

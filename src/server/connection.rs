@@ -22,13 +22,14 @@ use super::seats::Seat;
 use super::wire::{Gone, Wire};
 use crate::error::{Code, Error};
 use crate::exec::cancel::Stop;
+use crate::exec::pace::Pace;
 use crate::protocol::auth::FirstAnswer;
 use crate::protocol::capabilities::Capabilities;
 use crate::protocol::handshake::{HELLO_BYTES_MAX, Login};
 use crate::protocol::packet::PacketReader;
 use crate::protocol::parameters::Attribute;
 use crate::protocol::reply::Outcome;
-use crate::protocol::{Command, Salt, tracking};
+use crate::protocol::{Command, Salt};
 use crate::session::processes::{self, Registration};
 use crate::session::{Client, Session, WireState};
 use crate::types::Value;
@@ -226,6 +227,8 @@ impl Connection {
     /// Answers all commands that are there, sends the answers, and waits for more.
     async fn serve_commands(&mut self) -> Result<Next, Gone> {
         loop {
+            // A client that sends many at once takes turns with others.
+            let mut pace = Pace::default();
             while let Some(packet) = self.reader.next(COMMAND_SEQUENCE)? {
                 self.talk.wire.answer(packet.sequence);
                 let next = if let Some(payload) = self.reader.payload(&packet) {
@@ -247,6 +250,7 @@ impl Connection {
                     next @ (Next::Quit | Next::ChangeUser(_)) => return Ok(next),
                 }
                 self.talk.wire.flush_if_full().await?;
+                pace.keep().await;
                 self.reader
                     .set_packet_bytes_max(self.talk.state.packet_bytes_max);
                 if let Some(stop) = self.talk.registration.cancel().ends_connection() {
@@ -407,8 +411,9 @@ impl Talk {
     pub(super) fn refresh(&mut self) {
         self.state = self.session.wire_state();
         self.wire.net_write_timeout = self.state.net_write_timeout;
-        let changes = self.session.take_changes();
-        tracking::put_changes(&mut self.wire.changes, &changes);
+        for change in self.session.take_changes() {
+            self.wire.changes.add(change);
+        }
     }
 
     /// An error that no statement has met, which counts those of statements.

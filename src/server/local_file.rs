@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::connection::{Talk, too_large};
 use super::wire::{Gone, Wire};
 use crate::error::{Code, Error, Result};
+use crate::exec::pace::Pace;
 use crate::exec::rows::BoxFuture;
 use crate::protocol::packet::PacketReader;
 use crate::session::load::{FileSource, Loading};
@@ -67,7 +68,8 @@ impl Incoming<'_> {
             if let Some(packet) = self.reader.next(self.sequence)? {
                 break packet;
             }
-            let filled = timeout(self.patience, self.wire.fill(self.reader)).await;
+            let filling = self.wire.fill_in_statement(self.reader);
+            let filled = timeout(self.patience, filling).await;
             filled.unwrap_or_else(|_| {
                 let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
                 Err(Gone::Failed(error))
@@ -105,13 +107,15 @@ pub(super) async fn receive(
     reader: &mut PacketReader,
     wanted: Wanted,
 ) -> std::result::Result<(), Gone> {
-    let mut wanted = Some(wanted);
+    let (mut wanted, mut pace) = (Some(wanted), Pace::default());
     while let Some(Wanted { loading, rest }) = wanted.take() {
         if !receive_one(talk, reader, (&loading, rest.is_some())).await? {
             break;
         }
         if let Some(rest) = rest {
-            talk.wire.flush_if_full().await?;
+            if !talk.goes_on(&mut pace).await? {
+                break;
+            }
             wanted = talk.query(&rest).await?;
         }
     }

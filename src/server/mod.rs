@@ -3,13 +3,14 @@
 //!
 //! Nothing here knows SQL or rows; what a packet means is in `protocol`, what to answer in
 //! `session`. In reading order: [`listener`] (accept, limit, stop), `connection` (the
-//! loop over commands), and what it stands on: `wire` (one socket's input and output), `peer`, `gone`, `channel` and
-//! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `reports`,
-//! `rows`, `files`, `unaccepted`, `signals`, and [`again`]. [`http`] is a door of its own, for instruments.
+//! loop over commands), and what it stands on: `wire` (one socket's input and output), `source`, `peer`, `gone`, `channel` and
+//! `tls` (encryption), `squeeze` (compression), `login` with `keys`, `throttle` and `seats`, `queries`, `prepared`, `cursor`,
+//! `reports`, `rows`, `files`, `unaccepted`, `signals`, and [`again`]. [`http`] is a door of its own, for instruments.
 
 pub mod again;
 mod channel;
 mod connection;
+mod cursor;
 mod files;
 mod gone;
 pub mod http;
@@ -25,6 +26,7 @@ mod reports;
 mod rows;
 mod seats;
 mod signals;
+mod source;
 mod squeeze;
 #[cfg(test)]
 mod tests;

@@ -3,15 +3,16 @@
 //! The session knows the statement; here are its parameters' types, its long data, the encoded
 //! definitions of its columns, and its cursor.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::connection::{Talk, named};
+use super::cursor::{Cursor, Fetched};
 use super::rows;
 use super::wire::{Gone, Wire};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::Stop;
-use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::protocol::column::{self, JsonAs};
 use crate::protocol::command::{Execute, LAST_STATEMENT_ID};
 use crate::protocol::packet::CopiedPackets;
@@ -19,8 +20,7 @@ use crate::protocol::parameters::{Decoded, Layout, Parameters};
 use crate::protocol::reply;
 use crate::protocol::row::RowEncoder;
 use crate::protocol::{Capabilities, Status};
-use crate::session::{Fetching, Prepared, Reply, ResultSet, Session};
-use crate::types::temporal::zone::Zone;
+use crate::session::{Prepared, Reply, ResultSet};
 use crate::types::{ResultColumn, Value};
 
 /// Open cursors of one connection: each holds a snapshot and up to a page of rows.
@@ -54,6 +54,11 @@ struct Shape {
 impl Shape {
     fn is_of(&self, columns: &Arc<[ResultColumn]>, json_as: JsonAs) -> bool {
         Arc::ptr_eq(&self.columns, columns) && self.json_as == json_as
+    }
+
+    /// Whether there is memory to keep it for the next time; if not, it is made again then.
+    fn may_be_kept(&self) -> bool {
+        ceiling::drip("the columns of a statement", self.definitions.bytes_count()).is_ok()
     }
 }
 
@@ -214,14 +219,20 @@ impl Talk {
             .by_id
             .get_mut(&id)
             .and_then(|kept| kept.shape.take());
-        let shape = put_shape(&mut self.wire, columns, (kept, self.state.json_as));
+        let json_as = self.state.json_as;
+        let is_known = kept
+            .as_ref()
+            .is_some_and(|kept| kept.is_of(&columns, json_as));
+        let shape = put_shape(&mut self.wire, columns, (kept, json_as));
         self.wire.end_of_columns(self.state.status);
         let with = (&shape.encoder, &zone);
         let streamed = rows::stream(&mut self.wire, with, rows.as_mut()).await;
         drop(rows);
         let streamed = streamed.map_err(|broken| self.broken(broken))?;
         self.end_rows(streamed, false);
-        if let Some(statement) = self.statements.by_id.get_mut(&id) {
+        if let Some(statement) = self.statements.by_id.get_mut(&id)
+            && (is_known || shape.may_be_kept())
+        {
             statement.shape = Some(shape);
         }
         Ok(())
@@ -236,23 +247,12 @@ impl Talk {
             self.wire.error(&error);
             return;
         }
-        let ResultSet {
-            columns,
-            zone,
-            rows,
-        } = set;
         let fetching = self.session.open_rows();
-        let encoder = RowEncoder::binary(columns.iter().map(|column| &column.ty));
-        rows::put_definitions(&mut self.wire.out, &columns, self.state.json_as);
+        rows::put_definitions(&mut self.wire.out, &set.columns, self.state.json_as);
         self.wire
             .end_of_rows(self.state.status.with(Status::CURSOR_EXISTS), 0);
         if let Ok(statement) = self.statements.find(id, "EXECUTE") {
-            statement.cursor = Some(Cursor {
-                rows,
-                waiting: WaitingRows::new(encoder, zone),
-                end: None,
-                fetching,
-            });
+            statement.cursor = Some(Cursor::new(set, fetching));
         }
     }
 
@@ -363,127 +363,5 @@ fn put_shape(
         encoder: RowEncoder::binary(columns.iter().map(|column| &column.ty)),
         columns,
         json_as,
-    }
-}
-
-/// A result whose rows the client asks for in portions. It pins what its stream reads from, until
-/// it is read to its end, or the statement is reset, closed or executed again.
-struct Cursor {
-    rows: Box<dyn RowStream>,
-    waiting: WaitingRows,
-    /// The warnings' count once the stream has ended.
-    end: Option<u16>,
-    /// Its statement, as it is measured.
-    fetching: Fetching,
-}
-
-enum Fetched {
-    More,
-    Last { warnings_count: u16 },
-    Failed(Error),
-}
-
-impl Cursor {
-    /// Its rows have ended, or are wanted no more; how many were sent.
-    fn end(self, session: &mut Session, error: Option<&Error>) -> u64 {
-        let rows_count = self.waiting.rows_sent();
-        // What they are read from is let go first.
-        drop(self.rows);
-        session.leave_rows(self.fetching, rows_count, error);
-        rows_count
-    }
-
-    /// Sends up to `rows_max` rows.
-    async fn fetch(
-        &mut self,
-        wire: &mut Wire,
-        rows_max: u32,
-    ) -> std::result::Result<Fetched, Gone> {
-        let mut sent = 0;
-        while sent < rows_max {
-            if let Some(row) = self.waiting.next() {
-                wire.out.packet(|out| out.extend_from_slice(row));
-                sent += 1;
-                continue;
-            }
-            if self.end.is_some() {
-                break;
-            }
-            wire.flush_if_full().await?;
-            self.waiting.clear();
-            match self.rows.next_page(&mut self.waiting).await {
-                Ok(PageEnd::More) => {}
-                Ok(PageEnd::Last { warnings_count }) => self.end = Some(warnings_count),
-                Err(error) => return Ok(Fetched::Failed(error)),
-            }
-        }
-        Ok(match self.end {
-            Some(warnings_count) if self.waiting.is_empty() => Fetched::Last { warnings_count },
-            Some(_) | None => Fetched::More,
-        })
-    }
-}
-
-/// A page of encoded rows that were not yet asked for.
-struct WaitingRows {
-    encoder: RowEncoder,
-    zone: Zone,
-    bytes: Vec<u8>,
-    /// Where each waiting row ends.
-    ends: VecDeque<usize>,
-    start: usize,
-    rows_seen: u64,
-}
-
-impl WaitingRows {
-    fn new(encoder: RowEncoder, zone: Zone) -> WaitingRows {
-        WaitingRows {
-            encoder,
-            zone,
-            bytes: Vec::new(),
-            ends: VecDeque::new(),
-            start: 0,
-            rows_seen: 0,
-        }
-    }
-
-    fn next(&mut self) -> Option<&[u8]> {
-        let end = self.ends.pop_front()?;
-        let row = self.bytes.get(self.start..end);
-        self.start = end;
-        row
-    }
-
-    /// How many of those seen wait no more.
-    fn rows_sent(&self) -> u64 {
-        let waiting = u64::try_from(self.ends.len()).unwrap_or(0);
-        self.rows_seen.saturating_sub(waiting)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.start = 0;
-    }
-}
-
-impl RowSink for WaitingRows {
-    fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let start = self.bytes.len();
-        if let Err(error) = self.encoder.encode(values, &self.zone, &mut self.bytes) {
-            self.bytes.truncate(start);
-            return Err(error);
-        }
-        self.ends.push_back(self.bytes.len());
-        self.rows_seen += 1;
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        rows::PAGE_BYTES_MAX <= self.bytes.len()
     }
 }

@@ -6,6 +6,7 @@ use super::rows;
 use super::wire::Gone;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::Stop;
+use crate::exec::pace::Pace;
 use crate::protocol::Status;
 use crate::protocol::column;
 use crate::protocol::reply::Outcome;
@@ -15,7 +16,7 @@ use crate::session::{Answer, Done, Reply, ResultSet};
 impl Talk {
     /// Runs the statements of a query one after the other, until one fails, or wants a file.
     pub(super) async fn query(&mut self, text: &[u8]) -> std::result::Result<Option<Wanted>, Gone> {
-        let mut rest = text;
+        let (mut rest, mut pace) = (text, Pace::default());
         loop {
             let answer = self.session.query(rest);
             let answered = match &mut self.reports {
@@ -47,8 +48,26 @@ impl Talk {
                 Some(after) if succeeded => rest = after,
                 Some(_) | None => return Ok(None),
             }
-            self.wire.flush_if_full().await?;
+            if !self.goes_on(&mut pace).await? {
+                return Ok(None);
+            }
         }
+    }
+
+    /// Between two statements of a query: sends what is much, and lets others run when these have had
+    /// their turn. Whether the next one is to be run; if not, the client is told why.
+    pub(super) async fn goes_on(&mut self, pace: &mut Pace) -> std::result::Result<bool, Gone> {
+        // The statement before had a time of its own.
+        self.registration.cancel().clear_time_limit();
+        let mut stopped = self.wire.flush_if_full_unless_stopped().await?;
+        if stopped.is_none() {
+            pace.keep().await;
+            stopped = self.registration.cancel().check().err();
+        }
+        if let Some(error) = &stopped {
+            self.error(error);
+        }
+        Ok(stopped.is_none())
     }
 
     /// Tells SHOW PROCESSLIST which database is current.

@@ -3,6 +3,7 @@
 mod cancel;
 mod commands;
 mod compressed;
+mod files;
 mod guesses;
 mod http;
 mod reports;

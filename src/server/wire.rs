@@ -6,10 +6,8 @@
 //! [`Channel`] between the two buffers and the socket; without it there is one look at an `Option`
 //! more. So for compression, a [`Squeeze`] between the buffers and the channel.
 
-use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use rustls::ServerConfig;
@@ -19,13 +17,15 @@ use tokio::time::{sleep, timeout};
 
 use super::channel::Channel;
 pub(super) use super::gone::Gone;
+use super::source::{Source, Waits, readable, would_block};
 use super::squeeze::Squeeze;
 use crate::error::Error;
 use crate::exec::cancel::CancelToken;
 use crate::protocol::capabilities::{Capabilities, Status};
-use crate::protocol::compression::{Algorithm, Unpacker};
+use crate::protocol::compression::Algorithm;
 use crate::protocol::packet::{PacketReader, PacketWriter};
 use crate::protocol::reply::{self, Outcome, Progress};
+use crate::protocol::tracking::Untold;
 use crate::session::Tls;
 
 /// Answers to pipelined commands are gathered up to this many bytes before they are sent.
@@ -46,47 +46,14 @@ pub(super) struct Wire {
     sent: usize,
     pub(super) capabilities: Capabilities,
     pub(super) net_write_timeout: Duration,
-    /// Changes of the session that the next OK packet tells, encoded.
-    pub(super) changes: Vec<u8>,
+    /// Changes of the session that the next OK packet tells.
+    pub(super) changes: Untold,
     /// How it is to be compressed after the login.
     pub(super) algorithm: Option<Algorithm>,
     /// What compresses it, if anything does.
     squeeze: Option<Box<Squeeze>>,
     /// What encrypts it, if anything does.
     channel: Option<Box<Channel>>,
-}
-
-/// What is read into.
-trait Room {
-    fn spare(&mut self) -> &mut [u8];
-    fn filled(&mut self, count: usize);
-}
-
-impl Room for PacketReader {
-    fn spare(&mut self) -> &mut [u8] {
-        self.spare()
-    }
-
-    fn filled(&mut self, count: usize) {
-        self.filled(count);
-    }
-}
-
-impl Room for Unpacker {
-    fn spare(&mut self) -> &mut [u8] {
-        self.spare()
-    }
-
-    fn filled(&mut self, count: usize) {
-        self.filled(count);
-    }
-}
-
-/// Where is read from.
-struct Source<'a> {
-    socket: &'a TcpStream,
-    cancel: &'a CancelToken,
-    channel: Option<&'a mut Channel>,
 }
 
 impl Wire {
@@ -98,7 +65,7 @@ impl Wire {
             sent: 0,
             capabilities: Capabilities::default(),
             net_write_timeout: LAST_WORDS_TIMEOUT,
-            changes: Vec::new(),
+            changes: Untold::default(),
             algorithm: None,
             squeeze: None,
             channel: None,
@@ -190,9 +157,22 @@ impl Wire {
 
     /// Reads what is there, waiting for at least one byte. May be dropped while it waits.
     pub(super) async fn fill(&mut self, reader: &mut PacketReader) -> Result<(), Gone> {
+        self.fill_at(reader, Waits::AtRest).await
+    }
+
+    /// As [`Wire::fill`], for a statement that runs: a server that drains lets it end.
+    pub(super) async fn fill_in_statement(
+        &mut self,
+        reader: &mut PacketReader,
+    ) -> Result<(), Gone> {
+        self.fill_at(reader, Waits::InStatement).await
+    }
+
+    async fn fill_at(&mut self, reader: &mut PacketReader, waits: Waits) -> Result<(), Gone> {
         let mut source = Source {
             socket: &self.socket,
             cancel: &self.cancel,
+            waits,
             channel: self.channel.as_deref_mut(),
         };
         let Some(squeeze) = &mut self.squeeze else {
@@ -228,7 +208,7 @@ impl Wire {
     }
 
     async fn readable(&self) -> Result<(), Gone> {
-        readable(&self.socket, &self.cancel).await
+        readable(&self.socket, &self.cancel, Waits::AtRest).await
     }
 
     /// Sends everything. May be dropped while it waits: the next call goes on from there.
@@ -303,11 +283,23 @@ impl Wire {
 
     /// Sends what is gathered, when it is much.
     pub(super) async fn flush_if_full(&mut self) -> Result<(), Gone> {
-        let packed = self.squeeze.as_ref().map_or(0, |one| one.packed.len());
-        if FLUSH_BYTES <= self.out.bytes_count() + packed {
+        if self.is_full() {
             self.flush().await?;
         }
         Ok(())
+    }
+
+    /// As [`Wire::flush_unless_stopped`], when it is much.
+    pub(super) async fn flush_if_full_unless_stopped(&mut self) -> Result<Option<Error>, Gone> {
+        if self.is_full() {
+            return self.flush_unless_stopped().await;
+        }
+        Ok(None)
+    }
+
+    fn is_full(&self) -> bool {
+        let packed = self.squeeze.as_ref().map_or(0, |one| one.packed.len());
+        FLUSH_BYTES <= self.out.bytes_count() + packed
     }
 
     /// Sends a report while a statement runs, unless the client is behind in reading: nobody waits
@@ -333,11 +325,10 @@ impl Wire {
     /// Appends an OK packet, with the changes that were not told yet.
     pub(super) fn ok(&mut self, outcome: &Outcome<'_>) {
         let outcome = Outcome {
-            changes: &self.changes,
+            changes: &self.changes.told(),
             ..*outcome
         };
         self.out.packet(|out| reply::put_ok(out, &outcome));
-        self.changes.clear();
     }
 
     /// Appends an ERR packet.
@@ -365,17 +356,19 @@ impl Wire {
     /// changes that were not told yet; else they wait for the next OK.
     pub(super) fn end_of_rows(&mut self, status: Status, warnings_count: u16) {
         let capabilities = self.capabilities;
+        let changes = if capabilities.has(Capabilities::DEPRECATE_EOF) {
+            self.changes.told()
+        } else {
+            Vec::new()
+        };
         let outcome = Outcome {
             status,
             warnings_count,
-            changes: &self.changes,
+            changes: &changes,
             ..Outcome::default()
         };
         self.out
             .packet(|out| reply::put_end(out, capabilities, &outcome));
-        if capabilities.has(Capabilities::DEPRECATE_EOF) {
-            self.changes.clear();
-        }
     }
 
     /// Tells the client why its connection ends, where it can be told without waiting.
@@ -391,116 +384,5 @@ impl Wire {
     pub(super) fn unasked_last_words(&mut self, gone: &Gone) {
         self.begin();
         self.last_words(gone);
-    }
-}
-
-impl Source<'_> {
-    /// Reads what is there, waiting for at least one byte.
-    async fn fill(&mut self, room: &mut impl Room) -> Result<(), Gone> {
-        loop {
-            let read = match &mut self.channel {
-                None => {
-                    readable(self.socket, self.cancel).await?;
-                    take(self.socket, room.spare())
-                }
-                Some(channel) => channel.read(room.spare()),
-            };
-            match read {
-                Ok(0) => return Err(Gone::Closed),
-                Ok(count) => {
-                    room.filled(count);
-                    return Ok(());
-                }
-                Err(error) if would_block(&error) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return Err(Gone::Closed);
-                }
-                Err(error) => return Err(Gone::Failed(error)),
-            }
-            if let Some(channel) = &mut self.channel {
-                readable(self.socket, self.cancel).await?;
-                match channel.receive(self.socket) {
-                    Ok(0) => return Err(Gone::Closed),
-                    Ok(_) => {}
-                    Err(error) if would_block(&error) => {}
-                    Err(error) => return Err(Gone::Failed(error)),
-                }
-            }
-        }
-    }
-}
-
-/// Waits until there is something to read. One task at a time does so.
-async fn readable(socket: &TcpStream, cancel: &CancelToken) -> Result<(), Gone> {
-    poll_fn(|context| match socket.poll_read_ready(context) {
-        Poll::Ready(ready) => Poll::Ready(ready.map_err(Gone::Failed)),
-        Poll::Pending => {
-            let stopped = cancel.poll_connection_ended(context);
-            stopped.map(|stop| Err(Gone::Stopped(stop)))
-        }
-    })
-    .await
-}
-
-/// Reads what is there. Less than there is room for is all there was: the runtime is told that the
-/// socket is empty, so that nobody asks the system once more to hear it, once per command. What comes
-/// between the read and that is not overlooked: the runtime forgets only the readiness that it knew of
-/// when the outer call began.
-fn take(socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
-    let mut taken = 0;
-    let read = socket.try_io(Interest::READABLE, || {
-        taken = socket.try_read(room)?;
-        let is_empty = 0 < taken && taken < room.len();
-        if is_empty {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        Ok(())
-    });
-    match read {
-        Err(error) if taken == 0 || !would_block(&error) => Err(error),
-        Ok(()) | Err(_) => Ok(taken),
-    }
-}
-
-fn would_block(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::AsyncWriteExt;
-    use tokio::net::TcpListener;
-
-    use super::*;
-
-    /// Reads so many bytes, or to the end; how many there were.
-    async fn read(socket: &TcpStream, wanted: usize) -> usize {
-        let (cancel, mut room, mut count) = (CancelToken::default(), [0; 64], 0);
-        while count < wanted {
-            let waiting = timeout(Duration::from_secs(30), readable(socket, &cancel));
-            waiting.await.expect("something to read").unwrap();
-            match take(socket, &mut room) {
-                Ok(0) => break,
-                Ok(some) => count += some,
-                Err(error) => assert!(would_block(&error), "{error}"),
-            }
-        }
-        count
-    }
-
-    #[tokio::test]
-    async fn nothing_is_overlooked_after_a_read_that_left_room() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let connecting = TcpStream::connect(listener.local_addr().unwrap());
-        let (mut client, accepted) = (connecting.await.unwrap(), listener.accept().await);
-        let (server, _) = accepted.unwrap();
-        // Less than there is room for, just as much, and more.
-        for bytes_count in [5, 64, 5, 1, 200, 128, 3].into_iter().cycle().take(700) {
-            client.write_all(&vec![7; bytes_count]).await.unwrap();
-            assert_eq!(read(&server, bytes_count).await, bytes_count);
-        }
-        client.write_all(&[7; 5]).await.unwrap();
-        drop(client);
-        assert_eq!(read(&server, usize::MAX).await, 5);
     }
 }

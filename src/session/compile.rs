@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::run::BINDS_MAX;
-use super::{Session, system};
+use super::{Session, state, system};
 use crate::catalog::{Column, Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::exec::transaction::definition_changed;
@@ -82,6 +82,15 @@ impl Compiled {
         match self {
             Compiled::Query(program, _) => !program.tables().is_empty(),
             Compiled::Write(_) | Compiled::Change(_) => true,
+        }
+    }
+
+    /// About what it takes for the columns of results and tables.
+    pub(super) fn columns_bytes(&self) -> usize {
+        match self {
+            Compiled::Query(program, _) => program.columns_bytes(),
+            Compiled::Write(program) => program.columns_bytes(),
+            Compiled::Change(program) => program.columns_bytes(),
         }
     }
 
@@ -243,7 +252,8 @@ impl Session {
         }
     }
 
-    /// Binds something by the names of now, with parameters of these types.
+    /// Binds something by the names of now, with parameters of these types. What is long is bound without
+    /// keeping others from running.
     pub(super) fn with_names<T>(
         &self,
         parameters: &[ColumnType],
@@ -257,21 +267,28 @@ impl Session {
             scene,
             own: None,
         };
-        bound(&Names {
-            definitions: &system::Tables {
-                own: Some((&self.temporary, &stored)),
-                ..stored
-            },
+        let definitions = system::Tables {
+            own: Some((&self.temporary, &stored)),
+            ..stored
+        };
+        let numbering = Numbering::default();
+        let names = Names {
+            definitions: &definitions,
             database: database.as_deref(),
             mode: self.settings.mode,
             facts: self.state.as_ref(),
             parameters,
             ctes: None,
-            numbering: &Numbering::default(),
+            numbering: &numbering,
             depth: 0,
             trace: None,
             widening: None,
-        })
+        };
+        if self.is_long {
+            state::blocking(|| bound(&names))
+        } else {
+            bound(&names)
+        }
     }
 
     /// The table of that name in the given or the current database.

@@ -4,6 +4,7 @@ mod advise;
 mod alter;
 mod index;
 mod key;
+mod room;
 mod table_query;
 mod trash;
 mod view;
@@ -11,7 +12,7 @@ mod view;
 use std::sync::Arc;
 
 use super::{Done, Reply, Session, system};
-use crate::catalog::Table;
+use crate::catalog::{IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
 use crate::sql::ast;
@@ -131,6 +132,12 @@ impl Session {
         ddl::check_identifier(&create.table.name, Code::WrongTableName)?;
         let mut table = Table::clone(self.named_table(model)?.as_ref());
         table.forget_past();
+        // Without rows every index is whole.
+        for index in &mut table.indexes {
+            if index.state == IndexState::Disabled {
+                index.state = IndexState::Active;
+            }
+        }
         database.clone_into(&mut table.database);
         table.name.clone_from(&create.table.name);
         table.count_from(1);

@@ -87,7 +87,7 @@ impl Session {
                 explain_whole(&program.query, whole, (format, None, None)).await
             }
             Compiled::Write(program) => {
-                let env = self.write_env(Arc::new(parameters), program.write.table());
+                let env = self.write_env(Arc::new(parameters), program.write.target());
                 match &program.write {
                     Write::Insert(insert) => match &program.query {
                         None => Ok(explain_insert(insert, &env, format)),

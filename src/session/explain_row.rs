@@ -37,7 +37,7 @@ impl Session {
             return Err(not_by_key());
         }
         let table = Arc::clone(&delete.table);
-        let env = self.write_env(Arc::default(), &table);
+        let env = self.write_env(Arc::default(), (&table, false));
         let target = Target::of_delete(delete);
         let plan = target.plan(&env, Estimates::Offered).map_err(by_key)?;
         let keys = match plan.access {

@@ -162,13 +162,26 @@ impl Session {
         self.kept(listing, (filter, bind::caseless_condition))
     }
 
-    /// Applies `LIKE` or `WHERE` to a listing.
+    /// Applies `LIKE` or `WHERE` to a listing. `LIKE` is about the first column.
     pub(super) fn filtered(
         &mut self,
         listing: Listing,
         filter: Option<&ShowFilter>,
     ) -> Result<Listing> {
         self.kept(listing, (filter, bind::condition))
+    }
+
+    /// As [`Session::filtered`], with `LIKE` about a column of this name.
+    pub(super) fn filtered_by(
+        &mut self,
+        listing: Listing,
+        (column, filter): (&str, Option<&ShowFilter>),
+    ) -> Result<Listing> {
+        let filter = filter.map(|filter| match filter {
+            ShowFilter::Like(pattern) => ShowFilter::Where(like(named_column(column), pattern)),
+            ShowFilter::Where(_) => filter.clone(),
+        });
+        self.filtered(listing, filter.as_ref())
     }
 
     fn kept(
@@ -209,15 +222,15 @@ impl Session {
 }
 
 fn first_column(listing: &Listing) -> Expr {
-    let column = listing
-        .columns
-        .first()
-        .map(|(name, _)| name.clone())
-        .unwrap_or_default();
+    let first = listing.columns.first();
+    named_column(first.map_or("", |(name, _)| name))
+}
+
+fn named_column(name: &str) -> Expr {
     Expr::Column(Box::new(ColumnName {
         database: None,
         table: None,
-        column,
+        column: name.to_owned(),
     }))
 }
 

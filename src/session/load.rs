@@ -154,7 +154,7 @@ impl Session {
         };
         let mut rows_budget = memory.budget("LOAD DATA, for rows");
         let mut ctx = self.context(Arc::default());
-        ctx.strict_write = self.settings.mode.strict;
+        ctx.strict_write = self.settings.mode.strict && !loading.program.write.ignores();
         let bytes_max = self.piece_bytes_max();
         let mut pace = Pace::default();
         loop {
@@ -184,7 +184,7 @@ impl Session {
             let rows_count = rows.len();
             if 0 < rows_count || progress.pieces_count == 0 {
                 self.check_all_seen(&loading.program)?;
-                let mut env = self.write_env(Arc::default(), loading.program.write.table());
+                let mut env = self.write_env(Arc::default(), loading.program.write.target());
                 env.given_rows = Arc::new(rows);
                 env.given_before = progress.rows_count;
                 let ran = self.run_once(&loading.program, env).await?;

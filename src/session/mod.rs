@@ -8,7 +8,7 @@
 //! - `run`: one statement from its syntax tree to its reply; `query`: one with rows; `prepared`: statements
 //!   run again;
 //! - `compile`: names to tables; `transaction`: BEGIN to COMMIT; `define`: DDL; `temporary`: tables
-//!   of one session;
+//!   of one session; `read_only`: what a session that may not write refuses beside rows;
 //! - `guard`: whether the session may run a statement; `account`: users, roles, grants;
 //! - `maintain`: CHECK TABLE and REPAIR TABLE; `backup`: BACKUP;
 //! - [`load`], `outfile`, [`files`]: LOAD DATA, `SELECT … INTO OUTFILE`, and the files of both;
@@ -42,6 +42,7 @@ mod portions;
 mod prepared;
 pub mod processes;
 mod query;
+mod read_only;
 mod rehearsal;
 pub mod reply;
 mod run;
@@ -56,6 +57,7 @@ mod temporary;
 mod track;
 mod transaction;
 pub mod variables;
+mod wide;
 mod write_query;
 
 use std::collections::{BTreeMap, HashMap};
@@ -109,6 +111,8 @@ pub struct Session {
     temporary: Temporary,
     /// What of its changes is to be told; for clients that read it.
     track: Option<Box<Track>>,
+    /// Whether the running statement says so many words that binding it may take long.
+    is_long: bool,
     /// The catalog's version before names were last looked up for a statement on rows.
     bound_at: u64,
     has_attributes: bool,
@@ -157,6 +161,7 @@ impl Session {
             named: HashMap::new(),
             temporary: Temporary::new(&shared.catalog),
             bound_at: 0,
+            is_long: false,
             has_attributes: false,
             pending: Pending::default(),
             executed: None,
@@ -175,6 +180,7 @@ impl Session {
             Err(error) => return Err(self.ended_unread(watch, error)),
         };
         let watch = watch.of(&parsed.statement, (parsed.digest, self.settings.mode));
+        self.is_long = parsed.held.is_some();
         let text = Text::whole(sql.get(..parsed.end_offset).unwrap_or(sql));
         // In memory of its own, so that connections that wait do not hold it.
         let result = Box::pin(self.run(&parsed.statement, Vec::new())).await;

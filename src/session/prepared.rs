@@ -44,6 +44,8 @@ pub(super) struct PreparedStatement {
     database: Option<String>,
     /// Whether it is bound again for each execution, with the types of the parameters.
     is_bound_late: bool,
+    /// Whether binding it takes long.
+    is_long: bool,
     /// What its names led to.
     seen: Seen,
     /// What it needs, with the names of when it was bound.
@@ -126,6 +128,7 @@ impl Session {
             return Err(Error::new(Code::TooManyStatements, text));
         }
         let parsed = parse::parse_first(sql, self.settings.mode)?;
+        self.is_long = parsed.held.is_some();
         if parsed.rest_offset < sql.len() {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
@@ -148,6 +151,10 @@ impl Session {
             self.allow(&needs)?;
         }
         let compiled = self.compile_if_rows(&parsed.statement, &[])?;
+        // A `*` is one word and may be thousands of columns.
+        let columns_bytes = compiled.as_ref().map_or(0, Compiled::columns_bytes);
+        let bytes = columns_bytes.saturating_add(needs.bytes());
+        ceiling::drip("the columns of a prepared statement", bytes)?;
         let is_bound_late = compiled
             .as_ref()
             .is_some_and(Compiled::depends_on_parameters);
@@ -161,6 +168,7 @@ impl Session {
             compiled,
             database: self.state.database(),
             is_bound_late,
+            is_long: self.is_long,
             seen,
             needs,
             allowed_at: AtomicU64::new(self.identity.stamp),
@@ -196,6 +204,7 @@ impl Session {
             );
             return Err(Error::new(Code::WrongArguments, text));
         }
+        self.is_long = prepared.is_long;
         let Some(compiled) = &prepared.compiled else {
             return Box::pin(self.run(&prepared.statement, parameters)).await;
         };
@@ -243,6 +252,7 @@ impl Session {
                 compiled: Some(compiled.clone()),
                 database: prepared.database.clone(),
                 is_bound_late: false,
+                is_long: prepared.is_long,
                 seen,
                 needs,
                 allowed_at: AtomicU64::new(self.identity.stamp),

@@ -6,7 +6,7 @@ use super::compile::{Asked, Destination};
 use super::found::Counted;
 use super::run::Ran;
 use super::track::Access;
-use super::{Reply, ResultSet, Session};
+use super::{Reply, ResultSet, Session, wide};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::query::{self, Opened};
@@ -14,8 +14,8 @@ use crate::exec::rows::RowStream;
 use crate::exec::select::{self, PointRow, Source};
 use crate::exec::transaction::Transaction;
 use crate::exec::write;
-use crate::exec::write::change::Target;
-use crate::plan::{Policy, Purpose};
+use crate::kv::Key;
+use crate::plan::Policy;
 use crate::sql::context::Parameters;
 
 impl Session {
@@ -27,12 +27,15 @@ impl Session {
         parameters: Parameters,
     ) -> Result<Ran> {
         self.check_seen(program.tables())?;
-        if program.select().is_some_and(|select| select.for_update) {
-            self.lock_selected(program, &parameters).await?;
-        }
-        let rows = match self.begun_rows(program, asked, parameters).await {
+        let held = wide::hold(program.columns_count())?;
+        let locked = match program.select() {
+            Some(select) if select.for_update => self.lock_selected(program, &parameters).await?,
+            Some(_) | None => None,
+        };
+        let begun = self.begun_rows((program, locked), asked, parameters);
+        let rows = match begun.await {
             Err(error) if self.has_gone(program.tables(), &error) => return Ok(Ran::Outdated),
-            other => other?,
+            other => wide::holding(other?, held),
         };
         if !self.are_current(program.tables()) {
             return Ok(Ran::Outdated);
@@ -59,10 +62,10 @@ impl Session {
         })))
     }
 
-    /// Begins a query.
+    /// Begins a query; of one whose rows are locked, of those.
     async fn begun_rows(
         &mut self,
-        program: &Arc<query::Program>,
+        (program, locked): (&Arc<query::Program>, Option<Vec<Key>>),
         asked: &Asked,
         parameters: Parameters,
     ) -> Result<Box<dyn RowStream>> {
@@ -73,7 +76,11 @@ impl Session {
         let mut env = self.select_env(parameters, program.tables());
         self.heed(program.hints());
         let limits = self.limit_rows(asked, &mut env)?;
-        let stream = match query::open(program, env)? {
+        let opened = match locked {
+            Some(keys) => query::open_found(program, env, keys),
+            None => query::open(program, env),
+        };
+        let stream = match opened? {
             later @ Opened::Later(_) => later.stream().await?,
             Opened::Ready(stream) => stream,
         };
@@ -124,9 +131,15 @@ impl Session {
         parameters: Parameters,
         tables: &[Arc<Table>],
     ) -> select::Env {
-        let mut tables = tables.iter();
-        let use_indexes = tables.all(|table| self.may_use_indexes(Some(table)));
-        let view = self.current_transaction().map(Transaction::view);
+        let mut each = tables.iter();
+        let use_indexes = each.all(|table| self.may_use_indexes(Some(table)));
+        // What reads no table begins no transaction, and is not what the snapshot of one is taken at.
+        let transaction = if tables.is_empty() {
+            None
+        } else {
+            self.current_transaction()
+        };
+        let view = transaction.map(Transaction::view);
         select::Env {
             engine: Arc::clone(&self.shared.engine),
             view,
@@ -144,18 +157,19 @@ impl Session {
         }
     }
 
-    /// `FOR UPDATE`: in autocommit there is nothing to hold the locks, as in MySQL.
+    /// `FOR UPDATE`: in autocommit there is nothing to hold the locks, as in MySQL. Returns the keys of the rows
+    /// that the query is to read, where they are not all that meet its condition.
     async fn lock_selected(
         &mut self,
         program: &query::Program,
         parameters: &Parameters,
-    ) -> Result<()> {
+    ) -> Result<Option<Vec<Key>>> {
         let Some(select) = program.select() else {
-            return Ok(());
+            return Ok(None);
         };
         let Some(table) = select.table() else {
             if program.tables().is_empty() {
-                return Ok(());
+                return Ok(None);
             }
             return Err(Error::unsupported(
                 "FOR UPDATE of a join or a derived table",
@@ -164,22 +178,11 @@ impl Session {
         if !select.subqueries.is_empty() {
             return Err(Error::unsupported("FOR UPDATE with subqueries"));
         }
-        let env = self.write_env(Arc::clone(parameters), table);
+        // It loses nothing, as it only reads.
+        let env = self.write_env(Arc::clone(parameters), (table, true));
         let Some(transaction) = self.current_transaction() else {
-            return Ok(());
+            return Ok(None);
         };
-        let target = Target {
-            table,
-            purpose: Purpose::Select,
-            filter: select.filter.as_ref(),
-            order_by: if select.aggregation.is_some() || select.windowing.is_some() {
-                &[]
-            } else {
-                &select.order_by
-            },
-            limit: select.limit.as_ref().filter(|_| !select.rearranges()),
-            hints: &select.hints,
-        };
-        write::change::lock_rows(target, &env, transaction).await
+        write::for_update::lock_rows((select, table), &env, transaction).await
     }
 }

@@ -53,6 +53,7 @@ impl Session {
             return self.run_compiled((statement, compiled), parameters).await;
         }
         self.guard(statement)?;
+        self.check_may_define(statement).await?;
         match statement {
             Statement::Explain(explain) => self.explain((statement, explain), parameters).await,
             Statement::ExplainRow(row) => self.explain_row((statement, row)).await,
@@ -246,11 +247,15 @@ impl Session {
         Err(definition_changed())
     }
 
-    /// What a write that begins now runs with.
-    pub(super) fn write_env(&mut self, parameters: Parameters, table: &Arc<Table>) -> write::Env {
+    /// What a write that begins now runs with; one that says `IGNORE` warns of what is lost.
+    pub(super) fn write_env(
+        &mut self,
+        parameters: Parameters,
+        (table, ignores): (&Arc<Table>, bool),
+    ) -> write::Env {
         let use_indexes = self.may_use_indexes(Some(table));
         let mut ctx = self.context(parameters);
-        ctx.strict_write = self.settings.mode.strict;
+        ctx.strict_write = self.settings.mode.strict && !ignores;
         write::Env {
             engine: Arc::clone(&self.shared.engine),
             ctx,
@@ -289,7 +294,7 @@ impl Session {
         } else if program.reads_itself() && self.current_transaction().is_none() {
             self.run_asking(program, parameters).await?
         } else {
-            let mut env = self.write_env(parameters, program.write.table());
+            let mut env = self.write_env(parameters, program.write.target());
             let _held = self.answer_for_write(program, (&mut env, None)).await?;
             self.run_once(program, env).await?
         };
@@ -307,14 +312,13 @@ impl Session {
     /// What a write did.
     pub(super) fn done_writing(&mut self, outcome: write::Outcome) -> Done {
         self.track_access(Access::Writes);
-        self.state
+        let told = self
+            .state
             .wrote(outcome.affected_rows, outcome.last_insert_id);
-        let last_insert_id = match outcome.last_insert_id {
-            0 => match self.state.take_told_insert_id() {
-                0 => outcome.given_id,
-                told => told,
-            },
-            generated => generated,
+        let last_insert_id = match (outcome.last_insert_id, told) {
+            (0, 0) => outcome.other_id,
+            (0, told) => told,
+            (made, _) => made,
         };
         let warnings_count = self.warnings.count();
         self.state.set_warnings_count(warnings_count);
@@ -358,7 +362,7 @@ impl Session {
     ) -> Result<Option<write::Outcome>> {
         let mut own = self.statement_transaction();
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
-            let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
+            let mut env = self.write_env(Arc::clone(&parameters), program.write.target());
             let view = own.view();
             let answered = self.answer_for_write(program, (&mut env, Some(view))).await;
             let tables = std::slice::from_ref(program.write.table());

@@ -40,17 +40,13 @@ impl Session {
             self.evaluate(item, parameters, &mut assignments).await?;
         }
         let was_autocommit = self.settings.autocommit;
+        self.try_slow_log(&assignments).await?;
         if 1 < assignments.len() || matches!(assignments.first(), Some(Assignment::Kept(..))) {
             let kept = self.try_out(&assignments)?;
             self.keep(kept).await?;
         }
         for assignment in assignments {
-            let moves_log =
-                matches!(&assignment, Assignment::Global(name, _) if is_of_slow_log(name));
             self.assign(assignment)?;
-            if moves_log {
-                self.follow_slow_log().await?;
-            }
         }
         self.settings = Settings::of(&self.state, self.shared.allow_full_scan)?;
         self.track_settings();
@@ -233,12 +229,21 @@ impl Session {
             // It is written already.
             Assignment::Kept(..) => Ok(()),
             Assignment::Global(name, value) => {
+                if gives_up_big_selects(&name, value.as_ref()) {
+                    let off = Some(Value::Int(0));
+                    self.shared.globals.set("sql_big_selects", off)?;
+                }
                 for name in aliases(&name) {
                     self.shared.globals.set(name, value.clone())?;
                 }
                 Ok(())
             }
             Assignment::Session(name, value) => {
+                if gives_up_big_selects(&name, value.as_ref()) {
+                    let off = Some(Value::Int(0));
+                    self.state.set_variable("sql_big_selects", off)?;
+                    self.track_variable("sql_big_selects");
+                }
                 for name in aliases(&name) {
                     self.state.set_variable(name, value.clone())?;
                     self.track_variable(name);
@@ -248,26 +253,47 @@ impl Session {
         }
     }
 
-    /// Opens the slow query log where it is to be now.
+    /// Opens the slow query log where it is to be, before anything is set.
     ///
     /// # Errors
-    /// 1 when that cannot be done: then it is off. What stops the statement while it waits for the disk.
-    async fn follow_slow_log(&self) -> Result<()> {
-        if self.shared.global_number("slow_query_log") != 1 {
+    /// 1231 where another file is to be used and cannot be, 1 where it is turned on and its file cannot be used. What
+    /// stops the statement while it waits for the disk.
+    async fn try_slow_log(&self, assignments: &[Assignment]) -> Result<()> {
+        let mut is_on = self.shared.global_number("slow_query_log") == 1;
+        let mut name = self.shared.global_text("slow_query_log_file");
+        let (mut is_switched, mut is_moved) = (false, false);
+        for assignment in assignments {
+            let Assignment::Global(variable, value) = assignment else {
+                continue;
+            };
+            let checked = || variables::find(variable)?.checked(value.clone());
+            if variable == "slow_query_log" {
+                (is_switched, is_on) = (true, checked()?.to_text() == "1");
+            } else if variable == "slow_query_log_file" {
+                (is_moved, name) = (true, checked()?.to_text().into_owned());
+            }
+        }
+        if !is_moved && !(is_switched && is_on) {
             return Ok(());
         }
-        let name = self.shared.global_text("slow_query_log_file");
-        let server = self.shared.slow_log_server();
+        let slow = &self.shared.monitor.slow;
         let opened = tokio::select! {
-            opened = self.shared.monitor.slow.open(&name, server) => opened,
+            opened = slow.open(&name, self.shared.slow_log_server()) => opened,
             error = self.cancel.stopped() => return Err(error),
         };
+        if opened.is_ok() && !is_on {
+            // It was to be seen whether it can be.
+            let _ = slow.reopen().await;
+        }
         opened.map_err(|cause| {
-            let off = Some(Value::Int(0));
-            let off = self.shared.globals.set("slow_query_log", off);
-            let text = format!("Could not use {name} for logging ({cause}). It is off now");
-            off.err()
-                .unwrap_or_else(|| Error::new(Code::FileNotCreated, text))
+            if is_moved {
+                let text = format!(
+                    "Variable 'slow_query_log_file' can't be set to the value of '{name}' ({cause})"
+                );
+                return Error::new(Code::VariableValue, text);
+            }
+            let text = format!("Could not use {name} for logging ({cause}). It stays off");
+            Error::new(Code::FileNotCreated, text)
         })
     }
 
@@ -336,9 +362,10 @@ impl Session {
     }
 }
 
-fn is_of_slow_log(name: &str) -> bool {
-    let mut own = ["slow_query_log", "slow_query_log_file"].into_iter();
-    own.any(|own| own.eq_ignore_ascii_case(name))
+/// Whether to set this takes back the permission of `sql_big_selects`: `max_join_size` of anything but DEFAULT does
+/// (MySQL manual, "Server System Variables"). `mysql --safe-updates` sets it.
+fn gives_up_big_selects(name: &str, value: Option<&Value<'_>>) -> bool {
+    name == "max_join_size" && value.is_some()
 }
 
 /// A variable under all its names.

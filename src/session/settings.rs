@@ -70,6 +70,7 @@ impl Settings {
             memory_bytes_max: read.size("query_memory_bytes")?,
             policy: Policy {
                 allow_full_scan: allow_full_scan || read.switch("sql_big_selects")?,
+                safe_updates: read.switch("sql_safe_updates")?,
                 full_scan_limit_max: read.number("full_scan_limit_max")?,
                 multi_get_max_rows: read.number("multi_get_max_rows")?,
                 max_clock_skew_ms: CLOCK_SKEW_MS_MAX,
@@ -140,6 +141,7 @@ pub fn mode_of(words: &str) -> Mode {
         no_zero_date: has("NO_ZERO_DATE"),
         no_zero_in_date: has("NO_ZERO_IN_DATE"),
         no_unsigned_subtraction: has("NO_UNSIGNED_SUBTRACTION"),
+        real_as_float: has("REAL_AS_FLOAT"),
         no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
         pipes_as_concat: has("PIPES_AS_CONCAT"),
         ansi_quotes: has("ANSI_QUOTES"),

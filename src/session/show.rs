@@ -88,7 +88,7 @@ impl Session {
             }
             Show::Trash(filter) => {
                 let listing = self.show_trash()?;
-                self.filtered(listing, filter.as_ref())
+                self.filtered_by(listing, ("Table", filter.as_ref()))
             }
             Show::Processlist { full } => self.show_processlist(*full),
             Show::SlowQueries(limit) => self.show_slow_queries(limit.as_ref()),

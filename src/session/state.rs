@@ -222,18 +222,15 @@ impl State {
         self.kept.lock().attributes = attributes;
     }
 
-    /// A statement changed rows: what `ROW_COUNT()` and `LAST_INSERT_ID()` give next.
-    pub fn wrote(&self, affected_rows: u64, last_insert_id: u64) {
+    /// A statement changed rows: what `ROW_COUNT()` and `LAST_INSERT_ID()` give next. Returns what
+    /// `LAST_INSERT_ID(n)` was told in it; 0 when nothing was.
+    pub fn wrote(&self, affected_rows: u64, last_insert_id: u64) -> u64 {
         let mut kept = self.kept.lock();
         kept.row_count = i64::try_from(affected_rows).unwrap_or(i64::MAX);
         if last_insert_id != 0 {
             kept.last_insert_id = last_insert_id;
         }
-    }
-
-    /// What `LAST_INSERT_ID(n)` was told since this was last asked; 0 when nothing was.
-    pub fn take_told_insert_id(&self) -> u64 {
-        self.kept.lock().told_insert_id.take().unwrap_or(0)
+        kept.told_insert_id.take().unwrap_or(0)
     }
 
     /// A statement returned rows: what `FOUND_ROWS()` gives next.
@@ -241,6 +238,7 @@ impl State {
         let mut kept = self.kept.lock();
         kept.found_rows = kept.counted_rows.take().unwrap_or(rows_count);
         kept.row_count = -1;
+        kept.told_insert_id = None;
     }
 
     /// The running statement would have returned so many rows without its LIMIT.
@@ -260,6 +258,7 @@ impl State {
         let mut kept = self.kept.lock();
         kept.warnings_count = warnings_count;
         kept.errors_count = 1;
+        kept.told_insert_id = None;
     }
 
     /// The client closed a prepared statement.
@@ -454,7 +453,7 @@ impl SessionFacts for State {
 
 /// Does what blocks. Another thread takes over the runtime's work meanwhile; a runtime of one thread, as
 /// tests have it, waits.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
+pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
     if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
         tokio::task::block_in_place(work)

@@ -255,6 +255,7 @@ impl Session {
     pub(super) async fn truncate_temporary(&mut self, table: &Arc<Table>) -> Result<()> {
         let mut emptied = Table::clone(table);
         emptied.count_from(1);
+        emptied.forget_past();
         let new = self.shared.catalog.create_temporary(emptied).await?;
         self.keep_ids(&new);
         self.temporary.remove(&table.database, &table.name);

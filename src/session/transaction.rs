@@ -44,7 +44,7 @@ impl Session {
     /// A statement begins, or begins again.
     pub(super) fn begin_statement(&mut self) {
         if let Some(open) = &mut self.transaction {
-            open.begin_statement();
+            open.begin_statement(self.settings.lock_timeout);
         }
         self.had_snapshot = self
             .transaction

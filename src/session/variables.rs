@@ -5,6 +5,9 @@
 
 pub mod registry;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -15,16 +18,20 @@ use crate::error::{Code, Error, Result};
 use crate::sql::expr::VariableScope;
 use crate::types::Value;
 
+/// The values of all variables at one time, in the order of [`registry::ALL`].
+type Values = Vec<Value<'static>>;
+
 /// The server's values: what a new session starts with, and what `@@global.x` shows.
 #[derive(Debug)]
 pub struct Globals {
-    values: RwLock<Vec<Value<'static>>>,
+    /// Shared with the sessions that began with them: a change makes others, and leaves theirs.
+    values: RwLock<Arc<Values>>,
 }
 
 impl Default for Globals {
     fn default() -> Globals {
         Globals {
-            values: RwLock::new(registry::defaults()),
+            values: RwLock::new(Arc::new(registry::defaults())),
         }
     }
 }
@@ -33,7 +40,18 @@ impl Globals {
     /// The same values, where a change is seen by nobody.
     fn apart(&self) -> Globals {
         Globals {
-            values: RwLock::new(self.values.read().clone()),
+            values: RwLock::new(self.now()),
+        }
+    }
+
+    /// All values of now, which stay as they are.
+    fn now(&self) -> Arc<Values> {
+        Arc::clone(&self.values.read())
+    }
+
+    fn put(&self, idx: usize, value: Value<'static>) {
+        if let Some(slot) = Arc::make_mut(&mut self.values.write()).get_mut(idx) {
+            *slot = value;
         }
     }
 
@@ -42,10 +60,7 @@ impl Globals {
     /// # Errors
     /// 1193 for a name that is not in the registry.
     pub fn install(&self, name: &str, value: Value<'static>) -> Result<()> {
-        let idx = position(name)?;
-        if let Some(slot) = self.values.write().get_mut(idx) {
-            *slot = value;
-        }
+        self.put(position(name)?, value);
         Ok(())
     }
 
@@ -77,19 +92,20 @@ impl Globals {
             Some(value) => Some(variable.beside(value, || at(&self.values.read(), idx))?),
             None => None,
         };
-        let value = variable.checked(value)?;
-        if let Some(slot) = self.values.write().get_mut(idx) {
-            *slot = value;
-        }
+        self.put(idx, variable.checked(value)?);
         Ok(())
     }
 }
 
-/// One session's values; starts as a copy of the server's.
+/// One session's values: what the server's were when it began, and what it set since. `SET GLOBAL`
+/// is for sessions that begin later.
 #[derive(Debug)]
 pub struct Locals {
     globals: Arc<Globals>,
-    /// Changed values only, by position in the registry: an idle session holds next to nothing.
+    /// What it began with, shared with the server and with all that began since the same change: an
+    /// idle session holds next to nothing.
+    begun: Arc<Values>,
+    /// What it set, by position in the registry.
     changed: Vec<(usize, Value<'static>)>,
 }
 
@@ -97,6 +113,7 @@ impl Locals {
     /// The variables of a new session.
     pub fn new(globals: Arc<Globals>) -> Locals {
         Locals {
+            begun: globals.now(),
             globals,
             changed: Vec::new(),
         }
@@ -106,6 +123,7 @@ impl Locals {
     pub fn apart(&self) -> Locals {
         Locals {
             globals: Arc::new(self.globals.apart()),
+            begun: Arc::clone(&self.begun),
             changed: self.changed.clone(),
         }
     }
@@ -131,45 +149,34 @@ impl Locals {
         }
     }
 
-    /// `SET [SESSION] name = value`. `None` sets the server's value.
+    /// `SET [SESSION] name = value`. `None` sets the server's value of now.
     ///
     /// # Errors
-    /// 1193, 1229, 1231, 1232 or 1238 as MySQL gives them.
+    /// 1193, 1229, 1231, 1232, 1238 or 1621 as MySQL gives them.
     pub fn set(&mut self, name: &str, value: Option<Value<'static>>) -> Result<()> {
         let idx = position(name)?;
         let variable = entry(idx)?;
-        if variable.is_read_only() {
-            return Err(variable.read_only());
-        }
-        if variable.reach == Reach::GlobalOnly {
-            let text = format!(
-                "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
-                variable.name
-            );
-            return Err(Error::new(Code::GlobalVariable, text));
-        }
+        variable.check_session()?;
         let value = match value {
             Some(value) => {
                 let value = variable.beside(value, || self.current(idx))?;
-                Some(variable.checked(Some(value))?)
+                variable.checked(Some(value))?
             }
-            None => None,
+            None => at(&self.globals.now(), idx)?,
         };
         self.changed.retain(|(changed_idx, _)| *changed_idx != idx);
-        if let Some(value) = value {
-            self.changed.push((idx, value));
-        }
+        self.changed.push((idx, value));
         Ok(())
     }
 
     fn current(&self, idx: usize) -> Result<Value<'static>> {
-        match self
-            .changed
-            .iter()
-            .find(|(changed_idx, _)| *changed_idx == idx)
-        {
+        if entry(idx)?.reach == Reach::GlobalOnly {
+            return at(&self.globals.values.read(), idx);
+        }
+        let mut changed = self.changed.iter();
+        match changed.find(|(changed_idx, _)| *changed_idx == idx) {
             Some((_, value)) => Ok(value.clone()),
-            None => at(&self.globals.values.read(), idx),
+            None => at(&self.begun, idx),
         }
     }
 
@@ -187,12 +194,19 @@ impl Locals {
         rows
     }
 
-    /// Forgets what the session changed: `COM_RESET_CONNECTION`. Gives the names of that.
+    /// Begins again, with the server's values of now: `COM_RESET_CONNECTION`. Gives the names of what
+    /// the session had set, and of what the server has set since it began.
     pub fn reset(&mut self) -> Vec<&'static str> {
+        let begun = std::mem::replace(&mut self.begun, self.globals.now());
         let changed = std::mem::take(&mut self.changed).into_iter();
-        changed
-            .filter_map(|(idx, _)| entry(idx).ok().map(|variable| variable.name))
-            .collect()
+        let mut reset: Vec<usize> = changed.map(|(idx, _)| idx).collect();
+        for (idx, (old, new)) in begun.iter().zip(self.begun.iter()).enumerate() {
+            if !reset.contains(&idx) && old.total_cmp(new).is_ne() {
+                reset.push(idx);
+            }
+        }
+        let variables = reset.into_iter().filter_map(|idx| entry(idx).ok());
+        variables.map(|variable| variable.name).collect()
     }
 }
 

@@ -108,7 +108,7 @@ impl Session {
         }
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let mut env = self.select_env(Arc::clone(&parameters), query.tables());
-            env.ctx.strict_write = self.settings.mode.strict;
+            env.ctx.strict_write = self.settings.mode.strict && !program.write.ignores();
             env.view = own.as_mut().map(Transaction::view).or(env.view);
             let stream = match open_stream(query, env).await {
                 Err(error) if self.has_gone(query.tables(), &error) => return Ok(None),
@@ -174,7 +174,7 @@ impl Session {
             if stream.is_some() || 0 < pieces_count {
                 *own = None;
             }
-            let mut env = self.write_env(Arc::clone(&parameters), program.write.table());
+            let mut env = self.write_env(Arc::clone(&parameters), program.write.target());
             let view = own.as_mut().map(Transaction::view);
             let _held = self.answer_for_write(program, (&mut env, view)).await?;
             env.given_before = rows_count;
@@ -227,11 +227,12 @@ impl Session {
     ) -> Result<Option<Outcome>> {
         self.check_seen(program.query.tables())?;
         self.heed(&program.change.hints);
+        let ignores = program.change.ignore;
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.statement_transaction();
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
-            env.ctx.strict_write = self.settings.mode.strict;
+            env.ctx.strict_write = self.settings.mode.strict && !ignores;
             if !in_transaction {
                 env.view = Some(own.view());
             }
@@ -246,7 +247,7 @@ impl Session {
             let Some(table) = program.change.targets.first().map(|target| &target.table) else {
                 return Err(Error::internal("a change of nothing"));
             };
-            let env = self.write_env(Arc::clone(&parameters), table);
+            let env = self.write_env(Arc::clone(&parameters), (table, ignores));
             if let Some(open) = self.current_transaction() {
                 let begun = open.mark();
                 let outcome = several::run(program, &rows, (&env, open)).await;
@@ -257,6 +258,11 @@ impl Session {
             }
             let outcome = match several::run(program, &rows, (&env, &mut own)).await {
                 Err(error) if self.is_outdated(program.query.tables(), &error) => return Ok(None),
+                Err(error) if error.code() == Code::Deadlock => {
+                    // Its locks go with it, and who waited for them goes on.
+                    self.warnings.take();
+                    continue;
+                }
                 outcome => outcome?,
             };
             let memory = own.commit_memory()?;

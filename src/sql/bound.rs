@@ -8,16 +8,18 @@ use std::sync::Arc;
 pub use super::ast::SetOperator;
 use super::expr::Expr;
 use super::functions::json_table::JsonTable;
-use crate::catalog::Table;
+use crate::catalog::{Column, Table};
 use crate::types::ResultColumn;
 
 mod from;
+mod hints;
 pub mod semi;
 mod window;
 
 pub use from::{
     Answer, Capture, From, JoinTree, Joined, Relation, Round, Semi, Source, Stage, Subquery,
 };
+pub use hints::{Hints, KeyRef, Purpose};
 pub use window::{Frame, FrameBound, Window, WindowFunction, WindowKind, Windowing};
 
 /// A bound query.
@@ -106,6 +108,15 @@ impl Query {
             Query::Select(select) => (select.limit.take(), select.offset.take()),
             Query::Set(set) => (set.limit.take(), set.offset.take()),
             Query::Recursive(_) | Query::Json(_) => (None, None),
+        }
+    }
+
+    /// Whether its rows come in an order that was asked for.
+    pub fn is_ordered(&self) -> bool {
+        match self {
+            Query::Select(select) => !select.order_by.is_empty(),
+            Query::Set(set) => !set.order_by.is_empty(),
+            Query::Recursive(_) | Query::Json(_) => false,
         }
     }
 
@@ -256,44 +267,6 @@ pub enum AggregateKind {
     AnyValue,
 }
 
-/// The hints of dialect §2 that a statement may carry.
-#[derive(Debug, Clone, Default)]
-pub struct Hints {
-    /// `_l_allow_filtering_`.
-    pub allow_filtering: bool,
-    /// `SQL_NO_CACHE`: reading a whole table, and nothing else, is what is meant.
-    pub reads_whole: bool,
-    /// `MAX_EXECUTION_TIME(ms)` or `_l_operation_timeout_(ms)`.
-    pub timeout_ms: Option<u64>,
-    /// `FORCE INDEX`, `USE INDEX`, `_l_force_index_`: no other index is read, and the primary key
-    /// only when none of these can be; `None` when no hint names one.
-    pub indexes_named: Option<Vec<KeyRef>>,
-    /// `IGNORE INDEX`, `_l_ignore_index_`.
-    pub indexes_ignored: Vec<KeyRef>,
-    /// `_l_ttl_(ms)`: when the rows that are written end, counted from now.
-    pub ttl_ms: Option<u64>,
-    /// `_l_ts_(ms)` of a statement that writes: how what is written is dated.
-    pub ts_ms: Option<u64>,
-    /// Hints that were not understood, for warnings.
-    pub unknown: Vec<String>,
-}
-
-/// A key of the statement's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyRef {
-    /// The primary key.
-    Primary,
-    /// The index at this position in `Table::indexes`.
-    Index(usize),
-}
-
-impl Hints {
-    /// Whether a hint names a key.
-    pub fn name_keys(&self) -> bool {
-        self.indexes_named.is_some() || !self.indexes_ignored.is_empty()
-    }
-}
-
 /// A bound INSERT, REPLACE or UPSERT.
 #[derive(Debug, Clone)]
 pub struct Insert {
@@ -316,6 +289,21 @@ pub struct Insert {
     pub subqueries: Vec<Subquery>,
     /// How many `?` the statement has.
     pub parameters_count: usize,
+}
+
+impl Insert {
+    /// Whether `ON DUPLICATE KEY UPDATE` assigns to a column.
+    pub fn updates(&self, column_idx: usize) -> bool {
+        let mut assigned = self.on_duplicate.iter();
+        assigned.any(|(idx, _)| *idx == column_idx)
+    }
+
+    /// The column that `ON DUPLICATE KEY UPDATE` changes. `None` for one of the primary key: what is assigned to it is
+    /// evaluated, for what that tells, and the row stays under its key.
+    pub fn changed_column(&self, column_idx: usize) -> Option<&Column> {
+        let column = self.table.columns.get(column_idx);
+        column.filter(|_| self.table.key_position(column_idx).is_none())
+    }
 }
 
 /// A bound LOAD DATA: the rows of a file, for an INSERT of [`InsertSource::Given`] rows.
@@ -435,6 +423,14 @@ pub struct Update {
     pub parameters_count: usize,
 }
 
+impl Update {
+    /// Whether it assigns to a column.
+    pub fn assigns(&self, column_idx: usize) -> bool {
+        let mut assigned = self.assignments.iter();
+        assigned.any(|(idx, _)| *idx == column_idx)
+    }
+}
+
 /// A bound DELETE.
 #[derive(Debug, Clone)]
 pub struct Delete {
@@ -444,6 +440,8 @@ pub struct Delete {
     pub alias: String,
     /// The hints that were understood.
     pub hints: Hints,
+    /// `IGNORE`.
+    pub ignore: bool,
     /// `WHERE`.
     pub filter: Option<Expr>,
     /// `ORDER BY`.

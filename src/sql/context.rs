@@ -125,6 +125,8 @@ pub struct Mode {
     pub no_zero_in_date: bool,
     /// `NO_UNSIGNED_SUBTRACTION`.
     pub no_unsigned_subtraction: bool,
+    /// `REAL_AS_FLOAT`: the type `REAL` is `FLOAT`.
+    pub real_as_float: bool,
     /// `NO_BACKSLASH_ESCAPES`.
     pub no_backslash_escapes: bool,
     /// `PIPES_AS_CONCAT`.
@@ -253,6 +255,20 @@ pub enum SlotValue {
 /// and more.
 const LONG_STEPS_MIN: usize = 1 << 20;
 
+/// Does work that may take long without keeping others from running.
+///
+/// # Errors
+/// Those of the work.
+pub(crate) fn for_long<T>(facts: &dyn SessionFacts, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let (mut work, mut done) = (Some(work), None);
+    facts.for_long(&mut || {
+        if let Some(work) = work.take() {
+            done = Some(work());
+        }
+    });
+    done.unwrap_or_else(|| Err(Error::internal("what takes long was not done")))
+}
+
 impl EvalContext {
     /// Does work of so many steps at most, each of some nanoseconds: where they are many, without keeping others
     /// from running.
@@ -263,13 +279,7 @@ impl EvalContext {
         if steps < LONG_STEPS_MIN {
             return work();
         }
-        let (mut work, mut done) = (Some(work), None);
-        self.facts.for_long(&mut || {
-            if let Some(work) = work.take() {
-                done = Some(work());
-            }
-        });
-        done.unwrap_or_else(|| Err(Error::internal("what takes long was not done")))
+        for_long(self.facts.as_ref(), work)
     }
 
     /// The value in a slot.

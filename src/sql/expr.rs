@@ -15,6 +15,13 @@ pub struct Expr {
     pub nullable: bool,
 }
 
+impl Expr {
+    /// Whether it is the column at a position of the input row, and nothing else.
+    pub fn is_column(&self, column_idx: usize) -> bool {
+        matches!(self.kind, ExprKind::Column(idx) if idx == column_idx)
+    }
+}
+
 /// What an [`Expr`] computes.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
@@ -308,6 +315,9 @@ pub enum CastType {
     /// The bytes that a text beside a column of bytes gives in hexadecimal digits, with `LINDORM` in
     /// `sql_mode`; what is no text stays as it is. Written by no statement.
     BytesBeside,
+    /// What it is: with all the digits that it is computed with, for what a write stores; and as a value of a row,
+    /// which the statement does not say itself, for what a query around this one reads. Written by no statement.
+    AsIs,
     /// `JSON`.
     Json,
 }

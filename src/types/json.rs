@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// The most levels of arrays and objects, as in MySQL; the parser itself stops at 128.
 pub const DEPTH_MAX: usize = 100;
@@ -131,9 +131,7 @@ pub fn write_normal(json: &Json, out: &mut String) {
         }
         Json::Object(members) => {
             out.push('{');
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_by(|(a, _), (b, _)| (a.len(), *a).cmp(&(b.len(), *b)));
-            for (idx, (key, member)) in members.into_iter().enumerate() {
+            for (idx, (key, member)) in in_order(members).into_iter().enumerate() {
                 if idx != 0 {
                     out.push_str(", ");
                 }
@@ -144,6 +142,13 @@ pub fn write_normal(json: &Json, out: &mut String) {
             out.push('}');
         }
     }
+}
+
+/// The members of an object in the order of the normal form.
+pub fn in_order(members: &Map<String, Json>) -> Vec<(&String, &Json)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by(|(a, _), (b, _)| (a.len(), *a).cmp(&(b.len(), *b)));
+    members
 }
 
 /// Doubles keep a point or an exponent, so that `1.0` stays a double.
@@ -193,38 +198,49 @@ pub fn depth(json: &Json) -> usize {
     }
 }
 
-/// The order of two normalised texts (MySQL manual, "Comparison and Ordering of JSON Values").
-/// Where MySQL leaves objects unordered, by their text.
+/// The order of two normalised texts (MySQL manual, "Comparison and Ordering of JSON Values"). A text that is
+/// none comes last.
 pub fn compare(a: &str, b: &str) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
     match (parse(a), parse(b)) {
         (Ok(a), Ok(b)) => compare_json(&a, &b),
-        (Ok(_) | Err(_), Ok(_) | Err(_)) => a.cmp(b),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
     }
 }
 
-/// As [`compare`], of values that were read.
+/// As [`compare`], of values that were read. Of objects, whose order MySQL leaves open, the one with fewer members
+/// comes first, and then the first member that differs decides, by name and by value. The keys of a sort have the
+/// same order (`codec::key`).
 pub fn compare_json(a: &Json, b: &Json) -> Ordering {
     match (a, b) {
         (Json::Bool(a), Json::Bool(b)) => a.cmp(b),
         (Json::String(a), Json::String(b)) => a.as_bytes().cmp(b.as_bytes()),
-        (Json::Number(a), Json::Number(b)) => as_value(a).total_cmp(&as_value(b)),
+        (Json::Number(a), Json::Number(b)) => number(a).total_cmp(&number(b)),
         (Json::Array(a), Json::Array(b)) => {
             let unequal = a.iter().zip(b).map(|(a, b)| compare_json(a, b));
             let first = unequal.into_iter().find(|order| order.is_ne());
             first.unwrap_or_else(|| a.len().cmp(&b.len()))
         }
-        (Json::Object(_), Json::Object(_)) => normal(a).cmp(&normal(b)),
+        (Json::Object(a), Json::Object(b)) => compare_objects(a, b),
         (a, b) => precedence(a).cmp(&precedence(b)),
     }
 }
 
-fn normal(json: &Json) -> String {
-    let mut out = String::new();
-    write_normal(json, &mut out);
-    out
+fn compare_objects(a: &Map<String, Json>, b: &Map<String, Json>) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| {
+        let pairs = in_order(a).into_iter().zip(in_order(b));
+        let mut orders = pairs.map(|((a_name, a), (b_name, b))| {
+            let names = a_name.as_bytes().cmp(b_name.as_bytes());
+            names.then_with(|| compare_json(a, b))
+        });
+        orders
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    })
 }
 
 /// Higher is later.
@@ -239,7 +255,8 @@ fn precedence(json: &Json) -> u8 {
     }
 }
 
-fn as_value(number: &serde_json::Number) -> super::Value<'static> {
+/// A number as an SQL value.
+pub fn number(number: &serde_json::Number) -> super::Value<'static> {
     if let Some(whole) = number.as_i64() {
         super::Value::Int(whole)
     } else if let Some(whole) = number.as_u64() {
@@ -262,15 +279,22 @@ fn hash_json<H: Hasher>(json: &Json, state: &mut H) {
     match json {
         Json::Null => {}
         Json::Bool(truth) => truth.hash(state),
-        Json::Number(number) => as_value(number).hash_group(state),
+        Json::Number(digits) => number(digits).hash_group(state),
         Json::String(text) => text.hash(state),
         Json::Array(items) => items.iter().for_each(|item| hash_json(item, state)),
-        Json::Object(_) => normal(json).hash(state),
+        Json::Object(members) => {
+            for (name, member) in in_order(members) {
+                name.hash(state);
+                hash_json(member, state);
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hash::{BuildHasher, RandomState};
+
     use super::*;
 
     #[test]
@@ -318,6 +342,29 @@ mod tests {
         for pair in sorted.windows(2) {
             assert_eq!(compare(pair[0], pair[1]), Ordering::Less, "{pair:?}");
         }
-        assert_eq!(compare("1", "1.0"), Ordering::Equal);
+        for (a, b) in [
+            ("1", "1.0"),
+            ("[1, 0]", "[1.0, -0.0]"),
+            (r#"{"a": 1, "bb": [2]}"#, r#"{"a": 1.0, "bb": [2.0]}"#),
+        ] {
+            assert_eq!(compare(a, b), Ordering::Equal, "{a} {b}");
+            let state = RandomState::new();
+            let hash_of = |text| {
+                let mut hasher = state.build_hasher();
+                hash(text, &mut hasher);
+                hasher.finish()
+            };
+            assert_eq!(hash_of(a), hash_of(b), "{a} {b}");
+        }
+        let objects = [
+            "{}",
+            r#"{"a": 2}"#,
+            r#"{"a": 10.0}"#,
+            r#"{"b": 1}"#,
+            r#"{"a": 1, "b": 1}"#,
+        ];
+        for pair in objects.windows(2) {
+            assert_eq!(compare(pair[0], pair[1]), Ordering::Less, "{pair:?}");
+        }
     }
 }

@@ -83,6 +83,7 @@ pub(super) async fn run(dir: &Path, out: &mut dyn Write) -> Result<Outcome, Stri
 async fn check_rows(still: Still, damaged: &[Damage], report: &mut Report) {
     let still = Arc::new(still);
     let expiry = Arc::new(Expiry::new(expiry_of));
+    expiry.note_sweep(still.swept_ms());
     let inner: Arc<dyn Engine> = Arc::clone(&still) as _;
     let engine: Arc<dyn Engine> = Arc::new(Living::new(inner, expiry));
     let definitions = Definitions::read(engine.as_ref()).await;

@@ -93,7 +93,22 @@ async fn done(task: &Task, out: &mut dyn Write) -> Result<Outcome, String> {
     }
 }
 
+/// A data directory in a backup would be part of neither.
+fn check_outside(data_dir: &Path, backup: &Path) -> Result<(), String> {
+    let absolute = std::path::absolute(data_dir).map_err(|error| error.to_string())?;
+    let there = absolute.ancestors().find_map(|dir| dir.canonicalize().ok());
+    let backup = backup.canonicalize().ok();
+    match (there, backup) {
+        (Some(there), Some(backup)) if there.starts_with(&backup) => {
+            let (data_dir, backup) = (data_dir.display(), backup.display());
+            Err(format!("{data_dir} lies in the backup {backup}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn restore(backup: &Path, data_dir: &Path, out: &mut dyn Write) -> Result<Outcome, String> {
+    check_outside(data_dir, backup)?;
     let bar = Bar::new("restoring");
     let restored = lsm::restore(backup, data_dir, &|done, all| bar.show(done, all));
     drop(bar);

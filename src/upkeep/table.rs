@@ -14,9 +14,11 @@ use super::{Outcome, tell};
 use crate::catalog::store::SYSTEM_SPACE;
 use crate::catalog::{Catalog, Definitions, IndexState, Table};
 use crate::codec::keyspace::SystemKey;
+use crate::codec::row::expiry_of;
 use crate::error::Result;
 use crate::exec::write::space;
 use crate::index;
+use crate::kv::expiry::Expiry;
 use crate::kv::lsm::{self, Backup, Lsm, Still};
 use crate::kv::{Engine, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
 
@@ -38,9 +40,14 @@ pub(super) async fn restore(
         ));
     }
     let source = Still::open(backup).map_err(|error| error.to_string())?;
-    let target = Lsm::open(&lsm::Options::new(data_dir)).map_err(|error| error.to_string())?;
+    let expiry = Arc::new(Expiry::new(expiry_of));
+    let options = lsm::Options {
+        expiry: Some(Arc::clone(&expiry)),
+        ..lsm::Options::new(data_dir)
+    };
+    let target = Lsm::open(&options).map_err(|error| error.to_string())?;
     let target: Arc<dyn Engine> = Arc::new(target);
-    let copied = copy(&source, &target, (database, name)).await;
+    let copied = copy((&source, &target), &expiry, (database, name)).await;
     let closed = target.close().await;
     let rows = copied.map_err(|error| error.message().to_owned())?;
     closed.map_err(|error| error.to_string())?;
@@ -50,8 +57,8 @@ pub(super) async fn restore(
 }
 
 async fn copy(
-    source: &dyn Engine,
-    target: &Arc<dyn Engine>,
+    (source, target): (&Still, &Arc<dyn Engine>),
+    expiry: &Expiry,
     (database, name): (&str, &str),
 ) -> Result<u64> {
     let definitions = Definitions::read(source).await?;
@@ -66,6 +73,10 @@ async fn copy(
         if index.state == IndexState::Building {
             index.state = IndexState::Disabled;
         }
+    }
+    if new.expires() {
+        // What rows that had ended by then have given away stays so, whatever the clock here says.
+        expiry.note_sweep(source.swept_ms());
     }
     catalog.house(&mut new).await?;
     let snapshot = source.snapshot();

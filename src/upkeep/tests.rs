@@ -12,6 +12,8 @@ use crate::kv::expiry::{Expiry, Living};
 use crate::kv::lsm::{Lsm, Options};
 use crate::kv::{Space, WriteSet};
 
+mod ended;
+
 struct House {
     base: tempfile::TempDir,
 }
@@ -28,12 +30,17 @@ impl House {
 
     /// A server over the data directory of this name.
     async fn server(&self, name: &str) -> Server {
+        self.server_with(name, Expiry::new(expiry_of)).await
+    }
+
+    async fn server_with(&self, name: &str, expiry: Expiry) -> Server {
+        let expiry = Arc::new(expiry);
         let options = Options {
             cache_bytes: 1 << 20,
+            expiry: Some(Arc::clone(&expiry)),
             ..Options::new(self.path(name))
         };
         let engine = Arc::new(Lsm::open(&options).unwrap());
-        let expiry = Arc::new(Expiry::new(expiry_of));
         Server::on(Arc::new(Living::new(engine, expiry))).await
     }
 
@@ -451,6 +458,12 @@ async fn a_whole_backup_becomes_a_server() {
     let (_, lines) = house.told(task.clone()).await.unwrap();
     assert_eq!(lines[1], "start: meseta --data-dir /new");
     assert!(house.told(task).await.unwrap_err().contains("is not empty"));
+    let inside = Task::Restore {
+        backup: house.path("backup"),
+        data_dir: house.path("backup/new"),
+    };
+    let refused = house.told(inside).await.unwrap_err();
+    assert!(refused.contains("lies in the backup"), "{refused}");
     let server = house.server("new").await;
     assert_eq!(server.check("shop.orders").await, ["status OK"]);
     server.run("UNDROP TABLE gone").await.unwrap();

@@ -252,7 +252,7 @@ impl Front {
 
     /// SHOW CREATE TABLE is read by the usual mode, whatever the session's is.
     fn check_text(&self, table: &Table) {
-        let text = describe::create_table(table);
+        let text = describe::create_table(table, &self.ctx.zone);
         let mode: Mode = mode_of(USUAL_MODE);
         let parsed = match parse::parse_first(text.as_bytes(), mode) {
             Ok(parsed) => parsed,
@@ -267,7 +267,7 @@ impl Front {
         };
         assert_eq!(
             text,
-            describe::create_table(&again),
+            describe::create_table(&again, &self.ctx.zone),
             "SHOW CREATE TABLE told something else"
         );
     }

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use meseta::codec::key::{self, Direction};
 use meseta::codec::keyspace::{self, SystemKey};
-use meseta::types::ColumnType;
+use meseta::types::{ColumnType, Value};
 use meseta_fuzz::samples::TYPES;
 
 fuzz_target!(|input: &[u8]| {
@@ -62,10 +62,18 @@ fn part(input: &[u8], ty: &ColumnType, direction: Direction) {
         Ok(&rest),
         "skipped and decoded differ for {ty}"
     );
+    let used = &input[..input.len() - rest.len()];
     let mut again = Vec::new();
     key::encode_part(&mut again, &value, ty, direction).expect("what was read can be written");
-    again.extend_from_slice(rest);
-    assert_eq!(again, input, "{value:?} of {ty} has two forms");
+    if again != used && matches!(value, Value::Json(_)) {
+        // A document that is handed on has another form than one that is compared.
+        again.clear();
+        key::encode_shown(&mut again, &value, ty).expect("what was read can be written");
+        if matches!(direction, Direction::Desc) {
+            again.iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+    assert_eq!(again, used, "{value:?} of {ty} has two forms");
     let _text = keyspace::format_part(&value);
 }
 

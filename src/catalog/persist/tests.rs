@@ -5,6 +5,7 @@ use super::*;
 use crate::catalog::describe::create_table;
 use crate::catalog::{View, ViewAlgorithm};
 use crate::plan::testing;
+use crate::types::Zone;
 
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(20), body TEXT, a INT, doc JSON, \
                      INDEX plain (a DESC) INCLUDE (c), INDEX pre (c(3) DESC, a, body(10)), \
@@ -16,7 +17,10 @@ fn index_parts_of_all_kinds_are_stored_and_read() {
     let table = testing::table(TABLE);
     let stored = encode(&table);
     let read = decode(&stored).unwrap();
-    assert_eq!(create_table(&read), create_table(&table));
+    assert_eq!(
+        create_table(&read, &Zone::UTC),
+        create_table(&table, &Zone::UTC)
+    );
     assert_eq!(encode(&read), stored);
     for (read, made) in read.indexes.iter().zip(&table.indexes) {
         assert_eq!(format!("{read:?}"), format!("{made:?}"));
@@ -26,9 +30,9 @@ fn index_parts_of_all_kinds_are_stored_and_read() {
 #[test]
 fn the_printed_text_makes_the_same_indexes() {
     let table = testing::table(TABLE);
-    let printed = create_table(&table);
+    let printed = create_table(&table, &Zone::UTC);
     let (again, _) = printed.split_once(" ENGINE=").unwrap();
-    assert_eq!(create_table(&testing::table(again)), printed);
+    assert_eq!(create_table(&testing::table(again), &Zone::UTC), printed);
 }
 
 /// A stored definition with one index of these parts, and more members of the index.

@@ -13,15 +13,17 @@ use crate::error::Result;
 use crate::kv::{Engine, WriteSet};
 
 impl Definitions {
-    /// Reads those of an engine that is not to be changed, and tells it which rows end.
+    /// Reads those of an engine that is not to be changed, and tells it which rows end, those of dropped
+    /// tables among them.
     ///
     /// # Errors
     /// Those of the engine; 1712 for a definition that cannot be read.
     pub async fn read(engine: &dyn Engine) -> Result<Definitions> {
         let definitions = read::all(engine).await?;
         if let Some(expiry) = engine.expiry() {
-            let ending = definitions.all_tables();
-            expiry.watch(ending.flat_map(|table| ending_spaces(table)).collect());
+            let trashed = definitions.trash.values().map(|trashed| &trashed.table);
+            let tables = definitions.all_tables().chain(trashed);
+            expiry.watch(tables.flat_map(|table| ending_spaces(table)).collect());
         }
         Ok(definitions)
     }

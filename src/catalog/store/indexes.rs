@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::storage::Lasts;
 use super::{Catalog, Definitions};
+use crate::catalog::persist;
 use crate::catalog::schema::{INDEXES_MAX, Index, IndexId, IndexState, Table, TableId};
+use crate::catalog::size;
 use crate::error::{Code, Error, Result};
 use crate::kv::Space;
 
@@ -18,8 +20,8 @@ impl Catalog {
     /// [`IndexId::NEW`] get storage, and that of ids that are no longer there is given back.
     ///
     /// # Errors
-    /// 1049 or 1146; 1050 when it is given a name that is taken; 1069 past [`INDEXES_MAX`]; those of
-    /// `change` and of the engine.
+    /// 1049 or 1146; 1050 when it is given a name that is taken; 1069 past [`INDEXES_MAX`]; 1041 when there
+    /// is no memory for it; those of `change` and of the engine.
     pub async fn change_table(
         &self,
         (database, name): (&str, &str),
@@ -56,6 +58,8 @@ impl Catalog {
         let mut table = Table::clone(old);
         change(&mut table)?;
         table.check_indexes_count()?;
+        size::ask_growth((old, &table))?;
+        persist::check_constants(Some(old), &table)?;
         let has_moved = table.name != old.name || table.database != old.database;
         if has_moved {
             self.current().check_free(&table.database, &table.name)?;

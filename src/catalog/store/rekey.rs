@@ -14,6 +14,7 @@ use super::storage::{Lasts, spaces};
 use super::{Catalog, Definitions, SYSTEM_SPACE, table_key};
 use crate::catalog::persist;
 use crate::catalog::schema::{Column, ColumnDefault, IndexId, IndexState, KeyPart, Table, TableId};
+use crate::catalog::size;
 use crate::catalog::wide::ColumnPlace;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
@@ -88,6 +89,8 @@ impl Catalog {
         let mut table = Table::clone(self.current().table(database, name)?);
         check_idle(&table)?;
         let mut shadow = define(&table)?;
+        size::ask(&shadow)?;
+        persist::check_constants(Some(&table), &shadow)?;
         shadow.id = TableId(self.new_space(Lasts::Always).await?.0);
         for index in &mut shadow.indexes {
             index.id = IndexId(self.new_space(Lasts::Always).await?.0);

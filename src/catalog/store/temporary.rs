@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::Catalog;
 use super::storage::{Lasts, compressed_spaces, ending_spaces};
 use crate::catalog::schema::{IndexId, Table, TableId};
-use crate::catalog::wide;
+use crate::catalog::{size, wide};
 use crate::error::Result;
 use crate::kv::Space;
 
@@ -51,9 +51,10 @@ impl Catalog {
     /// Makes a temporary table; its [`Table::id`] and those of its indexes are chosen here.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// 1041 when there is no memory for it; those of the engine.
     pub async fn create_temporary(&self, mut table: Table) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
+        size::ask(&table)?;
         self.give_storage(&mut table, Lasts::WhileOpen).await?;
         let table = Arc::new(table);
         let live = || self.temporary.live.write();
@@ -65,12 +66,14 @@ impl Catalog {
     }
 
     /// Gives storage to the indexes of a definition that have [`IndexId::NEW`]: to be filled before
-    /// [`Catalog::replace_temporary`], or given back by [`Catalog::drop_lost_indexes`].
+    /// [`Catalog::replace_temporary`], or given back by [`Catalog::drop_lost_indexes`]. `old` is the definition
+    /// whose place it will take.
     ///
     /// # Errors
-    /// Those of the engine.
-    pub async fn give_index_storage(&self, table: &mut Table) -> Result<()> {
+    /// 1041 when there is no memory for it; those of the engine.
+    pub async fn give_index_storage(&self, old: &Table, table: &mut Table) -> Result<()> {
         let _one_at_a_time = self.ddl.lock().await;
+        size::ask_growth((old, table))?;
         for index in &mut table.indexes {
             if index.id == IndexId::NEW {
                 index.id = IndexId(self.new_space(Lasts::WhileOpen).await?.0);

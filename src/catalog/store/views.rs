@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Catalog, Definitions, SYSTEM_SPACE, unknown_database};
 use crate::catalog::persist;
+use crate::catalog::size;
 use crate::catalog::view::View;
 use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
@@ -53,6 +54,7 @@ impl Catalog {
         if within.tables.contains_key(&view.name) || is_there && !replaces {
             return Ok(false);
         }
+        size::ask_view(&view)?;
         let mut writes = WriteSet::blind();
         writes.put(SYSTEM_SPACE, key(&view), persist::encode_view(&view));
         within.views.insert(view.name.clone(), Arc::new(view));

@@ -23,6 +23,7 @@ mod cursor;
 mod dynamic;
 mod escaped;
 mod fixed;
+mod json;
 mod tag;
 
 #[cfg(test)]
@@ -91,6 +92,25 @@ pub fn encode_part(
     Ok(())
 }
 
+/// Appends a part that is to be read by [`decode_part`] and compared with nothing, in ascending order: as
+/// [`encode_part`], but for JSON, of which it gives back the very text.
+///
+/// # Errors
+/// As [`encode_part`].
+pub fn encode_shown(
+    out: &mut Vec<u8>,
+    value: &Value<'_>,
+    ty: &ColumnType,
+) -> Result<(), EncodeError> {
+    match (value, ty) {
+        (Value::Json(text), ColumnType::Json | ColumnType::Dynamic) => {
+            json::encode_text(out, text);
+            Ok(())
+        }
+        _ => encode_part(out, value, ty, Direction::Asc),
+    }
+}
+
 fn encode_stored(out: &mut Vec<u8>, stored: Stored<'_>) {
     match stored {
         Stored::Signed(number) => compact::encode(out, i128::from(number), tag::INTEGER),
@@ -99,7 +119,7 @@ fn encode_stored(out: &mut Vec<u8>, stored: Stored<'_>) {
         Stored::Float(number) => fixed::put(out, tag::FLOAT, fixed::float_bytes(number)),
         Stored::Double(number) => fixed::put(out, tag::DOUBLE, fixed::double_bytes(number)),
         Stored::Text(text) => escaped::encode(out, tag::TEXT, text.as_bytes()),
-        Stored::Json(text) => escaped::encode(out, tag::JSON, text.as_bytes()),
+        Stored::Json(text) => json::encode(out, text),
         Stored::Bytes(bytes) => escaped::encode(out, tag::BYTES, bytes),
         Stored::Date(packed) => fixed::put(out, tag::DATE, fixed::date_bytes(packed)),
         Stored::Time(micros) => fixed::put(out, tag::TIME, fixed::time_bytes(micros)),
@@ -165,7 +185,7 @@ fn decode_value<'a>(
         ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) => {
             utf8(escaped::decode(cursor)?).map(Value::Text)
         }
-        ColumnType::Json => utf8(escaped::decode(cursor)?).map(Value::Json),
+        ColumnType::Json => json::decode(cursor, tag)?,
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob(_) => {
             Some(Value::Bytes(escaped::decode(cursor)?))
         }
@@ -213,14 +233,18 @@ pub fn skip_part<'a>(
     }
     let family = Family::of(ty);
     family.check(tag, cursor.mask())?;
+    let bad = || Corrupt::bad(0, family.bad_value());
     match family {
         Family::Nothing => {}
         Family::Any => {
-            dynamic::decode(&mut cursor, tag)?;
+            dynamic::decode(&mut cursor, tag)?.ok_or_else(bad)?;
         }
         Family::Integer => cursor.skip(compact::payload_bytes(tag, tag::INTEGER))?,
         Family::Decimal => cursor.skip(compact::payload_bytes(tag, tag::DECIMAL))?,
-        Family::Text | Family::Bytes | Family::Json => escaped::skip(&mut cursor)?,
+        Family::Text | Family::Bytes => escaped::skip(&mut cursor)?,
+        Family::Json => {
+            json::decode(&mut cursor, tag)?.ok_or_else(bad)?;
+        }
         Family::Date => cursor.skip(fixed::DATE_BYTES)?,
         Family::Float => cursor.skip(fixed::FLOAT_BYTES)?,
         Family::Time => cursor.skip(fixed::TIME_BYTES)?,

@@ -40,8 +40,10 @@ pub(super) const NUMBER: u8 = 0x08;
 pub(super) const TEXT: u8 = 0x28;
 /// Binary strings.
 pub(super) const BYTES: u8 = 0x29;
-/// `JSON`, as its text; only in sort keys.
-pub(super) const JSON: u8 = 0x2A;
+/// `JSON`, as its text; not to be compared, and only in what sorts hold.
+pub(super) const JSON_TEXT: u8 = 0x2A;
+/// `JSON`, in the order of documents: see `json`. Only in sort keys.
+pub(super) const JSON: u8 = 0x2B;
 /// `FLOAT`.
 pub(super) const FLOAT: u8 = 0x30;
 /// `DOUBLE`.
@@ -118,7 +120,7 @@ impl Family {
             Family::Double => DOUBLE..=DOUBLE,
             Family::Text => TEXT..=TEXT,
             Family::Bytes => BYTES..=BYTES,
-            Family::Json => JSON..=JSON,
+            Family::Json => JSON_TEXT..=JSON,
             Family::Date => DATE..=DATE,
             Family::Time => TIME..=TIME,
             Family::Datetime => DATETIME..=DATETIME,
@@ -144,7 +146,7 @@ impl Family {
             Family::Double => "the tag of a DOUBLE",
             Family::Text => "the tag of a text",
             Family::Bytes => "the tag of a binary string",
-            Family::Json => "the tag of a JSON text",
+            Family::Json => "the tag of a JSON document",
             Family::Date => "the tag of a DATE",
             Family::Time => "the tag of a TIME",
             Family::Datetime => "the tag of a DATETIME",
@@ -163,7 +165,7 @@ impl Family {
             Family::Double => "a double in a form that is never written",
             Family::Text => "a text that is not UTF-8",
             Family::Bytes => "a binary string that cannot be",
-            Family::Json => "a JSON text that is not UTF-8",
+            Family::Json => "no JSON document",
             Family::Date => "a date that the calendar lacks",
             Family::Time => "a time out of range",
             Family::Datetime => "a datetime that the calendar lacks",

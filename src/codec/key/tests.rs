@@ -61,8 +61,6 @@ proptest! {
 
     #[test]
     fn bytes_order_as_the_order_of_statements((ty, a, b) in pairs()) {
-        // JSON is ordered by its text here, and by its content there: `10` and `9`.
-        prop_assume!(ty != ColumnType::Json);
         let order = encode(&a, &ty, Direction::Asc).cmp(&encode(&b, &ty, Direction::Asc));
         prop_assert_eq!(order, a.total_cmp(&b));
     }
@@ -154,7 +152,16 @@ fn check_any(bytes: &[u8], ty: &ColumnType, direction: Direction) {
     };
     assert_eq!(skipped, Ok(rest));
     let used = &bytes[..bytes.len() - rest.len()];
-    assert_eq!(hex(&encode(&value, ty, direction)), hex(used), "{value:?}");
+    // A document that is handed on has another form than one that is compared.
+    let is_shown = used.first() == Some(&(tag::JSON_TEXT ^ direction.mask()));
+    let written = if is_shown {
+        let mut shown = Vec::new();
+        encode_shown(&mut shown, &value, ty).unwrap();
+        shown.iter().map(|byte| byte ^ direction.mask()).collect()
+    } else {
+        encode(&value, ty, direction)
+    };
+    assert_eq!(hex(&written), hex(used), "{value:?}");
 }
 
 #[test]

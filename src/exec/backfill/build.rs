@@ -25,7 +25,7 @@ use crate::catalog::{Index, IndexState, Table, TableId};
 use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::page::successor;
-use crate::kv::{CommitError, Key, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
+use crate::kv::{self, CommitError, Key, KeyRange, Page, Scan, Snapshot, Space, WriteSet, expiry};
 use crate::leisure;
 
 /// Rows of a page. Each page is one commit, which waits for the disk once and writes its entries in
@@ -84,24 +84,30 @@ struct Prepared {
 }
 
 impl<'a> Build<'a> {
-    /// A build that goes on where its record says.
-    pub(super) async fn begin(backfill: &'a Backfill, job: &'a Job) -> Result<Build<'a>> {
+    /// The record of a build, which is made if there is none: a start goes on with it.
+    pub(super) async fn record(backfill: &Backfill, job: &Job) -> Result<Record> {
         let engine = &backfill.engine;
         let key = Record::key(job.target.index);
-        let stored = engine.get_newest(SYSTEM_SPACE, &key).await?;
-        let has_begun = stored.is_some();
-        let record = if let Some(stored) = stored {
-            Record::decode(&stored)?
-        } else {
-            let record = Record {
-                on_failure: job.target.on_failure,
-                position: Key::new(),
-            };
-            let mut writes = WriteSet::blind();
-            writes.put(SYSTEM_SPACE, key, record.encode());
-            engine.commit(writes).await?;
-            record
+        if let Some(stored) = engine.get_newest(SYSTEM_SPACE, &key).await? {
+            return Record::decode(&stored);
+        }
+        let record = Record {
+            on_failure: job.target.on_failure,
+            position: Key::new(),
         };
+        let mut writes = WriteSet::blind();
+        writes.put(SYSTEM_SPACE, key, record.encode());
+        engine.commit(writes).await?;
+        Ok(record)
+    }
+
+    /// A build that goes on where its record says.
+    pub(super) async fn begin(
+        backfill: &'a Backfill,
+        job: &'a Job,
+        record: Record,
+    ) -> Result<Build<'a>> {
+        let engine = &backfill.engine;
         let table = job.definition(backfill)?.table;
         let snapshot = engine.snapshot();
         let space = Space(table.id.0);
@@ -117,6 +123,8 @@ impl<'a> Build<'a> {
         };
         let rows = engine.capabilities().estimates.then_some(rows);
         let meter = Meter::new((first, last), &record.position, rows);
+        // A build that goes on meets the entries of writers.
+        let is_careful = !record.position.is_empty();
         Ok(Build {
             backfill,
             job,
@@ -124,8 +132,7 @@ impl<'a> Build<'a> {
             meter,
             brake: Brake::new(Arc::clone(&backfill.traffic)),
             page_rows: PAGE_ROWS,
-            // A build that goes on meets the entries of writers.
-            is_careful: has_begun,
+            is_careful,
         })
     }
 
@@ -189,7 +196,8 @@ impl<'a> Build<'a> {
     /// Reads the page at a position and makes its entries; `None` when there is no row.
     async fn prepare(&self, position: &Key) -> Result<Option<Prepared>> {
         let Found { table, piece } = self.job.definition(self.backfill)?;
-        let snapshot = self.backfill.engine.snapshot();
+        let engine = &self.backfill.engine;
+        let snapshot = engine.snapshot();
         let range = KeyRange {
             start: position.clone(),
             until: None,
@@ -199,6 +207,7 @@ impl<'a> Build<'a> {
         scan.options.max_bytes = PAGE_BYTES;
         let mut page = Page::default();
         if !scan.first_page(snapshot.as_ref(), &mut page).await? {
+            expiry::rely(engine.as_ref(), snapshot.as_ref());
             return Ok(None);
         }
         let Some((last, _)) = page.get(page.len().wrapping_sub(1)) else {
@@ -220,6 +229,8 @@ impl<'a> Build<'a> {
                 copy::put_rows(&table, page, (with, &mut writes)).await?
             }
         };
+        // A page may have no entry, so that its commit alone would not tell.
+        expiry::rely(engine.as_ref(), snapshot.as_ref());
         let record_key = Record::key(self.job.target.index);
         writes.put(SYSTEM_SPACE, record_key, next.encode());
         Ok(Some(Prepared { writes, rows, next }))
@@ -325,7 +336,7 @@ async fn put_unique(
         .iter()
         .map(|(made, _)| made.entry.key.clone())
         .collect();
-    let found = snapshot.multi_get(space, &keys).await?;
+    let found = kv::multi_get_all(snapshot, space, &keys).await?;
     let mut seen = HashSet::with_capacity(keys.len());
     for ((made, row_key), found) in made.into_iter().zip(found) {
         let Made {

@@ -13,7 +13,7 @@ use crate::exec::pace::Pace;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::{duplicate_entry, entries, row, space};
 use crate::index::{self, Entry};
-use crate::kv::{Key, Page, Snapshot, Space, WriteSet};
+use crate::kv::{self, Key, Page, Snapshot, Space, WriteSet};
 use crate::leisure;
 use crate::types::{Value, Zone};
 
@@ -63,7 +63,7 @@ pub(super) async fn put_rows(
     }
     let found = if is_careful {
         let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
-        snapshot.multi_get(at, &keys).await?
+        kv::multi_get_all(snapshot, at, &keys).await?
     } else {
         let keys = rows.iter().map(|row| (at, row.key.clone()));
         writes.must_be_absent.extend(keys);

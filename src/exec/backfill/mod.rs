@@ -265,7 +265,8 @@ impl Backfill {
                         table: table.name.clone(),
                         goal: Goal::Index,
                         index: index.id,
-                        on_failure: record.map_or(OnFailure::Drop, |record| record.on_failure),
+                        // The server ended right behind the definition: the index may be an old one.
+                        on_failure: record.map_or(OnFailure::Disable, |record| record.on_failure),
                     };
                     tracing::info!(index = %index.name, table = %table.name, "index build goes on");
                     self.start(target, table);
@@ -365,13 +366,15 @@ impl Backfill {
     }
 
     async fn build(&self, job: &Job, turn: Turn) -> Result<()> {
+        // Its turn may come after a restart.
+        let record = Build::record(self, job).await?;
         let _turn = tokio::select! {
             turn = turn => turn,
             error = job.cancel.stopped() => return Err(error),
         };
         job.cancel.check()?;
         job.progress.has_begun.store(true, Ordering::Relaxed);
-        Build::begin(self, job).await?.run().await?;
+        Build::begin(self, job, record).await?.run().await?;
         let target = &job.target;
         if target.goal == Goal::Key {
             return self.put_in_place(job).await;

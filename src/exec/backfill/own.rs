@@ -8,7 +8,7 @@ use super::rows::Maker;
 use crate::catalog::{Index, IndexState, Table};
 use crate::error::Result;
 use crate::exec::cancel::CancelToken;
-use crate::kv::{CommitError, Engine, KeyRange, Page, Scan, WriteSet};
+use crate::kv::{CommitError, Engine, KeyRange, Page, Scan, WriteSet, expiry};
 
 /// Rows of a page: a KILL is seen between two.
 const PAGE_ROWS: usize = 1024;
@@ -51,6 +51,7 @@ async fn build_one(
         snapshot.scan(&scan, &mut page).await?;
         let mut writes = WriteSet::blind();
         put_entries(&maker, maker.of_page(&page)?, &mut writes)?;
+        expiry::rely(engine.as_ref(), snapshot.as_ref());
         match engine.commit(writes).await {
             Ok(_) => {}
             Err(CommitError::AlreadyExists { key, .. }) => return Err(maker.duplicate(&key)),

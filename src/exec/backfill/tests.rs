@@ -131,6 +131,42 @@ async fn builds_that_no_statement_waits_for_are_processes() {
     assert_eq!(server.check("t").await, ["status OK"]);
 }
 
+/// An index that is built again, and the server ends before its turn: it is known that it is not dropped when that
+/// fails.
+#[tokio::test]
+async fn an_index_that_waits_to_be_built_again_has_a_record() {
+    let server = filled(50).await;
+    for sql in [
+        "CREATE UNIQUE INDEX i ON t (b)",
+        "ALTER INDEX i ON t DISABLED",
+        "INSERT INTO t VALUES (1000, 7, 'another')",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    std::mem::forget(server.backfill().hold().await);
+    let mut again = Box::pin(server.run("ALTER INDEX i ON t ACTIVE"));
+    let key = Record::key(server.table("t").indexes[0].id);
+    let mut record = None;
+    for _ in 0..1000 {
+        tokio::select! {
+            ended = &mut again => panic!("{ended:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        record = server
+            .backfill()
+            .engine
+            .get_newest(SYSTEM_SPACE, &key)
+            .await
+            .unwrap();
+    }
+    let record = Record::decode(&record.unwrap()).unwrap();
+    assert_eq!(record.on_failure, OnFailure::Disable);
+    drop(again);
+    let server = server.restart().await;
+    server.builds_ended().await;
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Disabled);
+}
+
 #[tokio::test]
 async fn builds_wait_for_their_turn_and_can_be_killed() {
     let server = filled(10).await;
@@ -261,6 +297,33 @@ async fn a_build_enters_what_the_index_computes() {
         assert_eq!(error.message(), message);
         assert_eq!(server.table("t").indexes.len(), 3);
     }
+}
+
+/// The build may fail yet, and then there was no such index.
+#[tokio::test]
+async fn no_row_goes_for_a_unique_index_that_is_being_built() {
+    let server = filled(0).await;
+    server
+        .run("CREATE TABLE u (a INT PRIMARY KEY, b INT, UNIQUE i (b))")
+        .await
+        .unwrap();
+    server.run("INSERT INTO u VALUES (1, 5)").await.unwrap();
+    let building = (server.table("u").indexes[0].id, IndexState::Building);
+    server.catalog().set_index_state(building).await.unwrap();
+    for sql in [
+        "REPLACE INTO u VALUES (2, 5)",
+        "INSERT INTO u VALUES (2, 5) ON DUPLICATE KEY UPDATE b = 7",
+        "INSERT IGNORE INTO u VALUES (2, 5)",
+    ] {
+        let error = server.run(sql).await.unwrap_err();
+        assert_eq!(error.code(), Code::DuplicateEntry, "{sql}");
+    }
+    server
+        .run("REPLACE INTO u VALUES (3, 6), (3, 7)")
+        .await
+        .unwrap();
+    let rows = server.run("SELECT a, b FROM u WHERE a > 0").await.unwrap();
+    assert_eq!(rows, [["1", "5"], ["3", "7"]]);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ use super::pace::Pace;
 use crate::catalog::{Index, IndexState, Table};
 use crate::error::Result;
 use crate::index::{self, Entry};
-use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot};
+use crate::kv::{self, Engine, Key, KeyRange, Page, Scan, Snapshot};
 
 /// Differences of one index that are described; the others are counted.
 const DIFFERENCES_SHOWN: usize = 5;
@@ -189,10 +189,7 @@ impl Side<'_> {
             let made = rows.filter_map(|((row_key, _), made)| Some((row_key, made?.entry)));
             let made: Vec<(&[u8], Entry)> = made.collect();
             let keys: Vec<Key> = made.iter().map(|(_, entry)| entry.key.clone()).collect();
-            let found = self
-                .snapshot
-                .multi_get(maker.entries_space(), &keys)
-                .await?;
+            let found = kv::multi_get_all(self.snapshot, maker.entries_space(), &keys).await?;
             for ((row_key, entry), found) in made.iter().zip(found) {
                 turns.keep().await;
                 let what = match found.as_deref() {
@@ -238,9 +235,16 @@ impl Side<'_> {
                 .map(|pair| index::primary_key(maker.table, maker.index, pair).unwrap_or_default());
             // A damaged entry has no owner: the empty key, which no row has.
             let owners: Vec<Key> = owners.collect();
-            let rows = self.snapshot.multi_get(maker.rows_space(), &owners).await?;
-            for (((entry_key, _), owner), row) in page.iter().zip(&owners).zip(rows) {
+            let mut rows = Vec::new().into_iter();
+            for (entry_idx, ((entry_key, _), owner)) in page.iter().zip(&owners).enumerate() {
                 turns.keep().await;
+                if rows.len() == 0 {
+                    // Some of them: all could be much more than a page.
+                    let ahead = owners.get(entry_idx..).unwrap_or_default();
+                    let found = self.snapshot.multi_get(maker.rows_space(), ahead).await?;
+                    rows = found.into_iter();
+                }
+                let row = rows.next().flatten();
                 let text = || maker.entry_text(entry_key);
                 let what = match &row {
                     Some(row) if maker.has_entry((owner, row), entry_key)? => continue,

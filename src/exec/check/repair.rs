@@ -3,7 +3,7 @@
 use super::Side;
 use crate::error::{Code, Error, Result};
 use crate::index;
-use crate::kv::{CommitError, WriteSet};
+use crate::kv::{CommitError, Snapshot, WriteSet};
 
 /// How often one difference is looked at again when others change the same row meanwhile.
 const ATTEMPTS_MAX: usize = 100;
@@ -56,7 +56,7 @@ impl Side<'_> {
                 return Ok(Look::Hopeless);
             }
         }
-        let mut writes = self.writes_beside(snapshot.ts(), row_key);
+        let mut writes = self.writes_beside(snapshot.as_ref(), row_key);
         let space = maker.entries_space();
         writes.must_be_unchanged.push((space, entry.key.clone()));
         writes.put(space, entry.key, entry.value);
@@ -90,15 +90,16 @@ impl Side<'_> {
         {
             return Ok(Look::Fine);
         }
-        let mut writes = self.writes_beside(snapshot.ts(), &owner);
+        let mut writes = self.writes_beside(snapshot.as_ref(), &owner);
         writes.must_be_unchanged.push((space, entry_key.to_vec()));
         writes.delete(space, entry_key);
         self.commit(writes).await
     }
 
-    /// Writes that hold only if this row stays as it is.
-    fn writes_beside(&self, ts: crate::kv::Ts, row_key: &[u8]) -> WriteSet {
-        let mut writes = WriteSet::from_snapshot(ts);
+    /// Writes by what a snapshot has shown, that hold only if this row stays as it is.
+    fn writes_beside(&self, snapshot: &dyn Snapshot, row_key: &[u8]) -> WriteSet {
+        let mut writes = WriteSet::from_snapshot(snapshot.ts());
+        writes.judged_ms = snapshot.judged_ms();
         if !row_key.is_empty() {
             let row = (self.maker.rows_space(), row_key.to_vec());
             writes.must_be_unchanged.push(row);

@@ -366,7 +366,7 @@ fn capture_name(select: &Select, expr: &crate::sql::expr::Expr, ctx: &EvalContex
 
 /// Whether an error is the refusal of a path.
 fn is_refusal(error: &Error) -> bool {
-    error.code() == Code::TooBigSelect
+    matches!(error.code(), Code::TooBigSelect | Code::UnsafeUpdate)
 }
 
 /// The order in which rows come.

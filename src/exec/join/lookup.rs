@@ -16,7 +16,8 @@ use crate::exec::pace::Pace;
 use crate::plan::join::{self, Lookup, ShortLookup, Step, UnitRows};
 use crate::plan::{Access, TablePlan};
 use crate::sql::context::{EvalContext, SlotValue};
-use crate::sql::eval::eval_exact;
+use crate::sql::eval::{eval_exact, fold};
+use crate::sql::expr::{CastType, Expr, ExprKind};
 
 /// What some rows led to.
 #[derive(Default)]
@@ -171,7 +172,11 @@ impl Planning {
         }
         let mut setting = frame.setting();
         setting.wanted = join::Wanted::default();
-        let plan = join::table_plan(&setting, source_idx, (lookup.filter.as_ref(), ctx), false)?;
+        let mut plan =
+            join::table_plan(&setting, source_idx, (lookup.filter.as_ref(), ctx), false)?;
+        if let Some(residual) = &mut plan.residual {
+            put_captured(residual, lookup, ctx)?;
+        }
         if !self.is_begun && !matches!(plan.access, Access::Nothing) {
             self.is_begun = true;
             if let Some(filter) = &lookup.filter {
@@ -187,4 +192,27 @@ impl Planning {
         }
         Ok(plan)
     }
+}
+
+/// Puts what was read of the row where a condition asks for it of each row that is found: a text beside a date that is
+/// no date, which as a literal would be an error.
+fn put_captured(expr: &mut Expr, lookup: &Lookup, ctx: &EvalContext) -> Result<()> {
+    if let ExprKind::Slot(slot) = &expr.kind {
+        if lookup.captures.iter().any(|one| one.slot == slot.idx) {
+            let value = ctx.slot(slot)?.into_owned();
+            let literal = Expr {
+                kind: ExprKind::Literal(value),
+                ..expr.clone()
+            };
+            expr.kind = ExprKind::Cast(Box::new(literal), CastType::AsIs);
+        }
+        return Ok(());
+    }
+    let mut put = Ok(());
+    fold::each_child_mut(expr, &mut |child| {
+        if put.is_ok() {
+            put = put_captured(child, lookup, ctx);
+        }
+    });
+    put
 }

@@ -1,5 +1,6 @@
 //! What joined rows look like. Made once per statement.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::Table;
@@ -43,12 +44,14 @@ fn without(
     used_columns: &[Vec<usize>],
     source_idx: usize,
 ) -> bound::Query {
-    let used = used_columns.get(source_idx).map_or(&[][..], Vec::as_slice);
+    let used = used_columns.get(source_idx).into_iter().flatten();
+    // There may be thousands of both.
+    let used: HashSet<&usize> = used.collect();
     if let bound::Query::Select(select) = &mut query
         && !select.distinct
     {
         let outputs = select.outputs.iter_mut().enumerate();
-        let unused = outputs.filter(|(idx, _)| !used.contains(idx));
+        let unused = outputs.filter(|(idx, _)| !used.contains(&idx));
         for (_, output) in unused.filter(|(_, output)| !assign::is_in(&output.expr)) {
             output.expr.kind = ExprKind::Literal(Value::Null);
         }

@@ -1,6 +1,7 @@
 //! Queries: one block, or several whose rows are put together.
 
 mod json;
+mod kept;
 mod recursive;
 mod set;
 
@@ -12,7 +13,8 @@ use self::set::SetStream;
 use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use super::select::{self, Env, SelectStream};
 use crate::catalog::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::kv::Key;
 use crate::sql::bound::{Hints, JsonRows, Query, Recursive, Select, SetQuery};
 use crate::types::ResultColumn;
 
@@ -99,6 +101,11 @@ impl Program {
     /// How a client sees the columns.
     pub fn columns(&self) -> Arc<[ResultColumn]> {
         Arc::clone(&self.columns)
+    }
+
+    /// How many they are.
+    pub fn columns_count(&self) -> usize {
+        self.columns.len()
     }
 
     /// The block, when there is one alone.
@@ -195,6 +202,20 @@ pub fn open(program: &Arc<Program>, env: Env) -> Result<Opened> {
             })))
         }
     }
+}
+
+/// As [`open`], of a query of one block that reads the rows under these keys and no others.
+///
+/// # Errors
+/// Errors of constants.
+pub fn open_found(program: &Program, env: Env, keys: Vec<Key>) -> Result<Opened> {
+    let Body::Select(select) = &program.body else {
+        return Err(Error::internal(
+            "rows were found for a query of several blocks",
+        ));
+    };
+    let stream = select::open_found(Arc::clone(select), env, keys)?;
+    Ok(Opened::Ready(QueryStream::Select(stream)))
 }
 
 impl Opened {

@@ -147,6 +147,7 @@ impl SetStream {
         values.collect()
     }
 
+    /// What rows are told apart by.
     fn encoded(&self, row: &[Value<'static>]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let types = self.exprs.iter().map(|expr| &expr.ty);
@@ -197,7 +198,10 @@ impl SetStream {
         if self.seen.is_none() && self.counts.is_none() {
             return Ok(true);
         }
-        let bytes = self.encoded(row)?;
+        let bytes = match self.counts {
+            Some(_) => self.encoded(row)?,
+            None => Vec::new(),
+        };
         if let Some(counts) = &mut self.counts {
             let count = counts.get_mut(bytes.as_slice()).filter(|count| 0 < **count);
             let is_there = count.is_some();
@@ -213,17 +217,18 @@ impl SetStream {
         let Some(seen) = &mut self.seen else {
             return Ok(true);
         };
-        match seen.meet(&bytes)? {
+        let types = self.exprs.iter().map(|expr| &expr.ty);
+        match seen.meet(row.iter().zip(types))? {
             Met::New => Ok(true),
             Met::Before => Ok(false),
             Met::Unknown => {
                 let order_by = &self.program.query.order_by;
                 if order_by.is_empty() {
-                    seen.put_off_in_order(&bytes)?;
+                    seen.put_off_in_order()?;
                 } else {
                     let mut key = Vec::new();
                     tuple::push_order(&mut key, order_by, &ValuesRow(row), &self.ctx)?;
-                    seen.put_off(&bytes, &key)?;
+                    seen.put_off(&key)?;
                 }
                 Ok(false)
             }
@@ -309,7 +314,10 @@ impl SetStream {
                 let mut key = Vec::new();
                 let order_by = &self.program.query.order_by;
                 tuple::push_order(&mut key, order_by, &ValuesRow(&row), &self.ctx)?;
-                sorter.push(&key, &self.encoded(&row)?)?;
+                let mut shown = Vec::new();
+                let types = self.exprs.iter().map(|expr| &expr.ty);
+                tuple::encode_shown(&mut shown, row.iter().zip(types))?;
+                sorter.push(&key, &shown)?;
             }
         }
         if let Some(late) = self.late()? {

@@ -1,7 +1,7 @@
 //! The rows of a SELECT that has to take in all of them before it hands one out: grouped, sorted or
 //! one after the other. Where they come from and go to is in `stream`.
 
-use super::output::{encode_outputs, with_outputs};
+use super::output::{typed, with_outputs};
 use super::stream::SelectStream;
 use super::{Env, Program};
 use crate::error::{Error, Result};
@@ -187,13 +187,15 @@ impl Collector {
         stream: &mut SelectStream,
     ) -> Result<()> {
         self.outputs.clear();
+        let mut met = Met::New;
         with_outputs(&select.outputs, row, &stream.ctx, |values| {
-            encode_outputs(&mut self.outputs, &select.outputs, values)
+            let values = typed(&select.outputs, values);
+            match &mut stream.seen {
+                Some(seen) => met = seen.meet(values)?,
+                None => tuple::encode_shown(&mut self.outputs, values)?,
+            }
+            Ok(())
         })?;
-        let met = match &mut stream.seen {
-            Some(seen) => seen.meet(&self.outputs)?,
-            None => Met::New,
-        };
         if met == Met::Before {
             return Ok(());
         }
@@ -201,8 +203,9 @@ impl Collector {
         stream.bytes.clear();
         tuple::push_order(&mut stream.bytes, &select.order_by, row, &stream.ctx)?;
         match &mut stream.seen {
-            Some(seen) if met == Met::Unknown => seen.put_off(&self.outputs, &stream.bytes),
-            Some(_) | None => self.sorter.push(&stream.bytes, &self.outputs),
+            Some(seen) if met == Met::Unknown => seen.put_off(&stream.bytes),
+            Some(seen) => self.sorter.push(&stream.bytes, seen.row().shown()),
+            None => self.sorter.push(&stream.bytes, &self.outputs),
         }
     }
 

@@ -45,6 +45,7 @@ pub(super) fn shape(select: &Select, used_columns: &[usize]) -> Option<Arc<Shape
     };
     for source in &mut joined.sources {
         source.hints.allow_filtering |= select.hints.allow_filtering;
+        source.hints.purpose = select.hints.purpose;
     }
     Some(Arc::new(Shape::new(joined, used_columns)))
 }

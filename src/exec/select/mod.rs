@@ -35,8 +35,8 @@ use super::uses::Uses;
 use super::view::View;
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
-use crate::kv::{Engine, Space};
-use crate::plan::{self, Doubt, Estimates, Policy, Purpose, RowsKept, TablePlan};
+use crate::kv::{Engine, Key, Space};
+use crate::plan::{self, Doubt, Estimates, Policy, RowsKept, TablePlan};
 use crate::sql::bound::{Select, Subquery, semi};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
@@ -94,7 +94,7 @@ impl Program {
 
     /// The same with a subquery run for each row, where it is refused otherwise and this can be.
     pub fn for_each_row(&self, position: usize, error: &Error) -> Option<&Arc<Program>> {
-        if error.code() != Code::TooBigSelect {
+        if !matches!(error.code(), Code::TooBigSelect | Code::UnsafeUpdate) {
             return None;
         }
         let turned = self.turned.get(position)?.get_or_init(|| {
@@ -258,7 +258,7 @@ fn with_request(
     let aggregates = aggregation.map(|aggregation| aggregation.aggregates.as_slice());
     planner(&plan::Request {
         table,
-        purpose: Purpose::Select,
+        purpose: select.hints.purpose,
         joined_as: None,
         filter: select.filter.as_ref(),
         grouping,
@@ -318,6 +318,19 @@ pub fn open(program: Arc<Program>, env: Env) -> Result<Opened> {
         return Ok(Opened::Deep(Box::new(Deep { program, env })));
     }
     open_flat(program, env)
+}
+
+/// As [`open`], of one table of which the rows under these keys are read, in their order, and no others.
+///
+/// # Errors
+/// Errors of constants.
+pub fn open_found(program: Arc<Program>, env: Env, keys: Vec<Key>) -> Result<Box<SelectStream>> {
+    let select = &program.select;
+    let mut limits = row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
+    limits.limit = limits.limit.or(env.select_limit);
+    let plan = TablePlan::of_found(keys, select.filter.clone(), select.order_by.is_empty());
+    let stream = SelectStream::new(program, env, Some(plan), limits)?;
+    Ok(Box::new(stream))
 }
 
 /// Starts a SELECT of one table or none, its subqueries answered.

@@ -1,13 +1,11 @@
-//! The outputs of a row: evaluated, handed on, and as bytes for sorting and DISTINCT. Hot.
+//! The outputs of a row: evaluated and handed on. Hot.
 
-use crate::codec::key::Direction;
 use crate::error::Result;
-use crate::exec::tuple;
 use crate::sql::bound::Output;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
 use crate::sql::expr::Row;
-use crate::types::Value;
+use crate::types::{ColumnType, Value};
 
 /// Outputs kept on the stack; wider rows take an allocation each.
 const STACK_OUTPUTS: usize = 16;
@@ -48,14 +46,12 @@ fn with_stack_outputs<const MOST: usize>(
     take(values.get(..outputs.len()).unwrap_or_default())
 }
 
-/// Appends the outputs of a row, for [`tuple::decode`].
-pub(super) fn encode_outputs(
-    out: &mut Vec<u8>,
-    outputs: &[Output],
-    values: &[Value<'_>],
-) -> Result<()> {
-    for (value, output) in values.iter().zip(outputs) {
-        tuple::push(out, value, &output.expr.ty, Direction::Asc)?;
-    }
-    Ok(())
+/// The outputs of a row with their types.
+pub(super) fn typed<'a, 'v>(
+    outputs: &'a [Output],
+    values: &'a [Value<'v>],
+) -> impl Iterator<Item = (&'a Value<'v>, &'a ColumnType)> {
+    values
+        .iter()
+        .zip(outputs.iter().map(|output| &output.expr.ty))
 }

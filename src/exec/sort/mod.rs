@@ -30,14 +30,18 @@ use super::cancel::CancelToken;
 use super::elsewhere;
 use super::pace::Pace;
 use super::spill::{Disk, SpillFile, SpillWriter};
+use crate::ceiling;
 use crate::error::Result;
 use chunk::{Chunk, ROW_OVERHEAD_BYTES};
 pub use merge::Sorted;
 use merge::Source;
 use writing::Writing;
 
-/// Runs of one level that are merged into one of the next.
+/// Runs of one level that are merged into one of the next, where rows are not large.
 const FAN_IN: usize = 32;
+
+/// Bytes of the rows that runs stand on while those of one level are merged: of large rows, fewer runs are.
+const MERGED_BYTES: usize = 8 << 20;
 
 /// Bytes that are written to a run at once.
 const RUN_BUFFER_BYTES: usize = 64 * 1024;
@@ -91,6 +95,8 @@ struct All {
     writing: Option<Writing>,
     /// Oldest first; of the level of a run there is no greater one behind it.
     runs: Vec<Run>,
+    /// What the largest row takes of those that are in no run.
+    largest_bytes: usize,
 }
 
 /// A sorted run in a file.
@@ -98,6 +104,8 @@ struct Run {
     file: SpillFile,
     /// How often its rows were merged from files.
     level: u32,
+    /// What its largest row takes, or more: who merges it stands on one of its rows.
+    largest_bytes: usize,
 }
 
 impl Sorter {
@@ -164,6 +172,7 @@ impl Sorter {
             return Ok(());
         };
         all.bytes += bytes;
+        all.largest_bytes = all.largest_bytes.max(bytes);
         if all.last.has_room(key.len() + outputs.len()) {
             return all.last.push(key, outputs);
         }
@@ -211,7 +220,8 @@ impl Sorter {
         let bytes = all.bytes.saturating_sub(rest);
         all.bytes = rest;
         let chunks = std::mem::take(&mut all.chunks);
-        all.writing = Some(Writing::begin((chunks, bytes), writer)?);
+        // The chunk that was begun stays, and may have it too.
+        all.writing = Some(Writing::begin((chunks, bytes), all.largest_bytes, writer)?);
         Ok(())
     }
 
@@ -236,9 +246,13 @@ impl Sorter {
             return Ok(());
         };
         while let Some(run) = all.take_runs() {
-            let (level, sources) = run?;
+            let (sources, level, largest_bytes) = run?;
             let file = elsewhere::at_leisure(|| writer.write_run(sources, || false))?;
-            all.runs.push(Run { file, level });
+            all.runs.push(Run {
+                file,
+                level,
+                largest_bytes,
+            });
         }
         Ok(())
     }
@@ -269,7 +283,11 @@ impl Sorter {
         }
         let sources = all.chunks.drain(..).map(Source::of_chunk).collect();
         let file = elsewhere::at_leisure(|| writer.write_run(sources, || false))?;
-        all.runs.push(Run { file, level: 0 });
+        all.runs.push(Run {
+            file,
+            level: 0,
+            largest_bytes: std::mem::take(&mut all.largest_bytes),
+        });
         all.bytes = 0;
         self.budget.reset();
         self.merge_runs()
@@ -292,6 +310,10 @@ impl Sorter {
             }
             Mode::All(mut all) => {
                 all.end_chunk();
+                if !all.runs.is_empty() {
+                    let rows_bytes = all.runs.iter().map(|run| run.largest_bytes).sum();
+                    ceiling::drip(self.operator, rows_bytes)?;
+                }
                 let runs = all.runs.into_iter().map(|run| Source::of_file(run.file));
                 let mut sources = runs.collect::<Result<Vec<_>>>()?;
                 sources.extend(all.chunks.into_iter().map(Source::of_chunk));
@@ -375,16 +397,23 @@ impl All {
         }
     }
 
-    /// The last runs, when there are many of one level, and the level of what they are merged to.
-    fn take_runs(&mut self) -> Option<Result<(u32, Vec<Source>)>> {
+    /// The last runs, when there are many of one level, the level of what they are merged to, and the largest row.
+    fn take_runs(&mut self) -> Option<Result<(Vec<Source>, u32, usize)>> {
         let level = self.runs.last()?.level;
         let runs = self.runs.iter().rev();
-        if runs.take_while(|run| run.level == level).count() < FAN_IN {
+        let runs = runs.take_while(|run| run.level == level);
+        let (mut count, mut largest_bytes) = (0, 0);
+        for run in runs {
+            count += 1;
+            largest_bytes = run.largest_bytes.max(largest_bytes);
+        }
+        let fan_in = (MERGED_BYTES / largest_bytes.max(1)).clamp(2, FAN_IN);
+        if count < fan_in {
             return None;
         }
-        let runs = self.runs.split_off(self.runs.len() - FAN_IN).into_iter();
+        let runs = self.runs.split_off(self.runs.len() - count).into_iter();
         let sources: Result<Vec<Source>> = runs.map(|run| Source::of_file(run.file)).collect();
-        Some(sources.map(|sources| (level + 1, sources)))
+        Some(sources.map(|sources| (sources, level + 1, largest_bytes)))
     }
 }
 

@@ -17,15 +17,20 @@ pub(super) struct Writing {
     thread: Option<JoinHandle<Result<SpillFile>>>,
     /// What its chunks take of the sort's memory until it is written.
     bytes: usize,
+    largest_bytes: usize,
     is_given_up: Arc<AtomicBool>,
 }
 
 impl Writing {
-    /// Begins to write sorted chunks that take so many bytes.
+    /// Begins to write sorted chunks that take so many bytes, no row of them more than `largest_bytes`.
     ///
     /// # Errors
     /// 1135 when the system gives no thread.
-    pub(super) fn begin((chunks, bytes): (Vec<Chunk>, usize), writer: Writer) -> Result<Writing> {
+    pub(super) fn begin(
+        (chunks, bytes): (Vec<Chunk>, usize),
+        largest_bytes: usize,
+        writer: Writer,
+    ) -> Result<Writing> {
         let is_given_up = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&is_given_up);
         let thread = elsewhere::begin(move || {
@@ -35,6 +40,7 @@ impl Writing {
         Ok(Writing {
             thread: Some(thread),
             bytes,
+            largest_bytes,
             is_given_up,
         })
     }
@@ -56,7 +62,12 @@ impl Writing {
             ));
         };
         let file = elsewhere::for_long(|| elsewhere::end(thread))?;
-        Ok((Run { file, level: 0 }, self.bytes))
+        let run = Run {
+            file,
+            level: 0,
+            largest_bytes: self.largest_bytes,
+        };
+        Ok((run, self.bytes))
     }
 }
 

@@ -130,7 +130,7 @@ async fn reading_anew_forgets_no_conflict() {
     transaction.reads_anew = true;
     transaction.snapshot();
     place.0.commit(commit("a", "2")).await.unwrap();
-    transaction.begin_statement();
+    transaction.begin_statement(Duration::from_secs(1));
     let seen = transaction.view().get(ROWS, b"a").await.unwrap();
     assert_eq!(seen.as_deref(), Some(b"2".as_slice()));
     let mut writes = StatementWrites::default();
@@ -138,7 +138,7 @@ async fn reading_anew_forgets_no_conflict() {
     writes.must_be_unchanged(ROWS, b"a".to_vec());
     transaction.stage(writes).unwrap();
     place.0.commit(commit("a", "9")).await.unwrap();
-    transaction.begin_statement();
+    transaction.begin_statement(Duration::from_secs(1));
     let seen = transaction.view().get(ROWS, b"a").await.unwrap();
     assert_eq!(seen.as_deref(), Some(b"3".as_slice()));
     let memory = transaction.commit_memory().unwrap();

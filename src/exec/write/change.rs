@@ -21,11 +21,11 @@ use crate::exec::row::{Layout, StoredRow, ValuesRow};
 use crate::exec::sample;
 use crate::exec::select::row_limits;
 use crate::exec::sort;
-use crate::exec::transaction::{StatementWrites, Transaction};
+use crate::exec::transaction::Transaction;
 use crate::exec::tuple;
 use crate::exec::view::View;
 use crate::kv::Key;
-use crate::plan::{self, Access, Estimates, Purpose, TablePlan};
+use crate::plan::{self, Access, Estimates, TablePlan};
 use crate::sql::bind;
 use crate::sql::bound::{Delete, Hints, InsertValue, OrderBy, Update};
 use crate::sql::context::EvalContext;
@@ -44,14 +44,14 @@ const BATCH_ROWS: usize = 256;
 pub struct Target<'a> {
     /// The table.
     pub table: &'a Arc<Table>,
-    /// For the errno of a refusal.
-    pub purpose: Purpose,
     /// `WHERE`.
     pub filter: Option<&'a Expr>,
     /// `ORDER BY`.
     pub order_by: &'a [OrderBy],
     /// `LIMIT`.
     pub limit: Option<&'a Expr>,
+    /// `OFFSET`: so many rows more are found.
+    pub offset: Option<&'a Expr>,
     /// The statement's hints.
     pub hints: &'a Hints,
 }
@@ -61,10 +61,10 @@ impl<'a> Target<'a> {
     pub fn of_update(update: &'a Update) -> Target<'a> {
         Target {
             table: &update.table,
-            purpose: Purpose::Update,
             filter: update.filter.as_ref(),
             order_by: &update.order_by,
             limit: update.limit.as_ref(),
+            offset: None,
             hints: &update.hints,
         }
     }
@@ -73,10 +73,10 @@ impl<'a> Target<'a> {
     pub fn of_delete(delete: &'a Delete) -> Target<'a> {
         Target {
             table: &delete.table,
-            purpose: Purpose::Delete,
             filter: delete.filter.as_ref(),
             order_by: &delete.order_by,
             limit: delete.limit.as_ref(),
+            offset: None,
             hints: &delete.hints,
         }
     }
@@ -110,17 +110,17 @@ impl<'a> Target<'a> {
         planner: fn(&plan::Request<'_>) -> Result<TablePlan>,
         estimates: Estimates<'_>,
     ) -> Result<TablePlan> {
-        let limits = row_limits(self.limit, None, ctx)?;
+        let limits = row_limits(self.limit, self.offset, ctx)?;
         planner(&plan::Request {
             table: self.table,
-            purpose: self.purpose,
+            purpose: self.hints.purpose,
             joined_as: None,
             filter: self.filter,
             grouping: None,
             aggregates: &[],
             order_by: self.order_by,
             limit: limits.limit,
-            offset: 0,
+            offset: limits.offset,
             wants_all: false,
             used_columns: None,
             hints: self.hints,
@@ -133,8 +133,8 @@ impl<'a> Target<'a> {
 }
 
 /// A row that is to be changed.
-struct Found {
-    key: Key,
+pub(super) struct Found {
+    pub(super) key: Key,
     values: Vec<Value<'static>>,
 }
 
@@ -190,7 +190,7 @@ fn dated(
         values: Some(old),
         deletion: None,
     };
-    let names = |idx| update.assignments.iter().any(|(named, _)| *named == idx);
+    let names = |idx| update.assigns(idx);
     let written = changer.written(before, new, &names)?;
     Ok(written.filter(|new| !row::same(new, old)))
 }
@@ -241,6 +241,8 @@ fn updated(
         };
         let value = match assigned {
             InsertValue::Default => at.default_of(column)?,
+            // Also one that would not be accepted today stays.
+            InsertValue::Expr(expr) if expr.is_column(*column_idx) => continue,
             InsertValue::Expr(expr) => {
                 let value = eval_exact(expr, &ValuesRow(&new), &env.ctx)?.into_owned();
                 at.coerce(value, column)?
@@ -248,7 +250,7 @@ fn updated(
         };
         if let Some(slot) = new.get_mut(*column_idx) {
             let is_key = update.table.key_position(*column_idx).is_some();
-            if is_key && !row::same(std::slice::from_ref(slot), std::slice::from_ref(&value)) {
+            if is_key && slot.total_cmp(&value).is_ne() {
                 return Err(bind::key_assigned(&update.table, *column_idx));
             }
             *slot = value;
@@ -256,7 +258,8 @@ fn updated(
     }
     let is_same = row::same(&new, old);
     if !is_same {
-        row::touch(&update.table, &mut new, old, &env.ctx)?;
+        let is_assigned = |idx| update.assigns(idx);
+        row::touch(&update.table, &mut new, &is_assigned, &env.ctx)?;
     }
     // What is dated is written, whatever it says.
     if !is_same || update.hints.ts_ms.is_some() {
@@ -291,27 +294,42 @@ pub(super) async fn delete(delete: &Delete, mut changer: Changer<'_>) -> Result<
 }
 
 /// Finds and locks the rows of a statement.
-struct Finder<'a> {
+pub(super) struct Finder<'a> {
     target: Target<'a>,
     layout: &'a Layout,
     env: &'a Env,
     transaction: &'a mut Transaction,
     /// The keys that the statement names, whatever is there; they are locked.
-    known_keys: Vec<Key>,
+    pub(super) known_keys: Vec<Key>,
+    /// Whether rows were locked when there was a snapshot already, which may be older than the locks.
+    pub(super) locked_late: bool,
 }
 
 impl<'a> Finder<'a> {
     fn of(target: Target<'a>, changer: &'a mut Changer<'_>) -> Finder<'a> {
+        Finder::new(
+            target,
+            (changer.layout, changer.env),
+            &mut *changer.transaction,
+        )
+    }
+
+    pub(super) fn new(
+        target: Target<'a>,
+        (layout, env): (&'a Layout, &'a Env),
+        transaction: &'a mut Transaction,
+    ) -> Finder<'a> {
         Finder {
             target,
-            layout: changer.layout,
-            env: changer.env,
-            transaction: changer.transaction,
+            layout,
+            env,
+            transaction,
             known_keys: Vec::new(),
+            locked_late: false,
         }
     }
 
-    async fn find(&mut self) -> Result<Vec<Found>> {
+    pub(super) async fn find(&mut self) -> Result<Vec<Found>> {
         let mut plan = self.target.plan(self.env, Estimates::Offered)?;
         if let Some(doubt) = &plan.doubt {
             let view = self.transaction.view();
@@ -326,11 +344,11 @@ impl<'a> Finder<'a> {
             plan.access,
             Access::PrefixScan(_) | Access::Index(_) | Access::Merge(_) | Access::FullScan
         );
-        let limits = row_limits(self.target.limit, None, &self.env.ctx)?;
+        let limits = row_limits(self.target.limit, self.target.offset, &self.env.ctx)?;
         let sorted = self.target.order_by.is_empty() || plan.ordered;
         let limit = limits
             .limit
-            .and_then(|rows| usize::try_from(rows).ok())
+            .and_then(|rows| usize::try_from(rows.saturating_add(limits.offset)).ok())
             .unwrap_or(usize::MAX);
         let mut budget = self.env.memory.budget("the rows to change");
         let mut found = Vec::new();
@@ -362,6 +380,7 @@ impl<'a> Finder<'a> {
 
     async fn lock_known_keys(&mut self, plan: &TablePlan) -> Result<()> {
         let (space, cancel) = (space(self.target.table), &self.env.cancel);
+        self.locked_late = self.transaction.has_snapshot();
         match &plan.access {
             Access::PointGet(get) => {
                 self.known_keys = vec![get.key.clone()];
@@ -390,6 +409,7 @@ impl<'a> Finder<'a> {
     async fn lock_found(&mut self, found: &[Found]) -> Result<()> {
         let mut keys: Vec<&Key> = found.iter().map(|row| &row.key).collect();
         keys.sort_unstable();
+        self.locked_late = true;
         let mut pace = Pace::default();
         for (row_idx, key) in keys.into_iter().enumerate() {
             self.env.cancel.check_row(row_idx)?;
@@ -448,27 +468,4 @@ impl<'a> Finder<'a> {
         *found = sort::sorted_by_key(keyed, &self.env.cancel).await?;
         Ok(())
     }
-}
-
-/// Locks the rows of a `SELECT … FOR UPDATE`, before it is run from the same transaction. They
-/// must be unchanged at its commit: the snapshot may be older than the locks. So must keys that were asked for and
-/// have no row, or one that does not meet the condition.
-///
-/// # Errors
-/// Refusals, 1205 and 1213.
-pub async fn lock_rows(target: Target<'_>, env: &Env, transaction: &mut Transaction) -> Result<()> {
-    let layout = Layout::of(target.table);
-    let mut finder = Finder {
-        target,
-        layout: &layout,
-        env,
-        transaction,
-        known_keys: Vec::new(),
-    };
-    let found = finder.find().await?.into_iter().map(|found| found.key);
-    let mut reads = StatementWrites::default();
-    for key in found.chain(std::mem::take(&mut finder.known_keys)) {
-        reads.must_be_unchanged(space(target.table), key);
-    }
-    transaction.stage(reads)
 }

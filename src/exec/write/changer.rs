@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::super::pace::Pace;
 use super::versions::Dating;
 use super::{Env, counted, duplicate_entry, entries, row, space};
 use crate::catalog::{Index, IndexState, Table};
@@ -226,11 +227,28 @@ impl<'a> Changer<'a> {
 
     /// Locks rows and entries, in this order.
     pub(super) async fn lock_all(&mut self, keys: &[(Space, Key)]) -> Result<()> {
+        let mut pace = Pace::default();
         for (row_idx, (at, key)) in keys.iter().enumerate() {
             self.env.cancel.check_row(row_idx)?;
+            pace.keep().await;
             self.transaction.lock(*at, key, &self.env.cancel).await?;
         }
         Ok(())
+    }
+
+    /// The rows of all of these keys as they are stored, in their order.
+    pub(super) async fn stored_rows(
+        &mut self,
+        at: Space,
+        keys: &[Key],
+    ) -> Result<Vec<Option<Bytes>>> {
+        let view = self.transaction.view();
+        let mut rows = Vec::with_capacity(keys.len());
+        while let Some(next) = kv::some_keys(keys, rows.len()) {
+            self.env.cancel.check()?;
+            rows.extend(view.first_rows(at, next).await?);
+        }
+        Ok(rows)
     }
 
     /// Reads entries that will be asked for, all at once; they are locked, and in order.
@@ -274,19 +292,14 @@ impl<'a> Changer<'a> {
         self.read_entries(&keys).await
     }
 
-    /// The first unique index, in order of definition, in which another row than that under
-    /// `row_key` has these values.
+    /// The first unique index, in MySQL's order, in which another row than that under `row_key` has these values.
     pub(super) async fn collision(
         &mut self,
         row_key: &Key,
         values: &[Value<'_>],
     ) -> Result<Option<Collision>> {
         let table = self.table;
-        for index in table
-            .indexes
-            .iter()
-            .filter(|index| index.state.is_written())
-        {
+        for index in unique_in_order(table) {
             let Some(entry_key) = entries::unique_key(table, index, values)? else {
                 continue;
             };
@@ -302,6 +315,14 @@ impl<'a> Changer<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether an error is that of a key that is there, and of no unique index that is being built: IGNORE leaves out
+    /// no row for one that may never be.
+    pub(super) fn is_surely_there(&self, error: &Error) -> bool {
+        let mut indexes = self.table.indexes.iter();
+        let builds = indexes.any(|index| index.unique && index.state == IndexState::Building);
+        error.code() == Code::DuplicateEntry && !builds
     }
 
     /// The row that an entry of a unique index led to, locked, in the state after what this
@@ -334,6 +355,23 @@ impl<'a> Changer<'a> {
     pub(super) fn values(&self, key: &Key, bytes: &[u8]) -> Result<Vec<Value<'static>>> {
         StoredRow::parse(self.table, self.layout, key, bytes)?.to_values()
     }
+}
+
+/// The unique indexes in MySQL's order: those first whose columns cannot be `NULL`, in either part as they were
+/// defined. It tells which of several rows ON DUPLICATE KEY UPDATE meets.
+///
+/// Without those that are being built, whose building may yet fail: no row may have gone for one that never was.
+fn unique_in_order(table: &Table) -> impl Iterator<Item = &Index> {
+    let nullable = |column_idx: usize| table.columns.get(column_idx).is_none_or(|one| one.nullable);
+    let is_nullable = move |index: &Index| index.parts.iter().any(|part| nullable(part.column_idx));
+    let unique = || {
+        let holds = |index: &&Index| {
+            index.unique && index.state.is_written() && index.state != IndexState::Building
+        };
+        table.indexes.iter().filter(holds)
+    };
+    let first = unique().filter(move |index| !is_nullable(index));
+    first.chain(unique().filter(move |index| is_nullable(index)))
 }
 
 /// An index that is not in the snapshot was made or dropped since the statement was bound, or since

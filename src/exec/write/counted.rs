@@ -13,24 +13,20 @@ use crate::exec::counters::Sequence;
 use crate::types::coerce::{self, StoreMode};
 use crate::types::{ColumnType, Value};
 
-/// Puts an id wherever the counted column is `NULL`; the first of them, or 0.
+/// Puts an id wherever the counted column is `NULL`.
 ///
 /// # Errors
 /// 1467 when there are not so many; those of the engine.
-pub(super) async fn fill(
-    table: &Table,
-    rows: &mut [Vec<Value<'static>>],
-    env: &Env,
-) -> Result<u64> {
+pub(super) async fn fill(table: &Table, rows: &mut [Vec<Value<'static>>], env: &Env) -> Result<()> {
     let Some(sequence) = Sequence::of(table) else {
-        return Ok(0);
+        return Ok(());
     };
     let counters = &env.ids.counters;
     let in_row = rows.iter().filter_map(|row| row.get(sequence.column_idx));
     let missing = in_row.filter(|value| value.is_null()).count();
     let mut missing = u64::try_from(missing).unwrap_or(u64::MAX);
     let mut run = Range::<u64>::default();
-    let (mut highest, mut first) = (0, 0);
+    let mut highest = 0;
     for row in rows {
         let Some(value) = row.get_mut(sequence.column_idx) else {
             continue;
@@ -49,13 +45,10 @@ pub(super) async fn fill(
                 .await?;
         }
         *value = sequence.value(run.start);
-        if first == 0 {
-            first = run.start;
-        }
         run.start += 1;
         missing -= 1;
     }
-    Ok(first)
+    Ok(())
 }
 
 /// The ids that rows are written with, as far as a counter must pass them. What is not written does not
@@ -172,12 +165,67 @@ pub(super) async fn pass_set(
     given.pass(env).await
 }
 
-/// The id that the last row has in the `AUTO_INCREMENT` column, before ids are made.
-pub(super) fn last_given(table: &Table, rows: &[Vec<Value<'_>>]) -> u64 {
-    let mut columns = table.columns.iter();
-    let position = columns.position(|column| column.auto_increment && !column.hidden);
-    let last = position.and_then(|idx| rows.last()?.get(idx));
-    last.and_then(explicit).unwrap_or(0)
+/// What a proposed row has in the `AUTO_INCREMENT` column.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Id {
+    /// 0 when there is no such column, or when it does not count.
+    pub(super) number: u64,
+    /// Whether it was made for the row.
+    pub(super) is_made: bool,
+}
+
+/// The ids that a client is told of, which are those of rows that are there: one that was made for a row
+/// that met another is nobody's. Source: MySQL manual, "Information Functions", `LAST_INSERT_ID()`, and
+/// "Obtaining the Unique ID for the Last Inserted Row".
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The place of the column.
+    column_idx: Option<usize>,
+    /// The first id that was made for a row that was inserted, or 0.
+    pub(super) first_made: u64,
+    /// The id of the last row that was written with one that it was given or had, or 0.
+    pub(super) last_other: u64,
+}
+
+impl Told {
+    /// Of a table.
+    pub(super) fn of(table: &Table) -> Told {
+        let mut columns = table.columns.iter();
+        Told {
+            column_idx: columns.position(|column| column.auto_increment && !column.hidden),
+            ..Told::default()
+        }
+    }
+
+    /// The id in a row.
+    pub(super) fn number(&self, row: &[Value<'_>]) -> u64 {
+        let value = self.column_idx.and_then(|idx| row.get(idx));
+        value.and_then(explicit).unwrap_or(0)
+    }
+
+    /// A row was inserted.
+    pub(super) fn inserted(&mut self, id: Id) {
+        if !id.is_made {
+            self.last_other = id.number;
+        } else if self.first_made == 0 {
+            self.first_made = id.number;
+        }
+    }
+
+    /// A proposed row was merged into one that was there: it has the id that was made for it only where
+    /// the column is named.
+    pub(super) fn merged(&mut self, id: Id, row: &[Value<'_>]) {
+        if self.number(row) == id.number {
+            self.inserted(id);
+        } else {
+            self.changed(row);
+        }
+    }
+
+    /// A row that was there was changed to these values: as after an UPDATE, no id is a new one.
+    pub(super) fn changed(&mut self, row: &[Value<'_>]) {
+        self.last_other = self.number(row);
+    }
 }
 
 /// The id that was given for a row, 0 when it does not count; `None` when one is to be made.

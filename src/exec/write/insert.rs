@@ -50,6 +50,7 @@ pub(super) struct Inserter<'a> {
 pub(super) struct Proposed {
     pub(super) values: Vec<Value<'static>>,
     pub(super) key: Key,
+    pub(super) id: counted::Id,
 }
 
 /// What became of the rows.
@@ -57,23 +58,34 @@ pub(super) struct Proposed {
 pub(super) struct Counts {
     pub(super) affected: u64,
     pub(super) duplicates: u64,
-    first_id: u64,
-    /// The last id that was given, instead of made.
-    given_id: u64,
+    pub(super) told: counted::Told,
+}
+
+impl Counts {
+    /// A row was inserted; it is not seen where a deletion hides it.
+    fn inserted(&mut self, row: &Proposed, is_seen: bool) {
+        if is_seen {
+            self.affected += 1;
+            self.told.inserted(row.id);
+        }
+    }
 }
 
 impl<'a> Inserter<'a> {
     pub(super) async fn run(mut self) -> Result<Outcome> {
-        let mut counts = Counts::default();
-        let rows = self.proposed_rows(&mut counts).await?;
+        let mut counts = Counts {
+            told: counted::Told::of(self.table()),
+            ..Counts::default()
+        };
+        let rows = self.proposed_rows(&counts.told).await?;
         let rows_count = rows.len();
         let values = rows.iter().map(|row| row.values.as_slice());
         if blind::may_write((self.insert, values), self.env()) {
             self.lock_if_contended(&rows).await?;
             for row in rows {
                 self.given.note(&row.values);
+                counts.inserted(&row, true);
                 self.put_blindly(row)?;
-                counts.affected += 1;
             }
         } else {
             let old = self.old_rows(&rows).await?;
@@ -99,12 +111,8 @@ impl<'a> Inserter<'a> {
         };
         Outcome {
             affected_rows: counts.affected,
-            last_insert_id: counts.first_id,
-            // Of rows that INSERT IGNORE passed over there is no id to tell.
-            given_id: match counts.affected {
-                0 => 0,
-                _ => counts.given_id,
-            },
+            last_insert_id: counts.told.first_made,
+            other_id: counts.told.last_other,
             info,
             duplicates: counts.duplicates,
         }
@@ -118,36 +126,37 @@ impl<'a> Inserter<'a> {
         self.changer.env
     }
 
-    async fn proposed_rows(&self, counts: &mut Counts) -> Result<Vec<Proposed>> {
+    async fn proposed_rows(&self, told: &counted::Told) -> Result<Vec<Proposed>> {
         let env = self.env();
         let rows_count = match &self.insert.source {
             InsertSource::Values(rows) => rows.len(),
             InsertSource::Query(_) | InsertSource::Given => env.given_rows.len(),
         };
         let mut rows = Vec::with_capacity(rows_count);
+        let mut have_made = Vec::with_capacity(rows_count);
         let mut pace = Pace::default();
         let mut unasked_bytes = 0;
         for row_idx in 0..rows_count {
             env.cancel.check_row(row_idx)?;
             pace.keep().await;
             let given = self.given(row_idx)?;
-            let row = self.values(given, env.given_before + row_idx + 1, counts)?;
+            let (row, is_made) = self.values(given, env.given_before + row_idx + 1)?;
             unasked_bytes += row.iter().map(Value::memory_bytes).sum::<usize>();
             if ASKED_BYTES_MIN <= unasked_bytes {
                 ceiling::drip("INSERT", unasked_bytes)?;
                 unasked_bytes = 0;
             }
             rows.push(row);
+            have_made.push(is_made);
         }
-        counts.given_id = counted::last_given(self.table(), &rows);
-        let first_id = counted::fill(self.table(), &mut rows, env).await?;
-        if counts.first_id == 0 {
-            counts.first_id = first_id;
-        }
-        let keyed = rows.into_iter().map(|mut values| {
+        counted::fill(self.table(), &mut rows, env).await?;
+        let keyed = rows.into_iter().zip(have_made);
+        let keyed = keyed.map(|(mut values, is_made)| {
             self.table().fill_spread(&mut values)?;
             let key = row::key(self.table(), &values)?;
-            Ok(Proposed { values, key })
+            let number = told.number(&values);
+            let id = counted::Id { number, is_made };
+            Ok(Proposed { values, key, id })
         });
         keyed.collect()
     }
@@ -172,13 +181,13 @@ impl<'a> Inserter<'a> {
         }
     }
 
-    /// The values of all columns of one row: given ones coerced, the others from their defaults.
+    /// The values of all columns of one row: given ones coerced, the others from their defaults; and
+    /// whether its `AUTO_INCREMENT` id is made.
     fn values(
         &self,
         given: Vec<Option<Value<'_>>>,
         row_number: usize,
-        counts: &mut Counts,
-    ) -> Result<Vec<Value<'static>>> {
+    ) -> Result<(Vec<Value<'static>>, bool)> {
         let table = self.table();
         let at = Stored {
             ctx: &self.env().ctx,
@@ -202,19 +211,21 @@ impl<'a> Inserter<'a> {
             }
         }
         let mut complete = Vec::with_capacity(values.len());
+        let mut is_made = false;
         for (column, value) in table.columns.iter().zip(values) {
+            is_made |= value.is_none() && column.auto_increment && !column.hidden;
             complete.push(match value {
                 Some(value) => value,
                 // They follow from the others.
                 None if is_kept_beside(column.place) || column.spread.is_some() => Value::Null,
                 // To be filled in when it is known how many there are.
                 None if column.counted_from.is_some() => Value::Null,
-                None if column.auto_increment || column.is_row_id() => self.new_id(column, counts),
+                None if column.auto_increment || column.is_row_id() => self.new_id(column),
                 None => at.default_of(column)?,
             });
         }
         self.renewal().stamp(table, &mut complete)?;
-        Ok(complete)
+        Ok((complete, is_made))
     }
 
     /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
@@ -227,13 +238,9 @@ impl<'a> Inserter<'a> {
         self.insert.kind == InsertKind::InsertIgnore || !self.env().ctx.mode.strict
     }
 
-    fn new_id(&self, column: &crate::catalog::Column, counts: &mut Counts) -> Value<'static> {
-        let env = self.env();
-        let id = env.ids.next(env.ctx.facts.connection_id());
-        if !column.hidden && counts.first_id == 0 {
-            counts.first_id = id.unsigned_abs();
-        }
-        row::id_value(id, &column.ty)
+    fn new_id(&self, column: &crate::catalog::Column) -> Value<'static> {
+        let session = self.env().ctx.facts.connection_id();
+        row::id_value(self.env().ids.next(session), &column.ty)
     }
 
     /// Blind writes need no locks for correctness; but where a transaction holds the row they
@@ -297,8 +304,7 @@ impl<'a> Inserter<'a> {
         let space = space(self.table());
         let keys: Vec<Key> = sorted_keys(rows).into_iter().cloned().collect();
         self.changer.lock_all(&self.places(rows)?).await?;
-        let view = self.changer.transaction.view();
-        let values = view.rows(space, &keys).await?;
+        let values = self.changer.stored_rows(space, &keys).await?;
         self.changer.read_entries(&self.unique_keys(rows)?).await?;
         self.changer.read_deletions(&keys).await?;
         let old = rows.iter().map(|row| {
@@ -347,11 +353,11 @@ impl<'a> Inserter<'a> {
         };
         if old.is_none() && collision.is_none() {
             return match self.write(row, None).await {
-                Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
+                Err(error) if self.changer.is_surely_there(&error) => self.refuse(error, counts),
                 Err(error) => Err(error),
                 Ok(is_seen) => {
                     self.given.note(&row.values);
-                    counts.affected += u64::from(is_seen);
+                    counts.inserted(row, is_seen);
                     Ok(())
                 }
             };
@@ -402,6 +408,7 @@ impl<'a> Inserter<'a> {
             other => {
                 counts.duplicates += 1;
                 counts.affected += 2;
+                counts.told.changed(&new);
                 other
             }
         }
@@ -415,7 +422,7 @@ impl<'a> Inserter<'a> {
     ) -> Result<()> {
         self.given.note(&row.values);
         let Some(old) = old else {
-            counts.affected += u64::from(self.write(row, None).await?);
+            counts.inserted(row, self.write(row, None).await?);
             return Ok(());
         };
         let mut merged = old.clone();
@@ -436,6 +443,7 @@ impl<'a> Inserter<'a> {
             return Ok(());
         };
         counts.affected += 1;
+        counts.told.merged(row.id, &merged);
         if row::same(&merged, &old) {
             return Ok(());
         }
@@ -462,7 +470,8 @@ impl<'a> Inserter<'a> {
                 new: proposed,
             };
             let value = eval_exact(expr, &pair, &self.env().ctx)?.into_owned();
-            let Some(column) = self.insert.table.columns.get(*column_idx) else {
+            let column = self.insert.changed_column(*column_idx);
+            let Some(column) = column.filter(|_| !expr.is_column(*column_idx)) else {
                 continue;
             };
             let value = at.coerce(value, column)?;
@@ -472,7 +481,8 @@ impl<'a> Inserter<'a> {
         }
         let is_same = row::same(&new, old);
         if !is_same {
-            row::touch(&self.insert.table, &mut new, old, &self.env().ctx)?;
+            let is_assigned = |idx| self.insert.updates(idx);
+            row::touch(&self.insert.table, &mut new, &is_assigned, &self.env().ctx)?;
         }
         if !is_same || self.changer.is_dated() {
             self.renewal().stamp(&self.insert.table, &mut new)?;

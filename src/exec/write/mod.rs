@@ -10,6 +10,7 @@ pub mod changer;
 mod counted;
 pub mod entries;
 pub mod expiry;
+pub mod for_update;
 pub mod insert;
 mod put;
 pub mod row;
@@ -39,7 +40,7 @@ use crate::error::{Code, Error, Result};
 use crate::index;
 use crate::kv::{CommitError, Engine, Key, Space};
 use crate::plan::Policy;
-use crate::sql::bound::{Delete, Insert, InsertSource, Query, Subquery, Update};
+use crate::sql::bound::{Delete, Insert, InsertKind, InsertSource, Query, Subquery, Update};
 use crate::sql::context::{EvalContext, WarningLevel};
 use crate::types::{ColumnType, Value, Zone};
 
@@ -65,6 +66,20 @@ impl Write {
             Write::Update(update) => &update.table,
             Write::Delete(delete) => &delete.table,
         }
+    }
+
+    /// Whether it says `IGNORE`, or is a `LOAD DATA LOCAL`.
+    pub fn ignores(&self) -> bool {
+        match self {
+            Write::Insert(insert) => insert.kind == InsertKind::InsertIgnore,
+            Write::Update(update) => update.ignore,
+            Write::Delete(delete) => delete.ignore,
+        }
+    }
+
+    /// The table, and whether it says `IGNORE`.
+    pub fn target(&self) -> (&Arc<Table>, bool) {
+        (self.table(), self.ignores())
     }
 
     /// The query whose rows are inserted.
@@ -186,10 +201,11 @@ pub type Rows = Arc<Vec<Vec<Value<'static>>>>;
 pub struct Outcome {
     /// Affected rows in MySQL's sense.
     pub affected_rows: u64,
-    /// The first id that was made, or 0.
+    /// The first id that was made for a row that was inserted, or 0: what `LAST_INSERT_ID()` gives.
     pub last_insert_id: u64,
-    /// The last id that was given for an `AUTO_INCREMENT` column, or 0.
-    pub given_id: u64,
+    /// The id of the last row whose id was given, or which was updated instead, or 0: what the client
+    /// is told when none was made.
+    pub other_id: u64,
     /// The text after `Query OK`.
     pub info: String,
     /// Rows that an INSERT left out or that replaced others.
@@ -201,8 +217,8 @@ impl Outcome {
     pub fn add(&mut self, other: &Outcome) {
         self.affected_rows += other.affected_rows;
         self.duplicates += other.duplicates;
-        if other.given_id != 0 {
-            self.given_id = other.given_id;
+        if other.other_id != 0 {
+            self.other_id = other.other_id;
         }
         if self.last_insert_id == 0 {
             self.last_insert_id = other.last_insert_id;
@@ -224,8 +240,9 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
     Err(too_many_conflicts())
 }
 
-/// As [`run`], once: `None` when it is to start over, since another statement has changed what it read. It has
-/// forgotten its snapshot then, and who has read from that must do so again.
+/// As [`run`], once: `None` when it is to start over, since another statement has changed what it read, or since both
+/// waited for each other and in autocommit nobody was told of it. It has forgotten its snapshot then, and who has read
+/// from that must do so again.
 ///
 /// # Errors
 /// As [`run`].
@@ -234,14 +251,18 @@ pub async fn attempt(
     env: &Env,
     transaction: &mut Transaction,
 ) -> Result<Option<Outcome>> {
-    if transaction.read_only {
-        let text = "Cannot execute statement in a READ ONLY transaction.";
-        return Err(Error::new(Code::ReadOnlyTransaction, text));
-    }
+    transaction.check_may_write(program.write.table())?;
     env.cancel.check()?;
     let mut writes = StatementWrites::of(program.bound_table());
-    let outcome = gather(program, env, transaction, &mut writes).await;
-    let outcome = outcome.map_err(|error| named::of_table(error, program.write.table()))?;
+    let outcome = match gather(program, env, transaction, &mut writes).await {
+        Err(error) if env.autocommit && error.code() == Code::Deadlock => {
+            // The other side goes on with what this one gives up, so that they do not meet for ever.
+            transaction.begin_again();
+            env.ctx.warnings.take();
+            return Ok(None);
+        }
+        outcome => outcome.map_err(|error| named::of_table(error, program.write.table()))?,
+    };
     check_size(env, &writes)?;
     env.cancel.check()?;
     if !env.autocommit {

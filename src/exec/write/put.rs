@@ -81,6 +81,7 @@ impl<'a> Inserter<'a> {
         }
         counts.duplicates += deleted;
         counts.affected += deleted + 1;
+        counts.told.inserted(row.id);
         if is_same {
             return Ok(());
         }
@@ -102,8 +103,7 @@ impl<'a> Inserter<'a> {
             values: Some(old),
             deletion: None,
         };
-        let assigned = &self.insert.on_duplicate;
-        let names = |idx| assigned.iter().any(|(named, _)| *named == idx);
+        let names = |idx| self.insert.updates(idx);
         let written = self.changer.written(before, new, &names)?;
         Ok(written.unwrap_or_else(|| old.to_vec()))
     }

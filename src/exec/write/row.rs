@@ -370,23 +370,24 @@ fn check_pledge(column: &Column, pledge: &Column, value: &Value<'_>) -> Result<(
     fit::check((column, pledge), value, 1)
 }
 
-/// Whether two rows of one table hold the same values.
+/// Whether two rows of one table hold the same values, so that nobody would see one written over the other.
 pub fn same(left: &[Value<'_>], right: &[Value<'_>]) -> bool {
     left.len() == right.len()
         && left
             .iter()
             .zip(right)
-            .all(|(left, right)| left.total_cmp(right).is_eq())
+            .all(|(left, right)| left.is_same(right))
 }
 
-/// Sets the `ON UPDATE CURRENT_TIMESTAMP` columns of a changed row, unless the statement set them.
+/// Sets the `ON UPDATE CURRENT_TIMESTAMP` columns of a changed row, unless the statement assigns to them:
+/// then they have what it gave, be it what they had.
 ///
 /// # Errors
 /// Those of coercion.
 pub fn touch(
     table: &Table,
     new: &mut [Value<'static>],
-    old: &[Value<'static>],
+    is_assigned: &dyn Fn(usize) -> bool,
     ctx: &EvalContext,
 ) -> Result<()> {
     let at = Stored {
@@ -394,8 +395,8 @@ pub fn touch(
         row_number: 1,
         lenient: false,
     };
-    for ((column, new), old) in table.columns.iter().zip(new).zip(old) {
-        if column.on_update_now && new.total_cmp(old).is_eq() {
+    for (idx, (column, new)) in table.columns.iter().zip(new).enumerate() {
+        if column.on_update_now && !is_assigned(idx) {
             *new = at.now_for(column)?;
         }
     }

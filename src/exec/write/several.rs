@@ -12,7 +12,7 @@ use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::versions::{Before, Dating};
 use super::{Env, Outcome, Rows, space};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::exec::pace::Pace;
 use crate::exec::query;
 use crate::exec::row::Layout;
@@ -68,9 +68,8 @@ pub async fn run(
     rows: &Rows,
     (env, transaction): (&Env, &mut Transaction),
 ) -> Result<Outcome> {
-    if transaction.read_only {
-        let text = "Cannot execute statement in a READ ONLY transaction.";
-        return Err(Error::new(Code::ReadOnlyTransaction, text));
+    for target in &program.change.targets {
+        transaction.check_may_write(&target.table)?;
     }
     let mut counts = Counts::default();
     let mut first_output = 0;
@@ -128,15 +127,32 @@ struct Work<'a> {
 impl Work<'_> {
     async fn run(mut self, rows: &Rows, counts: &mut Counts) -> Result<()> {
         let mut wanted = self.wanted(rows)?;
-        // In key order, so that statements that lock the same rows do not lock each other out.
-        wanted.sort_by(|a, b| a.key.cmp(&b.key));
+        let is_ordered = self.change.query.is_ordered();
+        if is_ordered {
+            // They change in the order that was asked for: which of them meets another in a unique index
+            // is up to it.
+            self.lock_in_order(&wanted).await?;
+        } else {
+            wanted.sort_by(|a, b| a.key.cmp(&b.key));
+        }
         let mut pace = Pace::default();
         for batch in wanted.chunks(BATCH_ROWS) {
             self.changer.env.cancel.check()?;
             pace.keep().await;
+            if !is_ordered {
+                self.lock_in_order(batch).await?;
+            }
             self.batch(batch, counts).await?;
         }
         Ok(())
+    }
+
+    /// Locks rows in key order, so that statements that lock the same ones do not lock each other out.
+    async fn lock_in_order(&mut self, wanted: &[Wanted<'_>]) -> Result<()> {
+        let at = space(&self.target.table);
+        let mut places: Vec<_> = wanted.iter().map(|one| (at, one.key.clone())).collect();
+        places.sort_unstable();
+        self.changer.lock_all(&places).await
     }
 
     /// The rows that are there in each row of the join, each once.
@@ -172,10 +188,7 @@ impl Work<'_> {
     async fn batch(&mut self, batch: &[Wanted<'_>], counts: &mut Counts) -> Result<()> {
         let at = space(&self.target.table);
         let keys: Vec<Key> = batch.iter().map(|wanted| wanted.key.clone()).collect();
-        let places: Vec<_> = keys.iter().map(|key| (at, key.clone())).collect();
-        self.changer.lock_all(&places).await?;
-        let view = self.changer.transaction.view();
-        let stored = view.rows(at, &keys).await?;
+        let stored = self.changer.stored_rows(at, &keys).await?;
         let mut changes = Vec::with_capacity(batch.len());
         for (wanted, stored) in batch.iter().zip(stored) {
             self.changer
@@ -244,12 +257,17 @@ impl Work<'_> {
         let mut new = old.to_vec();
         for (idx, value) in self.target.assigned.iter().zip(wanted.values) {
             if let (Some(column), Some(slot)) = (table.columns.get(*idx), new.get_mut(*idx)) {
+                // Also one that would not be accepted today stays.
+                if slot.is_same(value) {
+                    continue;
+                }
                 *slot = at.coerce(value.clone(), column)?;
             }
         }
         let is_same = row::same(&new, old);
         if !is_same {
-            row::touch(table, &mut new, old, &env.ctx)?;
+            let is_assigned = |idx| self.target.assigned.contains(&idx);
+            row::touch(table, &mut new, &is_assigned, &env.ctx)?;
         }
         if !is_same || self.changer.is_dated() {
             let renewal = Renewal {

@@ -12,10 +12,12 @@
     reason = "most values are shown as they are"
 )]
 
+mod clock;
 mod concurrent;
 mod indexes;
 mod random;
 mod spread;
+mod told_ids;
 mod versions;
 mod wide;
 

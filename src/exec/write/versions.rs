@@ -143,7 +143,7 @@ impl<'a> Dating<'a> {
         for (idx, value) in new.iter().enumerate() {
             let before = old.and_then(|old| old.get(idx)).unwrap_or(&Value::Null);
             if let Some(id) = CellId::of(table, idx)
-                && (names(idx) || before.total_cmp(value).is_ne())
+                && (names(idx) || !before.is_same(value))
             {
                 cells.push((id, value.clone()));
             }
@@ -177,7 +177,7 @@ impl<'a> Dating<'a> {
         }
         for (name, value) in new {
             let known = find(&old, &name);
-            if known.is_none_or(|known| known.total_cmp(&value).is_ne()) {
+            if known.is_none_or(|known| !known.is_same(&value)) {
                 cells.push((CellId::Name(name), value));
             }
         }

@@ -32,7 +32,9 @@ use super::thin::{Deleted, Watch};
 use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
 
 mod cut;
+mod history;
 mod keep;
+mod sweep;
 
 /// Bytes of one group: about what a disk writes in the time of a sync. A larger write set makes a
 /// group of its own.
@@ -67,6 +69,8 @@ pub(super) struct Committer {
     /// What small commits deleted, and nobody has looked at.
     deleted: HashMap<Space, Deleted>,
     run: Run,
+    /// By when values had ended, as it is written down.
+    swept_ms: u64,
     physical: Vec<u8>,
     room: Room,
     failure_looked_for: Instant,
@@ -95,6 +99,7 @@ impl Committer {
             bases: VecDeque::from([Arc::downgrade(&base)]),
             bases_max: BASES_MIN,
             run: Run::new(opened.engine_dir),
+            swept_ms: sweep::kept_ms(&shared),
             physical: Vec::new(),
             room: opened.room,
             failure_looked_for: Instant::now(),
@@ -120,6 +125,7 @@ impl Committer {
             };
             let mut waiting = VecDeque::from(self.shared.queue.take(patience));
             self.look_for_failure();
+            self.keep_sweep();
             if waiting.is_empty() && !is_dirty {
                 self.let_go();
             }
@@ -340,6 +346,7 @@ impl Committer {
         let mut batch = batch.durability(Some(mode));
         self.run.mark((&mut batch, &self.data));
         self.counts.put(counted, (&mut batch, &self.data));
+        self.put_sweep(&mut batch);
         let shown = self.next_ts();
         // In key order: the ways to neighbours in the memtable are the same for the most part, and
         // are in the processor's cache for the next.
@@ -357,7 +364,7 @@ impl Committer {
         match batch.commit() {
             Ok(()) => {
                 if self.durability == Durability::Sync {
-                    self.run.note_synced();
+                    self.note_synced();
                 }
                 if let Some(sparse) = sparse {
                     self.sparse = Arc::new(sparse);
@@ -472,7 +479,7 @@ impl Committer {
         if let Err(cause) = self.db.persist(PersistMode::SyncData) {
             return Err(self.fail("syncing the journal", &cause));
         }
-        self.run.note_synced();
+        self.note_synced();
         Ok(())
     }
 

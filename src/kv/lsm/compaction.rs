@@ -2,6 +2,8 @@
 //! that have ended, compresses values, and waits where there is no room for what it writes.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use fjall::compaction::filter::{
     CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
@@ -13,6 +15,11 @@ use super::room::pause::{Floor, Pause};
 use super::spaces::{self, DeadSpaces};
 use crate::kv::expiry::Expiry;
 use crate::kv::{Error, Space};
+
+/// How long a compaction that meets values that have ended waits for the time to be written down, and how
+/// often it looks: where nobody writes, the committer comes to it four times a second.
+const KEEP_PATIENCE: Duration = Duration::from_secs(1);
+const KEEP_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What all compactions go by.
 #[derive(Debug, Clone)]
@@ -29,12 +36,13 @@ impl Factory for Rules {
     }
 
     fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
-        let now_ms = self.expiry.as_ref().map_or(0, |expiry| expiry.now_ms());
+        let expiry = self.expiry.as_ref();
         Box::new(Filter {
             pause: Pause::new(Arc::clone(&self.floor)),
             rules: self.clone(),
-            now_ms,
-            has_removed: false,
+            now_ms: expiry.map_or(0, |expiry| expiry.now_ms()),
+            kept_ms: expiry.map_or(0, |expiry| expiry.kept_ms()),
+            has_asked: false,
             seen: None,
         })
     }
@@ -62,8 +70,10 @@ struct Filter {
     rules: Rules,
     pause: Pause,
     now_ms: u64,
-    /// Whether it was told that values that ended by then are removed.
-    has_removed: bool,
+    /// What has ended by then is removed: a start will know of it, whatever the clock is then.
+    kept_ms: u64,
+    /// Whether it has asked for a later time.
+    has_asked: bool,
     seen: Option<Seen>,
 }
 
@@ -97,11 +107,16 @@ impl Filter {
         };
         let stored = item.value()?;
         let value = self.rules.compression.plain(seen.space, &stored);
-        if value.is_ok_and(|value| expiry.is_past(&value, self.now_ms)) {
-            if !self.has_removed {
-                expiry.note_sweep(self.now_ms);
-                self.has_removed = true;
-            }
+        let end_ms = value.ok();
+        let end_ms = end_ms.and_then(|value| expiry.end_by(&value, self.now_ms));
+        let Some(end_ms) = end_ms else {
+            return self.keep(item, seen);
+        };
+        if self.kept_ms < end_ms && !self.has_asked {
+            self.has_asked = true;
+            self.kept_ms = kept_for((expiry, self.now_ms));
+        }
+        if end_ms <= self.kept_ms {
             return Ok(Verdict::Remove);
         }
         self.keep(item, seen)
@@ -123,6 +138,17 @@ impl Filter {
             Fate::Ends => self.judge(item, seen),
         }
     }
+}
+
+/// Has the time written down, and waits a while for it; the time that then is. An earlier one when commits wait
+/// for compactions: less is removed this time.
+fn kept_for((expiry, now_ms): (&Expiry, u64)) -> u64 {
+    let until = Instant::now() + KEEP_PATIENCE;
+    expiry.want_kept(now_ms);
+    while expiry.kept_ms() < now_ms && expiry.is_wanted() && Instant::now() < until {
+        thread::sleep(KEEP_INTERVAL);
+    }
+    expiry.kept_ms()
 }
 
 impl CompactionFilter for Filter {

@@ -58,7 +58,7 @@ impl Counts {
         for (space, count) in group.0 {
             let key = spaces::count_key(space);
             match count {
-                Some(count) => batch.insert(data, key, spaces::count_value(count)),
+                Some(count) => batch.insert(data, key, spaces::number_value(count)),
                 None => batch.remove(data, key),
             }
             self.0.insert(space, count);

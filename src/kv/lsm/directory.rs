@@ -13,7 +13,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -37,6 +37,10 @@ pub(super) const DIR_MODE: u32 = 0o700;
 
 /// And so is its version file, and what backups write.
 pub(super) const FILE_MODE: u32 = 0o600;
+
+/// What everybody else may do. The files with rows are made under the mask of the program, and one that is
+/// older may have made them under another.
+const OTHERS: u32 = 0o007;
 
 const VERSION_FILE: &str = "MESETA";
 const VERSION_FILE_NEW: &str = "MESETA.new";
@@ -92,12 +96,27 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         check_not_foreign(dir)?;
         remove_unfinished(dir)?;
     }
+    if let Err(cause) = if_there(shut_others_out(&dir.join(ENGINE_DIR))) {
+        // It may belong to another user, or lie where modes cannot be changed.
+        tracing::warn!(%cause, dir = %dir.display(), "others than this user may read the rows");
+    }
     Ok(DirectoryLock {
         dir: dir.to_path_buf(),
         was_sealed: is_sealed,
         is_sealed: version == Some(Version::Present),
         _file: file,
     })
+}
+
+/// Takes from everybody but owner and group what they may do with a directory: what is in it cannot be reached then,
+/// whatever its own modes are.
+fn shut_others_out(dir: &Path) -> io::Result<()> {
+    let mut mode = fs::metadata(dir)?.permissions();
+    if mode.mode() & OTHERS != 0 {
+        mode.set_mode(mode.mode() & !OTHERS);
+        fs::set_permissions(dir, mode)?;
+    }
+    Ok(())
 }
 
 /// What there was none of needs no removal.

@@ -139,8 +139,10 @@ fn empty_spaces(db: &Database, data: &Keyspace, registry: &Registry) -> Result<V
 pub(super) fn read_registry(db: &Database, data: &Keyspace) -> Result<Registry> {
     let failed = |cause: fjall::Error| fault::error("reading the spaces", &cause);
     let (start, until) = spaces::registry_range();
+    let swept = db.snapshot().get(data, spaces::SWEPT_KEY).map_err(failed)?;
     let mut registry = Registry {
         gone: read(db, data)?,
+        swept_ms: swept.map_or(Ok(0), |stored| spaces::read_swept(&stored))?,
         ..Registry::default()
     };
     let mut records = Vec::new();

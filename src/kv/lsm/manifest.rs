@@ -90,6 +90,22 @@ fn remove_unfinished(tree: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes the lists of a tree that are older than one, which is what a start reads, or older than that. Those that
+/// cannot be removed stay until the next time; the first reason.
+pub(super) fn remove_before(tree: &Path, id: u64) -> io::Result<()> {
+    let mut first = Ok(());
+    for entry in fs::read_dir(tree)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix('v'));
+        let number: Option<u64> = number.and_then(|number| number.parse().ok());
+        if number.is_some_and(|number| number < id) {
+            first = first.and(fs::remove_file(entry.path()));
+        }
+    }
+    first
+}
+
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|cause| {
         if cause.kind() == io::ErrorKind::NotFound {

@@ -245,6 +245,7 @@ fn open_tree(
     let named = |cause| damage::at_open(engine_dir, cause);
     let (db, data) = tree::open(engine_dir, options, rules).map_err(named)?;
     let mut registry = gone::read_registry(&db, &data).map_err(named)?;
+    registry.tell(options.expiry.as_deref());
     compression.retain(|space| registry.set.check(space).is_ok())?;
     // It saves room, and can wait until there is some.
     if room::check_fits(engine_dir, 0).is_ok() {

@@ -9,6 +9,8 @@
 //!
 //! This file is hot: no allocation per row, no lock beyond the one for the base, no log.
 
+mod multi_get;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -22,7 +24,7 @@ use tokio::runtime::Handle;
 use super::compression::{self, Compression};
 use super::files::{self, FileScan, PARKED_MAX, Parked, View};
 use super::range::Rows;
-use super::rows::{self, Place, Row, RowCache};
+use super::rows::{self, Row, RowCache};
 use super::spaces::{self, PhysicalKey, SpaceSet};
 use super::sparse::Sparse;
 use super::thin::Suspect;
@@ -37,16 +39,9 @@ use crate::leisure;
 /// hop costs about as much as thirty rows.
 const NOW_ROWS_MAX: usize = 128;
 
-/// Keys of a multi-get that are read from the tree on the caller's thread.
-const NOW_KEYS_MAX: usize = 128;
-
 /// How long a census waits while files are being written, and how often it looks.
 const CENSUS_PATIENCE: Duration = Duration::from_millis(100);
 const CENSUS_INTERVAL: Duration = Duration::from_millis(2);
-
-/// Keys of a multi-get that are looked for in the row cache on the caller's thread: about the time
-/// of [`NOW_KEYS_MAX`] in the tree.
-const NOW_LOOKUPS_MAX: usize = 4096;
 
 /// A state between two batches.
 pub(super) struct Base {
@@ -68,23 +63,6 @@ pub(super) type Parts = (
     (Arc<RowCache>, Arc<Compression>),
     (Arc<SpaceSet>, Arc<Sparse>),
 );
-
-/// A multi-get of which the row cache has answered a part.
-struct Begun<K> {
-    found: Vec<Option<Bytes>>,
-    /// What is to be read yet, and its place in `found`.
-    misses: Vec<(usize, K)>,
-}
-
-impl Begun<&Key> {
-    fn into_owned(self) -> Begun<Key> {
-        let misses = self.misses.into_iter();
-        Begun {
-            found: self.found,
-            misses: misses.map(|(idx, key)| (idx, key.clone())).collect(),
-        }
-    }
-}
 
 impl Base {
     /// The present state. Only for the thread that writes, while it is not writing.
@@ -241,53 +219,6 @@ impl Base {
         &self.data.tree
     }
 
-    /// Answers a multi-get from the row cache, as far as that goes and does not take long.
-    fn begin_multi_get<'a>(&self, space: Space, keys: &'a [Key]) -> Begun<&'a Key> {
-        let mut found = Vec::with_capacity(keys.len());
-        let mut misses = Vec::new();
-        let (now, later) = keys.split_at(keys.len().min(NOW_LOOKUPS_MAX));
-        let mut told = |key, row: Option<Row>| {
-            if row.is_none() {
-                misses.push((found.len(), key));
-            }
-            found.push(row.and_then(Row::into_value));
-        };
-        let physical = now.iter().map(|key| PhysicalKey::new(space, key));
-        let physical: Vec<PhysicalKey> = physical.collect();
-        let places = physical.iter().map(|key| self.rows.place(key.as_ref()));
-        let places: Vec<Place<'_>> = places.collect();
-        let mut asked = now.iter();
-        self.rows.get_all(&places, self.ts, |row| {
-            if let Some(key) = asked.next() {
-                told(key, row);
-            }
-        });
-        for key in later {
-            told(key, None);
-        }
-        debug_assert_eq!(found.len(), keys.len(), "one answer for each key");
-        Begun { found, misses }
-    }
-
-    /// Reads the rest of a multi-get, in the order of the keys.
-    fn end_multi_get<K: AsRef<[u8]>>(
-        &self,
-        space: Space,
-        begun: Begun<K>,
-    ) -> Result<Vec<Option<Bytes>>> {
-        let Begun {
-            mut found,
-            mut misses,
-        } = begun;
-        misses.sort_unstable_by(|(_, one), (_, other)| one.as_ref().cmp(other.as_ref()));
-        for (key_idx, key) in misses {
-            if let Some(slot) = found.get_mut(key_idx) {
-                *slot = self.get(space, key.as_ref())?;
-            }
-        }
-        Ok(found)
-    }
-
     /// What a long scan reads the files with; `None` where [`Base::rows`] does it.
     fn file_scan(&self, scan: &Scan) -> Option<FileScan> {
         FileScan::begin((self.view.as_ref()?, &self.data), self.ts, scan)
@@ -404,16 +335,7 @@ impl Snapshot for LsmSnapshot {
         if let Err(missing) = base.spaces.check(space) {
             return Answer::Now(Err(missing));
         }
-        let begun = base.begin_multi_get(space, keys);
-        let is_long = NOW_KEYS_MAX < begun.misses.len();
-        match leisure::pool() {
-            Some(pool) if is_long => {
-                let (base, begun) = (Arc::clone(base), begun.into_owned());
-                let work = pool.spawn_blocking(move || base.end_multi_get(space, begun));
-                Answer::later(async move { work.await.unwrap_or_else(|_| Err(stopped())) })
-            }
-            _ => Answer::Now(base.end_multi_get(space, begun)),
-        }
+        multi_get::answer(base, space, keys)
     }
 
     fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {

@@ -4,6 +4,8 @@
 //! 00 's' id:u32       "live" or "dead": the registry of spaces; ids are big-endian
 //! 00 'j'              the marker of batches, see `journal`
 //! 00 'e'              the last batch of a server that was ended orderly, see `committer`
+//! 00 'w'              by when values had ended for those who wrote or removed by it, u64, milliseconds since
+//!                     1970, big-endian; absent where nobody did
 //! 00 'g'              ids of dropped spaces that have no record any more, see `gone`
 //! 00 'n' id:u32       how many keys the space has, u64, big-endian; absent where that is not known
 //! 01 id:u32 key…      the value of a key
@@ -30,6 +32,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::gone::Gone;
+use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
 const OWN: u8 = 0;
@@ -45,6 +48,9 @@ pub(super) const END_VALUE: &[u8] = b"end";
 
 /// Where the ids are that were used and have no record.
 pub(super) const GONE_KEY: [u8; 2] = [OWN, b'g'];
+
+/// By when values had ended ([`crate::kv::expiry`]).
+pub(super) const SWEPT_KEY: [u8; 2] = [OWN, b'w'];
 
 /// Bytes in front of a key.
 pub(super) const PREFIX_BYTES: usize = 5;
@@ -149,9 +155,9 @@ pub(super) fn count_key(space: Space) -> [u8; 6] {
     own_key(COUNT, space)
 }
 
-/// The value at [`count_key`].
-pub(super) fn count_value(count: u64) -> [u8; 8] {
-    count.to_be_bytes()
+/// The value at [`count_key`], and at [`SWEPT_KEY`].
+pub(super) fn number_value(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
 }
 
 /// Reads a value at [`count_key`].
@@ -160,10 +166,24 @@ pub(super) fn count_value(count: u64) -> [u8; 8] {
 ///
 /// [`Error::Corrupt`] when it is not one.
 pub(super) fn read_count(space: Space, value: &[u8]) -> Result<u64> {
-    let value = <[u8; 8]>::try_from(value).map_err(|_| Error::Corrupt {
+    read_number(value).ok_or_else(|| Error::Corrupt {
         what: format!("the number of keys of space {space}"),
-    })?;
-    Ok(u64::from_be_bytes(value))
+    })
+}
+
+/// Reads a value at [`SWEPT_KEY`].
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] when it is not one.
+pub(super) fn read_swept(value: &[u8]) -> Result<u64> {
+    read_number(value).ok_or_else(|| Error::Corrupt {
+        what: "the time by which values had ended".to_owned(),
+    })
+}
+
+fn read_number(value: &[u8]) -> Option<u64> {
+    <[u8; 8]>::try_from(value).ok().map(u64::from_be_bytes)
 }
 
 /// The keys of the registry: from (in), until (out).
@@ -231,9 +251,18 @@ pub(super) struct Registry {
     pub(super) dead: HashSet<Space>,
     /// Those that were dropped and have no record any more.
     pub(super) gone: Gone,
+    /// By when values had ended for those who wrote or removed by it.
+    pub(super) swept_ms: u64,
 }
 
 impl Registry {
+    /// Says by when values had ended when the engine was last written.
+    pub(super) fn tell(&self, expiry: Option<&Expiry>) {
+        if let Some(expiry) = expiry {
+            expiry.resume(self.swept_ms);
+        }
+    }
+
     /// Takes in one record, and adds its space to `all`.
     ///
     /// # Errors

@@ -476,6 +476,42 @@ async fn watch_pairs(engine: Arc<Lsm>, mut rng: StdRng, end: Instant) {
     }
 }
 
+/// Mechanism: what the row cache had counted as read, so that an answer ended at the first key that it had not.
+#[tokio::test]
+async fn what_is_cached_makes_no_answer_short() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        cache_bytes: 16 << 20,
+        row_cache_bytes: Some(8 << 20),
+        ..options(dir.path())
+    };
+    let engine = Lsm::open(&options).unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    let keys: Vec<Key> = (0..240_u8).map(|number| vec![number]).collect();
+    for key in &keys {
+        let mut writes = WriteSet::blind();
+        writes.put(Space(1), key.clone(), vec![b'v'; 12 << 10]);
+        engine.commit(writes).await.unwrap();
+    }
+    let snapshot = engine.snapshot();
+    for key in keys.iter().step_by(2) {
+        snapshot.get(Space(1), key).await.unwrap();
+    }
+    let (mut done, mut answers) = (0, 0);
+    while done < keys.len() {
+        let found = snapshot.multi_get(Space(1), &keys[done..]).await.unwrap();
+        assert!(found.iter().all(Option::is_some));
+        done += found.len();
+        answers += 1;
+    }
+    assert!(
+        answers <= 3,
+        "{answers} answers for 1.4 MiB beside the cache"
+    );
+    drop(snapshot);
+    engine.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn rows_found_again_need_no_tree_and_long_multi_gets_come_now() {
     let dir = tempfile::tempdir().unwrap();

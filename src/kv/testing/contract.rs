@@ -18,10 +18,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+
 use super::{Mirror, Recorder};
 use crate::kv::lsm::{Lsm, Options};
 use crate::kv::memory::Memory;
-use crate::kv::{Engine, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
+use crate::kv::page::PAGE_BYTES;
+use crate::kv::{Engine, Key, KeyRange, Page, Scan, Snapshot, Space, WriteSet, multi_get_all};
 
 /// Which engine a script runs on.
 #[derive(Clone, Copy, Debug)]
@@ -306,6 +311,51 @@ async fn scripts_on_lsm() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_on_the_mirror_of_both() {
     check_all(Kind::Mirror).await;
+}
+
+/// Values of half a page, asked for in any order, some of them twice, among small ones and keys that are not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_of_large_values_ends_early_and_goes_on() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    for kind in [Kind::Memory, Kind::Lsm, Kind::LsmTiny, Kind::Mirror] {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let dir = tempfile::tempdir().unwrap();
+        let engine = open(kind, dir.path());
+        engine.create_space(Space(1)).await.unwrap();
+        let key = |number: u8| vec![b'k', number];
+        let value = |number: u8| {
+            let bytes = if number.is_multiple_of(3) {
+                PAGE_BYTES / 2
+            } else {
+                10
+            };
+            Bytes::from(vec![number; bytes])
+        };
+        for number in (0..40).filter(|number| number % 7 != 0) {
+            let mut writes = WriteSet::blind();
+            writes.put(Space(1), key(number), value(number));
+            engine.commit(writes).await.unwrap();
+        }
+        for _ in 0..4 {
+            let numbers: Vec<u8> = (0..60).map(|_| rng.random_range(0..40)).collect();
+            let keys: Vec<Key> = numbers.iter().map(|number| key(*number)).collect();
+            let expected = numbers
+                .iter()
+                .map(|number| (number % 7 != 0).then(|| value(*number)));
+            let expected: Vec<Option<Bytes>> = expected.collect();
+            let snapshot = engine.snapshot();
+            let first = snapshot.multi_get(Space(1), &keys).await.unwrap();
+            assert_eq!(first, expected[..first.len()], "on {kind:?}");
+            let bytes: usize = first.iter().flatten().map(Bytes::len).sum();
+            // What a cache has is there anyway.
+            let cached = 512 << 10;
+            assert!(bytes <= 2 * PAGE_BYTES + cached, "{bytes} on {kind:?}");
+            assert!(!first.is_empty(), "on {kind:?}");
+            let all = multi_get_all(&*snapshot, Space(1), &keys).await.unwrap();
+            assert!(all == expected, "on {kind:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -225,6 +225,10 @@ impl Snapshot for FaultySnapshot {
         self.snapshot.ts()
     }
 
+    fn judged_ms(&self) -> Option<u64> {
+        self.snapshot.judged_ms()
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         match self.dice.refuse() {
             Ok(()) => self.snapshot.get(space, key),

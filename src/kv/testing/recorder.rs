@@ -230,6 +230,10 @@ impl Snapshot for Recorded {
         self.snapshot.ts()
     }
 
+    fn judged_ms(&self) -> Option<u64> {
+        self.snapshot.judged_ms()
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         self.log.add(format!("get {}", self.log.key(space, key)));
         self.snapshot.get(space, key)

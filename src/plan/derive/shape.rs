@@ -9,9 +9,10 @@
 
 use crate::error::Result;
 use crate::sql::context::EvalContext;
-use crate::sql::eval;
+use crate::sql::eval::{self, compare};
 use crate::sql::expr::{CastType, CompareOp, Expr, ExprKind, NoRow};
-use crate::types::Value;
+use crate::sql::members::Members;
+use crate::types::{ColumnType, Value};
 
 /// Rows of a subquery of which keys are made; more are looked up one by one in each row that is read.
 const SET_KEYS_MAX: usize = 2000;
@@ -47,8 +48,79 @@ fn put_parameters(expr: &mut Expr, ctx: &EvalContext) {
         }
         return;
     }
+    keep_bad_dates(expr, ctx);
     list_members(expr, ctx);
     eval::fold::each_child_mut(expr, &mut |child| put_parameters(child, ctx));
+}
+
+/// Has the texts beside dates that come from a row of another query and are no dates looked at in each row,
+/// where each gives a warning: as literals they would be error 1525.
+fn keep_bad_dates(expr: &mut Expr, ctx: &EvalContext) {
+    match &mut expr.kind {
+        ExprKind::Compare(_, a, b) => keep_bad_date((a, b), ctx),
+        ExprKind::Between {
+            expr, low, high, ..
+        } => {
+            keep_bad_date((expr, low), ctx);
+            keep_bad_date((expr, high), ctx);
+        }
+        ExprKind::InList { expr, list, .. } => {
+            for member in list {
+                keep_bad_date((expr, member), ctx);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn keep_bad_date((a, b): (&mut Expr, &mut Expr), ctx: &EvalContext) {
+    if let (ExprKind::Row(a), ExprKind::Row(b)) = (&mut a.kind, &mut b.kind) {
+        for pair in a.iter_mut().zip(b) {
+            keep_bad_date(pair, ctx);
+        }
+        return;
+    }
+    let other = match (is_dated(&a.ty), is_dated(&b.ty)) {
+        (true, false) => b,
+        (false, true) => a,
+        (true, true) | (false, false) => return,
+    };
+    if !eval::fold::reads_slot(other) || !eval::is_statement_constant(other) {
+        return;
+    }
+    let value = eval::eval_exact(other, &NoRow, &ctx.quiet()).map(Value::into_owned);
+    if value.is_ok_and(|value| compare::is_bad_date(&value, ctx)) {
+        ask_per_row(other);
+    }
+}
+
+fn is_dated(ty: &ColumnType) -> bool {
+    matches!(
+        ty,
+        ColumnType::Date | ColumnType::Datetime { .. } | ColumnType::Timestamp { .. }
+    )
+}
+
+fn ask_per_row(expr: &mut Expr) {
+    if let ExprKind::Slot(slot) = &mut expr.kind {
+        slot.per_row = true;
+    }
+    eval::fold::each_child_mut(expr, &mut ask_per_row);
+}
+
+/// Whether a member stands against a date and is a text that is none.
+fn has_bad_date(operand: &Expr, members: &Members, ctx: &EvalContext) -> bool {
+    let operands = match &operand.kind {
+        ExprKind::Row(operands) => operands.as_slice(),
+        _ => std::slice::from_ref(operand),
+    };
+    let mut operands = operands.iter().enumerate();
+    operands.any(|(idx, operand)| {
+        is_dated(&operand.ty) && {
+            let mut values = members.rows().iter().filter_map(|row| row.get(idx));
+            values.any(|value| compare::is_bad_date(value, ctx))
+        }
+    })
 }
 
 /// Turns `a IN (SELECT …)` into a list when its rows are known and few, so that keys can be made of
@@ -66,6 +138,9 @@ fn list_members(expr: &mut Expr, ctx: &EvalContext) {
         return;
     };
     if members.is_empty() || SET_KEYS_MAX < members.len() {
+        return;
+    }
+    if has_bad_date(operand, members, ctx) {
         return;
     }
     let operand = operand.as_ref().clone();
@@ -203,7 +278,7 @@ fn negative(expr: Expr) -> Expr {
     Expr { kind, ty, nullable }
 }
 
-fn not(kind: ExprKind, (ty, nullable): (&crate::types::ColumnType, bool)) -> ExprKind {
+fn not(kind: ExprKind, (ty, nullable): (&ColumnType, bool)) -> ExprKind {
     ExprKind::Not(Box::new(Expr {
         kind,
         ty: ty.clone(),

@@ -21,7 +21,7 @@ pub use refs::{Sources, late_slots, shifted};
 pub use short::ShortLookup;
 pub use units::{Conjunct, Pool, Unit, UnitRows, pool, sources_of};
 
-use super::request::{Policy, Purpose, Request, RowsKept};
+use super::request::{Policy, Request, RowsKept};
 use super::{Estimates, TablePlan, explain_table, plan_table};
 use crate::catalog::Table;
 use crate::error::Result;
@@ -131,7 +131,7 @@ pub fn table_plan(
     let used = setting.used_columns.get(source_idx);
     let request = Request {
         table,
-        purpose: Purpose::Select,
+        purpose: source.hints.purpose,
         joined_as: (!is_alone).then_some(source.alias.as_str()),
         filter: filter.as_ref(),
         grouping: None,

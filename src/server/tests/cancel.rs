@@ -310,6 +310,39 @@ async fn a_statement_whose_client_does_not_read_is_stopped() {
     .await;
 }
 
+/// The same for rows that are fetched: one FETCH asks for more than the sockets hold.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fetch_whose_client_does_not_read_is_stopped() {
+    let _alone = ALONE.lock().await;
+    let server = Running::start("secret", 100).await;
+    let mut maker = Client::root(server.address, FLAGS).await;
+    maker.make_seq(300).await;
+    let killer = server.killer().await;
+    let prepare = [b"\x16", large_result().as_bytes()].concat();
+    in_time("KILL QUERY", async || {
+        let mut victim = Client::root(server.address, FLAGS).await;
+        let id = server.newest_id();
+        victim.command(&prepare).await;
+        victim.packets(3).await;
+        victim.command(b"\x17\x01\0\0\0\x01\x01\0\0\0").await;
+        assert_eq!(victim.packets(3).await[2], "EOF 42");
+        victim.command(b"\x1c\x01\0\0\0\xff\xff\0\0").await;
+        // A row has come, so the rest is on its way.
+        victim.receive().await;
+        tokio::time::sleep(RUNS_FOR).await;
+        let stopped = Instant::now();
+        killer.kill(&format!("KILL QUERY {id}")).await;
+        server.reaches(id, Some("Sleep")).await;
+        let took = stopped.elapsed();
+        assert_eq!(victim.failure().await, "ERR 1317");
+        // The cursor is closed with it.
+        victim.command(b"\x1c\x01\0\0\0\x01\0\0\0").await;
+        assert_eq!(victim.failure().await, "ERR 1421");
+        took
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sleep_waits_and_tells_when_it_was_interrupted() {
     let _alone = ALONE.lock().await;

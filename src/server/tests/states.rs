@@ -41,3 +41,149 @@ async fn a_write_that_waited_for_a_row_reads_again() {
     }
     server.stop().await;
 }
+
+/// Mechanism: a SELECT … FOR UPDATE found its rows, waited for who had locked them, and returned them as they had
+/// been before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_for_update_that_waited_for_a_row_reads_again() {
+    let server = Running::start("secret", 100).await;
+    let mut holder = Client::root(server.address, FLAGS).await;
+    let mut waiter = Client::root(server.address, FLAGS).await;
+    for client in [&mut holder, &mut waiter] {
+        client.done("USE `default`").await;
+    }
+    holder
+        .done("CREATE TABLE job (id INT PRIMARY KEY, state INT, KEY (state))")
+        .await;
+    let take = "SELECT id FROM job WHERE state = 0 ORDER BY id LIMIT 1 FOR UPDATE";
+    for isolation in ["REPEATABLE READ", "READ COMMITTED"] {
+        let set = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
+        waiter.done(&set).await;
+        for change in [
+            "UPDATE job SET state = 1 WHERE id = 1",
+            "DELETE FROM job WHERE id = 1",
+        ] {
+            holder
+                .done("REPLACE INTO job VALUES (1, 0), (2, 0), (3, 0)")
+                .await;
+            holder.done("BEGIN").await;
+            waiter.done("BEGIN").await;
+            holder.query(take).await;
+            assert_eq!(holder.packets(5).await[3], "\\x011", "{change}");
+            waiter.query(take).await;
+            tokio::time::sleep(WAITS_FOR).await;
+            holder.done(change).await;
+            holder.done("COMMIT").await;
+            assert_eq!(waiter.packets(5).await[3], "\\x012", "{change}");
+            waiter.done("UPDATE job SET state = 1 WHERE id = 2").await;
+            waiter.done("COMMIT").await;
+        }
+    }
+    server.stop().await;
+}
+
+/// Mechanism: a transaction waited for locks as long as was said when it began.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_long_a_lock_is_waited_for_is_said_at_any_time() {
+    let server = Running::start("secret", 100).await;
+    let mut holder = Client::root(server.address, FLAGS).await;
+    let mut waiter = Client::root(server.address, FLAGS).await;
+    for client in [&mut holder, &mut waiter] {
+        client.done("USE `default`").await;
+    }
+    holder.done("CREATE TABLE t (id INT PRIMARY KEY)").await;
+    holder.done("INSERT INTO t VALUES (1)").await;
+    holder.done("BEGIN").await;
+    holder.done("DELETE FROM t WHERE id = 1").await;
+    waiter.done("BEGIN").await;
+    waiter.done("INSERT INTO t VALUES (2)").await;
+    waiter.done("SET innodb_lock_wait_timeout = 1").await;
+    waiter.query("DELETE FROM t WHERE id = 1").await;
+    let told = tokio::time::timeout(Duration::from_secs(20), waiter.packets(1)).await;
+    assert_eq!(told.unwrap(), ["ERR 1205"]);
+    server.stop().await;
+}
+
+/// Mechanism: a statement in autocommit that closed a circle of waits was told of it, though nobody would have been
+/// kept from anything by its beginning anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_in_autocommit_that_closes_a_circle_starts_over() {
+    let server = Running::start("secret", 100).await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        let mut client = Client::root(server.address, FLAGS).await;
+        client.done("USE `default`").await;
+        clients.push(client);
+    }
+    let [mut statement, mut of_entry, mut of_row] = <[Client; 3]>::try_from(clients).ok().unwrap();
+    of_row
+        .done("CREATE TABLE cc (id INT PRIMARY KEY, n INT, u INT, UNIQUE (u))")
+        .await;
+    of_row.done("CREATE TABLE other (id INT PRIMARY KEY)").await;
+    of_row.done("INSERT INTO other VALUES (500)").await;
+    for sql in [
+        "INSERT INTO cc VALUES (500, 1, 0) ON DUPLICATE KEY UPDATE n = n + 1",
+        "INSERT INTO cc SELECT id, 1, 0 FROM other WHERE id = 500 ON DUPLICATE KEY UPDATE n = n + 1",
+    ] {
+        of_row.done("REPLACE INTO cc VALUES (1, 0, 0)").await;
+        // An INSERT that fails keeps its locks: that of the entry, too.
+        of_entry.done("BEGIN").await;
+        of_entry.query("INSERT INTO cc VALUES (7, 0, 0)").await;
+        assert_eq!(of_entry.packets(1).await, ["ERR 1062"]);
+        of_row.done("BEGIN").await;
+        of_row
+            .query("SELECT n FROM cc WHERE id = 1 FOR UPDATE")
+            .await;
+        assert_eq!(of_row.packets(5).await[3], "\\x010");
+        // It has the key 500 and waits for the entry, the transaction for the key 500.
+        statement.query(sql).await;
+        tokio::time::sleep(WAITS_FOR).await;
+        of_row
+            .query("SELECT n FROM cc WHERE id = 500 FOR UPDATE")
+            .await;
+        tokio::time::sleep(WAITS_FOR).await;
+        // It gets the entry, and needs the row 1.
+        of_entry.done("ROLLBACK").await;
+        assert_eq!(of_row.packets(4).await[3], "EOF 03");
+        of_row.done("COMMIT").await;
+        let told = statement.packets(1).await;
+        assert!(!told[0].starts_with("ERR"), "{sql}: {told:?}");
+        of_row.query("SELECT n FROM cc WHERE id = 1").await;
+        assert_eq!(of_row.packets(5).await[3], "\\x011", "{sql}");
+    }
+    server.stop().await;
+}
+
+/// As above, of many at once: `(1, 1, 0)` has the row and needs the entry, the other the other way round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_in_autocommit_that_lock_in_different_orders_all_succeed() {
+    const CLIENTS: usize = 6;
+    const ROUNDS: usize = 50;
+    let server = Running::start("secret", 100).await;
+    let mut reader = Client::root(server.address, FLAGS).await;
+    reader.done("USE `default`").await;
+    reader
+        .done("CREATE TABLE cc (id INT PRIMARY KEY, n INT, u INT, UNIQUE (u))")
+        .await;
+    reader.done("INSERT INTO cc VALUES (1, 0, 0)").await;
+    let mut writers = Vec::new();
+    for number in 0..CLIENTS {
+        let mut client = Client::root(server.address, FLAGS).await;
+        writers.push(tokio::spawn(async move {
+            client.done("USE `default`").await;
+            for round in 0..ROUNDS {
+                for id in [1, 500 * (1 + number * ROUNDS + round)] {
+                    let insert = format!("INSERT INTO cc VALUES ({id}, 1, 0)");
+                    let sql = format!("{insert} ON DUPLICATE KEY UPDATE n = n + 1");
+                    client.done(&sql).await;
+                }
+            }
+        }));
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    reader.query("SELECT n FROM cc WHERE id = 1").await;
+    assert_eq!(reader.packets(5).await[3], "\\x03600");
+    server.stop().await;
+}

@@ -167,6 +167,30 @@ async fn transactions() {
     server.stop().await;
 }
 
+/// A client that hears of changes in OK packets alone is told once of what many answers could not say.
+#[tokio::test]
+async fn what_could_not_be_told_does_not_pile_up() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_TRACK).await;
+    client.make_seq(3).await;
+    client.told("SET session_track_state_change = 1").await;
+    for _ in 0..100 {
+        client.command(b"\x16DO 1").await;
+        assert_eq!(client.receive().await[0], 0);
+        client
+            .query("SELECT a FROM `default`.seq WHERE a = 1")
+            .await;
+        assert_eq!(client.packets(5).await[4], "EOF 02");
+    }
+    client.command(b"\x0e").await;
+    assert_eq!(
+        client.receive().await[3..].escape_ascii().to_string(),
+        r"\x02@\x00\x00\x00\x04\x02\x02\x011"
+    );
+    assert_eq!(client.told("DO 1").await, r"\x02\x00\x00\x00");
+    server.stop().await;
+}
+
 /// What was told of the transaction's characteristics; empty when nothing was.
 fn characteristics(told: &str) -> String {
     let Some(at) = told.find("SET TRANSACTION").or_else(|| told.find("START ")) else {

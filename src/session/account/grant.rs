@@ -1,6 +1,6 @@
 //! GRANT and REVOKE, of privileges and of roles.
 
-use super::unknown_role;
+use super::{spare_root, unknown_role};
 use crate::accounts::privilege::Lowest;
 use crate::accounts::{AccountName, Directory, Draft, Level, Privilege, Privileges, Rights};
 use crate::error::{Code, Error, Result};
@@ -44,6 +44,9 @@ impl Session {
         self.may_grant(&level, privileges)?;
         let names = self.resolved_all(users)?;
         self.may_change(&names)?;
+        if level == Level::Global {
+            spare_root("REVOKE", &names)?;
+        }
         let take = |draft: &mut Draft| {
             for name in names {
                 let account = draft
@@ -63,6 +66,7 @@ impl Session {
     pub(super) async fn revoke_all(&mut self, users: &[UserName]) -> Result<()> {
         let names = self.resolved_all(users)?;
         self.may_change(&names)?;
+        spare_root("REVOKE", &names)?;
         let take = |draft: &mut Draft| {
             for name in names {
                 let account = draft.edit(&name).ok_or_else(|| {

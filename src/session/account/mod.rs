@@ -168,6 +168,9 @@ impl Session {
         }
         let names: Vec<AccountName> = altered.iter().map(|(name, _)| name.clone()).collect();
         self.may_change(&names)?;
+        if options.locked == Some(true) {
+            spare_root("ALTER USER", &names)?;
+        }
         let changes_own = altered
             .iter()
             .any(|(name, user)| *name == self.identity.account && user.identified.is_some());
@@ -224,8 +227,7 @@ impl Session {
             AccountKind::User => "DROP USER",
             AccountKind::Role => "DROP ROLE",
         };
-        let roots = names.iter().filter(|name| is_root(name));
-        fail_unless(what, roots.cloned().collect(), false)?;
+        spare_root(what, &names)?;
         self.make_no_views(&names)?;
         let remove = |draft: &mut Draft| {
             let mut missing = Skipped::new();
@@ -250,8 +252,7 @@ impl Session {
             resolved.push((from, to));
         }
         let old: Vec<AccountName> = resolved.iter().map(|(from, _)| from.clone()).collect();
-        let roots = old.iter().filter(|name| is_root(name));
-        fail_unless("RENAME USER", roots.cloned().collect(), false)?;
+        spare_root("RENAME USER", &old)?;
         self.make_no_views(&old)?;
         let rename = |draft: &mut Draft| {
             for (from, to) in resolved {
@@ -352,7 +353,16 @@ fn not_granted(role: &AccountName, to: &AccountName) -> Error {
     Error::new(Code::RoleNotGranted, text)
 }
 
-/// The account that is there from the start.
+/// Root is there, may log in and may do everything: without it nobody could bring back what was lost.
+///
+/// # Errors
+/// 1396 where it is among these.
+fn spare_root(what: &str, names: &[AccountName]) -> Result<()> {
+    let roots = names.iter().filter(|name| is_root(name));
+    fail_unless(what, roots.cloned().collect(), false).map(drop)
+}
+
+/// Whether it is the account that is there from the start.
 fn is_root(name: &AccountName) -> bool {
     name.user == ROOT && name.host == crate::accounts::name::ANY_HOST
 }

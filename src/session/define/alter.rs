@@ -7,6 +7,7 @@
 //!  publish    columns, and the new indexes as BUILDING: one change, one commit
 //!  build      new indexes, and those whose parts have changed
 //!  publish    what drops something; how long rows and their versions stay
+//!  build      indexes that have lost a column
 //! ```
 //! A crash before the first publishing leaves nothing; one behind it leaves the new columns, builds
 //! that go on at the next start, and what was to be dropped. No failure leaves fewer versions of a row:
@@ -14,8 +15,8 @@
 
 use std::sync::Arc;
 
-use super::check_not_system;
 use super::index::{Added, define_all};
+use super::{check_not_system, room};
 use crate::catalog::{Column, Index, IndexId, IndexState, Pledger, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure};
@@ -51,17 +52,29 @@ struct Plan<'a> {
     count_from: u64,
 }
 
+impl Plan<'_> {
+    /// Gives the table its name to be.
+    fn rename(&self, table: &mut Table) {
+        if let Some((database, name)) = &self.target {
+            database.clone_into(&mut table.database);
+            name.clone_into(&mut table.name);
+        }
+    }
+}
+
 /// The first part of a statement, as it was published.
 struct Published {
     before: Table,
     table: Arc<Table>,
     /// Of the new indexes.
     names: Vec<String>,
+    /// What is left to be dropped and renamed, if that waits.
+    targets: alter::Targets,
 }
 
 impl Session {
     /// New indexes are built before anything is dropped, so that a build that fails leaves the table
-    /// as it was; the other way round only when something new takes the name of something old.
+    /// as it was; the other way round only where that would come to something else ([`room`]).
     pub(in crate::session) async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
         if let Some(table) = self.named_temporary(&alter.table).map(Arc::clone) {
             return self.alter_temporary(&table, &alter.actions).await;
@@ -108,7 +121,7 @@ impl Session {
         if !plan.is_changed && plan.added.is_empty() {
             return Ok(None);
         }
-        self.publish(plan, plan.first).await.map(Some)
+        self.publish(plan).await.map(Some)
     }
 
     /// Whether a plan failed because its name stands for a table of another id now.
@@ -149,8 +162,7 @@ impl Session {
         let ctx = self.context(Arc::default());
         let mut outcome = alter::apply(&mut changed, actions, (alter::Part::All, &ctx))?;
         outcome.notes.iter().for_each(|note| self.note(note));
-        let quiet = self.quiet();
-        let names = define_all(&mut changed, &added, &quiet)?;
+        define_all(&mut changed, &added, &self.quiet())?;
         changed.check_indexes_count()?;
         let builds = has_new_index(&old, &changed);
         let has_to_fit = !outcome.pledges.is_empty();
@@ -163,11 +175,7 @@ impl Session {
         {
             return Err(error);
         }
-        let mut beside = Table::clone(&old);
-        let has_room = !added.is_empty()
-            && alter::apply(&mut beside, actions, (alter::Part::Before, &quiet)).is_ok()
-            && define_all(&mut beside, &added, &quiet).is_ok_and(|others| others == names)
-            && beside.check_indexes_count().is_ok();
+        let has_room = room::left(&old, (actions, &added), &self.quiet()).is_some();
         Ok(Plan {
             name,
             actions,
@@ -190,7 +198,8 @@ impl Session {
         (old, changed): (&Table, &mut Table),
         actions: &[AlterAction],
     ) -> Result<Option<usize>> {
-        let is_new = alter::settle_ids(changed, old, (actions, &self.quiet()))?;
+        let ctx = self.context(Arc::default());
+        let is_new = alter::settle_ids(changed, old, (actions, &ctx))?;
         let counted = changed.counted().filter(|_| is_new);
         Ok(counted.map(|(column_idx, _)| column_idx))
     }
@@ -285,10 +294,7 @@ impl Session {
     /// Builds what the first part has published, and publishes the second.
     async fn carry_out(&mut self, plan: &Plan<'_>, published: &Published) -> Result<()> {
         let Published { table, names, .. } = published;
-        let was_there = |id: &IndexId| plan.old.indexes.iter().any(|old| old.id == *id);
-        let to_build =
-            |index: &&Index| index.state == IndexState::Building && !was_there(&index.id);
-        let builds: Vec<&Index> = table.indexes.iter().filter(to_build).collect();
+        let builds = to_build(&published.before, table);
         let is_added = |index: &Index| names.contains(&index.name);
         let ids = |added: bool| {
             let builds = builds.iter().filter(|index| is_added(index) == added);
@@ -296,37 +302,40 @@ impl Session {
         };
         let (added, again) = (ids(true), ids(false));
         self.build_all(plan, (published, &added, &again)).await?;
-        match plan.first.second() {
-            Some(second) => self.publish(plan, second).await.map(drop),
-            None => Ok(()),
+        if !plan.first.leaves_some() {
+            return Ok(());
         }
+        let completed = self.publish_rest(plan, published).await;
+        if completed.is_err() && plan.first == alter::Part::Before {
+            self.undo(plan, (published, &added)).await?;
+        }
+        self.build_rest(completed?).await
     }
 
-    /// Publishes a part of the statement; with it the new indexes, unless it is the second part. The
-    /// table may have another name by now.
-    async fn publish(&self, plan: &Plan<'_>, part: alter::Part) -> Result<Published> {
+    /// Publishes the first part of the statement, and with it the new indexes. The table may have
+    /// another name by now.
+    async fn publish(&self, plan: &Plan<'_>) -> Result<Published> {
         let ctx = self.context(Arc::default());
         let quiet = self.quiet();
-        let is_last = part.is_behind();
         let mut names = Vec::new();
+        let mut targets = alter::Targets::default();
         let mut before = Table::clone(&plan.old);
         let changed = self.shared.catalog.change_table_of(plan.old.id, |table| {
-            if !is_last {
-                check_pledges(table, plan)?;
-            }
+            check_pledges(table, plan)?;
             plan.pledger.withdraw(table);
             before.clone_from(table);
-            alter::apply(table, plan.actions, (part, &quiet))?;
-            if !is_last {
-                names = define_all(table, &plan.added, &ctx)?;
-                let is_new = alter::settle_ids(table, &before, (plan.actions, &quiet))?;
-                if let Some((_, first)) = table.counted().filter(|_| is_new) {
-                    table.count_from(first.max(plan.count_from));
-                }
+            alter::apply(table, plan.actions, (plan.first, &quiet))?;
+            names = define_all(table, &plan.added, &ctx)?;
+            let is_new = alter::settle_ids(table, &before, (plan.actions, &quiet))?;
+            if let Some((_, first)) = table.counted().filter(|_| is_new) {
+                table.count_from(first.max(plan.count_from));
             }
-            if let Some((database, name)) = plan.target.as_ref().filter(|_| part.has_drops()) {
-                database.clone_into(&mut table.database);
-                name.clone_into(&mut table.name);
+            if plan.first.has_drops() {
+                plan.rename(table);
+            } else {
+                // Others may have changed the table since it was planned.
+                let left = room::left(&before, (plan.actions, &plan.added), &quiet);
+                targets = left.ok_or_else(definition_changed)?;
             }
             Ok(())
         });
@@ -335,7 +344,39 @@ impl Session {
             before,
             table,
             names,
+            targets,
         })
+    }
+
+    /// Publishes what is left; the table before and after it.
+    async fn publish_rest(
+        &self,
+        plan: &Plan<'_>,
+        published: &Published,
+    ) -> Result<(Table, Arc<Table>)> {
+        let quiet = self.quiet();
+        let mut before = Table::clone(&published.table);
+        let changed = self.shared.catalog.change_table_of(plan.old.id, |table| {
+            before.clone_from(table);
+            alter::complete(table, plan.actions, (&published.targets, &quiet))?;
+            // Others may have dropped other keys of a column that counts.
+            alter::settle_ids(table, &before, (plan.actions, &quiet))?;
+            if !plan.first.has_drops() {
+                plan.rename(table);
+            }
+            Ok(())
+        });
+        let table = changed.await?.ok_or_else(definition_changed)?;
+        Ok((before, table))
+    }
+
+    /// Builds indexes again that have lost a column.
+    async fn build_rest(&self, (before, table): (Table, Arc<Table>)) -> Result<()> {
+        let name = (table.database.clone(), table.name.clone());
+        let builds = to_build(&before, &table).into_iter();
+        let ids = builds.map(|index| index.id).collect();
+        let jobs = self.start(&name, &Added { table, ids }, OnFailure::Disable);
+        self.await_builds(&jobs).await
     }
 
     /// Builds new indexes, and those to be built again, and waits for them unless the statement is
@@ -420,6 +461,13 @@ pub(in crate::session) fn renamed_by(action: &AlterAction) -> Option<&ast::Table
         AlterAction::Rename(to) => Some(to),
         _ => None,
     }
+}
+
+/// The indexes that a change has left to be built.
+fn to_build<'t>(before: &Table, table: &'t Table) -> Vec<&'t Index> {
+    let was_there = |id: IndexId| before.indexes.iter().any(|old| old.id == id);
+    let is_new = |index: &&Index| index.state == IndexState::Building && !was_there(index.id);
+    table.indexes.iter().filter(is_new).collect()
 }
 
 /// Whether a definition has an index that is to be built.

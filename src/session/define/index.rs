@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Audience, Goal, Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
 use crate::exec::ddl::index::define_index;
-use crate::exec::ddl::wide;
+use crate::exec::ddl::{alter, wide};
 use crate::protocol::reply::Progress;
 use crate::session::Session;
 use crate::sql::ast::{self, IndexGoal, IndexMode};
@@ -55,22 +55,31 @@ impl Session {
     }
 
     pub(in crate::session) async fn drop_index(&mut self, drop: &ast::DropIndex) -> Result<()> {
+        let action = |if_exists| ast::AlterAction::DropIndex {
+            name: drop.name.clone(),
+            if_exists,
+        };
         if let Some(table) = self.named_temporary(&drop.table).map(Arc::clone) {
-            let action = ast::AlterAction::DropIndex {
-                name: drop.name.clone(),
-                if_exists: drop.if_exists,
-            };
-            return self.alter_temporary(&table, &[action]).await;
+            let actions = [action(drop.if_exists)];
+            return self.alter_temporary(&table, &actions).await;
         }
         self.commit_open().await?;
         let (database, table) = self.altered(&drop.table)?;
+        let ctx = self.context(Arc::default());
+        // An error when it is missing, so that the table is not published again without any change.
+        let actions = [action(false)];
         let catalog = &self.shared.catalog;
-        match catalog.drop_index((&database, &table), &drop.name).await {
+        let dropped = catalog.change_table((&database, &table), |table| {
+            let before = table.clone();
+            alter::apply(table, &actions, (alter::Part::All, &ctx))?;
+            alter::settle_ids(table, &before, (&actions, &ctx)).map(|_| ())
+        });
+        match dropped.await {
             Err(error) if error.code() == Code::CantDropFieldOrKey && drop.if_exists => {
                 self.note(&error);
                 Ok(())
             }
-            other => other,
+            other => other.map(|_| ()),
         }
     }
 

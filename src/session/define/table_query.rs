@@ -3,16 +3,16 @@
 //! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
 //! manual, "CREATE TABLE ... SELECT Statement".
 
-use crate::catalog::{Fate, TableId};
+use crate::catalog::{Column, ColumnDefault, Fate, TableId, describe};
 use crate::error::{Code, Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
-    ColumnDef, CreateQuery, CreateTable, Insert, InsertRows, InsertVerb, OnDuplicate, Statement,
-    TableName, TableSource,
+    ColumnDef, CreateQuery, CreateTable, DefaultValue, Insert, InsertRows, InsertVerb, Literal,
+    OnDuplicate, Statement, TableName, TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;
-use crate::types::{ColumnType, ResultColumn};
+use crate::types::{ColumnType, ResultColumn, Value, Zone};
 
 impl Session {
     pub(in crate::session) async fn create_table_of(
@@ -24,7 +24,7 @@ impl Session {
         };
         let bound = self.bound(&[], |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
-        let whole = with_columns(create, &columns)?;
+        let whole = self.with_columns(create, &columns)?;
         if !create.temporary && self.named_temporary(&create.table).is_some() {
             let what = "CREATE TABLE … SELECT with the name of a temporary table";
             return Err(Error::unsupported(what));
@@ -92,26 +92,75 @@ impl Session {
     }
 }
 
-/// The statement with the columns of the query behind its own.
-fn with_columns(create: &CreateTable, columns: &[ResultColumn]) -> Result<CreateTable> {
-    let mut whole = create.clone();
-    let TableSource::Columns { columns: own, .. } = &mut whole.source else {
-        return Err(Error::unsupported("CREATE TABLE … LIKE … SELECT"));
-    };
-    for column in columns {
-        let mut declared = own.iter();
-        if !declared.any(|own| own.name.eq_ignore_ascii_case(&column.name)) {
-            own.push(definition(column));
+impl Session {
+    /// The statement with the columns of the query behind its own.
+    fn with_columns(&self, create: &CreateTable, columns: &[ResultColumn]) -> Result<CreateTable> {
+        let mut whole = create.clone();
+        let TableSource::Columns { columns: own, .. } = &mut whole.source else {
+            return Err(Error::unsupported("CREATE TABLE … LIKE … SELECT"));
+        };
+        // As MySQL: first those that are declared alone, then those of the query, in its order.
+        let mut selected = Vec::with_capacity(columns.len());
+        for column in columns {
+            let mut declared = own.iter();
+            let declared = declared.position(|own| own.name.eq_ignore_ascii_case(&column.name));
+            selected.push(if let Some(idx) = declared {
+                own.remove(idx)
+            } else {
+                let mut made = definition(column);
+                self.inherit(&mut made, column);
+                made
+            });
+        }
+        own.append(&mut selected);
+        Ok(whole)
+    }
+
+    /// Gives a column what is declared of the column of a table that the query shows in it, if it does,
+    /// as MySQL: its comment, and with its type its default and `ON UPDATE`.
+    fn inherit(&self, made: &mut ColumnDef, column: &ResultColumn) {
+        if column.org_name.is_empty() {
+            return;
+        }
+        let Ok(table) = self.shown_table(Some(&column.database), &column.org_table) else {
+            return;
+        };
+        let idx = table.column_idx(&column.org_name);
+        let Some(source) = idx.and_then(|idx| table.columns.get(idx)) else {
+            return;
+        };
+        made.comment.clone_from(&source.comment);
+        if source.ty == made.ty {
+            made.default = default_of(source, &self.settings.zone);
+            made.on_update_now = source.on_update_now;
         }
     }
-    Ok(whole)
+}
+
+/// The default of a column as it is declared in a session of this time zone.
+fn default_of(column: &Column, zone: &Zone) -> Option<DefaultValue> {
+    let literal = match &column.default {
+        ColumnDefault::None => return None,
+        ColumnDefault::Now => {
+            return Some(DefaultValue::Now {
+                fsp: column.ty.fsp(),
+            });
+        }
+        ColumnDefault::Constant(Value::Bytes(bytes)) => Literal::Bytes(bytes.to_vec()),
+        ColumnDefault::Constant(value) => Literal::Text(describe::constant_text(value, zone)),
+    };
+    Some(DefaultValue::Literal {
+        literal,
+        negative: false,
+    })
 }
 
 fn definition(column: &ResultColumn) -> ColumnDef {
     ColumnDef {
         name: column.name.clone(),
         ty: stored(&column.ty),
-        nullable: Some(column.nullable),
+        // One that a key is declared of becomes NOT NULL.
+        nullable: (!column.nullable).then_some(false),
         default: None,
         on_update_now: false,
         auto_increment: false,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::check_not_system;
-use crate::catalog::{Fate, Trashed};
+use crate::catalog::{Fate, Trashed, describe};
 use crate::error::{Code, Result};
 use crate::exec::ddl;
 use crate::session::compile::text;
@@ -135,7 +135,7 @@ impl Session {
                 continue;
             }
             let size = trashed.estimate(self.shared.engine.as_ref());
-            let create = crate::catalog::describe::create_table(&trashed.table);
+            let create = describe::create_table(&trashed.table, &self.settings.zone);
             listing.push(vec![
                 text(Some(trashed.table.database.clone())),
                 text(Some(trashed.table.name.clone())),

@@ -23,7 +23,7 @@ use super::Session;
 use crate::accounts::privilege::Lowest;
 use crate::accounts::{AccountName, Accounts, Privilege, Privileges, Rights};
 use crate::error::{Code, Error, Result};
-pub(super) use kind::KILLERS;
+pub(super) use kind::{KILLERS, Kind, kind};
 use needs::Need;
 pub(super) use needs::Needs;
 
@@ -87,6 +87,16 @@ impl Identity {
         let all = all.with(Privileges::of(&[Privilege::GrantOption]));
         self.omnipotent = self.rights.global().has_all(all);
         self.stamp += 1;
+    }
+}
+
+/// About what a [`Need`] takes, with its names.
+const NEED_BYTES: usize = 128;
+
+impl Needs {
+    /// About what they take: there is one for each column that is read.
+    pub(super) fn bytes(&self) -> usize {
+        self.needs.len().saturating_mul(NEED_BYTES)
     }
 }
 

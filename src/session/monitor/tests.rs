@@ -524,16 +524,31 @@ async fn slow_statements_are_logged_and_can_be_read_back() {
 async fn a_log_that_cannot_be_opened_is_told_and_stays_off() {
     let dir = tempfile::tempdir().unwrap();
     let (_shared, mut session) = shared(Storage::Memory).await;
-    for name in ["/etc/my.cnf", "/no/such/directory/slow.log"] {
-        let set = format!("SET GLOBAL slow_query_log_file = '{name}'");
-        run(&mut session, &set).await.unwrap();
-        let error = run(&mut session, "SET GLOBAL slow_query_log = 1")
+    for turned in ["0", "1"] {
+        let old = run(&mut session, "SELECT @@slow_query_log_file")
             .await
-            .unwrap_err();
-        assert_eq!(error.code(), Code::FileNotCreated);
-        let value = run(&mut session, "SELECT @@slow_query_log").await.unwrap();
-        assert_eq!(value, [["0"]]);
+            .unwrap();
+        for name in ["/etc/my.cnf", "/no/such/directory/slow.log"] {
+            let set = format!("SET GLOBAL slow_query_log_file = '{name}'");
+            let both = format!("{set}, GLOBAL slow_query_log = 1");
+            for set in [set, both] {
+                let error = run(&mut session, &set).await.unwrap_err();
+                assert_eq!(error.code(), Code::VariableValue);
+            }
+            let values = "SELECT @@slow_query_log_file, @@slow_query_log";
+            let values = run(&mut session, values).await.unwrap();
+            assert_eq!(values, [[old[0][0].as_str(), turned]]);
+        }
+        let path = dir.path().join("b.log");
+        let set = format!(
+            "SET GLOBAL slow_query_log_file = '{}', GLOBAL slow_query_log = 1",
+            path.display()
+        );
+        run(&mut session, &set).await.unwrap();
     }
+    run(&mut session, "SET GLOBAL slow_query_log = 0")
+        .await
+        .unwrap();
     let path = dir.path().join("a.log");
     let set = format!("SET GLOBAL slow_query_log_file = '{}'", path.display());
     run(&mut session, &set).await.unwrap();

@@ -109,6 +109,7 @@ impl Session {
             next_id: Sequence::of(&table).map_or(1, |sequence| counters.next(&sequence)),
             omits_table_options: has_mode("NO_TABLE_OPTIONS"),
             omits_column_options: has_mode("NO_FIELD_OPTIONS"),
+            zone: &self.settings.zone,
         };
         let mut definition = describe::create_table_telling(&table, telling);
         if is_temporary {

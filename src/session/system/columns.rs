@@ -11,7 +11,7 @@ use super::table::{
 use crate::catalog::{Column, ColumnDefault, Table, describe};
 use crate::session::show::key_word;
 use crate::types::column_type::IntWidth;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, Zone};
 
 /// Bytes of a character at most.
 const CHAR_BYTES_MAX: u64 = 4;
@@ -25,6 +25,8 @@ pub(super) struct ColumnOf {
     is_listed: bool,
     idx: usize,
     column: Column,
+    /// As it is read in the session's time zone.
+    zone: Zone,
 }
 
 /// `information_schema.COLUMNS`.
@@ -32,6 +34,7 @@ pub(super) static COLUMNS: Made<ColumnOf> = Made {
     database: INFORMATION_SCHEMA,
     name: "COLUMNS",
     each: |scene, wants, give| {
+        let zone = scene.zone()?;
         each_table(scene, wants, &mut |table| {
             let of_view = table.view().map(|view| scene.view_as_table(view));
             let definition = of_view.map_or_else(|| Arc::clone(&table.table), Arc::new);
@@ -44,6 +47,7 @@ pub(super) static COLUMNS: Made<ColumnOf> = Made {
                     is_listed: matches!(table.kind, Kind::Listed),
                     idx,
                     column: column.clone(),
+                    zone: zone.clone(),
                 })?;
             }
             Ok(())
@@ -55,7 +59,9 @@ pub(super) static COLUMNS: Made<ColumnOf> = Made {
         column("TABLE_NAME", NAME, |c| text(c.table.name.as_str())),
         column("COLUMN_NAME", NAME, |c| text(c.column.name.as_str())),
         column("ORDINAL_POSITION", UINT, |c| position(c.idx)),
-        column("COLUMN_DEFAULT", TEXT, |c| maybe(default(&c.column))),
+        column("COLUMN_DEFAULT", TEXT, |c| {
+            maybe(default(&c.column, &c.zone))
+        }),
         column("IS_NULLABLE", YES_NO, |c| yes_no(c.column.nullable)),
         column("DATA_TYPE", LONGTEXT, |c| text(type_name(&c.column.ty))),
         column("CHARACTER_MAXIMUM_LENGTH", BIGINT, |c| {
@@ -196,12 +202,12 @@ fn digits_of(ty: &ColumnType) -> Option<(u8, Option<u8>)> {
     }
 }
 
-fn default(column: &Column) -> Option<String> {
+fn default(column: &Column, zone: &Zone) -> Option<String> {
     match &column.default {
         ColumnDefault::None => None,
         ColumnDefault::Now => Some(describe::now_text(&column.ty)),
         ColumnDefault::Constant(value) if value.is_null() => None,
-        ColumnDefault::Constant(value) => Some(value.to_text().into_owned()),
+        ColumnDefault::Constant(value) => Some(describe::constant_text(value, zone)),
     }
 }
 

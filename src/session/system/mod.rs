@@ -28,8 +28,10 @@ use crate::catalog::{Column, Definitions, Table, TableId, View, Wide};
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::bind::FindTable;
+use crate::sql::context::SessionFacts;
+use crate::sql::expr::VariableScope;
 use crate::sql::listed::{Asked, ListRows, Listed, Take};
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, Zone};
 
 /// The database that describes all others.
 pub(super) const INFORMATION_SCHEMA: &str = "information_schema";
@@ -136,6 +138,17 @@ impl Scene {
             state: Arc::clone(state),
             only: None,
         }
+    }
+
+    /// The time zone of the session.
+    ///
+    /// # Errors
+    /// 1298 for a time zone that does not exist.
+    fn zone(&self) -> Result<Zone> {
+        let name = self
+            .state
+            .system_variable(VariableScope::Session, "time_zone")?;
+        Zone::parse(&name.to_text())
     }
 
     /// The same with one table only.

@@ -44,7 +44,7 @@ impl Session {
         self.commit_open().await?;
         let mut new = self.altered_temporary(table, actions).await?;
         let catalog = Arc::clone(&self.shared.catalog);
-        catalog.give_index_storage(&mut new).await?;
+        catalog.give_index_storage(table, &mut new).await?;
         let built = own::build(&self.shared.engine, &new, &self.cancel).await;
         if let Err(error) = built {
             catalog.drop_lost_indexes((&new, table)).await?;

@@ -28,6 +28,8 @@ pub struct Variable {
 pub enum Reach {
     /// The server and each session.
     Both,
+    /// The server and each session, which cannot set its own: it keeps what it began with.
+    Inherited,
     /// The server alone.
     GlobalOnly,
     /// The session alone.
@@ -104,6 +106,15 @@ pub const SQL_MODES: &[&str] = &[
     "NO_TABLE_OPTIONS",
     "NO_FIELD_OPTIONS",
     "LINDORM",
+];
+
+/// The words of `sql_mode` that change what statements give and that nothing here would act on: setting one is
+/// an error.
+const SQL_MODES_MISSING: &[&str] = &[
+    "ALLOW_INVALID_DATES",
+    "HIGH_NOT_PRECEDENCE",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
 ];
 
 /// The switches of `optimizer_switch` (MySQL manual, "Switchable Optimizations"). `skip_scan` acts here
@@ -235,14 +246,14 @@ variables! {
     "low_priority_updates" Both Bool, "OFF", "No meaning: writers wait for no readers.";
     "lower_case_file_system" GlobalOnly ReadOnlyBool, "OFF", "File names keep their case.";
     "lower_case_table_names" GlobalOnly ReadOnlyInt, "0", "Table names are compared with case.";
-    "max_allowed_packet" Both Int(1024, 1_073_741_824), "67108864", "The most bytes of one packet.";
+    "max_allowed_packet" Inherited Int(1024, 1_073_741_824), "67108864", "The most bytes of one packet.";
     "max_clock_skew_ms" GlobalOnly Int(0, 31_536_000_000), "300000", "How far ahead of the clock _l_ts_ may date a write.";
     "max_connections" GlobalOnly ReadOnlyInt, "1000", "The most connections.";
     "max_digest_length" GlobalOnly ReadOnlyInt, "1024", "Bytes of a digest's text.";
     "max_error_count" Both OnlyInt(1024), "1024", "Warnings kept of a statement.";
     "max_execution_time" Both Int(0, 4_294_967_295), "0", "Milliseconds a SELECT may take; 0 is no bound.";
     "max_heap_table_size" Both Int(16_384, u64::MAX), "16777216", "No meaning: memory is bounded by query_memory_bytes.";
-    "max_join_size" Both Int(1, u64::MAX), "18446744073709551615", "Joins are bounded by query_memory_bytes.";
+    "max_join_size" Both Int(1, u64::MAX), "18446744073709551615", "Joins are bounded by query_memory_bytes; any value but DEFAULT turns sql_big_selects off.";
     "max_length_for_sort_data" Both Int(4, 8_388_608), "4096", "No meaning: rows are sorted whole.";
     "max_prepared_stmt_count" GlobalOnly ReadOnlyInt, "16382", "Prepared statements of one connection.";
     "max_seeks_for_key" Both Int(1, u64::MAX), "18446744073709551615", "No meaning: keys are chosen by their spans.";
@@ -306,7 +317,7 @@ variables! {
     "sql_notes" Both Bool, "ON", "Whether notes are kept.";
     "sql_quote_show_create" Both OnlyBool(true), "ON", "Whether SHOW CREATE TABLE quotes names.";
     "sql_require_primary_key" Both OnlyBool(false), "OFF", "Tables without a key are allowed.";
-    "sql_safe_updates" Both Bool, "OFF", "Keyless UPDATE and DELETE are always refused here.";
+    "sql_safe_updates" Both Bool, "OFF", "Keyless UPDATE and DELETE without LIMIT are refused, also where full scans are allowed.";
     "sql_select_limit" Both Int(0, u64::MAX), "18446744073709551615", "LIMIT of a SELECT that has none.";
     "sql_warnings" Both Bool, "OFF", "Whether INSERT tells its warnings.";
     "super_read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
@@ -432,6 +443,33 @@ impl Variable {
             return Some((Code::FeatureIgnored, text));
         }
         None
+    }
+
+    /// Checks that a session may set its own value.
+    ///
+    /// # Errors
+    /// 1238 for what nobody sets; 1229 and 1621 for what is the server's to say.
+    pub fn check_session(&self) -> Result<()> {
+        if self.is_read_only() {
+            return Err(self.read_only());
+        }
+        match self.reach {
+            Reach::Both | Reach::SessionOnly => Ok(()),
+            Reach::GlobalOnly => {
+                let text = format!(
+                    "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
+                    self.name
+                );
+                Err(Error::new(Code::GlobalVariable, text))
+            }
+            Reach::Inherited => {
+                let text = format!(
+                    "SESSION variable '{}' is read-only. Use SET GLOBAL to assign the value",
+                    self.name
+                );
+                Err(Error::new(Code::SessionReadOnly, text))
+            }
+        }
     }
 
     /// Error 1238.
@@ -585,6 +623,9 @@ impl Variable {
             let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(part)) else {
                 return Err(self.wrong_value(&Value::Text(Cow::Owned(part.to_owned()))));
             };
+            if SQL_MODES_MISSING.contains(word) {
+                return Err(Error::unsupported(format!("{word} in {}", self.name)));
+            }
             for word in expanded(word) {
                 if !kept.contains(word) {
                     kept.push(word);

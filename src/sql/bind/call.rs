@@ -7,7 +7,6 @@ use super::json_truth;
 use super::literal;
 use super::operands;
 use super::regexp;
-use super::same::same;
 use super::scope::{AggregateRule, Scope};
 use super::source::Source;
 use crate::catalog::{Column, ColumnDefault};
@@ -108,8 +107,11 @@ impl Scope<'_> {
 
     // Aggregates.
 
-    /// An aggregate: a column behind those of the table.
-    fn aggregate(&mut self, call: &ast::Call, kind: AggregateKind) -> Result<Expr> {
+    /// An aggregate: a column behind those of the table; of a query around, what comes from there.
+    pub(super) fn aggregate(&mut self, call: &ast::Call, kind: AggregateKind) -> Result<Expr> {
+        if let Some(outer) = self.outer_aggregate(call, kind)? {
+            return Ok(outer);
+        }
         if self.aggregate_rule != AggregateRule::Allowed {
             return Err(Error::new(
                 Code::InvalidGroupFunction,
@@ -125,6 +127,7 @@ impl Scope<'_> {
         self.aggregate_rule = AggregateRule::Allowed;
         let order_by = order_by.unwrap_or_else(|_| Ok(Vec::new()))?;
         let mut args = args?;
+        self.refuse_outer(&call.name, &args)?;
         let keys = order_by.iter().map(|key: &OrderBy| &key.expr);
         if args.iter().chain(keys).any(|arg| self.has_window(arg)) {
             return Err(super::window::misplaced(&call.name));
@@ -148,7 +151,7 @@ impl Scope<'_> {
             separator: call.separator.as_deref().map(Arc::from),
             ty: ty.clone(),
         };
-        let position = self.aggregate_position(aggregate);
+        let position = self.aggregates.named(aggregate)?;
         Ok(Expr {
             kind: ExprKind::Column(self.columns_count() + position),
             ty,
@@ -178,28 +181,6 @@ impl Scope<'_> {
             });
         }
         Ok(order_by)
-    }
-
-    /// The position of an aggregate among those collected; each is computed once.
-    fn aggregate_position(&mut self, aggregate: Aggregate) -> usize {
-        let equal = |other: &Aggregate| {
-            other.kind == aggregate.kind
-                && other.distinct == aggregate.distinct
-                && other.args.len() == aggregate.args.len()
-                && other
-                    .args
-                    .iter()
-                    .zip(&aggregate.args)
-                    .all(|(a, b)| same(a, b))
-                && other.separator == aggregate.separator
-                && other.order_by.is_empty()
-                && aggregate.order_by.is_empty()
-        };
-        let found = self.aggregates.iter().position(equal);
-        found.unwrap_or_else(|| {
-            self.aggregates.push(aggregate);
-            self.aggregates.len() - 1
-        })
     }
 
     // Columns by way of their table.

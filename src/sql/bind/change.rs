@@ -10,11 +10,11 @@ use super::call::default_value;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{ask_by_rows, from_of_tables, hints_of};
-use super::{Names, from, literal, order, versions};
+use super::{Names, from, operands, order, versions};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
-use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Query, Relation, Select};
+use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Purpose, Query, Relation, Select};
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
 
@@ -302,7 +302,7 @@ fn checked(value: Expr, idx: usize, target: &Target) -> Result<Expr> {
     }
     let column = table.columns.get(idx);
     Ok(if column.is_some_and(|column| column.ty.is_numeric()) {
-        literal::as_number(value)
+        operands::as_stored(value)
     } else {
         value
     })
@@ -323,6 +323,11 @@ fn finish(
         .transpose()?;
     let (from, filter) = from_of_tables(tree, filter, &mut scope);
     let mut hints: Hints = hints_of(rows.hints, &from, &mut scope)?;
+    hints.purpose = if deletes {
+        Purpose::Delete
+    } else {
+        Purpose::Update
+    };
     let tables = targets.iter().map(|target| &target.table);
     hints.ts_ms = versions::written_at(rows.hints, tables)?;
     let mut outputs = Vec::new();

@@ -5,12 +5,93 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::{Names, recursive};
+use super::twice::twice;
+use super::{Names, Numbering, recursive};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{Cte, TableName, With};
 use crate::sql::bound::Round;
 use crate::types::ResultColumn;
+
+/// How often one statement may name common table expressions, those named within others counted each time: one
+/// that names two doubles what is bound with each level.
+const NAMED_MAX: usize = 2000;
+
+/// So many of them are bound in no time.
+const FEW_MAX: usize = 64;
+
+/// What one more of them may take, and each is asked for: past [`FEW_MAX`].
+const NAMED_BYTES: usize = 64 << 10;
+
+/// Common table expressions that one place of a statement may see. Each is a frame on the stack, below all that
+/// is bound there.
+const IN_SIGHT_MAX: usize = 1000;
+
+/// Common table expressions in sight, until this is dropped.
+struct InSight<'a> {
+    numbering: &'a Numbering,
+    count: usize,
+}
+
+impl Drop for InSight<'_> {
+    fn drop(&mut self) {
+        let in_sight = &self.numbering.in_sight;
+        in_sight.fetch_sub(self.count, Ordering::Relaxed);
+    }
+}
+
+impl Numbering {
+    /// Goes to where so many more common table expressions are in sight.
+    ///
+    /// # Errors
+    /// 1436 past [`IN_SIGHT_MAX`].
+    fn sees(&self, count: usize) -> Result<InSight<'_>> {
+        let before = self.in_sight.fetch_add(count, Ordering::Relaxed);
+        let more = InSight {
+            numbering: self,
+            count,
+        };
+        let in_sight = before.saturating_add(count);
+        if in_sight <= IN_SIGHT_MAX {
+            return Ok(more);
+        }
+        let text = format!(
+            "WITH gives {in_sight} names, those of WITH around it included; {IN_SIGHT_MAX} is the most"
+        );
+        Err(Error::new(Code::TooDeep, text))
+    }
+
+    /// Notes that a common table expression is named; whether so many were that it takes long.
+    ///
+    /// # Errors
+    /// 1436 past [`NAMED_MAX`].
+    fn note_named(&self) -> Result<bool> {
+        let count = self.named.fetch_add(1, Ordering::Relaxed);
+        if count < NAMED_MAX {
+            return Ok(FEW_MAX <= count);
+        }
+        let text = format!(
+            "queries of WITH are named, directly and by others, more than {NAMED_MAX} times, the most"
+        );
+        Err(Error::new(Code::TooDeep, text))
+    }
+}
+
+/// Notes that a common table expression is named; whether it is to be bound where it keeps no other statement
+/// from running, because many are.
+///
+/// # Errors
+/// 1436 past [`NAMED_MAX`]; of many 1041, and when the statement is to stop.
+pub(super) fn note(names: &Names<'_>) -> Result<bool> {
+    let is_long = names.numbering.note_named()?;
+    if is_long {
+        names.facts.check_stop()?;
+        ceiling::admit("a query of WITH", NAMED_BYTES)?;
+    }
+    Ok(is_long)
+}
 
 /// One name of a `WITH`, and those that were given before it.
 #[derive(Debug)]
@@ -118,12 +199,16 @@ impl<'a> CteScope<'a> {
 /// Binds something after the names that `WITH` gives, as far as they are in sight there.
 ///
 /// # Errors
-/// 1066 for a name given twice; those of `bind`.
+/// 1066 for a name given twice, 1436 past [`IN_SIGHT_MAX`]; those of `bind`.
 pub(super) fn after<T>(
     with: &With,
     names: &Names<'_>,
     bind: &mut dyn FnMut(&Names<'_>) -> Result<T>,
 ) -> Result<T> {
+    if with.ctes.is_empty() {
+        return bind(names);
+    }
+    let _in_sight = names.numbering.sees(with.ctes.len())?;
     check_names(&with.ctes)?;
     after_each(with.ctes.as_slice(), (with.recursive, names), bind)
 }
@@ -174,13 +259,12 @@ pub(super) fn is_among(cte: &Cte, mut scope: Option<&CteScope<'_>>) -> bool {
 
 /// # Errors
 /// 1066: two of one name.
-pub(super) fn check_names(ctes: &[Cte]) -> Result<()> {
-    for (position, cte) in ctes.iter().enumerate() {
-        let is_same = |other: &Cte| other.name.eq_ignore_ascii_case(&cte.name);
-        if ctes.iter().take(position).any(is_same) {
-            let text = format!("Not unique table/alias: '{}'", cte.name);
-            return Err(Error::new(Code::NonUniqueTable, text));
+fn check_names(ctes: &[Cte]) -> Result<()> {
+    match twice(ctes.iter().map(|cte| cte.name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let text = format!("Not unique table/alias: '{name}'");
+            Err(Error::new(Code::NonUniqueTable, text))
         }
     }
-    Ok(())
 }

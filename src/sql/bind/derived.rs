@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
-use super::cte::CteScope;
+use super::cte::{self, CteScope};
 use super::from::Side;
 use super::query::Around;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::source::{QueryColumn, Source};
+use super::twice::twice;
 use super::{Names, query, recursive, size};
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::names;
 use crate::sql::ast::{self, QueryBody};
 use crate::sql::bound::{self, JoinTree, Relation};
+use crate::sql::context::for_long;
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
@@ -31,6 +33,14 @@ impl Scope<'_> {
         if let Some((round, columns)) = cte.round()? {
             return Ok(self.opaque(Relation::Round(round), alias, columns));
         }
+        if !cte::note(&self.names)? {
+            return self.cte_anew(cte, alias, is_optional);
+        }
+        let facts = self.names.facts;
+        for_long(facts, || self.cte_anew(cte, alias, is_optional))
+    }
+
+    fn cte_anew(&mut self, cte: &CteScope<'_>, alias: &str, is_optional: bool) -> Result<Side> {
         if let Some(recursive) = recursive::recursive(cte, &self.names)? {
             self.parameters_count = self.parameters_count.max(recursive.parameters_count);
             let columns = recursive.columns.clone();
@@ -84,6 +94,7 @@ impl Scope<'_> {
         ((outside, mut around), is_optional, merges): (Around<'_, '_>, bool, bool),
     ) -> Result<Side> {
         let _level = outside.numbering.deeper()?;
+        query::refuse_lock(select)?;
         if merges {
             let around = (outside, query::reborrow(&mut around));
             let side = self.merged(select, (alias, renamed), (around, is_optional))?;
@@ -283,12 +294,12 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
 /// # Errors
 /// 1060: two columns of one name.
 pub(super) fn check_columns(columns: &[ResultColumn]) -> Result<()> {
-    for (idx, column) in columns.iter().enumerate() {
-        let mut before = columns.iter().take(idx);
-        if before.any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
-            let text = format!("Duplicate column name '{}'", column.name);
-            return Err(Error::new(Code::DuplicateColumn, text));
+    let names = columns.iter().map(|column| column.name.as_str());
+    match twice(names) {
+        None => Ok(()),
+        Some(name) => {
+            let text = format!("Duplicate column name '{name}'");
+            Err(Error::new(Code::DuplicateColumn, text))
         }
     }
-    Ok(())
 }

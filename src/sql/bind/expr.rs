@@ -14,7 +14,7 @@ use crate::sql::expr::{
     BinaryOp, CastType, CompareOp, Expr, ExprKind, IntervalUnit, UnaryOp, VariableScope,
 };
 use crate::sql::functions::{self, assign};
-use crate::types::ColumnType;
+use crate::types::{ColumnType, Time, Value};
 
 impl Scope<'_> {
     /// An expression with one value.
@@ -226,7 +226,7 @@ impl Scope<'_> {
             BinaryOp::Divide | BinaryOp::IntegerDivide | BinaryOp::Modulo
         );
         Expr {
-            ty: typing::binary_type(op, &a, &b),
+            ty: typing::binary_type_in(self.names.mode, op, (&a, &b)),
             nullable: divides || a.nullable || b.nullable,
             kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
         }
@@ -238,7 +238,8 @@ impl Scope<'_> {
         (a, b) = self.of_digits((a, b), both)?;
         (a, b) = comparable(a, b, self.columns_count());
         (a, b) = self.caseless(a, b);
-        let nullable = op != CompareOp::NullSafeEqual && (a.nullable || b.nullable);
+        let may_be_null = a.nullable || b.nullable || may_be_no_moment(&a, &b);
+        let nullable = op != CompareOp::NullSafeEqual && may_be_null;
         Ok(truth(
             ExprKind::Compare(op, Box::new(a), Box::new(b)),
             nullable,
@@ -267,7 +268,8 @@ impl Scope<'_> {
             expr = caseless::lower(expr);
             members = members.into_iter().map(caseless::lower).collect();
         }
-        let nullable = expr.nullable || members.iter().any(|member| member.nullable);
+        let mut nullable = expr.nullable || members.iter().any(|member| member.nullable);
+        nullable |= members.iter().any(|member| may_be_no_moment(&expr, member));
         let kind = ExprKind::InList {
             expr: Box::new(expr),
             list: members,
@@ -287,7 +289,8 @@ impl Scope<'_> {
         let low = self.digits_beside(&expr, (low, &bounds.0))?;
         let high = self.digits_beside(&expr, (high, &bounds.1))?;
         let (expr, low, high) = years_between(expr, (low, high), self.columns_count());
-        let nullable = expr.nullable || low.nullable || high.nullable;
+        let mut nullable = expr.nullable || low.nullable || high.nullable;
+        nullable |= may_be_no_moment(&expr, &low) || may_be_no_moment(&expr, &high);
         let kind = ExprKind::Between {
             expr: Box::new(expr),
             low: Box::new(low),
@@ -335,19 +338,27 @@ impl Scope<'_> {
         if *target == CastType::Json {
             json_truth::keep_truth(&mut a, Some(written));
         }
-        let a = match target {
-            CastType::Char(_) | CastType::Binary(_) | CastType::BytesBeside | CastType::Json => a,
-            CastType::Signed
-            | CastType::Unsigned
-            | CastType::Decimal { .. }
-            | CastType::Float
-            | CastType::Double
-            | CastType::Date
-            | CastType::Time(_)
-            | CastType::Datetime(_)
-            | CastType::Year
-            | CastType::YearBeside => literal::as_number(a),
+        let takes_bytes = matches!(
+            target,
+            CastType::Char(_)
+                | CastType::Binary(_)
+                | CastType::BytesBeside
+                | CastType::AsIs
+                | CastType::Json
+        );
+        let mut a = if takes_bytes {
+            a
+        } else {
+            literal::as_number(a)
         };
+        let takes_target = |function: &functions::Function| function.name == "JSON_VALUE";
+        if matches!(written, ast::Expr::Call(_))
+            && matches!(&a.kind, ExprKind::Call(function, _) if takes_target(function))
+        {
+            // The call itself makes the type that it is to return, as what cannot be it is its ON ERROR.
+            a.ty = typing::cast_type(target);
+            return Ok(a);
+        }
         Ok(cast(a, target.clone()))
     }
 
@@ -415,6 +426,34 @@ pub(super) fn equality(a: Expr, b: Expr, columns_count: usize) -> Expr {
     )
 }
 
+/// Whether one is a date or a time, and the other a text that need not be one: then their comparison is `NULL`.
+fn may_be_no_moment(a: &Expr, b: &Expr) -> bool {
+    if let (ExprKind::Row(a), ExprKind::Row(b)) = (&a.kind, &b.kind) {
+        return a.iter().zip(b).any(|(a, b)| may_be_no_moment(a, b));
+    }
+    let (moment, text) = if is_moment(&a.ty) { (a, b) } else { (b, a) };
+    let is_text = text.ty.is_text()
+        || matches!(
+            text.ty,
+            ColumnType::Enum(_) | ColumnType::Json | ColumnType::Dynamic
+        );
+    if !is_moment(&moment.ty) || !is_text {
+        return false;
+    }
+    match &text.kind {
+        ExprKind::Literal(Value::Text(text)) if matches!(moment.ty, ColumnType::Time { .. }) => {
+            Time::parse(text, 0).is_none()
+        }
+        // A bad one is an error.
+        ExprKind::Literal(_) => false,
+        _ => true,
+    }
+}
+
+fn is_moment(ty: &ColumnType) -> bool {
+    ty.is_temporal() && *ty != ColumnType::Year
+}
+
 /// `CAST(a AS target)`.
 fn cast(a: Expr, target: CastType) -> Expr {
     let may_fail = match target {
@@ -423,11 +462,13 @@ fn cast(a: Expr, target: CastType) -> Expr {
         | CastType::Datetime(_)
         | CastType::Year
         | CastType::YearBeside => true,
+        // Bytes that are no text.
+        CastType::Char(_) => typing::is_binary(&a.ty),
         CastType::Signed
         | CastType::Unsigned
-        | CastType::Char(_)
         | CastType::Binary(_)
         | CastType::BytesBeside
+        | CastType::AsIs
         | CastType::Decimal { .. }
         | CastType::Float
         | CastType::Double

@@ -122,8 +122,13 @@ impl Scope<'_> {
         join: &Join,
         conditions: &mut Vec<Expr>,
     ) -> Result<Vec<Place>> {
+        // A RIGHT JOIN shows what the LEFT JOIN of its tables in the other order does.
+        let (first, second) = match join.kind {
+            JoinKind::Inner | JoinKind::Left => (left, right),
+            JoinKind::Right => (right, left),
+        };
         let names = if join.natural {
-            self.common_names(left, right)
+            self.common_names(first, second)
         } else {
             join.using.clone()
         };
@@ -142,21 +147,21 @@ impl Scope<'_> {
             common.push((kept, dropped));
         }
         let is_common = |place: &Place| common.iter().any(|(a, b)| a == place || b == place);
-        let rest = left.shown.iter().chain(&right.shown);
+        let rest = first.shown.iter().chain(&second.shown);
         let rest = rest.filter(|place| !is_common(place)).copied();
         let shown = common.iter().map(|(kept, _)| *kept).chain(rest);
         Ok(shown.collect())
     }
 
-    fn common_names(&self, left: &Side, right: &Side) -> Vec<String> {
+    fn common_names(&self, first: &Side, second: &Side) -> Vec<String> {
         let names = |side: &Side| -> Vec<String> {
             let columns = side.shown.iter();
             let columns = columns.filter_map(|place| self.from.result_column(*place));
             columns.map(|column| column.name).collect()
         };
-        let right = names(right);
-        let is_common = |name: &String| right.iter().any(|other| other.eq_ignore_ascii_case(name));
-        names(left).into_iter().filter(is_common).collect()
+        let others = names(second);
+        let is_common = |name: &String| others.iter().any(|other| other.eq_ignore_ascii_case(name));
+        names(first).into_iter().filter(is_common).collect()
     }
 
     /// # Errors

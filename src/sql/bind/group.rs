@@ -4,6 +4,8 @@
 //! turns out to be aggregated, each expression is rewritten: what is a key becomes that key, an
 //! aggregate its place, and any other column must be determined by the keys.
 
+use super::aggregates::Aggregates;
+use super::derived::is_volatile;
 use super::determined;
 use super::expr::truth;
 use super::same::same;
@@ -11,7 +13,7 @@ use super::scope::{AggregateRule, Clause, Scope};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
-use crate::sql::bound::{Aggregate, AggregateKind, Aggregation, From, OrderBy, Relation};
+use crate::sql::bound::{Aggregate, AggregateKind, Aggregation, From, OrderBy, Relation, Stage};
 use crate::sql::eval::fold;
 use crate::sql::expr::{BinaryOp, CompareOp, Expr, ExprKind, Slot};
 use crate::types::{ColumnType, Value};
@@ -22,7 +24,7 @@ const GROUPING_ARGS_MAX: usize = 64;
 /// Rewrites expressions for an aggregated query.
 pub(super) struct Grouping {
     keys: Vec<Expr>,
-    aggregates: Vec<Aggregate>,
+    aggregates: Aggregates,
     /// How many columns the table's row has.
     columns_count: usize,
     /// Positions of columns that have one value per group, or all of them when grouping is loose.
@@ -56,7 +58,8 @@ impl Scope<'_> {
                 let name = item.map_or("in GROUP BY", |item| &item.name);
                 return Err(super::window::misplaced(name));
             }
-            if has_column_from(&bound, self.columns_count()) {
+            let asks_groups = !self.ask_of_rows(&bound);
+            if asks_groups || has_column_from(&bound, self.columns_count()) {
                 return Err(Error::new(
                     Code::WrongGroupKey,
                     format!("Can't group on '{key:?}'"),
@@ -65,6 +68,19 @@ impl Scope<'_> {
             self.keys.push(bound);
         }
         Ok(())
+    }
+
+    /// A key may be what is selected: then its subqueries are answered for each row, and not for each group.
+    /// `false` when one reads an aggregate of this query.
+    fn ask_of_rows(&mut self, key: &Expr) -> bool {
+        let columns_count = self.columns_count();
+        let later = self.subqueries.iter_mut();
+        let mut asked = later.filter(|one| one.stage == Stage::Group && has_slot(key, one.slot));
+        asked.all(|subquery| {
+            subquery.stage = Stage::Row;
+            let mut captures = subquery.captures.iter();
+            !captures.any(|capture| has_column_from(&capture.expr, columns_count))
+        })
     }
 
     /// The order of groups that are rolled up: each behind those that it is the sum of.
@@ -129,6 +145,18 @@ fn has_column_from(expr: &Expr, first: usize) -> bool {
     found
 }
 
+/// Whether the expression reads what a subquery answers.
+fn has_slot(expr: &Expr, idx: usize) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Slot(slot)
+        | ExprKind::InSet { set: slot, .. }
+        | ExprKind::Quantified { set: slot, .. } => slot.idx == idx,
+        _ => false,
+    };
+    fold::each_child(expr, &mut |child| found = found || has_slot(child, idx));
+    found
+}
+
 impl Grouping {
     /// The grouping of the query bound in `scope`, which is done with.
     pub(super) fn new(
@@ -168,7 +196,7 @@ impl Grouping {
         Aggregation {
             keys: self.keys,
             rollup: self.rollup,
-            aggregates: self.aggregates,
+            aggregates: self.aggregates.into_vec(),
         }
     }
 
@@ -184,8 +212,7 @@ impl Grouping {
     /// Err: the position of a column without one value per group.
     fn rewritten(&mut self, expr: &mut Expr) -> std::result::Result<(), usize> {
         if let Some(idx) = self.keys.iter().position(|key| same(key, expr)) {
-            expr.kind = ExprKind::Column(idx);
-            expr.nullable |= self.rollup;
+            self.put_key(idx, expr);
             return Ok(());
         }
         if let Some(answer) = self.rolled_up(expr) {
@@ -207,6 +234,41 @@ impl Grouping {
             }
         });
         result
+    }
+
+    /// Puts a key in place of what it is. Documents that are equal are one group, though they need not be
+    /// written alike (`1`, `1.0`): shown is the first of them, not the key. Of what is another each time it is
+    /// evaluated the key is shown.
+    fn put_key(&mut self, idx: usize, expr: &mut Expr) {
+        let is_first_shown = expr.ty == ColumnType::Json && !is_volatile(expr);
+        let whole = is_first_shown.then(|| expr.clone());
+        expr.kind = ExprKind::Column(idx);
+        expr.nullable |= self.rollup;
+        let Some(whole) = whole else {
+            return;
+        };
+        let first = ExprKind::Column(self.aggregated_keys_count() + self.first_value(&whole));
+        let key = std::mem::replace(&mut expr.kind, first);
+        if !self.rollup {
+            return;
+        }
+        let (ty, nullable) = (expr.ty.clone(), true);
+        let of = |kind| Expr {
+            kind,
+            ty: ty.clone(),
+            nullable,
+        };
+        // Of what is rolled up there is no key.
+        let is_null = ExprKind::IsNull {
+            expr: Box::new(of(key)),
+            negated: false,
+        };
+        let first = std::mem::replace(&mut expr.kind, ExprKind::Literal(Value::Null));
+        expr.kind = ExprKind::Case {
+            operand: None,
+            branches: vec![(truth(is_null, false), of(ExprKind::Literal(Value::Null)))],
+            otherwise: Some(Box::new(of(first))),
+        };
     }
 
     /// Keys of the aggregated row.
@@ -245,21 +307,19 @@ impl Grouping {
             return Err(idx);
         }
         expr.nullable |= self.keys.is_empty();
-        let is_it = |aggregate: &Aggregate| {
-            aggregate.kind == AggregateKind::AnyValue
-                && aggregate.args.iter().all(|arg| same(arg, expr))
-        };
-        Ok(self.aggregates.iter().position(is_it).unwrap_or_else(|| {
-            self.aggregates.push(Aggregate {
-                kind: AggregateKind::AnyValue,
-                args: vec![expr.clone()],
-                distinct: false,
-                order_by: Vec::new(),
-                separator: None,
-                ty: expr.ty.clone(),
-            });
-            self.aggregates.len() - 1
-        }))
+        Ok(self.first_value(expr))
+    }
+
+    /// The aggregate that gives the first value of an expression.
+    fn first_value(&mut self, expr: &Expr) -> usize {
+        self.aggregates.position(Aggregate {
+            kind: AggregateKind::AnyValue,
+            args: vec![expr.clone()],
+            distinct: false,
+            order_by: Vec::new(),
+            separator: None,
+            ty: expr.ty.clone(),
+        })
     }
 
     fn refusal(&self, column_idx: usize, list: &str, position: usize) -> Error {

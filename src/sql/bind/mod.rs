@@ -9,6 +9,7 @@
     reason = "a rule of binding names the kinds it is about; all others get one answer"
 )]
 
+mod aggregates;
 mod call;
 mod caseless;
 mod change;
@@ -29,8 +30,10 @@ mod like;
 mod literal;
 mod load;
 pub mod named;
+mod numbering;
 mod operands;
 mod order;
+mod outer_aggregate;
 mod output;
 mod parameters;
 mod push;
@@ -47,6 +50,7 @@ mod subquery;
 mod tests;
 mod through;
 mod trace;
+mod twice;
 mod versions;
 mod view;
 mod window;
@@ -54,7 +58,6 @@ mod windowing;
 mod write;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::ast;
 use super::bound;
@@ -62,10 +65,11 @@ use super::context::{Mode, SessionFacts};
 use super::expr::Expr;
 use super::listed::Listed;
 use crate::catalog::{Definitions, Table, View};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::types::{ColumnType, Value};
 pub use cte::CteScope;
 pub use named::Widening;
+pub use numbering::Numbering;
 use scope::{Clause, Scope};
 use source::Source;
 pub use trace::Trace;
@@ -147,123 +151,6 @@ pub struct Names<'a> {
     pub trace: Option<&'a Trace>,
     /// Where names without declaration are kept; `None` where nobody binds again for them.
     pub widening: Option<&'a Widening>,
-}
-
-/// Gives out the numbers of a statement: of slots, of subqueries, of recursive queries.
-#[derive(Debug, Default)]
-pub struct Numbering {
-    next: AtomicUsize,
-    subqueries: AtomicUsize,
-    /// How often views were named.
-    views: AtomicUsize,
-    /// How many queries what is being bound is within, those of views included.
-    levels: AtomicUsize,
-    /// How many queries were bound to become part of others, and could not.
-    unmerged: AtomicUsize,
-    /// How often parts of common table expressions were bound to be bound again.
-    rebound: AtomicUsize,
-    /// Whether the statement assigns user variables: then they are read for each row.
-    assigns: AtomicBool,
-}
-
-impl Numbering {
-    /// Whether what was bound reads the answers of subqueries.
-    pub fn has_slots(&self) -> bool {
-        0 < self.next.load(Ordering::Relaxed)
-    }
-}
-
-/// Queries that one may be within. Each text has a limit of its own, but the text of a view stands in
-/// another, and all are bound, planned and run on one stack.
-const LEVELS_MAX: usize = 120;
-
-/// Queries that are bound in vain. Each is bound once more on its own, with all within it: what could
-/// double with each level is done for the first ones alone.
-const UNMERGED_MAX: usize = 64;
-
-/// Common table expressions whose parts are bound twice, because only then it is known whether they name
-/// themselves. Each names others at will, so that what is bound may double with each.
-const REBOUND_MAX: usize = 1000;
-
-/// Being within a query, until it is dropped.
-struct Level<'a>(&'a Numbering);
-
-impl Drop for Level<'_> {
-    fn drop(&mut self) {
-        self.0.levels.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Numbering {
-    /// A numbering that has given out nothing.
-    pub const fn new() -> Numbering {
-        Numbering {
-            next: AtomicUsize::new(0),
-            subqueries: AtomicUsize::new(0),
-            views: AtomicUsize::new(0),
-            levels: AtomicUsize::new(0),
-            unmerged: AtomicUsize::new(0),
-            rebound: AtomicUsize::new(0),
-            assigns: AtomicBool::new(false),
-        }
-    }
-
-    /// A number that was not given out before.
-    fn next(&self) -> usize {
-        self.next.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Goes into a query within the one that is being bound.
-    ///
-    /// # Errors
-    /// 1436 past [`LEVELS_MAX`].
-    fn deeper(&self) -> Result<Level<'_>> {
-        let level = Level(self);
-        if self.levels.fetch_add(1, Ordering::Relaxed) < LEVELS_MAX {
-            return Ok(level);
-        }
-        let text = format!(
-            "queries nest deeper than {LEVELS_MAX} levels, those of views included, the most"
-        );
-        Err(Error::new(Code::TooDeep, text))
-    }
-
-    /// Whether it is still tried to make queries part of others.
-    fn may_merge(&self) -> bool {
-        self.unmerged.load(Ordering::Relaxed) < UNMERGED_MAX
-    }
-
-    fn note_unmerged(&self) {
-        self.unmerged.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Notes that parts of a common table expression are bound again.
-    ///
-    /// # Errors
-    /// 1436 past [`REBOUND_MAX`].
-    fn note_rebound(&self) -> Result<()> {
-        if self.rebound.fetch_add(1, Ordering::Relaxed) < REBOUND_MAX {
-            return Ok(());
-        }
-        let text = format!(
-            "WITH RECURSIVE names queries of UNION, directly and by others, more than {REBOUND_MAX} times, \
-             the most"
-        );
-        Err(Error::new(Code::TooDeep, text))
-    }
-
-    fn is_assigning(&self) -> bool {
-        self.assigns.load(Ordering::Relaxed)
-    }
-
-    fn begin_assigning(&self) {
-        self.assigns.store(true, Ordering::Relaxed);
-    }
-
-    /// The number of the next subquery, from 2: the statement itself is the first query.
-    fn next_subquery(&self) -> usize {
-        self.subqueries.fetch_add(1, Ordering::Relaxed) + 2
-    }
 }
 
 /// The type of a parameter with this value.
@@ -366,9 +253,9 @@ pub fn counts_rows(query: &ast::Select) -> bool {
 pub(crate) fn select(query: &ast::Select, names: &Names<'_>) -> Result<bound::Select> {
     match self::query(query, names)? {
         bound::Query::Select(select) => Ok(*select),
-        bound::Query::Set(_) | bound::Query::Recursive(_) | bound::Query::Json(_) => {
-            Err(Error::internal("a query of one block was expected"))
-        }
+        bound::Query::Set(_) | bound::Query::Recursive(_) | bound::Query::Json(_) => Err(
+            crate::error::Error::internal("a query of one block was expected"),
+        ),
     }
 }
 

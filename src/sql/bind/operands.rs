@@ -104,7 +104,10 @@ pub(super) fn years_in_list(
         let (expr, member) = comparable(expr, member, columns_count);
         return (expr, vec![member]);
     }
-    if is_year_column(&expr, columns_count) && members.iter().all(is_known) && are_alike(&members) {
+    if is_year_column(&expr, columns_count)
+        && members.iter().all(fold::is_said)
+        && are_alike(&members)
+    {
         members = members.into_iter().map(beside_year).collect();
     }
     (expr, members)
@@ -163,9 +166,25 @@ fn as_year(expr: Expr) -> Expr {
     }
 }
 
+/// What a query gives for a column of numbers: bytes that are written out as a number, and a quotient with all its
+/// digits, of which a client is shown some.
+pub(super) fn as_stored(expr: Expr) -> Expr {
+    let expr = literal::as_number(expr);
+    if !matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Unary(..))
+        || !matches!(expr.ty, ColumnType::Decimal { .. })
+    {
+        return expr;
+    }
+    Expr {
+        nullable: expr.nullable,
+        ty: ColumnType::Dynamic,
+        kind: ExprKind::Cast(Box::new(expr), CastType::AsIs),
+    }
+}
+
 fn may_be_year(expr: &Expr) -> bool {
     let is_fit = expr.ty.is_numeric() || expr.ty.is_text() || has_date(expr);
-    let is_constant = is_fit && is_known(expr) && !is_date_of_no_year(expr);
+    let is_constant = is_fit && fold::is_said(expr) && !is_date_of_no_year(expr);
     matches!(expr.kind, ExprKind::Parameter(_)) || is_constant
 }
 
@@ -179,20 +198,6 @@ fn is_date_of_no_year(expr: &Expr) -> bool {
 
 fn has_date(expr: &Expr) -> bool {
     matches!(expr.ty, ColumnType::Date | ColumnType::Datetime { .. })
-}
-
-/// Whether it has one value throughout the statement, and no subquery gives it.
-fn is_known(expr: &Expr) -> bool {
-    fold::is_statement_constant(expr) && !has_subquery(expr)
-}
-
-fn has_subquery(expr: &Expr) -> bool {
-    let mut found = matches!(
-        expr.kind,
-        ExprKind::Slot(_) | ExprKind::InSet { .. } | ExprKind::Quantified { .. }
-    );
-    fold::each_child(expr, &mut |child| found = found || has_subquery(child));
-    found
 }
 
 /// The arguments of `NULLIF`, which compares them as `=` does: beside a column of years the other is one. The

@@ -29,11 +29,25 @@ pub(super) fn query<'a>(
                     at end of UNION clauses.";
         return Err(Error::new(Code::MisplacedInto, text));
     }
+    refuse_lock(query)?;
     if counts_rows(query) {
         let text = "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'";
         return Err(Error::new(Code::OptionMisplaced, text));
     }
     whole(query, names, outer)
+}
+
+/// Locks are taken for the rows that a statement returns, and not for those that a query within it reads.
+///
+/// # Errors
+/// 1235.
+pub(super) fn refuse_lock(query: &ast::Select) -> Result<()> {
+    match query.lock {
+        Some(_) => Err(Error::unsupported(
+            "FOR UPDATE or FOR SHARE of a query within a statement",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Whether `SQL_CALC_FOUND_ROWS` stands in the first block.
@@ -117,6 +131,9 @@ fn set_operation(
     (operator, all, sides): (SetOperator, bool, &(ast::Select, ast::Select)),
     (names, mut outer): Around<'_, '_>,
 ) -> Result<Query> {
+    if query.lock.is_some() || sides.0.lock.is_some() {
+        return Err(Error::unsupported("FOR UPDATE or FOR SHARE of a UNION"));
+    }
     let left = whole(&sides.0, names, reborrow(&mut outer))?;
     let right = self::query(&sides.1, names, reborrow(&mut outer))?;
     set_query(around_rows(query), (operator, all, left, right), names)

@@ -60,6 +60,10 @@ pub(super) fn recursive(scope: &CteScope<'_>, names: &Names<'_>) -> Result<Optio
     let Some(first) = parts.first() else {
         return Ok(None);
     };
+    query::refuse_lock(select)?;
+    for part in &parts {
+        query::refuse_lock(part.before)?;
+    }
     let _level = names.numbering.deeper()?;
     let mut chain = Chain {
         scope,

@@ -2,14 +2,46 @@
 //! key, and a condition the index of what it computes.
 
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
+use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::Value;
 
 /// Whether the two are built alike. Never true for two that differ in value; expressions that say
 /// the same in other words are not recognised.
 pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
+    // JSON_VALUE makes the type that it is said to return.
+    if matches!(a.kind, ExprKind::Call(..)) && a.ty != b.ty {
+        return false;
+    }
     simple(&a.kind, &b.kind).unwrap_or_else(|| compound(&a.kind, &b.kind))
+}
+
+/// Adds to `state` what is equal of expressions that are the [`same`], and of others hardly ever.
+pub(super) fn hash(expr: &Expr, state: &mut impl Hasher) {
+    use ExprKind::{
+        Binary, Call, Cast, Column, Compare, Literal, Parameter, Slot, SystemVariable, Unary,
+        UserVariable,
+    };
+    discriminant(&expr.kind).hash(state);
+    match &expr.kind {
+        Literal(value) => {
+            discriminant(value).hash(state);
+            value.to_text().hash(state);
+        }
+        Column(position) | Parameter(position) => position.hash(state),
+        Slot(slot) => slot.idx.hash(state),
+        UserVariable(name) | SystemVariable { name, .. } => name.hash(state),
+        Unary(op, _) => discriminant(op).hash(state),
+        Binary(op, ..) => discriminant(op).hash(state),
+        Compare(op, ..) => discriminant(op).hash(state),
+        Cast(_, target) => discriminant(target).hash(state),
+        Call(function, _) => function.name.hash(state),
+        _ => {}
+    }
+    fold::each_child(expr, &mut |child| hash(child, state));
 }
 
 /// The answer for leaves and operators; `None` for the other kinds.
@@ -116,7 +148,7 @@ fn all_same(a: &[Expr], b: &[Expr]) -> bool {
 
 /// Whether two literals are one: of one kind, and equal to the last digit.
 fn same_value(a: &Value<'_>, b: &Value<'_>) -> bool {
-    std::mem::discriminant(a) == std::mem::discriminant(b)
+    discriminant(a) == discriminant(b)
         && a.total_cmp(b) == Ordering::Equal
         && a.to_text() == b.to_text()
 }

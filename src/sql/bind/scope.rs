@@ -1,13 +1,15 @@
 //! Where names are looked up: the sources, the select list's aliases, the proposed row of an INSERT,
 //! the enclosing queries.
 
+use super::aggregates::Aggregates;
+use super::outer_aggregate::AggregateCall;
 use super::same::same;
 use super::source::{Ambiguous, Bound, Source};
 use super::window::WindowCall;
 use super::{Names, cte};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{ColumnName, Cte, RowAlias};
-use crate::sql::bound::{Aggregate, Capture, Subquery};
+use crate::sql::bound::{Capture, Subquery};
 use crate::sql::expr::{Expr, ExprKind, Slot};
 use crate::types::ColumnType;
 
@@ -110,7 +112,7 @@ pub(super) struct Scope<'a> {
     pub(super) clause: Clause,
     pub(super) aggregate_rule: AggregateRule,
     /// The aggregates met so far.
-    pub(super) aggregates: Vec<Aggregate>,
+    pub(super) aggregates: Aggregates,
     /// The window functions met so far.
     pub(super) windows: Vec<WindowCall>,
     /// Whether arguments or the window of a window function are being bound.
@@ -148,6 +150,16 @@ pub(super) trait Outer {
     /// The nearest query from here on outwards that a common table expression was not defined outside of:
     /// what it sees.
     fn outside_of(&mut self, cte: &Cte) -> Option<&mut dyn Outer>;
+
+    /// An aggregate of a subquery, as a slot that is filled before the subquery runs: of the nearest query, from
+    /// here on outwards, that has one of the columns that it reads. `None` where that one may have no aggregates.
+    ///
+    /// # Errors
+    /// As [`Scope::call`].
+    fn aggregate_of(&mut self, it: AggregateCall<'_>) -> Result<Option<Expr>>;
+
+    /// Whether a slot is a column of this query, or of one around it, where that one may have aggregates.
+    fn may_aggregate(&self, slot: usize) -> bool;
 }
 
 impl Outer for Scope<'_> {
@@ -159,12 +171,12 @@ impl Outer for Scope<'_> {
             };
         };
         self.trace_column(name);
-        Ok(Some(self.captured(name, column)))
+        Ok(Some(self.captured(name.to_string(), column)))
     }
 
     fn capture_undeclared(&mut self, name: &ColumnName) -> Result<Option<Expr>> {
         if let Some(column) = self.undeclared(name)? {
-            return Ok(Some(self.captured(name, column)));
+            return Ok(Some(self.captured(name.to_string(), column)));
         }
         match &mut self.outer {
             Some(outer) => outer.capture_undeclared(name),
@@ -181,11 +193,23 @@ impl Outer for Scope<'_> {
             None => None,
         }
     }
+
+    fn aggregate_of(&mut self, it: AggregateCall<'_>) -> Result<Option<Expr>> {
+        self.aggregate_around(it)
+    }
+
+    fn may_aggregate(&self, slot: usize) -> bool {
+        if self.captures.iter().any(|capture| capture.slot == slot) {
+            return self.aggregate_rule == AggregateRule::Allowed;
+        }
+        let outer = self.outer.as_ref();
+        outer.is_some_and(|outer| outer.may_aggregate(slot))
+    }
 }
 
 impl Scope<'_> {
-    /// A column of this row as a slot that is filled before a subquery runs.
-    fn captured(&mut self, name: &ColumnName, column: Expr) -> Expr {
+    /// A column of this row, or an aggregate, as a slot that is filled before a subquery runs.
+    pub(super) fn captured(&mut self, text: String, column: Expr) -> Expr {
         if let ExprKind::Slot(_) = column.kind {
             return column;
         }
@@ -201,7 +225,7 @@ impl Scope<'_> {
             self.captures.push(Capture { slot, expr });
             slot
         };
-        let text = name.to_string().into();
+        let text = text.into();
         let per_row = false;
         let columns_count = self.columns_count();
         let is_column = matches!(column.kind, ExprKind::Column(idx) if idx < columns_count);
@@ -226,7 +250,7 @@ impl<'a> Scope<'a> {
             from: Bound::of(source),
             clause,
             aggregate_rule: AggregateRule::Forbidden,
-            aggregates: Vec::new(),
+            aggregates: Aggregates::default(),
             windows: Vec::new(),
             is_in_window: false,
             groupings: Vec::new(),
@@ -262,8 +286,10 @@ impl<'a> Scope<'a> {
     /// What a name means here.
     ///
     /// # Errors
-    /// 1054, 1052.
+    /// 1054, 1052; 1317 and its like when the statement is to stop: it may say millions of names, each of one
+    /// of thousands of columns.
     pub(super) fn column(&mut self, name: &ColumnName) -> Result<Expr> {
+        self.names.look_up()?;
         let inside = self.aggregate_rule == AggregateRule::Inside;
         let found = match self.clause {
             Clause::Having if !inside => match self.grouped_column(name) {

@@ -4,7 +4,7 @@
 //! has its columns side by side in the row; a query that was merged into this one has expressions
 //! over it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,7 +49,36 @@ enum Columns {
     /// Those of a table, beginning at this position of the row.
     Table(Arc<Table>, usize),
     /// Those of a query.
-    Query(Vec<QueryColumn>),
+    Query(QueryColumns),
+}
+
+/// The columns of a query.
+#[derive(Debug, Clone)]
+struct QueryColumns {
+    all: Vec<QueryColumn>,
+    /// By name in small letters: the first of that name, and how many there are. There may be thousands.
+    named: HashMap<String, (usize, usize)>,
+}
+
+impl QueryColumns {
+    fn new(all: Vec<QueryColumn>) -> QueryColumns {
+        let mut named = HashMap::with_capacity(all.len());
+        for (idx, one) in all.iter().enumerate() {
+            let name = one.column.name.to_ascii_lowercase();
+            let (_, count) = named.entry(name).or_insert((idx, 0));
+            *count += 1;
+        }
+        QueryColumns { all, named }
+    }
+
+    fn named(&self, name: &str) -> Option<(usize, usize)> {
+        let found = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            self.named.get(&name.to_ascii_lowercase())
+        } else {
+            self.named.get(name)
+        };
+        found.copied()
+    }
 }
 
 /// A column of a query in `FROM`.
@@ -110,7 +139,7 @@ impl Source {
         Source {
             alias: alias.to_owned(),
             naming: Naming::Alias,
-            columns: Columns::Query(columns),
+            columns: Columns::Query(QueryColumns::new(columns)),
             is_optional: false,
             database: String::new(),
             relations: 0..0,
@@ -185,9 +214,7 @@ impl Source {
                 let column = table.columns.get(idx);
                 column.filter(|column| !column.hidden).map(|_| idx)
             }
-            Columns::Query(columns) => columns
-                .iter()
-                .position(|column| column.column.name.eq_ignore_ascii_case(name)),
+            Columns::Query(columns) => columns.named(name).map(|(idx, _)| idx),
         }
     }
 
@@ -195,12 +222,7 @@ impl Source {
     fn count_named(&self, name: &str) -> usize {
         match &self.columns {
             Columns::Table(..) => 1,
-            Columns::Query(columns) => {
-                let named = columns.iter();
-                named
-                    .filter(|one| one.column.name.eq_ignore_ascii_case(name))
-                    .count()
-            }
+            Columns::Query(columns) => columns.named(name).map_or(0, |(_, count)| count),
         }
     }
 
@@ -208,7 +230,7 @@ impl Source {
     pub(super) fn column(&self, idx: usize) -> Option<Expr> {
         let mut expr = match &self.columns {
             Columns::Table(table, first) => column_at(table, idx, *first)?,
-            Columns::Query(columns) => columns.get(idx)?.expr.clone(),
+            Columns::Query(columns) => columns.all.get(idx)?.expr.clone(),
         };
         expr.nullable |= self.is_optional;
         Some(expr)
@@ -217,7 +239,7 @@ impl Source {
     fn query_columns(&self) -> &[QueryColumn] {
         match &self.columns {
             Columns::Table(..) => &[],
-            Columns::Query(columns) => columns,
+            Columns::Query(columns) => &columns.all,
         }
     }
 
@@ -231,7 +253,7 @@ impl Source {
     pub(super) fn result_column(&self, idx: usize) -> Option<ResultColumn> {
         let mut column = match &self.columns {
             Columns::Table(table, _) => table_column(table, &self.alias, idx)?,
-            Columns::Query(columns) => columns.get(idx)?.column.clone(),
+            Columns::Query(columns) => columns.all.get(idx)?.column.clone(),
         };
         column.nullable |= self.is_optional;
         if let Some(view) = &self.view_name {
@@ -251,7 +273,7 @@ impl Source {
                 let shown = columns.filter(|(_, column)| !column.hidden);
                 shown.map(|(idx, _)| idx).collect()
             }
-            Columns::Query(columns) => (0..columns.len()).collect(),
+            Columns::Query(columns) => (0..columns.all.len()).collect(),
         }
     }
 }

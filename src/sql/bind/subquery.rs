@@ -20,10 +20,7 @@ impl Scope<'_> {
     /// 1241 when it has more columns than one.
     pub(super) fn scalar_subquery(&mut self, select: &ast::Select) -> Result<Expr> {
         if let Some(expr) = plain_expression(select) {
-            let rule = std::mem::replace(&mut self.aggregate_rule, AggregateRule::Forbidden);
-            let value = self.value(expr);
-            self.aggregate_rule = rule;
-            return value;
+            return self.value(expr);
         }
         let names = self.names;
         self.scalar_of(select, &names)
@@ -93,6 +90,14 @@ impl Scope<'_> {
         all: bool,
         select: &ast::Select,
     ) -> Result<Expr> {
+        if matches!(expr, ast::Expr::Row(_)) {
+            // MySQL takes rows where it means `IN`.
+            match (op, all) {
+                (CompareOp::Equal, false) => return self.in_select(expr, select, false),
+                (CompareOp::NotEqual, true) => return self.in_select(expr, select, true),
+                _ => {}
+            }
+        }
         let expr = Box::new(self.value(expr)?);
         let (set, query) = self.subquery(select, Answer::Set)?;
         if query.columns().len() != 1 {
@@ -235,12 +240,12 @@ fn plain_expression(select: &ast::Select) -> Option<&ast::Expr> {
         && select.with.ctes.is_empty()
         && select.into.is_none();
     match block.items.as_slice() {
-        [SelectItem::Expr { expr, .. }] if is_plain && !is_aggregate(expr) => Some(expr),
+        [SelectItem::Expr { expr, .. }] if is_plain && !expr.has(&is_aggregate) => Some(expr),
         _ => None,
     }
 }
 
-/// Whether an aggregate stands there: it is the subquery's own.
+/// Whether it is an aggregate, or a window function: it is the subquery's own, or of a query around.
 fn is_aggregate(expr: &ast::Expr) -> bool {
     let ast::Expr::Call(call) = expr else {
         return false;

@@ -7,6 +7,7 @@
 use super::call;
 use super::json_truth;
 use super::scope::{AggregateRule, Clause, Scope};
+use super::twice::twice;
 use crate::error::{Code, Error, Result};
 use crate::sql::aggregate::{aggregate_type, names};
 use crate::sql::ast::{self, Literal, NamedWindow, Over, WindowSpec};
@@ -16,6 +17,12 @@ use crate::sql::bound::{
 use crate::sql::eval::{digits, fold, typing};
 use crate::sql::expr::{Expr, ExprKind, Slot};
 use crate::types::{ColumnType, Value};
+
+/// Windows that one query may name. Each may go on from the one before: all before it are looked up for each.
+const WINDOWS_MAX: usize = 128;
+
+/// Window functions of one query. Each call is compared with those before it.
+const FUNCTIONS_MAX: usize = 4096;
 
 /// How errors call a window without a name.
 const UNNAMED: &str = "<unnamed window>";
@@ -73,7 +80,7 @@ impl Scope<'_> {
     /// A call with `OVER`.
     ///
     /// # Errors
-    /// 3593 where none may stand.
+    /// 3593 where none may stand; 1117 past [`FUNCTIONS_MAX`].
     pub(super) fn window_call(&mut self, call: &ast::Call) -> Result<Expr> {
         let is_place = matches!(self.clause, Clause::FieldList | Clause::OrderBy);
         if !is_place || self.is_in_window || self.aggregate_rule != AggregateRule::Allowed {
@@ -81,6 +88,12 @@ impl Scope<'_> {
         }
         if let Some(known) = self.windows.iter().find(|known| known.call == *call) {
             return Ok(known.expr.clone());
+        }
+        if FUNCTIONS_MAX <= self.windows.len() {
+            let text = format!(
+                "Too many window functions; the most that one query can compute is {FUNCTIONS_MAX}"
+            );
+            return Err(Error::new(Code::TooManyColumns, text));
         }
         self.is_in_window = true;
         let bound = self.window_function(call);
@@ -171,14 +184,16 @@ impl Scope<'_> {
     /// Binds the windows, when all clauses are.
     ///
     /// # Errors
-    /// 3579 to 3592.
+    /// 3579 to 3592; 1436 past [`WINDOWS_MAX`].
     pub(super) fn window_drafts(&mut self, named: &[NamedWindow]) -> Result<Vec<Draft>> {
-        for (idx, window) in named.iter().enumerate() {
-            let mut before = named.iter().take(idx);
-            if before.any(|other| other.name.eq_ignore_ascii_case(&window.name)) {
-                let text = format!("Window '{}' is defined twice.", window.name);
-                return Err(Error::new(Code::WindowTwice, text));
-            }
+        if WINDOWS_MAX < named.len() {
+            let count = named.len();
+            let text = format!("WINDOW names {count} windows; {WINDOWS_MAX} is the most");
+            return Err(Error::new(Code::TooDeep, text));
+        }
+        if let Some(name) = twice(named.iter().map(|window| window.name.as_str())) {
+            let text = format!("Window '{name}' is defined twice.");
+            return Err(Error::new(Code::WindowTwice, text));
         }
         for window in named {
             let spec = inherited((&window.name, &window.spec), named)?;

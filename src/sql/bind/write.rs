@@ -7,11 +7,13 @@ use super::literal;
 use super::scope::{Clause, Proposed, Scope};
 use super::source::Source;
 use super::through::{self, Insertable};
-use super::{Names, from, hints, order, query, versions, view};
+use super::{Names, from, hints, operands, order, query, versions, view};
 use crate::catalog::{ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate};
-use crate::sql::bound::{Delete, Insert, InsertKind, InsertSource, InsertValue, Update};
+use crate::sql::bound::{
+    Delete, Insert, InsertKind, InsertSource, InsertValue, Purpose, Query, Update,
+};
 use crate::sql::expr::{Expr, ExprKind};
 
 // INSERT.
@@ -38,7 +40,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         InsertRows::Values(rows) => {
             InsertSource::Values(insert_rows(rows, &columns, (&table, &mut scope))?)
         }
-        InsertRows::Select(select) => query_rows(select, columns.len(), &mut scope)?,
+        InsertRows::Select(select) => query_rows(select, (&table, &columns), &mut scope)?,
     };
     let mut subqueries = std::mem::take(&mut scope.subqueries);
     let mut parameters_count = scope.parameters_count;
@@ -224,12 +226,23 @@ fn wrong_count(row: usize) -> Error {
 /// `INSERT … SELECT`.
 fn query_rows(
     select: &ast::Select,
-    columns_count: usize,
+    (table, columns): (&Table, &[usize]),
     scope: &mut Scope<'_>,
 ) -> Result<InsertSource> {
-    let query = query::query(select, &scope.names, None)?;
-    if query.columns().len() != columns_count {
+    let mut query = query::query(select, &scope.names, None)?;
+    if query.columns().len() != columns.len() {
         return Err(wrong_count(1));
+    }
+    if let Query::Select(select) = &mut query
+        && !select.distinct
+    {
+        for (output, idx) in select.outputs.iter_mut().zip(columns) {
+            let column = table.columns.get(*idx);
+            if column.is_some_and(|column| column.ty.is_numeric()) {
+                let expr = std::mem::replace(&mut output.expr, literal::null());
+                output.expr = operands::as_stored(expr);
+            }
+        }
     }
     scope.parameters_count = scope.parameters_count.max(query.parameters_count());
     Ok(InsertSource::Query(Arc::new(query)))
@@ -249,14 +262,25 @@ fn on_duplicate(assignments: &[Assignment], scope: &mut Scope<'_>) -> Result<Vec
         };
         if table.key_position(idx).is_some() {
             let count = table.columns.len();
-            if matches!(value.kind, ExprKind::Column(other) if other % count == idx) {
-                continue;
+            let is_own = |value: &Expr| matches!(value.kind, ExprKind::Column(other) if other % count == idx);
+            // The list says that the row is kept, also where it says no more.
+            if !is_own(&value) && !tells_own(&value, idx) {
+                return Err(key_assigned(table, idx));
             }
-            return Err(key_assigned(table, idx));
         }
         bound.push((idx, value));
     }
     Ok(bound)
+}
+
+/// Whether it is `LAST_INSERT_ID` of the stored column: MySQL's idiom that tells the client which row was met. It is
+/// evaluated for that, and the column stays what it is.
+fn tells_own(value: &Expr, idx: usize) -> bool {
+    let ExprKind::Call(function, args) = &value.kind else {
+        return false;
+    };
+    let is_of_stored = matches!(args.as_slice(), [arg] if matches!(arg.kind, ExprKind::Column(stored) if stored == idx));
+    function.name == "LAST_INSERT_ID" && is_of_stored
 }
 
 fn column_default(idx: usize, scope: &Scope<'_>) -> Result<Expr> {
@@ -319,7 +343,8 @@ pub(crate) fn key_assigned(table: &Table, idx: usize) -> Error {
 
 pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> {
     let (source, index_hints) = from::only_table(&update.tables, names)?;
-    let hints = hints::hints(&update.hints, index_hints, Some(&source))?;
+    let mut hints = hints::hints(&update.hints, index_hints, Some(&source))?;
+    hints.purpose = Purpose::Update;
     let table = table_of(&source)?;
     let alias = source.alias.clone();
     let mut scope = Scope::new(*names, Some(source), Clause::FieldList);
@@ -391,7 +416,8 @@ fn table_of(source: &Source) -> Result<Arc<Table>> {
 
 pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> {
     let source = Source::new(from::find(&delete.table, names)?, delete.alias.as_deref());
-    let hints = hints::without_rows(&delete.hints, &[], Some(&source))?;
+    let mut hints = hints::without_rows(&delete.hints, &[], Some(&source))?;
+    hints.purpose = Purpose::Delete;
     let (table, alias) = (table_of(&source)?, source.alias.clone());
     let mut scope = Scope::new(*names, Some(source), Clause::Where);
     let filter = delete
@@ -405,6 +431,7 @@ pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> 
         .map(|limit| order::limit(limit, &mut scope))
         .transpose()?;
     Ok(Delete {
+        ignore: delete.ignore,
         table,
         alias,
         hints,

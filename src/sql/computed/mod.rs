@@ -307,6 +307,7 @@ pub(crate) const MODE: Mode = Mode {
     no_zero_date: true,
     no_zero_in_date: true,
     no_unsigned_subtraction: false,
+    real_as_float: false,
     no_backslash_escapes: false,
     pipes_as_concat: false,
     ansi_quotes: false,

@@ -58,6 +58,7 @@ pub(super) fn cast<'a>(
         CastType::Year => Ok(moment::year(&value, ctx)?.map_or(Value::Null, Value::Year)),
         CastType::YearBeside => Ok(year_beside(value)),
         CastType::BytesBeside => bytes_beside(value, ctx),
+        CastType::AsIs => Ok(value),
         CastType::Json => json::cast(value, ctx),
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   text, bytes, ENUM with each other     bytes
-//!   date or time with text                as dates and times; a bad constant is error 1525
+//!   date or time with text                as dates and times; a bad constant of the statement's is error
+//!                                         1525, a bad text of a row a warning
 //!   TIMESTAMP with date or text           in UTC, through the session's zone
 //!   date with YEAR                        as dates, the year's month and day zero
 //!   date or time with number              as dates when the number is one, else as numbers
@@ -72,7 +73,7 @@ fn before_all_dates(
         return None;
     };
     let is_met = is_dated(dated.0)
-        && !fold::is_statement_constant(other.1)
+        && !fold::is_said(other.1)
         && fold::is_statement_constant(dated.1)
         && moment::parse_datetime(text, ctx).is_none();
     is_met.then(|| {
@@ -390,6 +391,11 @@ fn datetime_of_text(text: &str, ctx: &EvalContext) -> Result<Option<Datetime>> {
     Ok(Some(parsed.datetime))
 }
 
+/// Whether it is a text that is no date.
+pub(crate) fn is_bad_date(value: &Value<'_>, ctx: &EvalContext) -> bool {
+    matches!(value, Value::Text(text) if moment::parse_datetime(text, ctx).is_none())
+}
+
 fn warn_bad_date(text: &str, ctx: &EvalContext) {
     convert::warn(ctx, Code::IncorrectTypeValue, || {
         format!("Incorrect datetime value: '{}'", convert::shown(text))
@@ -422,10 +428,13 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
     let Value::Json(text) = json else {
         return Ok(None);
     };
-    // A number and a string are never equal as parts of documents, and so beside one.
+    // A number beside anything but a number is never equal as a part of a document, and so beside one.
     let as_parts = match other {
         Value::Text(_) | Value::Enum(_) => true,
-        _ => other.is_number() && text.starts_with('"'),
+        _ => {
+            other.is_number()
+                && !text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        }
     };
     match other {
         Value::Json(other) => Ok(Some(json::compare(text, other))),
@@ -442,12 +451,12 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
     }
 }
 
-/// Error 1525 when a constant text stands against a date and is none.
+/// Error 1525 when a text that the statement says stands against a date and is none.
 fn reject_bad_date(dated: &Value<'_>, other: (&Value<'_>, &Expr), ctx: &EvalContext) -> Result<()> {
     let (Value::Text(text), true) = (other.0, is_dated(dated)) else {
         return Ok(());
     };
-    if !fold::is_statement_constant(other.1) || moment::parse_datetime(text, ctx).is_some() {
+    if !fold::is_said(other.1) || moment::parse_datetime(text, ctx).is_some() {
         return Ok(());
     }
     let kind = match dated {

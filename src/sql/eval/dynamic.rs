@@ -65,7 +65,7 @@ pub(super) fn binary(
     ctx: &EvalContext,
 ) -> Result<Value<'static>> {
     let (a, b) = (literal(a), literal(b));
-    let ty = typing::binary_type(op, &a, &b);
+    let ty = typing::binary_type_in(ctx.mode, op, (&a, &b));
     let expr = Expr {
         ty,
         nullable: true,

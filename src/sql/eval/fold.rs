@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::super::context::EvalContext;
-use super::super::expr::{Expr, ExprKind, NoRow};
+use super::super::expr::{CastType, Expr, ExprKind, NoRow};
 use crate::error::Result;
 use crate::types::{ColumnType, Value};
 
@@ -21,7 +21,7 @@ pub enum Stability {
 /// For how long `expr` keeps its value.
 pub fn stability(expr: &Expr) -> Stability {
     let own = match &expr.kind {
-        ExprKind::Column(_) => Stability::Row,
+        ExprKind::Column(_) | ExprKind::Cast(_, CastType::AsIs) => Stability::Row,
         ExprKind::Parameter(_) | ExprKind::UserVariable(_) | ExprKind::SystemVariable { .. } => {
             Stability::Statement
         }
@@ -67,6 +67,22 @@ pub fn is_constant(expr: &Expr) -> bool {
 /// Whether `expr` has one value throughout an execution: parameters and `NOW()` count.
 pub fn is_statement_constant(expr: &Expr) -> bool {
     stability(expr) <= Stability::Statement
+}
+
+/// As [`is_statement_constant`], of what the statement itself says: what a subquery answers, or a query around
+/// this one reads of its row, is none of it.
+pub fn is_said(expr: &Expr) -> bool {
+    is_statement_constant(expr) && !reads_slot(expr)
+}
+
+/// Whether it reads what a subquery answers, or what a query around this one reads of its row.
+pub fn reads_slot(expr: &Expr) -> bool {
+    let mut found = matches!(
+        expr.kind,
+        ExprKind::Slot(_) | ExprKind::InSet { .. } | ExprKind::Quantified { .. }
+    );
+    each_child(expr, &mut |child| found = found || reads_slot(child));
+    found
 }
 
 /// Visits the direct operands of a kind, shared or mutable as the reference to it is; `$iter` is

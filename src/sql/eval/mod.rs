@@ -87,6 +87,8 @@ pub fn eval_exact<'a>(expr: &'a Expr, row: &'a dyn Row, ctx: &'a EvalContext) ->
         ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Slot(_) => {
             value
         }
+        // What is no year stays what it is, and no year of those there are.
+        ExprKind::Cast(_, CastType::YearBeside) if expr.ty == ColumnType::Year => value,
         _ => fit::fit(value?, &expr.ty, ctx),
     }
 }

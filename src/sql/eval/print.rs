@@ -97,7 +97,7 @@ impl Printer<'_> {
             | ExprKind::Regexp { .. } => self.predicate(expr),
             ExprKind::Case { .. } => self.case(expr),
             // Bound again it is one again.
-            ExprKind::Cast(a, CastType::YearBeside) => self.expr(a),
+            ExprKind::Cast(a, CastType::YearBeside | CastType::AsIs) => self.expr(a),
             ExprKind::Cast(a, CastType::BytesBeside) => self.wrapped("unhex(", a, ")"),
             ExprKind::Cast(a, target) => {
                 self.wrapped("cast(", a, " as ");
@@ -327,6 +327,7 @@ pub(crate) fn cast_word(target: &CastType) -> String {
         CastType::Time(_) => "time",
         CastType::Datetime(_) => "datetime",
         CastType::Year | CastType::YearBeside => "year",
+        CastType::AsIs => "",
         CastType::Json => "json",
     }
     .to_owned();

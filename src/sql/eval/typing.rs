@@ -20,6 +20,7 @@ use super::super::expr::ExprKind;
 use super::super::expr::{BinaryOp, CastType, Expr, IntervalUnit, UnaryOp};
 pub use super::common::{chars_of, common_of, common_type};
 use super::magnitude;
+use crate::sql::context::Mode;
 use crate::types::column_type::IntWidth;
 use crate::types::{ColumnType, Value};
 
@@ -253,6 +254,16 @@ pub fn binary_type(op: BinaryOp, a: &Expr, b: &Expr) -> ColumnType {
     }
 }
 
+/// As [`binary_type`], under a mode: with `NO_UNSIGNED_SUBTRACTION` a difference of whole numbers has a sign.
+pub fn binary_type_in(mode: Mode, op: BinaryOp, (a, b): (&Expr, &Expr)) -> ColumnType {
+    let ty = binary_type(op, a, b);
+    let has_sign = mode.no_unsigned_subtraction && op == BinaryOp::Subtract;
+    if has_sign && ty == ColumnType::BIGINT_UNSIGNED {
+        return ColumnType::BIGINT;
+    }
+    ty
+}
+
 /// Whether a bit operator takes the operand as bytes and not as a number: a binary string that is no
 /// literal.
 fn is_bytes(a: &Expr) -> bool {
@@ -295,6 +306,7 @@ pub fn cast_type(target: &CastType) -> ColumnType {
         CastType::Time(fsp) => ColumnType::Time { fsp: *fsp },
         CastType::Datetime(fsp) => ColumnType::Datetime { fsp: *fsp },
         CastType::Year | CastType::YearBeside => ColumnType::Year,
+        CastType::AsIs => ColumnType::Dynamic,
         CastType::Json => ColumnType::Json,
     }
 }

@@ -60,18 +60,21 @@ fn digest_of<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<parse::Digest>
         convert::bytes(Call::arg(values, 0), call.ctx),
         call.ctx.mode,
     );
-    let failed = |error: &Error| {
+    let failed = |error: Error| {
+        if error.code() == Code::OutOfResources {
+            return error;
+        }
         let text = format!(
             "Could not parse argument to digest function: \"{}\".",
             error.message()
         );
         Error::new(Code::DigestFailed, text)
     };
-    let parsed = parse::parse_first(&bytes, mode).map_err(|error| failed(&error))?;
+    let parsed = parse::parse_first(&bytes, mode).map_err(failed)?;
     let rest = bytes.get(parsed.rest_offset..).unwrap_or_default();
     if !rest.is_empty() {
         let near = String::from_utf8_lossy(rest);
-        return Err(failed(&parse::syntax_error(&near, 1)));
+        return Err(failed(parse::syntax_error(&near, 1)));
     }
     parse::digest(&bytes, mode)
 }

@@ -12,14 +12,15 @@ use serde_json::Value as Json;
 
 use super::json::{document, joined, of_json, quoted, text_of_json, value_of};
 use super::json_path::{Path, sorted};
+use super::json_table::{self, not_of_type, scalar_of};
 use super::watch::Watch;
-use super::{Call, of_text, result};
+use super::{Call, result};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{convert, like};
-use crate::types::Value;
+use crate::sql::eval::like;
 use crate::types::json::{compare_json, write_string};
+use crate::types::{ColumnType, Value};
 
 functions! {
     /// Contents of documents.
@@ -302,8 +303,8 @@ fn shown_name(name: &str) -> String {
     quoted
 }
 
-/// `JSON_VALUE(doc, path, on_empty, default, on_error, default)`: the actions are `NULL`, `ERROR`
-/// and `DEFAULT`.
+/// `JSON_VALUE(doc, path, on_empty, default, on_error, default)`, of the type of the call: the actions are
+/// `NULL`, `ERROR` and `DEFAULT`.
 fn value<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if Call::arg(values, 0).is_null() || Call::arg(values, 1).is_null() {
         return Ok(Value::Null);
@@ -314,9 +315,12 @@ fn value<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         Err(error) => return on(values, (4, call), error),
     };
     match path.find(&document, call.ctx)?.as_slice() {
+        [found] if *call.ty == ColumnType::Json => Ok(Value::Json(text_of_json(found).into())),
         [Json::Null] => Ok(Value::Null),
-        [Json::String(text)] => Ok(of_text(text.clone())),
-        [other] => Ok(of_text(text_of_json(other))),
+        [found] => match json_table::stored(scalar_of(found, call.ty), call.ty, call.ctx) {
+            Some(value) => Ok(value),
+            None => on(values, (4, call), not_of_type(call.ty, "json_value")),
+        },
         [] => {
             let text = "No value was found by 'json_value' on the specified path.";
             on(values, (2, call), Error::new(Code::JsonValueMissing, text))
@@ -337,8 +341,9 @@ fn on<'a>(
     match &*call.text(values, idx) {
         "ERROR" => Err(error),
         "DEFAULT" => {
-            let default = Call::arg(values, idx + 1);
-            Ok(of_text(convert::text(default, call.ctx)))
+            let default = Call::arg(values, idx + 1).clone();
+            let stored = json_table::stored(default, call.ty, call.ctx);
+            stored.ok_or_else(|| not_of_type(call.ty, "json_value"))
         }
         _ => Ok(Value::Null),
     }

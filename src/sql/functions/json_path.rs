@@ -11,6 +11,7 @@ use super::watch::Watch;
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
+use crate::types::json;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,9 +201,7 @@ pub(super) fn find_mut<'j>(steps: &[Step], document: &'j mut Json) -> Option<&'j
 
 /// Members in MySQL's order: by the length of their names, then by their bytes.
 pub(super) fn sorted(members: &Map<String, Json>) -> Vec<(&String, &Json)> {
-    let mut members: Vec<_> = members.iter().collect();
-    members.sort_by(|(a, _), (b, _)| (a.len(), *a).cmp(&(b.len(), *b)));
-    members
+    json::in_order(members)
 }
 
 impl Step {

@@ -223,7 +223,8 @@ impl Maker<'_> {
         let found = column.path.find(json, self.ctx)?;
         if column.exists {
             let exists = Value::Int(i64::from(!found.is_empty()));
-            return self.stored(exists, column).ok_or_else(|| no_value(column));
+            let stored = stored(exists, &column.ty, self.ctx);
+            return stored.ok_or_else(|| no_value(column));
         }
         match found.as_slice() {
             [] => self.instead(&column.on_empty, column, || {
@@ -243,26 +244,11 @@ impl Maker<'_> {
                     Error::new(Code::JsonTableScalar, text)
                 })
             }
-            [scalar] => match self.stored(scalar_of(scalar, &column.ty), column) {
+            [scalar] => match stored(scalar_of(scalar, &column.ty), &column.ty, self.ctx) {
                 Some(value) => Ok(value),
                 None => self.instead(&column.on_error, column, || no_value(column)),
             },
         }
-    }
-
-    /// A value of the column's type; `None` when it cannot be one.
-    fn stored(&self, value: Value<'static>, column: &ValueColumn) -> Option<Value<'static>> {
-        let mode = StoreMode {
-            dates: DateRules {
-                no_zero_date: self.ctx.mode.no_zero_date,
-                no_zero_in_date: self.ctx.mode.no_zero_in_date,
-            },
-            zone: &self.ctx.zone,
-            now: self.ctx.now,
-            ..StoreMode::STRICT
-        };
-        let stored = coerce::coerce(value, &column.ty, &mode).ok()?;
-        Some(stored.value.into_owned())
     }
 
     fn instead(
@@ -279,19 +265,42 @@ impl Maker<'_> {
             }
             Action::Default(json) => {
                 let value = scalar_of(json, &column.ty);
-                self.stored(value, column).ok_or_else(|| no_value(column))
+                stored(value, &column.ty, self.ctx).ok_or_else(|| no_value(column))
             }
         }
     }
 }
 
 fn no_value(column: &ValueColumn) -> Error {
+    not_of_type(&column.ty, &column.name)
+}
+
+/// The error of a part of a document that is to be of a type and cannot be.
+pub(super) fn not_of_type(ty: &ColumnType, name: &str) -> Error {
     let text = format!(
-        "Invalid JSON value for CAST to {} from column {} at row 1",
-        column.ty.to_string().to_ascii_uppercase(),
-        column.name
+        "Invalid JSON value for CAST to {} from column {name} at row 1",
+        ty.to_string().to_ascii_uppercase(),
     );
     Error::new(Code::InvalidJsonForCast, text)
+}
+
+/// A value of a type; `None` when it cannot be one.
+pub(super) fn stored(
+    value: Value<'_>,
+    ty: &ColumnType,
+    ctx: &EvalContext,
+) -> Option<Value<'static>> {
+    let mode = StoreMode {
+        dates: DateRules {
+            no_zero_date: ctx.mode.no_zero_date,
+            no_zero_in_date: ctx.mode.no_zero_in_date,
+        },
+        zone: &ctx.zone,
+        now: ctx.now,
+        ..StoreMode::STRICT
+    };
+    let stored = coerce::coerce(value, ty, &mode).ok()?;
+    Some(stored.value.into_owned())
 }
 
 /// Empties the columns of a nested path.
@@ -310,7 +319,7 @@ fn empty(value: &mut Value<'static>) {
 }
 
 /// A JSON scalar as an SQL value.
-fn scalar_of(json: &Json, ty: &ColumnType) -> Value<'static> {
+pub(super) fn scalar_of(json: &Json, ty: &ColumnType) -> Value<'static> {
     let text = |text: String| Value::Text(Cow::Owned(text));
     match json {
         Json::Null => Value::Null,

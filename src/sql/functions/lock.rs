@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::super::eval::convert;
+use super::pause::WAIT_BYTES;
 use super::{Call, result};
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 
@@ -188,6 +190,7 @@ fn get_lock<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if wait.is_zero() {
         return Ok(Value::Int(0));
     }
+    let _held = ceiling::hold("a wait for a lock", WAIT_BYTES)?;
     locks.wait_for(&name, connection_id)?;
     let taken = take_within(wait, &name, call);
     locks.end_wait(connection_id);

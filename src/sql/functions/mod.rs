@@ -17,7 +17,7 @@
 //!   a MEMBER OF (b)              MEMBER_OF(a, b)
 //!   a SOUNDS LIKE b              SOUNDEX(a) = SOUNDEX(b)
 //!   CHAR(n USING utf8mb4)        CAST(CHAR(n) AS CHAR)
-//!   JSON_VALUE(d, p RETURNING t) CAST(JSON_VALUE(d, p) AS t)
+//!   JSON_VALUE(d, p RETURNING t) CAST(JSON_VALUE(d, p) AS t)  bound as a call of type t
 //!   WEIGHT_STRING(s AS CHAR(n))  WEIGHT_STRING(s, 'CHAR', n)
 //!   ADDDATE(d, INTERVAL n unit)  `ExprKind::DateShift`; ADDDATE(d, n) is a call
 //!   CURRENT_DATE, NOW()…         calls, with or without parentheses

@@ -69,6 +69,7 @@ impl Parser<'_> {
                 Some(25..) => CastType::Double,
                 _ => CastType::Float,
             },
+            Word::REAL if self.mode.real_as_float => CastType::Float,
             Word::DOUBLE | Word::REAL => {
                 self.eat_word(Word::PRECISION);
                 CastType::Double

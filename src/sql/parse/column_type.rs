@@ -261,6 +261,7 @@ impl Parser<'_> {
             Word::BOOL | Word::BOOLEAN => ColumnType::Boolean,
             Word::SERIAL => ColumnType::BIGINT_UNSIGNED,
             Word::FLOAT | Word::FLOAT4 => self.float_type()?,
+            Word::REAL if self.mode.real_as_float => self.float_type()?,
             Word::DOUBLE | Word::FLOAT8 | Word::REAL => {
                 self.eat_word(Word::PRECISION);
                 self.digits_and_scale()?;

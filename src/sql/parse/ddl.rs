@@ -211,12 +211,6 @@ impl Parser<'_> {
         self.expect(Kind::OpenParen)?;
         self.comma_list(|parser| parser.table_member(&mut list))?;
         self.expect(Kind::CloseParen)?;
-        if list.columns.is_empty() {
-            return Err(Error::new(
-                Code::TableMustHaveColumns,
-                "A table must have at least 1 column",
-            ));
-        }
         Ok(list)
     }
 
@@ -270,7 +264,7 @@ impl Parser<'_> {
 
     // Options.
 
-    /// Behind the name of a table without a list of columns, where no query follows.
+    /// Behind a table without columns, where no query follows.
     fn without_columns(&mut self) -> Result<Statement> {
         if !self.at_end() {
             return Err(self.syntax_error());
@@ -294,7 +288,7 @@ impl Parser<'_> {
                 Some(Word::AS | Word::SELECT | Word::IGNORE | Word::REPLACE) => {
                     return Ok(options);
                 }
-                _ if self.at_end() => return Ok(options),
+                _ if self.at_end() || self.is(Kind::OpenParen) => return Ok(options),
                 _ => self.table_option(&mut options)?,
             }
         }

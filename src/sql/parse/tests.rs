@@ -16,6 +16,7 @@ pub(crate) const DEFAULT_MODE: Mode = Mode {
     no_zero_date: true,
     no_zero_in_date: true,
     no_unsigned_subtraction: false,
+    real_as_float: false,
     no_backslash_escapes: false,
     pipes_as_concat: false,
     ansi_quotes: false,

@@ -225,16 +225,35 @@ fn judge<'a>(coerced: Coerced<'a>, mode: &StoreMode<'_>) -> Result<Coerced<'a>, 
     Ok(coerced)
 }
 
-/// The value whose text, in UTC, is kept in a stored definition: a column's default.
+/// The text, in UTC, that is kept of a value in a stored definition: a column's default. A FLOAT is shown with
+/// six digits; here it has those of the same number as a DOUBLE, which are all of them.
+pub fn stored_text<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
+    if let Value::Float(number) = value {
+        let text = Value::Double(f64::from(*number)).to_text().into_owned();
+        return Cow::Owned(text);
+    }
+    value.to_text()
+}
+
+/// The value whose [`stored_text`] is kept.
 ///
 /// # Errors
 /// When the text is not a value of the type.
 pub fn from_stored_text(text: Cow<'_, str>, ty: &ColumnType) -> Result<Value<'static>, Problem> {
+    if *ty == ColumnType::Json {
+        return stored_json(text);
+    }
     let mode = StoreMode {
         dates: DateRules::LENIENT,
         ..StoreMode::STRICT
     };
     coerce(Value::Text(text), ty, &mode).map(|coerced| coerced.value.into_owned())
+}
+
+/// As it is: what a DECIMAL or a DATETIME has become may have another form than what is read from a text.
+fn stored_json(text: Cow<'_, str>) -> Result<Value<'static>, Problem> {
+    coerce(Value::text(&text), &ColumnType::Json, &StoreMode::STRICT)?;
+    Ok(Value::Json(Cow::Owned(text.into_owned())))
 }
 
 fn exact(value: Value<'_>) -> Coerced<'_> {

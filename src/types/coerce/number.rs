@@ -63,12 +63,28 @@ fn incorrect(value: &Value<'_>, wanted: &'static str, mode: &StoreMode<'_>) -> P
     }
 }
 
+/// A time or moment with a fraction, rounded as such: a second after 23:59:59 is the next day.
+fn whole_second(value: &Value<'_>, mode: &StoreMode<'_>) -> Option<Value<'static>> {
+    if let Value::Time(time) = value {
+        return Some(Value::Time(time.round(0)));
+    }
+    let at = if let Value::Datetime(at) = value {
+        *at
+    } else if let Value::Timestamp(at) = value {
+        mode.zone.to_datetime(*at)
+    } else {
+        return None;
+    };
+    at.round(0).map(Value::Datetime)
+}
+
 pub(super) fn to_integer(
     value: &Value<'_>,
     ty: &ColumnType,
     mode: &StoreMode<'_>,
 ) -> Coerced<'static> {
-    let (number, problem) = match source(value, mode) {
+    let whole = whole_second(value, mode);
+    let (number, problem) = match source(whole.as_ref().unwrap_or(value), mode) {
         Source::Whole(number) => (number, None),
         Source::Decimal(number) => (number.to_i128(), None),
         Source::Double(number) => (

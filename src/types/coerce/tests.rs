@@ -376,11 +376,27 @@ fn stored_texts_are_read_back() {
         (Value::Datetime(value), ColumnType::Datetime { fsp: 1 }),
         (Value::Date(Date::ZERO), ColumnType::Date),
         (Value::UInt(7), ColumnType::BIGINT_UNSIGNED),
-        (Value::Double(1e-300), ColumnType::Double),
+        (Value::Year(0), ColumnType::Year),
         (Value::text("x "), ColumnType::VARCHAR),
     ];
+    let json = ["2012.00000", "1.0", "1", r#"{"a": [1.50, "x"]}"#];
+    let json = json.map(|text| (Value::Json(text.into()), ColumnType::Json));
+    let doubles = [1e-300, f64::MAX, 5e-324, 0.1, -0.0, 20_120_229_101_112.5];
+    let doubles = doubles.map(|number| (Value::Double(number), ColumnType::Double));
+    // `f32::from_bits(0x4b7f_ffff)` is 16777215.
+    let floats = [
+        1_234_567.0,
+        0.1,
+        -0.0,
+        f32::MAX,
+        1e-45,
+        f32::from_bits(0x4b7f_ffff),
+    ];
+    let floats = floats.map(|number| (Value::Float(number), ColumnType::Float));
+    let cases = cases.into_iter().chain(json).chain(doubles).chain(floats);
     for (value, ty) in cases {
-        let back = from_stored_text(value.to_text(), &ty).unwrap();
-        assert!(value.total_cmp(&back).is_eq(), "{value:?}");
+        let back = from_stored_text(stored_text(&value), &ty).unwrap();
+        assert!(value.is_same(&back), "{value:?} {back:?}");
     }
+    assert!(from_stored_text("[1".into(), &ColumnType::Json).is_err());
 }

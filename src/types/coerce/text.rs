@@ -124,10 +124,24 @@ pub(super) fn to_fixed_chars<'a>(
     let value = if let Value::Text(text) = value {
         let len = text.trim_end_matches(' ').len();
         Value::Text(shortened(text, len))
+    } else if let Value::Bytes(bytes) = value {
+        Value::Bytes(without_spaces(bytes))
     } else {
         value
     };
     to_chars(value, Some(chars_max), mode)
+}
+
+fn without_spaces(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let last = bytes.iter().rposition(|byte| *byte != b' ');
+    let len = last.map_or(0, |last| last + 1);
+    match bytes {
+        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or_default()),
+        Cow::Owned(mut bytes) => {
+            bytes.truncate(len);
+            Cow::Owned(bytes)
+        }
+    }
 }
 
 /// `CHAR` and `VARCHAR`: at most so many characters; more spaces than fit are cut off with a note.
@@ -261,7 +275,7 @@ pub(super) fn to_json<'a>(value: Value<'a>, mode: &StoreMode<'_>) -> Result<Coer
     })
 }
 
-/// `ENUM`: a label, or a position from 1 as a number or its text.
+/// `ENUM`: a label, or a position from 1 as a number or its text. A member of another `ENUM` goes by its label alone.
 pub(super) fn to_enum(
     value: &Value<'_>,
     labels: &[Box<str>],
@@ -281,6 +295,16 @@ pub(super) fn to_enum(
             return exact(member);
         }
     }
+    let error_member = Value::Enum(EnumValue {
+        index: 0,
+        label: Cow::Borrowed(""),
+    });
+    if let Value::Enum(other) = value {
+        return match other.index {
+            0 => exact(error_member),
+            _ => adjusted(error_member, Problem::Truncated),
+        };
+    }
     let number = value.to_i128();
     let position = usize::try_from(number.value)
         .ok()
@@ -288,14 +312,10 @@ pub(super) fn to_enum(
     let chosen = position
         .filter(|&position| position != 0)
         .and_then(|p| member(labels, p));
-    if let Some(member) = chosen {
-        return exact(member);
+    match chosen {
+        Some(member) => exact(member),
+        None => adjusted(error_member, Problem::Truncated),
     }
-    let error_member = EnumValue {
-        index: 0,
-        label: Cow::Borrowed(""),
-    };
-    adjusted(Value::Enum(error_member), Problem::Truncated)
 }
 
 /// The member at a position that counts from 1.

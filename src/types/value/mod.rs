@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use super::{Date, Datetime, Decimal, Time, Timestamp};
 
 pub use order::GroupKey;
+pub(crate) use order::digits_of;
 
 /// A value: borrowed from a stored row, a packet or a literal where it can be, owned where it was
 /// computed. `Value<'static>` is the owned form; see `Value::into_owned`.

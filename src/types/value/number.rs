@@ -5,7 +5,7 @@
 //! with the session's zone first.
 
 use super::Value;
-use crate::types::{Decimal, Parsed, Zone};
+use crate::types::{Datetime, Decimal, Parsed, Zone};
 
 fn exact<T>(value: T) -> Parsed<T> {
     Parsed {
@@ -51,9 +51,9 @@ impl Value<'_> {
             Value::Bytes(bytes) => parse_i128(bytes),
             Value::Json(text) => parse_i128(json_number(text).as_bytes()),
             Value::Date(date) => exact(i128::from(date.to_number())),
-            Value::Time(time) => exact(time.to_decimal().to_i128()),
-            Value::Datetime(datetime) => exact(datetime.to_decimal().to_i128()),
-            Value::Timestamp(at) => exact(Zone::UTC.to_datetime(*at).to_decimal().to_i128()),
+            Value::Time(time) => exact(time.round(0).to_decimal().to_i128()),
+            Value::Datetime(datetime) => exact(whole_second(*datetime)),
+            Value::Timestamp(at) => exact(whole_second(Zone::UTC.to_datetime(*at))),
             Value::Enum(member) => exact(i128::from(member.index)),
         }
     }
@@ -104,6 +104,11 @@ impl Value<'_> {
             | Value::Enum(_) => exact(Decimal::new(self.to_i128().value, 0).unwrap_or_default()),
         }
     }
+}
+
+/// A moment as a number, rounded as a moment: the second after 23:59:59 is the next day.
+fn whole_second(at: Datetime) -> i128 {
+    at.round(0).unwrap_or(at).to_decimal().to_i128()
 }
 
 fn clamped(number: Option<Decimal>, is_negative: bool) -> Parsed<Decimal> {

@@ -3,12 +3,19 @@
 //! It is made for values of one column: `NULL` first, numbers by number, text by bytes, an `ENUM`
 //! by position. Values of unlike families order by family, so that any list can be sorted; what
 //! MySQL's `=` and `<` do with unlike types is the business of `sql/eval`.
+//!
+//! Numbers of unlike types are compared by the double that is nearest to each, and among those of one
+//! nearest double by their digits, those of a double being `digits_of` it. So `0.1` and `1e-1` are equal,
+//! and yet there is an order, which two by two (as doubles here, exactly there) there is not.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use super::Value;
 use crate::types::{Decimal, json};
+
+/// The most digits that a double is written with, so that no other one reads the same.
+const DOUBLE_DIGITS_MAX: u32 = 17;
 
 /// Values that are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +57,17 @@ impl Value<'_> {
             (Value::Enum(a), Value::Enum(b)) => a.index.cmp(&b.index),
             (Value::Json(a), Value::Json(b)) => json::compare(a, b),
             (a, b) => a.cmp_across(b),
+        }
+    }
+
+    /// Whether one value of a column can stand for the other, and nobody sees it: of those that the total
+    /// order has as equal, zeros may have different signs, and JSON may have a number as `1` or as `1.0`.
+    pub fn is_same(&self, other: &Value<'_>) -> bool {
+        match (self, other) {
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+            (Value::Json(a), Value::Json(b)) => a == b,
+            (a, b) => a.total_cmp(b).is_eq(),
         }
     }
 
@@ -103,8 +121,7 @@ impl Value<'_> {
         }
     }
 
-    /// Feeds a hash so that values equal by [`Value::total_cmp`] feed the same, except a
-    /// `DECIMAL` with a fraction beside a double, which no typed column mixes.
+    /// Feeds a hash so that values equal by [`Value::total_cmp`] feed the same.
     pub fn hash_group<H: Hasher>(&self, state: &mut H) {
         self.family().hash(state);
         match self {
@@ -114,8 +131,7 @@ impl Value<'_> {
             Value::Year(year) => i128::from(*year).hash(state),
             Value::Float(number) => hash_double(f64::from(*number), state),
             Value::Double(number) => hash_double(*number, state),
-            Value::Decimal(number) if number.is_integer() => number.trunc_to_i128().hash(state),
-            Value::Decimal(number) => number.hash(state),
+            Value::Decimal(number) => hash_decimal(*number, state),
             Value::Text(text) => text.as_bytes().hash(state),
             Value::Bytes(bytes) => bytes.hash(state),
             Value::Date(date) => date.at_midnight().hash(state),
@@ -143,9 +159,31 @@ fn cmp_numbers(a: Number, b: Number) -> Ordering {
         (Number::Double(a), Number::Whole(b)) => cmp_whole_double(b, a).reverse(),
         (Number::Whole(a), Number::Decimal(b)) => cmp_whole_decimal(a, b),
         (Number::Decimal(a), Number::Whole(b)) => cmp_whole_decimal(b, a).reverse(),
-        (Number::Decimal(a), Number::Double(b)) => cmp_doubles(a.to_f64(), b),
-        (Number::Double(a), Number::Decimal(b)) => cmp_doubles(a, b.to_f64()),
+        (Number::Decimal(a), Number::Double(b)) => cmp_decimal_double(a, b),
+        (Number::Double(a), Number::Decimal(b)) => cmp_decimal_double(b, a).reverse(),
     }
+}
+
+/// By the nearest double, and then by the digits; a double that has none in a `DECIMAL` comes first.
+fn cmp_decimal_double(a: Decimal, b: f64) -> Ordering {
+    cmp_doubles(a.to_f64(), b).then_with(|| digits_of(b).map_or(Ordering::Greater, |b| a.cmp(&b)))
+}
+
+/// What a double is worth beside exact numbers it is the nearest double of: a whole number of 64 bits
+/// exactly that, any other the fewest digits that tell it from its neighbours. `None` where a `DECIMAL`
+/// has no room for them.
+pub(crate) fn digits_of(number: f64) -> Option<Decimal> {
+    if let Some(whole) = whole_64(number) {
+        return Decimal::new(whole, 0);
+    }
+    // A small fraction that no DECIMAL has would come out as another number.
+    Decimal::from_f64(number).filter(|digits| cmp_doubles(digits.to_f64(), number).is_eq())
+}
+
+/// The double as a whole number, if it is one and about as long as an integer can be.
+fn whole_64(number: f64) -> Option<i128> {
+    const LIMIT: f64 = 18_446_744_073_709_551_616.0;
+    whole_part(number).filter(|_| number.fract() == 0.0 && number.abs() <= LIMIT)
 }
 
 fn cmp_whole_decimal(a: i128, b: Decimal) -> Ordering {
@@ -170,11 +208,28 @@ fn whole_part(number: f64) -> Option<i128> {
 }
 
 fn hash_double<H: Hasher>(number: f64, state: &mut H) {
-    match whole_part(number) {
-        Some(whole) if number.fract() == 0.0 => whole.hash(state),
-        Some(_) | None if number.is_nan() => f64::NAN.to_bits().hash(state),
-        Some(_) | None => number.to_bits().hash(state),
+    if let Some(whole) = whole_64(number) {
+        return whole.hash(state);
     }
+    if number.fract() == 0.0
+        && let Some(digits) = digits_of(number)
+    {
+        return digits.trunc_to_i128().hash(state);
+    }
+    let number = if number.is_nan() { f64::NAN } else { number };
+    number.to_bits().hash(state);
+}
+
+/// A fraction that may be a double's digits is hashed as that double.
+fn hash_decimal<H: Hasher>(number: Decimal, state: &mut H) {
+    if number.is_integer() {
+        return number.trunc_to_i128().hash(state);
+    }
+    let number = number.normalized();
+    if number.coefficient().unsigned_abs() < 10u128.pow(DOUBLE_DIGITS_MAX) {
+        return number.to_f64().to_bits().hash(state);
+    }
+    number.hash(state);
 }
 
 /// A value as the key of a map: equality, order and hash of the total order.

@@ -10,15 +10,17 @@
 //!  x           y              z              z: somebody else has changed it since
 //! ```
 
-use super::indexes;
+use super::{indexes, is_same};
 use crate::catalog::{Column, ColumnDefault, ColumnPlace, Include, Table};
 use crate::error::Result;
 use crate::sql::computed;
 
 /// Takes back what turned the definition `before` into the one that was `made`: columns, options and
 /// comments. New indexes are the caller's, and gone already. Columns stay when one of them got another
-/// type or takes no `NULL` any more: what was written since may be of the new form. How long rows and
-/// versions stay is none of it: that is said when nothing can fail any more.
+/// type or takes no `NULL` any more: what was written since may be of the new form. But what the
+/// statement declared beside the types goes even then: the key that a column is counted by may be one
+/// of those that are gone. How long rows and versions stay is none of it: that is said when nothing can
+/// fail any more.
 ///
 /// # Errors
 /// An internal error.
@@ -30,6 +32,12 @@ pub fn take_back(table: &mut Table, (before, made): (&Table, &Table)) -> Result<
         .iter()
         .any(|column| has_other_form(column, made))
     {
+        for column in &mut table.columns {
+            let old = before.columns.iter().find(|old| is_same(old, column));
+            if let (Some(old), Some(new)) = (old, find(made, column)) {
+                undo_column(column, (old, new));
+            }
+        }
         return Ok(());
     }
     let mut placed = Vec::with_capacity(table.columns.len());
@@ -148,19 +156,35 @@ fn undo_names(
     Ok(())
 }
 
+/// Gives a column back what is declared beside its type; of another type it takes no more than its
+/// comment.
 fn undo_column(now: &mut Column, (before, made): (&Column, &Column)) {
     undo(&mut now.comment, (&before.comment, &made.comment));
+    if before.auto_increment {
+        undo_counting(now, (before, made));
+    } else if made.auto_increment {
+        (now.auto_increment, now.counted_from) = (false, None);
+    }
+    if before.ty != now.ty {
+        return;
+    }
     undo(
         &mut now.on_update_now,
         (&before.on_update_now, &made.on_update_now),
     );
+    if !same_default(&before.default, &made.default) && same_default(&now.default, &made.default) {
+        now.default.clone_from(&before.default);
+    }
+}
+
+fn undo_counting(now: &mut Column, (before, made): (&Column, &Column)) {
+    if before.ty != now.ty {
+        return;
+    }
     let counts = |column: &Column| (column.auto_increment, column.counted_from);
     let mut counting = counts(now);
     undo(&mut counting, (&counts(before), &counts(made)));
     (now.auto_increment, now.counted_from) = counting;
-    if !same_default(&before.default, &made.default) && same_default(&now.default, &made.default) {
-        now.default.clone_from(&before.default);
-    }
 }
 
 fn same_default(left: &ColumnDefault, right: &ColumnDefault) -> bool {

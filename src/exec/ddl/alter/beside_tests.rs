@@ -231,3 +231,83 @@ async fn ids_given_while_a_column_becomes_counted_are_passed() {
         assert_eq!(server.run(again).await.unwrap(), [["1"]]);
     }
 }
+
+/// Begins a statement in another session whose new indexes wait to be built; comes back when they are
+/// published.
+async fn building(server: &Server, sql: &'static str) -> JoinHandle<Rows> {
+    let count = server.table("t").indexes.len();
+    let session = server.another();
+    let task = tokio::spawn(async move { session.run(sql).await });
+    while server.table("t").indexes.len() == count {
+        assert!(!task.is_finished(), "{sql} did not build an index");
+        tokio::task::yield_now().await;
+    }
+    task
+}
+
+fn names_of(server: &Server) -> (Vec<String>, Vec<String>) {
+    let table = server.table("t");
+    let columns = table.columns.iter().map(|column| column.name.clone());
+    let indexes = table.indexes.iter().map(|index| index.name.clone());
+    (columns.collect(), indexes.collect())
+}
+
+/// What is dropped behind the build of an index was looked for by its name once more: what somebody
+/// else had given that name meanwhile was dropped, and its values were lost.
+#[tokio::test]
+async fn what_waits_to_be_dropped_is_what_its_name_meant() {
+    let server = Server::start().await;
+    let define = "CREATE TABLE t (a INT PRIMARY KEY, tmp INT, k INT, c INT, w INT, KEY old (k), \
+                  KEY other (w), KEY named (c))";
+    run_all(&server, &[define, "INSERT INTO t VALUES (1, 2, 3, 4, 5)"]).await;
+    let held = server.backfill().hold().await;
+    let alter = "ALTER TABLE t ADD INDEX n (c), DROP COLUMN tmp, DROP INDEX old, \
+                 RENAME INDEX named TO renamed";
+    let task = building(&server, alter).await;
+    let meanwhile = [
+        "ALTER TABLE t RENAME COLUMN tmp TO keep, RENAME COLUMN k TO tmp",
+        "ALTER TABLE t RENAME INDEX old TO older",
+        "ALTER TABLE t RENAME INDEX other TO old",
+        "ALTER TABLE t RENAME INDEX named TO mine",
+        "ALTER TABLE t RENAME INDEX old TO named",
+        "ALTER TABLE t RENAME INDEX named TO old",
+    ];
+    run_all(&server, &meanwhile).await;
+    drop(held);
+    task.await.unwrap().unwrap();
+    let (columns, indexes) = names_of(&server);
+    assert_eq!(columns, ["a", "tmp", "c", "w"]);
+    assert_eq!(indexes, ["old", "renamed", "n"]);
+    let rows = server.run("SELECT a, tmp, c, w FROM t WHERE a = 1").await;
+    assert_eq!(rows.unwrap(), [["1", "3", "4", "5"]]);
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+/// What cannot be dropped any more ends the statement, which leaves nothing.
+#[tokio::test]
+async fn what_cannot_be_dropped_any_more_leaves_the_table_as_it_was() {
+    let meanwhile = [
+        // It has other storage by now, as another index of that name would.
+        ("ALTER INDEX k1 ON t DISABLED", Code::TableDefinitionChanged),
+        ("DROP INDEX k2 ON t", Code::WrongAutoKey),
+    ];
+    for (sql, code) in meanwhile {
+        let server = Server::start().await;
+        let define = "CREATE TABLE t (a INT PRIMARY KEY, b INT AUTO_INCREMENT, c INT, KEY k1 (b), \
+                      KEY k2 (b))";
+        run_all(&server, &[define, "INSERT INTO t (a, c) VALUES (1, 2)"]).await;
+        let held = server.backfill().hold().await;
+        let alter = "ALTER TABLE t ADD INDEX n (c), DROP INDEX k1, ADD COLUMN d INT";
+        let task = building(&server, alter).await;
+        run_all(&server, &[sql]).await;
+        let (_, left) = names_of(&server);
+        drop(held);
+        let error = task.await.unwrap().unwrap_err();
+        assert_eq!(error.code(), code, "{sql}: {error}");
+        let (columns, indexes) = names_of(&server);
+        assert_eq!(columns, ["a", "b", "c"], "{sql}");
+        let left: Vec<String> = left.into_iter().filter(|name| name != "n").collect();
+        assert_eq!(indexes, left, "{sql}");
+        run_all(&server, &["ALTER TABLE t COMMENT 'whole'"]).await;
+    }
+}

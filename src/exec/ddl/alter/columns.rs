@@ -1,20 +1,19 @@
-//! The columns of a table whose definition changes.
+//! The columns of a table whose definition changes. What another type means is in `retype`.
+
+mod retype;
 
 use std::collections::HashSet;
 
-use super::form::{Form, may_not_fit, reads_as};
-use super::{Outcome, Part, cannot_drop, check_part, indexes, unknown_column};
-use crate::catalog::{
-    Column, ColumnDefault, ComputedPart, Former, Index, IndexState, PartSource, Past, Table,
-};
+use super::form::may_not_fit;
+use super::{Outcome, Part, cannot_drop, has_been, indexes, unknown_column};
+use crate::catalog::{Column, ColumnDefault, Past, Table};
+use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl::column::{define_column, define_default};
 use crate::exec::ddl::{COLUMNS_MAX, check_identifier, ttl, wide};
 use crate::exec::write::row::{Stored, implicit_default};
 use crate::sql::ast::{AlterAction, ColumnDef, ColumnPlace};
 use crate::sql::context::EvalContext;
-use crate::types::coerce::{self, StoreMode};
-use crate::types::temporal::DateRules;
 use crate::types::{ColumnType, Value};
 
 /// A column in the making.
@@ -43,29 +42,51 @@ pub(super) fn change(
     (part, ctx): (Part, &EvalContext),
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let slots = table.columns.iter().enumerate();
-    let slots = slots.map(|(idx, column)| Slot {
-        origin: Some(idx),
-        column: column.clone(),
-    });
-    let mut maker = Maker {
-        slots: slots.collect(),
-        table,
-        ctx,
-        outcome,
-        dropped: Vec::new(),
-    };
+    let mut maker = Maker::of(table, ctx, outcome);
     let mut has_any = false;
     for action in actions {
         has_any |= maker.change_old(action, part)?;
     }
-    for action in actions.iter().filter(|_| part.has_first()) {
+    for action in actions {
         has_any |= maker.add_and_move(action)?;
     }
     if has_any {
         maker.finish()?;
     }
     Ok(())
+}
+
+/// Drops the columns with these ids that are still there, whatever their names are by now.
+///
+/// # Errors
+/// As `DROP COLUMN`.
+pub(super) fn drop_all(table: &mut Table, ids: &[ColumnId], ctx: &EvalContext) -> Result<()> {
+    let mut outcome = Outcome::default();
+    let mut maker = Maker::of(table, ctx, &mut outcome);
+    for id in ids {
+        maker.drop_by_id(*id)?;
+    }
+    if maker.dropped.is_empty() {
+        return Ok(());
+    }
+    maker.finish()
+}
+
+impl<'a> Maker<'a> {
+    fn of(table: &'a mut Table, ctx: &'a EvalContext, outcome: &'a mut Outcome) -> Maker<'a> {
+        let slots = table.columns.iter().enumerate();
+        let slots = slots.map(|(idx, column)| Slot {
+            origin: Some(idx),
+            column: column.clone(),
+        });
+        Maker {
+            slots: slots.collect(),
+            table,
+            ctx,
+            outcome,
+            dropped: Vec::new(),
+        }
+    }
 }
 
 impl Maker<'_> {
@@ -80,8 +101,8 @@ impl Maker<'_> {
                 column,
                 if_exists,
                 ..
-            } if part.has_first() => self.redefine(from, column, *if_exists)?,
-            AlterAction::RenameColumn { from, to } if part.has_first() => {
+            } => self.redefine(from, column, *if_exists)?,
+            AlterAction::RenameColumn { from, to } => {
                 let (at, idx) = self.find(from)?;
                 self.rename((at, idx), to)?;
             }
@@ -89,7 +110,7 @@ impl Maker<'_> {
                 name,
                 default,
                 if_exists,
-            } if part.has_first() => {
+            } => {
                 let found = self.find(name);
                 let Some((at, _)) = self.or_note(found, *if_exists)? else {
                     return Ok(false);
@@ -103,9 +124,6 @@ impl Maker<'_> {
                 };
             }
             AlterAction::DropColumn { .. }
-            | AlterAction::ChangeColumn { .. }
-            | AlterAction::RenameColumn { .. }
-            | AlterAction::SetDefault { .. }
             | AlterAction::AddColumns { .. }
             | AlterAction::AddIndex(_)
             | AlterAction::DropIndex { .. }
@@ -152,9 +170,30 @@ impl Maker<'_> {
 
     fn drop(&mut self, name: &str, if_exists: bool) -> Result<()> {
         let found = self.find(name).map_err(|_| cannot_drop(name));
-        let Some((at, idx)) = self.or_note(found, if_exists)? else {
+        match self.or_note(found, if_exists)? {
+            Some((at, idx)) => self.drop_at((at, idx), name),
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing happens when it is there no more.
+    fn drop_by_id(&mut self, id: ColumnId) -> Result<()> {
+        let mut columns = self.table.columns.iter();
+        let Some(idx) = columns.position(|column| has_been(column, id)) else {
             return Ok(());
         };
+        let mut slots = self.slots.iter();
+        let at = slots.position(|slot| slot.origin == Some(idx));
+        let name = at
+            .and_then(|at| self.slots.get(at))
+            .map(|slot| slot.column.name.clone());
+        match at.zip(name) {
+            Some((at, name)) => self.drop_at((at, idx), &name),
+            None => Ok(()),
+        }
+    }
+
+    fn drop_at(&mut self, (at, idx): (usize, usize), name: &str) -> Result<()> {
         if self.table.key_position(idx).is_some() {
             let text = format!(
                 "Cannot drop column '{name}': needed in the primary key of table '{}'",
@@ -219,80 +258,6 @@ impl Maker<'_> {
         }
         if let Some(slot) = self.slots.get_mut(at) {
             slot.column = new;
-        }
-        Ok(())
-    }
-
-    fn retype(&mut self, (idx, old): (usize, &Column), new: &mut Column) -> Result<()> {
-        let is_timestamp = |ty: &ColumnType| matches!(ty, ColumnType::Timestamp { .. });
-        if is_timestamp(&old.ty) != is_timestamp(&new.ty) {
-            let text = format!(
-                "ALTER TABLE of column '{}' from {} to {}: it depends on the time zone of each \
-                 session; add a column, UPDATE it, and drop this one",
-                old.name, old.ty, new.ty
-            );
-            return Err(Error::unsupported(text));
-        }
-        indexes::check_no_text(self.table, idx)?;
-        let form = reads_as(&old.ty, &new.ty);
-        if self.table.key_position(idx).is_some() {
-            if form != Form::Same {
-                let text = format!(
-                    "ALTER TABLE of primary key column '{}' from {} to {}: its keys are written \
-                     otherwise; create another table and copy",
-                    old.name, old.ty, new.ty
-                );
-                return Err(Error::unsupported(text));
-            }
-            check_part(new)?;
-        }
-        if form == Form::Other {
-            new.past.former.push(Former {
-                id: old.id,
-                ty: old.ty.clone(),
-            });
-            new.id = self.table.next_column_id()?;
-        }
-        ttl::follow(self.table, old, new)?;
-        new.past.absent = converted_absent(&old.past.absent, new)?;
-        self.retype_in_indexes((idx, new), form)
-    }
-
-    /// Indexes with the column among their parts, checked for its new type.
-    fn retype_in_indexes(&mut self, (idx, new): (usize, &Column), form: Form) -> Result<()> {
-        let table = &*self.table;
-        let mut rebuilt = Vec::new();
-        for (position, index) in table.indexes.iter().enumerate() {
-            if !indexes::has_column(table, index, idx) {
-                continue;
-            }
-            if index.has_part(idx) {
-                check_part(new)?;
-            }
-            for part in &index.computed.parts {
-                if let PartSource::Prefix { column_idx, length } = part.source
-                    && column_idx == idx
-                    && ComputedPart::prefix((idx, new), length).is_none()
-                {
-                    let text = format!(
-                        "ALTER TABLE of column '{}' to {}: index '{}' has its first {length} \
-                         characters or bytes, which would be all; DROP INDEX {} first",
-                        new.name, new.ty, index.name, index.name
-                    );
-                    return Err(Error::unsupported(text));
-                }
-            }
-            if index.unique {
-                check_unique(index, new, form)?;
-            }
-            if form != Form::Same {
-                rebuilt.push(position);
-            }
-        }
-        for position in rebuilt {
-            if let Some(index) = self.table.indexes.get_mut(position) {
-                indexes::build_again(index);
-            }
         }
         Ok(())
     }
@@ -445,42 +410,8 @@ impl Maker<'_> {
     }
 }
 
-/// Refuses another type for a column of a unique index that would have to be built again: meanwhile
-/// nobody would see to it that its values are unique.
-///
-/// # Errors
-/// 1235.
-fn check_unique(index: &Index, new: &Column, form: Form) -> Result<()> {
-    let why = match form {
-        Form::Same => return Ok(()),
-        // It forbids nothing until it is built.
-        Form::Row if index.state == IndexState::Disabled => return Ok(()),
-        Form::Row => "the entries of unique index '{}' are written otherwise",
-        Form::Other => "two values of unique index '{}' may become one",
-    };
-    Err(Error::unsupported(format!(
-        "ALTER TABLE of column '{}' to {}: {}; DROP INDEX {} first, and ADD it behind",
-        new.name,
-        new.ty,
-        why.replace("{}", &index.name),
-        index.name
-    )))
-}
-
 /// Error 1060.
 fn duplicate(name: &str) -> Error {
     let text = format!("Duplicate column name '{name}'");
     Error::new(Code::DuplicateColumn, text)
-}
-
-/// What rows without value have in a column of another type.
-fn converted_absent(absent: &Value<'static>, new: &Column) -> Result<Value<'static>> {
-    let mode = StoreMode {
-        dates: DateRules::LENIENT,
-        ..StoreMode::STRICT
-    };
-    match coerce::coerce(absent.clone(), &new.ty, &mode) {
-        Ok(coerced) => Ok(coerced.value.into_owned()),
-        Err(problem) => Err(problem.into_error(&new.name, 1)),
-    }
 }

@@ -31,11 +31,54 @@ pub fn check((old, new): (&Column, &Column), value: &Value<'_>, row_number: u64)
     };
     let failed = |problem: Problem| problem.into_error(&new.name, row_number);
     let coerced = coerce::coerce(value.borrow(), &new.ty, &mode).map_err(failed)?;
+    if is_made_zero(&coerced.value, value) {
+        return Err(failed(Problem::IncorrectTime {
+            wanted: if matches!(coerced.value, Value::Date(_)) {
+                "date"
+            } else {
+                "datetime"
+            },
+            shown: value.to_text().into_owned(),
+        }));
+    }
     match coerced.adjustment {
+        // A key would have spaces at its end that no value of the column has.
+        None if !is_converted(old, new) && is_shorter(&coerced.value, value) => {
+            let text = format!(
+                "Data truncated for column '{}' at row {row_number}: it ends with spaces, which {} \
+                 does not keep; UPDATE it with RTRIM first",
+                new.name, new.ty
+            );
+            Err(Error::new(Code::DataTruncated, text))
+        }
         None => Ok(()),
         // Values that are converted may be rounded; those that stay as they are must fit.
         Some(adjustment) if adjustment.is_note && is_converted(old, new) => Ok(()),
         Some(adjustment) => Err(failed(adjustment.problem)),
+    }
+}
+
+/// Whether a date would be zero that has not been one: of a time of day, or of a number without a date.
+fn is_made_zero(stored: &Value<'_>, given: &Value<'_>) -> bool {
+    let zero_date = matches!(stored, Value::Date(date) if date.is_zero());
+    let zero_moment = matches!(stored, Value::Datetime(at) if at.date().is_zero());
+    let was_date = matches!(
+        given,
+        Value::Date(_)
+            | Value::Datetime(_)
+            | Value::Timestamp(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+    );
+    (zero_date || zero_moment) && !was_date
+}
+
+/// Whether a string has lost bytes: a `CHAR` is without spaces at its end.
+fn is_shorter(stored: &Value<'_>, given: &Value<'_>) -> bool {
+    match (stored, given) {
+        (Value::Text(stored), Value::Text(given)) => stored.len() < given.len(),
+        (Value::Text(stored), Value::Bytes(given)) => stored.len() < given.len(),
+        _ => false,
     }
 }
 

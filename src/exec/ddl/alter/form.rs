@@ -71,8 +71,11 @@ pub(super) fn may_not_fit(old: &ColumnType, new: &ColumnType) -> bool {
             new_precision.saturating_sub(*new_scale) < whole || new_scale < scale
         }
         (old, new) if is_string(old) && is_string(new) => {
+            let is_padded = |ty: &ColumnType| matches!(ty, T::Char { .. });
+            let gains_padding = is_padded(new) && !is_padded(old);
             let (old, new) = (Room::of(old), Room::of(new));
-            new.bytes < old.bytes || new.chars < old.chars || new.is_text && !old.is_text
+            let is_smaller = new.bytes < old.bytes || new.chars < old.chars;
+            is_smaller || new.is_text && !old.is_text || gains_padding
         }
         (T::Time { .. }, T::Time { .. })
         | (T::Datetime { .. }, T::Datetime { .. })

@@ -18,6 +18,7 @@ mod form;
 mod indexes;
 pub mod key;
 pub mod scan;
+mod targets;
 
 #[cfg(test)]
 mod beside_tests;
@@ -25,39 +26,30 @@ mod beside_tests;
 mod tests;
 
 pub use self::back::take_back;
+pub use self::targets::Targets;
 use super::{check_charset, index, options};
 use crate::catalog::{Column, Table};
+use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{AlterAction, TableOptions};
 use crate::sql::context::{EvalContext, WarningLevel};
 
-/// Which actions are done, when new indexes are built in between.
+/// Which actions are done before new indexes are built; the others are for [`complete`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// All.
     All,
-    /// Those that new indexes may need, and that can be taken back.
+    /// Those that new indexes may need, and that can be taken back: not what drops, what renames indexes
+    /// or the table, and how long rows and their versions stay.
     Before,
-    /// The others: what drops, what renames indexes, and `options::says_what_stays`.
-    After,
     /// Where what drops cannot wait: all but how long rows and their versions stay.
     Most,
-    /// How long rows and their versions stay.
-    Rest,
 }
 
 impl Part {
-    fn has_first(self) -> bool {
-        matches!(self, Part::All | Part::Before | Part::Most)
-    }
-
     /// What drops, and what renames indexes or the table.
     pub fn has_drops(self) -> bool {
-        matches!(self, Part::All | Part::After | Part::Most)
-    }
-
-    fn has_last(self) -> bool {
-        matches!(self, Part::All | Part::After | Part::Rest)
+        matches!(self, Part::All | Part::Most)
     }
 
     /// What is done before indexes are built: whether what drops can wait, and whether any are built.
@@ -69,18 +61,9 @@ impl Part {
         }
     }
 
-    /// What is left to do when the new indexes are there.
-    pub fn second(self) -> Option<Part> {
-        match self {
-            Part::Before => Some(Part::After),
-            Part::Most => Some(Part::Rest),
-            Part::All | Part::After | Part::Rest => None,
-        }
-    }
-
-    /// Whether it comes behind the new indexes.
-    pub fn is_behind(self) -> bool {
-        matches!(self, Part::After | Part::Rest)
+    /// Whether something is left to do when the new indexes are there.
+    pub fn leaves_some(self) -> bool {
+        matches!(self, Part::Before | Part::Most)
     }
 }
 
@@ -114,13 +97,39 @@ pub fn apply(
     if part.has_drops() {
         indexes::rename(table, actions, &mut outcome)?;
     }
-    for action in actions {
-        if let AlterAction::Options(options) = action {
-            change_options(table, options, (part, ctx))?;
-            outcome.is_changed = true;
+    let is_now = |name: &str| part == Part::All || !options::says_what_stays(name);
+    for changed in options_of(actions) {
+        check_charset(
+            changed.charset.as_deref(),
+            changed.collation.as_deref(),
+            ctx,
+        )?;
+        if let Some(comment) = &changed.comment {
+            table.comment.clone_from(comment);
         }
+        set_options(table, changed, (&is_now, ctx))?;
+        outcome.is_changed = true;
     }
     Ok(outcome)
+}
+
+/// Does what [`Part::Before`] or [`Part::Most`] has left: what drops, and what renames indexes, by what
+/// the names meant then; and how long rows and their versions stay. That is said last: a row that was
+/// written with an end has it for good, and a version beyond their number is never seen again.
+///
+/// # Errors
+/// As [`apply`]; 1412 when an index that is meant has other storage by now.
+pub fn complete(
+    table: &mut Table,
+    actions: &[AlterAction],
+    (targets, ctx): (&Targets, &EvalContext),
+) -> Result<()> {
+    targets.change_indexes(table)?;
+    columns::drop_all(table, targets.columns(), ctx)?;
+    for changed in options_of(actions) {
+        set_options(table, changed, (&options::says_what_stays, ctx))?;
+    }
+    Ok(())
 }
 
 /// Whether actions say how long rows and their versions stay.
@@ -167,10 +176,27 @@ pub fn settle_ids(
         (Some(was), Some(first)) => Some(was.max(first)),
         (Some(was), None) => Some(was),
         // Spread ids stay so, as long as the type has room for them.
-        (None, _) if column.ty == was.ty => None,
+        (None, first) if column.ty == was.ty => {
+            if let Some(first) = first {
+                warn_of_spread(&column.name, first, ctx);
+            }
+            None
+        }
         (None, _) => return Ok(column.counted_from.is_some()),
     };
     Ok(false)
+}
+
+/// The ids that are there lie anywhere in the type: there is none to count from.
+fn warn_of_spread(column: &str, first: u64, ctx: &EvalContext) {
+    let text = || {
+        format!(
+            "AUTO_INCREMENT = {first} changes nothing: the ids of '{column}' are spread, and a table counts its ids \
+             only if it was made with AUTO_INCREMENT = n"
+        )
+    };
+    ctx.warnings
+        .add(WarningLevel::Warning, Code::NotSupportedYet, text);
 }
 
 /// Lets writers know that a column is to be counted: the counter passes the ids that they give.
@@ -186,7 +212,13 @@ pub fn pledge_ids(pledges: &mut Vec<(String, Column)>, old: &Table, column: &Col
 
 /// Whether a column is another one as it is now.
 fn is_same(was: &Column, now: &Column) -> bool {
-    now.id == was.id || now.past.former.iter().any(|former| former.id == was.id)
+    has_been(now, was.id)
+}
+
+/// Whether a column has this id, or had it as one of another type.
+fn has_been(column: &Column, id: ColumnId) -> bool {
+    let mut former = column.past.former.iter();
+    column.id == id || former.any(|former| former.id == id)
 }
 
 /// Refuses actions that this server does not have, before anything is done.
@@ -220,31 +252,15 @@ pub fn refuse(actions: &[AlterAction]) -> Result<()> {
     refused.map_or(Ok(()), Err)
 }
 
-/// How long rows and their versions stay is said last: a row that was written with an end has it for
-/// good, and a version beyond their number is never seen again.
-fn change_options(
+/// Sets those options whose turn it is.
+fn set_options(
     table: &mut Table,
     changed: &TableOptions,
-    (part, ctx): (Part, &EvalContext),
+    (is_now, ctx): (&dyn Fn(&str) -> bool, &EvalContext),
 ) -> Result<()> {
-    check_charset(
-        changed.charset.as_deref(),
-        changed.collation.as_deref(),
-        ctx,
-    )?;
-    if let Some(comment) = changed.comment.as_ref().filter(|_| part.has_first()) {
-        table.comment.clone_from(comment);
-    }
     let of_mysql = options::compression_of_mysql(changed);
-    for (name, value) in changed.with.iter().chain(of_mysql) {
-        let is_now = if options::says_what_stays(name) {
-            part.has_last()
-        } else {
-            part.has_first()
-        };
-        if !is_now {
-            continue;
-        }
+    let given = changed.with.iter().chain(of_mysql);
+    for (name, value) in given.filter(|(name, _)| is_now(name)) {
         if let Some(note) = options::set(table, name, value)? {
             ctx.warnings.add(WarningLevel::Warning, note.code(), || {
                 note.message().to_owned()

@@ -1,7 +1,7 @@
 //! A look at all rows of a table: whether their values fit the columns as they are to be.
 //!
 //! The table's definition has the pledges already, so that every later write fits; a snapshot taken
-//! now has all rows that do not.
+//! now has all rows that do not. Rows that have ended are not looked at, and do not come to life again.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::exec::cancel::CancelToken;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::space;
-use crate::kv::{Engine, KeyRange, Page, Scan};
+use crate::kv::{Engine, KeyRange, Page, Scan, expiry};
 
 /// Looks at every row.
 ///
@@ -44,6 +44,7 @@ pub async fn check_rows(
         cancel.check()?;
         tokio::task::yield_now().await;
         if !scan.advance(&mut page) {
+            expiry::rely(engine.as_ref(), snapshot.as_ref());
             return Ok(());
         }
     }
@@ -73,6 +74,7 @@ pub async fn greatest(
         cancel.check()?;
         tokio::task::yield_now().await;
         if !scan.advance(&mut page) {
+            expiry::rely(engine.as_ref(), snapshot.as_ref());
             return Ok(greatest);
         }
     }
@@ -88,5 +90,7 @@ pub async fn has_rows(engine: &Arc<dyn Engine>, table: &Table) -> Result<bool> {
     scan.options.keys_only = true;
     let mut page = Page::default();
     let snapshot = engine.snapshot();
-    Ok(scan.first_page(snapshot.as_ref(), &mut page).await?)
+    let has_rows = scan.first_page(snapshot.as_ref(), &mut page).await?;
+    expiry::rely(engine.as_ref(), snapshot.as_ref());
+    Ok(has_rows)
 }

@@ -9,7 +9,7 @@ use crate::exec::group::{InOrder, StoredRows};
 use crate::exec::pace::Pace;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::RowSink;
-use crate::exec::select::output::{encode_outputs, with_outputs};
+use crate::exec::select::output::{typed, with_outputs};
 use crate::exec::select::tally::Tally;
 use crate::exec::select::window::Window;
 use crate::sql::bound::{Aggregation, Output};
@@ -28,7 +28,6 @@ pub(in crate::exec::select) struct RowWork<'s> {
     pub(super) cancel: &'s CancelToken,
     window: &'s mut Window,
     seen: Option<&'s mut Seen>,
-    bytes: &'s mut Vec<u8>,
     pub(in crate::exec::select) pace: &'s mut Pace,
     pub(super) rows_done: usize,
     pub(in crate::exec::select) tally: Option<&'s mut Tally>,
@@ -48,7 +47,6 @@ impl<'s> RowWork<'s> {
             cancel: &stream.cancel,
             window: &mut stream.window,
             seen: stream.seen.as_mut(),
-            bytes: &mut stream.bytes,
             pace: &mut stream.pace,
             rows_done: stream.batch_rows_done,
             tally: stream.tally.as_deref_mut(),
@@ -133,12 +131,10 @@ impl<'s> RowWork<'s> {
         }
         with_outputs(self.outputs, row, self.ctx, |values| {
             if let Some(seen) = &mut self.seen {
-                self.bytes.clear();
-                encode_outputs(self.bytes, self.outputs, values)?;
-                match seen.meet(self.bytes)? {
+                match seen.meet(typed(self.outputs, values))? {
                     Met::New => {}
                     Met::Before => return Ok(()),
-                    Met::Unknown => return seen.put_off_in_order(self.bytes),
+                    Met::Unknown => return seen.put_off_in_order(),
                 }
                 if !self.window.admits() {
                     return Ok(());

@@ -41,6 +41,7 @@ pub struct Still {
     base: Arc<Base>,
     data: Keyspace,
     names: Arc<Names>,
+    swept_ms: u64,
     _db: Database,
     // Last: it is taken away when nobody has its files open.
     _dir: TempDir,
@@ -87,9 +88,16 @@ impl Still {
             base: Arc::new(base),
             data,
             names: Arc::new(names),
+            swept_ms: registry.swept_ms,
             _db: db,
             _dir: stand_in,
         })
+    }
+
+    /// By when values had ended for those who wrote or removed by it ([`crate::kv::expiry`]): its rows and
+    /// entries agree by that time, and by later ones.
+    pub fn swept_ms(&self) -> u64 {
+        self.swept_ms
     }
 
     /// What the table of this id holds, and how far it can be read.

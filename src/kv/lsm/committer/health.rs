@@ -49,13 +49,14 @@ impl Committer {
             }
             thread::sleep(WAIT_INTERVAL);
             self.look_for_failure();
+            self.refuse_sweep();
             self.sync_when_due();
         }
         self.room.look((&self.db, &self.data));
         Ok(())
     }
 
-    fn is_behind(&self) -> bool {
+    pub(super) fn is_behind(&self) -> bool {
         let tree = &self.data.tree;
         let flushes = tree.sealed_memtable_count();
         let is_full = 0 < flushes && self.memtables_bytes_max <= self.db.write_buffer_size();
@@ -72,7 +73,7 @@ impl Committer {
             return;
         }
         self.room.look((&self.db, &self.data));
-        if self.room.is_scarce() || self.owes_room {
+        if self.room.is_scarce() || self.owes_room || self.has_many_lists() {
             // Those who try again and again would keep it from ever being idle.
             self.let_go();
         }

@@ -1,15 +1,13 @@
 //! What the committer does for sparse stretches: it notes what is written while somebody looks for them,
-//! keeps them, and has ranges looked at where small commits delete much; and what it does when idle.
+//! keeps them, and has ranges looked at where small commits delete much.
 
 use std::sync::Arc;
-
-use fjall::AbstractTree;
 
 use super::Committer;
 use crate::kv::lsm::spaces::{self, PREFIX_BYTES};
 use crate::kv::lsm::sparse::Stretch;
 use crate::kv::lsm::thin::{self, Deleted, Found, Suspect, Watch, Watching};
-use crate::kv::{Key, Space, Ts};
+use crate::kv::{Key, Space};
 
 /// Keys that small commits delete of a space before they are looked at.
 const DELETED_MAX: usize = 2 * thin::DELETES_MIN;
@@ -86,25 +84,5 @@ impl Committer {
             };
             self.deleted.remove(&space);
         }
-    }
-
-    /// Compactions leave files behind for snapshots that are gone by now; an idle engine returns
-    /// their space, and a busy one when [`super::super::reclaim`] has made some.
-    pub(super) fn let_go(&mut self) {
-        let newest = self.db.snapshot().seqno();
-        // Without a view the state is of a time when files were being written.
-        if self.base.ts < Ts(newest) || self.base.view.is_none() {
-            let spaces = Arc::clone(&self.base.spaces);
-            self.publish(spaces);
-        }
-        if self.data.tree.version_free_list_len() != 0 {
-            // A snapshot reads the last list of files that was made before it.
-            let oldest = self.oldest().0;
-            let mut versions = self.data.tree.get_version_history_lock();
-            if let Err(cause) = versions.maintenance(self.data.path(), oldest) {
-                tracing::warn!(%cause, "old files of the storage engine were not removed");
-            }
-        }
-        self.owes_room &= self.data.tree.version_free_list_len() != 0;
     }
 }

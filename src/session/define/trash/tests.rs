@@ -46,6 +46,10 @@ async fn its_storage_comes_back_when_its_time_is_over_or_it_is_purged() {
     assert_ne!(live(&server), empty);
     let told = &server.run("SHOW TRASH").await.unwrap()[0];
     assert_eq!((told[0].as_str(), told[1].as_str()), ("default", "t"));
+    for (like, count) in [("t", 1), ("_", 1), ("default", 0), ("u", 0)] {
+        let sql = format!("SHOW TRASH LIKE '{like}'");
+        assert_eq!(server.run(&sql).await.unwrap().len(), count, "{like}");
+    }
     server.run("PURGE TRASH").await.unwrap();
     assert_eq!(live(&server), empty);
 
