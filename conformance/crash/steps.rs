@@ -41,6 +41,11 @@ pub(crate) const CHANGES: &[Change] = &[
         &["DROP TABLE n"],
     ),
     change(
+        "CREATE TABLE m (PRIMARY KEY (id), INDEX (a)) SELECT /*+ _l_allow_filtering_ */ id, a FROM t",
+        "SHOW TABLES LIKE 'm'",
+        &["DROP TABLE m"],
+    ),
+    change(
         "CREATE INDEX by_b ON t (b) SYNC",
         "SHOW INDEX FROM t WHERE Key_name = 'by_b'",
         &["DROP INDEX by_b ON t"],
@@ -222,15 +227,16 @@ pub(crate) fn settle(client: &mut Client, change: &Change) -> Result<bool, Strin
         }
         check(client, table)?;
     }
-    let table = if tables.iter().any(|table| table == "r") {
-        "r"
-    } else {
-        "t"
-    };
-    let sql = format!("SELECT /*+ _l_allow_filtering_ */ COUNT(*) FROM {table}");
-    let rows = names(client, &sql)?;
-    if rows != [ROWS.to_string()] {
-        return Err(format!("there are {rows:?} rows"));
+    // The table by either of its names, and the one that is made of it: whole, where it is there.
+    for table in tables
+        .iter()
+        .filter(|name| ["r", "t", "m"].contains(&name.as_str()))
+    {
+        let sql = format!("SELECT /*+ _l_allow_filtering_ */ COUNT(*) FROM {table}");
+        let rows = names(client, &sql)?;
+        if rows != [ROWS.to_string()] {
+            return Err(format!("there are {rows:?} rows in {table}"));
+        }
     }
     names(client, change.made).map(|rows| !rows.is_empty())
 }

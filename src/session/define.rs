@@ -6,6 +6,8 @@ mod index;
 mod key;
 mod room;
 mod table_query;
+#[cfg(test)]
+mod tests;
 mod trash;
 mod view;
 
@@ -92,32 +94,37 @@ impl Session {
         if create.temporary {
             return self.create_temporary(create).await;
         }
-        self.commit_open().await?;
-        let database = self.database_or_current(create.table.database.as_deref())?;
-        check_not_system(&database)?;
-        let exists = || {
-            let text = format!("Table '{}' already exists", create.table.name);
-            Error::new(Code::TableExists, text)
-        };
-        let is_there = self
-            .shared
-            .catalog
-            .current()
-            .has(&database, &create.table.name);
-        if is_there && create.if_not_exists {
-            self.note(&exists());
+        let Some(table) = self.defined(create).await? else {
             return Ok(false);
-        }
-        let table = self.new_definition(create, &database)?;
+        };
+        let database = table.database.clone();
         if self.shared.catalog.create_table(table).await? {
             self.warn_of_lints_of((&database, &create.table.name), None);
             return Ok(true);
         }
-        if create.if_not_exists {
-            self.note(&exists());
-            return Ok(false);
+        self.note_there(create, &exists(create)).map(|()| false)
+    }
+
+    /// The table that is to be made; `None` where it is there, and `IF NOT EXISTS` is written.
+    async fn defined(&mut self, create: &ast::CreateTable) -> Result<Option<Table>> {
+        self.commit_open().await?;
+        let database = self.database_or_current(create.table.database.as_deref())?;
+        check_not_system(&database)?;
+        let current = self.shared.catalog.current();
+        if create.if_not_exists && current.has(&database, &create.table.name) {
+            self.note(&exists(create));
+            return Ok(None);
         }
-        Err(exists())
+        self.new_definition(create, &database).map(Some)
+    }
+
+    /// What it means that there is a table of that name: nothing but a note, where `IF NOT EXISTS` is written.
+    fn note_there(&self, create: &ast::CreateTable, error: &Error) -> Result<()> {
+        if create.if_not_exists && error.code() == Code::TableExists {
+            self.note(error);
+            return Ok(());
+        }
+        Err(error.clone())
     }
 
     pub(super) fn new_definition(
@@ -192,6 +199,11 @@ impl Session {
         check_not_system(&database)?;
         self.shared.catalog.truncate(&database, &table.name).await
     }
+}
+
+fn exists(create: &ast::CreateTable) -> Error {
+    let text = format!("Table '{}' already exists", create.table.name);
+    Error::new(Code::TableExists, text)
 }
 
 /// Whether it is a database of the system that MySQL takes for one like others: creating it tells

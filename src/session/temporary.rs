@@ -153,14 +153,25 @@ impl Session {
         let Some(table) = self.made_temporary(create).await? else {
             return Ok(None);
         };
-        let name = TableName {
-            database: Some(table.database.clone()),
-            name: UNNAMED.to_owned(),
-        };
-        let place = (table.database.clone(), UNNAMED.to_owned());
-        self.temporary.add_as(place, table);
+        let name = self.show_unnamed(table);
         self.sweep_temporary().await?;
         Ok(Some(name))
+    }
+
+    /// Lets this session find a table, that has no name yet, to fill it.
+    pub(super) fn show_unnamed(&mut self, table: Arc<Table>) -> TableName {
+        let place = (table.database.clone(), UNNAMED.to_owned());
+        let name = TableName {
+            database: Some(place.0.clone()),
+            name: place.1.clone(),
+        };
+        self.temporary.add_as(place, table);
+        name
+    }
+
+    /// Takes back [`Session::show_unnamed`].
+    pub(super) fn hide_unnamed(&mut self, table: &Table) {
+        self.temporary.take(&table.database, UNNAMED);
     }
 
     /// Gives the table its own name, or takes it back.

@@ -96,7 +96,7 @@ async fn copy(
     }
     copier.copy_counter((old, &new)).await?;
     drop(copier);
-    catalog.adopt(new).await?;
+    catalog.adopt(&Arc::new(new)).await?;
     Ok(rows.unwrap_or(0))
 }
 

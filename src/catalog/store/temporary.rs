@@ -16,7 +16,7 @@ use crate::catalog::{size, wide};
 use crate::error::Result;
 use crate::kv::Space;
 
-/// The temporary tables of all sessions.
+/// The temporary tables of all sessions, and tables that are being filled ([`Catalog::foster`]).
 #[derive(Debug, Default)]
 pub(super) struct TemporaryTables {
     /// Those that a session may write.
@@ -39,6 +39,16 @@ impl TemporaryTables {
         self.live.read().values().map(Arc::clone).collect()
     }
 
+    /// Lets a session write a table.
+    pub(super) fn admit(&self, table: &Arc<Table>) {
+        self.live.write().insert(table.id, Arc::clone(table));
+    }
+
+    /// No session writes the table as its own any more.
+    pub(super) fn dismiss(&self, id: TableId) {
+        self.live.write().remove(&id);
+    }
+
     /// Whether this is a table that some session may write.
     pub(super) fn has(&self, table: &Arc<Table>) -> bool {
         let live = self.live.read();
@@ -57,8 +67,7 @@ impl Catalog {
         size::ask(&table)?;
         self.give_storage(&mut table, Lasts::WhileOpen).await?;
         let table = Arc::new(table);
-        let live = || self.temporary.live.write();
-        live().insert(table.id, Arc::clone(&table));
+        self.temporary.admit(&table);
         if is_watched(&table) {
             self.watch(&self.current());
         }
@@ -95,10 +104,7 @@ impl Catalog {
     pub async fn replace_temporary(&self, old: &Arc<Table>, new: Table) -> Result<Arc<Table>> {
         let _one_at_a_time = self.ddl.lock().await;
         let new = Arc::new(new);
-        {
-            let mut live = self.temporary.live.write();
-            live.insert(new.id, Arc::clone(&new));
-        }
+        self.temporary.admit(&new);
         if is_watched(&new) || is_watched(old) {
             self.watch(&self.current());
         }
@@ -142,7 +148,7 @@ impl Catalog {
         let _one_at_a_time = self.ddl.lock().await;
         let mut swept = Vec::new();
         for table in left {
-            self.temporary.live.write().remove(&table.id);
+            self.temporary.dismiss(table.id);
             self.drop_temporary_storage(&table).await?;
             swept.push(table.id);
         }

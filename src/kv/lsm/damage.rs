@@ -87,6 +87,21 @@ pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
     }
 }
 
+/// Looks at all of the files that have the names of the trees: they are small, and the library reads a part of them.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] names the file; [`Error::Io`].
+pub(super) fn check_names(engine_dir: &Path) -> Result<()> {
+    let files = files_of(&manifest::names_tree(engine_dir));
+    match first_damaged(files)? {
+        None => Ok(()),
+        Some(path) => Err(Error::Corrupt {
+            what: format!("file {}: a checksum does not fit", path.display()),
+        }),
+    }
+}
+
 /// What it means that a compaction failed: as [`at_open`].
 pub(super) fn in_compaction(engine_dir: &Path, cause: Error) -> Error {
     if let Error::Corrupt { .. } = &cause {
@@ -115,17 +130,26 @@ pub(super) fn name_beside(engine_dir: PathBuf) {
     }
 }
 
-/// The first file that is not what its list says, small files first: opening reads little of large ones.
+/// The first file that is not what its list says.
 fn damaged_of_lists(engine_dir: &Path) -> Result<Option<PathBuf>> {
-    let mut files = Vec::new();
-    for dir in manifest::trees(engine_dir) {
-        let tables = Tree::read(&dir).map(|tree| tree.tables).unwrap_or_default();
-        files.extend(tables.into_iter().map(|table| {
-            let path = dir.join(TABLES_DIR).join(table.id.to_string());
-            let bytes = fs::metadata(&path).map_or(0, |found| found.len());
-            (bytes, path, table.checksum)
-        }));
-    }
+    let files = manifest::trees(engine_dir).flat_map(|dir| files_of(&dir));
+    first_damaged(files.collect())
+}
+
+/// The files of a tree as its list knows them: length, place and checksum.
+fn files_of(tree_dir: &Path) -> Vec<(u64, PathBuf, u128)> {
+    let tables = Tree::read(tree_dir).map(|tree| tree.tables);
+    let tables = tables.unwrap_or_default().into_iter();
+    let files = tables.map(|table| {
+        let path = tree_dir.join(TABLES_DIR).join(table.id.to_string());
+        let bytes = fs::metadata(&path).map_or(0, |found| found.len());
+        (bytes, path, table.checksum)
+    });
+    files.collect()
+}
+
+/// The first of them that is not what was written, small files first: opening reads little of large ones.
+fn first_damaged(mut files: Vec<(u64, PathBuf, u128)>) -> Result<Option<PathBuf>> {
     files.sort_unstable();
     let mut left = OPENING_BYTES_MAX;
     for (bytes, path, written) in files {

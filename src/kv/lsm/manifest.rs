@@ -32,8 +32,11 @@ const UNFINISHED: &str = ".tmp";
 /// What marks a directory as the library's, of the format that this server knows.
 const VERSION: (&str, &[u8]) = ("version", b"FJL\x03");
 
-/// The tree that knows the names of the others, and the one that holds all data.
-const TREES: [&str; 2] = ["0", "1"];
+/// The tree that knows the names of the others.
+const NAMES: &str = "0";
+
+/// It, and the one that holds all data.
+const TREES: [&str; 2] = [NAMES, "1"];
 
 /// Looks at the lists of a directory that was complete once.
 ///
@@ -57,6 +60,11 @@ pub(super) fn check(dir: &Path) -> Result<()> {
 pub(super) fn trees(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let all = dir.join(KEYSPACES);
     TREES.into_iter().map(move |tree| all.join(tree))
+}
+
+/// The directory of the tree that knows the names of the others.
+pub(super) fn names_tree(dir: &Path) -> PathBuf {
+    dir.join(KEYSPACES).join(NAMES)
 }
 
 fn check_list(tree: &Path) -> Result<()> {

@@ -163,6 +163,7 @@ impl Lsm {
         let engine_dir = lock.engine_dir();
         if lock.was_sealed() {
             manifest::check(&engine_dir)?;
+            damage::check_names(&engine_dir)?;
         }
         if let Some(cut) = journal::repair(&engine_dir)? {
             tracing::warn!(

@@ -1,10 +1,12 @@
 //! `CREATE TABLE … SELECT`: a table with the columns of a query, filled with its rows.
 //!
-//! The table is there before its rows are; if they cannot be put into it, it is dropped. Source: MySQL
-//! manual, "CREATE TABLE ... SELECT Statement".
+//! The table gets its name when its rows are there: after a crash it is there with all of them or not at all, and
+//! others see it so. Source: MySQL manual, "CREATE TABLE ... SELECT Statement".
 
-use crate::catalog::{Column, ColumnDefault, Fate, TableId, describe};
-use crate::error::{Code, Error, Result};
+use std::sync::Arc;
+
+use crate::catalog::{Column, ColumnDefault, Table, describe};
+use crate::error::{Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
     ColumnDef, CreateQuery, CreateTable, DefaultValue, Insert, InsertRows, InsertVerb, Literal,
@@ -25,65 +27,68 @@ impl Session {
         let bound = self.bound(&[], |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
         let whole = self.with_columns(create, &columns)?;
-        if !create.temporary && self.named_temporary(&create.table).is_some() {
-            let what = "CREATE TABLE … SELECT with the name of a temporary table";
-            return Err(Error::unsupported(what));
-        }
         if create.temporary {
             return self.create_temporary_of(whole, (query, &columns)).await;
         }
-        if !self.create_table(&whole).await? {
+        let Some(table) = self.defined(&whole).await? else {
             return Ok(self.nothing());
-        }
-        let made = self.id_of(&whole.table)?;
-        let insert = Statement::Insert(Box::new(insert_of(&whole, query, &columns)));
-        let filled = self.fill(&insert).await;
-        let filled = match filled {
+        };
+        let table = match self.shared.catalog.foster(table).await {
+            Ok(table) => table,
+            Err(error) => {
+                self.note_there(create, &error)?;
+                return Ok(self.nothing());
+            }
+        };
+        let unnamed = self.show_unnamed(Arc::clone(&table));
+        let insert = Statement::Insert(Box::new(insert_of(unnamed, query, &columns)));
+        let filled = match self.fill(&insert).await {
             Ok(reply) => self.commit_open().await.map(|()| reply),
             Err(error) => Err(error),
         };
-        if filled.is_err() {
-            self.drop_unfilled((whole.table, made)).await?;
-        }
-        filled
+        self.hide_unnamed(&table);
+        self.publish_filled((create, &table), filled).await
     }
 
-    /// The table gets its name when its rows are there: the query may read one that it will hide.
+    /// Gives the table its name, if it could be filled; else it goes.
+    async fn publish_filled(
+        &mut self,
+        (create, table): (&CreateTable, &Arc<Table>),
+        filled: Result<Reply>,
+    ) -> Result<Reply> {
+        let published = match filled {
+            Ok(reply) => self.shared.catalog.adopt(table).await.map(|()| reply),
+            Err(error) => Err(error),
+        };
+        match published {
+            Ok(reply) => {
+                self.warn_of_lints_of((&table.database, &table.name), None);
+                Ok(reply)
+            }
+            Err(error) => {
+                self.drop_transaction();
+                self.shared.catalog.abandon(table).await;
+                let counters = &self.shared.ids.counters;
+                counters.sweep(self.shared.engine.as_ref());
+                self.note_there(create, &error)?;
+                Ok(self.nothing())
+            }
+        }
+    }
+
+    /// As the permanent one: the query may read a table that it will hide.
     async fn create_temporary_of(
         &mut self,
-        mut whole: CreateTable,
+        whole: CreateTable,
         (query, columns): (&CreateQuery, &[ResultColumn]),
     ) -> Result<Reply> {
         let Some(unnamed) = self.create_unnamed(&whole).await? else {
             return Ok(self.nothing());
         };
-        whole.table = unnamed;
-        let insert = Statement::Insert(Box::new(insert_of(&whole, query, columns)));
-        let filled = self.fill(&insert).await;
-        self.name_temporary(&whole.table, filled.is_ok()).await?;
+        let insert = insert_of(unnamed.clone(), query, columns);
+        let filled = self.fill(&Statement::Insert(Box::new(insert))).await;
+        self.name_temporary(&unnamed, filled.is_ok()).await?;
         filled
-    }
-
-    /// The storage of the table that has a name now.
-    fn id_of(&self, table: &TableName) -> Result<Option<TableId>> {
-        let database = self.database_or_current(table.database.as_deref())?;
-        let definitions = self.shared.catalog.current();
-        let found = definitions.table(&database, &table.name);
-        Ok(found.ok().map(|table| table.id))
-    }
-
-    /// Drops the table that could not be filled, unless somebody else has, and has made another of its name.
-    async fn drop_unfilled(&mut self, (table, made): (TableName, Option<TableId>)) -> Result<()> {
-        self.transaction = None;
-        if self.id_of(&table)? != made {
-            return Ok(());
-        }
-        let database = self.database_or_current(table.database.as_deref())?;
-        let made = [(database, table.name)];
-        match self.shared.catalog.drop_tables(&made, Fate::Gone).await {
-            Err(error) if error.code() == Code::UnknownTable => Ok(()),
-            other => other,
-        }
     }
 
     async fn fill(&mut self, insert: &Statement) -> Result<Reply> {
@@ -188,7 +193,7 @@ pub(in crate::session) fn stored(ty: &ColumnType) -> ColumnType {
     }
 }
 
-fn insert_of(create: &CreateTable, query: &CreateQuery, columns: &[ResultColumn]) -> Insert {
+fn insert_of(table: TableName, query: &CreateQuery, columns: &[ResultColumn]) -> Insert {
     Insert {
         verb: if query.replace {
             InsertVerb::Replace
@@ -197,7 +202,7 @@ fn insert_of(create: &CreateTable, query: &CreateQuery, columns: &[ResultColumn]
         },
         ignore: query.ignore,
         hints: Vec::new(),
-        table: create.table.clone(),
+        table,
         columns: Some(columns.iter().map(|column| column.name.clone()).collect()),
         rows: InsertRows::Select(query.select.clone()),
         alias: None,

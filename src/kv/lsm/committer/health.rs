@@ -72,6 +72,7 @@ impl Committer {
         if self.shared.read_only().is_some() {
             return;
         }
+        self.run.note_newest();
         self.room.look((&self.db, &self.data));
         if self.room.is_scarce() || self.owes_room || self.has_many_lists() {
             // Those who try again and again would keep it from ever being idle.

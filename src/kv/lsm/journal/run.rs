@@ -10,6 +10,9 @@
 //! intact one of its run, or, where an older journal is gone, the file that tells of the run. Directories
 //! of older servers, and those made from a backup, have no such file until somebody writes there: in
 //! them every intact batch counts, as where the file is damaged.
+//!
+//! The file also has the number of the newest journal: the newest is never removed, so a directory
+//! without it has lost commits.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -22,8 +25,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{MARKER_KEY, Marker};
 use crate::kv::{Error, Result};
 
-/// Has the id, as 16 hexadecimal digits; then, but for older servers, a space and the checksum of those
-/// digits (XXH3, 64 bits), written so too; and the end of a line.
+/// Has the id, as 16 hexadecimal digits; a space and the number of a journal, written so too, but for older servers; a
+/// space and the checksum of what is before it (XXH3, 64 bits), but for still older ones; and the end of a line.
 const FILE: &str = "run";
 const FILE_NEW: &str = "run.new";
 const DIGITS: usize = 16;
@@ -38,6 +41,17 @@ pub(in crate::kv::lsm) struct Run {
     synced: u64,
     synced_at: Instant,
     has_begun: bool,
+    /// The newest journal that the file tells of.
+    journal: u64,
+}
+
+/// What [`FILE`] has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Noted {
+    /// The run that wrote last.
+    pub(super) run: u64,
+    /// The newest journal, as far as it is told.
+    pub(super) journal: Option<u64>,
 }
 
 impl Run {
@@ -50,6 +64,7 @@ impl Run {
             synced: 0,
             synced_at: Instant::now(),
             has_begun: false,
+            journal: 0,
         }
     }
 
@@ -64,16 +79,39 @@ impl Run {
     ///
     /// [`Error::Io`], [`Error::DiskFull`].
     pub(in crate::kv::lsm) fn begin(&mut self) -> Result<()> {
-        let new = self.dir.join(FILE_NEW);
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(text_of(self.id).as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, self.dir.join(FILE))?;
-            File::open(&self.dir)?.sync_all()
-        });
-        written.map_err(|cause| Error::io(format!("writing {}", new.display()), &cause))?;
+        let journals = super::numbered(&self.dir)?;
+        self.journal = journals.last().map_or(0, |(number, _)| *number);
+        self.note()?;
         self.has_begun = true;
         Ok(())
+    }
+
+    /// Notes a journal that was begun since, now and then. Where that fails, the file tells of an older one.
+    pub(in crate::kv::lsm) fn note_newest(&mut self) {
+        let mut newest = self.journal;
+        while super::path_of(&self.dir, newest + 1).exists() {
+            newest += 1;
+        }
+        if self.has_begun && newest != self.journal {
+            self.journal = newest;
+            if let Err(cause) = self.note() {
+                tracing::warn!(%cause, "the newest journal is not noted: were it lost, nobody would tell");
+            }
+        }
+    }
+
+    fn note(&self) -> Result<()> {
+        let new = self.dir.join(FILE_NEW);
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(text_of(self.id, self.journal).as_bytes())?;
+            file.sync_all()?;
+            // The journal is to be there for certain before the file says so.
+            let dir = File::open(&self.dir)?;
+            dir.sync_all()?;
+            fs::rename(&new, self.dir.join(FILE))?;
+            dir.sync_all()
+        });
+        written.map_err(|cause| Error::io(format!("writing {}", new.display()), &cause))
     }
 
     /// Puts the marker in front of everything else that is in a batch.
@@ -104,23 +142,40 @@ impl Run {
     }
 }
 
-/// The run that wrote last to the journals in `dir`; `None` where that is not known.
-pub(super) fn last_of(dir: &Path) -> Option<u64> {
-    id_in(&fs::read_to_string(dir.join(FILE)).ok()?)
+/// What is noted beside the journals in `dir`; `None` where that is not known.
+pub(super) fn noted(dir: &Path) -> Option<Noted> {
+    parsed(&fs::read_to_string(dir.join(FILE)).ok()?)
 }
 
 /// What [`FILE`] has.
-fn text_of(id: u64) -> String {
-    let digits = format!("{id:016x}");
-    let checksum = xxh3_64(digits.as_bytes());
-    format!("{digits} {checksum:016x}\n")
+fn text_of(id: u64, journal: u64) -> String {
+    signed(&format!("{id:016x} {journal:016x}"))
 }
 
-/// The id, unless the text is damaged.
-fn id_in(text: &str) -> Option<u64> {
-    let digits = text.get(..DIGITS)?;
-    let id = u64::from_str_radix(digits, 16).ok()?;
-    (text == text_of(id) || text.strip_prefix(digits) == Some("\n")).then_some(id)
+fn signed(text: &str) -> String {
+    let checksum = xxh3_64(text.as_bytes());
+    format!("{text} {checksum:016x}\n")
+}
+
+/// What a text tells, unless it is damaged.
+fn parsed(text: &str) -> Option<Noted> {
+    let line = text.strip_suffix('\n')?;
+    let words: Vec<&str> = line.split(' ').collect();
+    let (id, journal) = match words.as_slice() {
+        [id] => (id, None),
+        [id, _checksum] if signed(id) == text => (id, None),
+        [id, journal, _checksum] if signed(&format!("{id} {journal}")) == text => {
+            (id, Some(number_of(journal)?))
+        }
+        _ => return None,
+    };
+    let run = number_of(id)?;
+    Some(Noted { run, journal })
+}
+
+fn number_of(digits: &str) -> Option<u64> {
+    let is_whole = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_whole.then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
 #[cfg(test)]
@@ -128,16 +183,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_comes_back_and_damage_does_not() {
-        for id in [0, 1, 0x0123_4567_89ab_cdef, u64::MAX] {
-            let text = text_of(id);
-            assert_eq!(id_in(&text), Some(id), "{text:?}");
+    fn what_is_noted_comes_back_and_damage_does_not() {
+        for number in [0, 1, 0x0123_4567_89ab_cdef, u64::MAX] {
+            let text = text_of(number, !number);
+            let noted = Noted {
+                run: number,
+                journal: Some(!number),
+            };
+            assert_eq!(parsed(&text), Some(noted), "{text:?}");
             for (place, bit) in
                 (0..text.len()).flat_map(|place| (0..8).map(move |bit| (place, bit)))
             {
                 let mut bytes = text.clone().into_bytes();
                 bytes[place] ^= 1 << bit;
-                let found = String::from_utf8(bytes).ok().and_then(|text| id_in(&text));
+                let found = String::from_utf8(bytes).ok().and_then(|text| parsed(&text));
                 assert_eq!(found, None, "bit {bit} of byte {place} of {text:?}");
             }
         }
@@ -145,9 +204,16 @@ mod tests {
 
     #[test]
     fn what_older_servers_wrote_is_read() {
-        assert_eq!(id_in("00000000000000ff\n"), Some(255));
-        for damaged in ["", "\n", "ff\n", "00000000000000ff", "00000000000000ff \n"] {
-            assert_eq!(id_in(damaged), None, "{damaged:?}");
+        let noted = Noted {
+            run: 255,
+            journal: None,
+        };
+        let digits = "00000000000000ff";
+        for text in [format!("{digits}\n"), signed(digits)] {
+            assert_eq!(parsed(&text), Some(noted), "{text:?}");
+        }
+        for damaged in ["", "\n", "ff\n", digits, "00000000000000ff \n"] {
+            assert_eq!(parsed(damaged), None, "{damaged:?}");
         }
     }
 }

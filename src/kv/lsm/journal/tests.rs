@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Cut, batch, list, repair, run, walk};
+use super::{Cut, Run, batch, check_there, last_run, list, path_of, repair, walk};
 use crate::kv::lsm::{Durability, Lsm, Options};
 use crate::kv::{Engine, Error, KeyRange, Page, Scan, Space, WriteSet};
 
@@ -237,7 +237,7 @@ async fn damage_in_front_of_an_acknowledged_batch_is_never_cut() {
 async fn an_older_journal_is_cut_only_before_empty_ones() {
     let (_dir, journal, bytes) = made(Durability::Sync, 20).await;
     let bounds = bounds(&bytes);
-    let next = journal.with_file_name("9.jnl");
+    let next = journal.with_file_name(format!("{}.jnl", numbered_of(&journal) + 1));
     let damaged = &bytes[..bytes.len() - 3];
     let newer = &bytes[bounds[LAST]..];
     fs::write(&journal, &bytes[..bounds[LAST] - 3]).unwrap();
@@ -333,7 +333,7 @@ async fn what_looks_like_a_batch_within_a_value_proves_nothing() {
     let dir = journal.parent().unwrap();
     let last = bounds(&bytes)[LAST];
     let mut other = bytes.clone();
-    let id = run::last_of(dir).unwrap().to_le_bytes();
+    let id = last_run(dir).unwrap().to_le_bytes();
     for at in 0..other.len() - id.len() {
         if other[at..].starts_with(&id) {
             other[at] ^= 1;
@@ -415,4 +415,69 @@ async fn what_nobody_waited_for_may_tear_together_in_sync_mode_too() {
         fs::write(&journal, &torn).unwrap();
         assert!(matches!(repair(dir), Err(Error::Corrupt { .. })));
     }
+}
+
+/// Mechanism: with the newest journal gone the library began another one, and the commits in it were forgotten in
+/// silence.
+#[tokio::test]
+async fn a_journal_that_is_missing_is_named_and_an_empty_one_takes_its_place() {
+    let scratch = tempfile::tempdir().unwrap();
+    let dir = scratch.path().join("lsm");
+    let options = options(scratch.path());
+    let engine = Lsm::open(&options).unwrap();
+    engine.create_space(SPACE).await.unwrap();
+    commit(&engine, 0, 3, 20).await;
+    engine.close().await.unwrap();
+    let newest = list(&dir).unwrap().pop().unwrap();
+    let aside = scratch.path().join("aside");
+    fs::rename(&newest, &aside).unwrap();
+    let refused = |expected: &Path| match Lsm::open(&options) {
+        Err(Error::Corrupt { what }) => {
+            let expected = format!("journal {} is missing", expected.display());
+            assert!(what.contains(&expected), "{what}");
+        }
+        other => panic!("{:?}", other.err()),
+    };
+    refused(&newest);
+    // One between two others.
+    let number = numbered_of(&newest);
+    fs::rename(&aside, &newest).unwrap();
+    fs::write(path_of(&dir, number + 2), b"").unwrap();
+    refused(&path_of(&dir, number + 1));
+    fs::write(path_of(&dir, number + 1), b"").unwrap();
+    let engine = Lsm::open(&options).unwrap();
+    assert_eq!(rows_by_commit(&engine).await[0], 3);
+    engine.close().await.unwrap();
+}
+
+/// The one that was begun last is missed, too.
+#[tokio::test]
+async fn a_journal_that_was_begun_later_is_missed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let dir = scratch.path().join("lsm");
+    fs::create_dir(&dir).unwrap();
+    for number in [3, 4] {
+        fs::write(path_of(&dir, number), b"").unwrap();
+    }
+    let mut run = Run::new(dir.clone());
+    run.begin().unwrap();
+    check_there(&dir).unwrap();
+    for number in [5, 6] {
+        fs::write(path_of(&dir, number), b"").unwrap();
+    }
+    run.note_newest();
+    for gone in [3, 4, 5] {
+        fs::remove_file(path_of(&dir, gone)).unwrap();
+        check_there(&dir).unwrap();
+    }
+    fs::remove_file(path_of(&dir, 6)).unwrap();
+    let told = check_there(&dir).unwrap_err().to_string();
+    assert!(told.contains("6.jnl is missing"), "{told}");
+    fs::write(path_of(&dir, 6), b"").unwrap();
+    check_there(&dir).unwrap();
+}
+
+fn numbered_of(path: &Path) -> u64 {
+    let name = path.file_stem().unwrap().to_str().unwrap();
+    name.parse().unwrap()
 }
