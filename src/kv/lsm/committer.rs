@@ -34,7 +34,10 @@ use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
 mod cut;
 mod history;
 mod keep;
+mod own_thread;
 mod sweep;
+
+pub(super) use own_thread::start;
 
 /// Bytes of one group: about what a disk writes in the time of a sync. A larger write set makes a
 /// group of its own.

@@ -33,7 +33,7 @@
     reason = "this file reads the journal format of the storage library, and owns the marker's"
 )]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -44,12 +44,12 @@ use crate::kv::{Error, Result};
 
 mod older;
 mod run;
+mod there;
 
 pub(super) use older::older_than;
 pub(super) use run::Run;
-
-/// How the name of a journal ends, behind its number.
-const SUFFIX: &str = ".jnl";
+pub(super) use there::list;
+use there::{check_there, numbered, path_of};
 
 const TAG_START: u8 = 1;
 const TAG_ITEM: u8 = 2;
@@ -180,67 +180,6 @@ pub(super) fn has_batches(dir: &Path) -> Result<bool> {
 /// The run that writes to the journals in `dir`, or did so last.
 pub(super) fn last_run(dir: &Path) -> Option<u64> {
     run::noted(dir).map(|noted| noted.run)
-}
-
-/// Refuses a directory that lacks a journal: one between two others, which are removed from the oldest on, or the newest.
-///
-/// # Errors
-///
-/// [`Error::Corrupt`] names it; [`Error::Io`].
-fn check_there(dir: &Path) -> Result<()> {
-    let journals = numbered(dir)?;
-    let gap = journals.windows(2).find_map(|pair| match pair {
-        [(one, _), (next, _)] if one + 1 < *next => Some(one + 1),
-        _ => None,
-    });
-    let newest = run::noted(dir).and_then(|noted| noted.journal);
-    let is_lost = |newest: &u64| journals.last().is_none_or(|(last, _)| last < newest);
-    match gap.or(newest.filter(is_lost)) {
-        None => Ok(()),
-        Some(number) => Err(Error::Corrupt {
-            what: format!(
-                "journal {} is missing, and with it the commits in it; a start without them takes an empty file in its \
-                 place",
-                path_of(dir, number).display()
-            ),
-        }),
-    }
-}
-
-/// Where the journal of a number is.
-fn path_of(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("{number}{SUFFIX}"))
-}
-
-/// The journals in `dir`, in order.
-///
-/// # Errors
-///
-/// [`Error::Io`].
-pub(super) fn list(dir: &Path) -> Result<Vec<PathBuf>> {
-    let journals = numbered(dir)?.into_iter();
-    Ok(journals.map(|(_, path)| path).collect())
-}
-
-/// The journals in `dir` with their numbers, in order.
-fn numbered(dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
-    let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
-    let mut journals = Vec::new();
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(cannot_read(cause)),
-    };
-    for entry in entries {
-        let path = entry.map_err(cannot_read)?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        let number = name.and_then(|name| name.strip_suffix(SUFFIX));
-        if let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) {
-            journals.push((number, path));
-        }
-    }
-    journals.sort();
-    Ok(journals)
 }
 
 /// What the disk has of a file. After a failed sync the system takes its copy in memory for written, so

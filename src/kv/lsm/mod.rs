@@ -55,7 +55,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -68,7 +67,6 @@ pub use backup::{Backup, Damage, Extent, Progress, Still, Verified, restore, ver
 pub use directory::is_data as is_data_dir;
 pub use options::{Durability, Options};
 
-use self::committer::Committer;
 use self::compaction::Rules;
 use self::compression::Compression;
 use self::directory::DirectoryLock;
@@ -217,7 +215,7 @@ impl Lsm {
             sync_interval: options.async_sync_interval,
             memtables_bytes_max: options.memtables_bytes_max(),
         };
-        start_committer(Arc::clone(&shared), opened)?;
+        committer::start(Arc::clone(&shared), opened)?;
         Ok(Lsm { shared })
     }
 
@@ -287,36 +285,6 @@ impl Shared {
     /// Why a request got no answer.
     fn silence(&self) -> Error {
         self.read_only().unwrap_or(Error::Closed)
-    }
-}
-
-/// Tells callers when the committer's thread ends in a way that nobody planned.
-struct Watch(Arc<Shared>);
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.set_read_only(&Error::Io {
-                doing: "committing".to_owned(),
-                cause: "the committer's thread panicked".to_owned(),
-            });
-        }
-        for late in self.0.queue.close() {
-            late.refuse(self.0.silence());
-        }
-    }
-}
-
-fn start_committer(shared: Arc<Shared>, opened: Opened) -> Result<()> {
-    let watch = Watch(Arc::clone(&shared));
-    let named = thread::Builder::new().name("meseta-commit".to_owned());
-    let started = named.spawn(move || {
-        let _watch = watch;
-        Committer::new(shared, opened).run();
-    });
-    match started {
-        Ok(_) => Ok(()),
-        Err(cause) => Err(Error::io("starting a thread", &cause)),
     }
 }
 
