@@ -44,6 +44,7 @@ pub(crate) mod same;
 mod scope;
 mod select;
 mod size;
+mod sole;
 mod source;
 mod subquery;
 #[cfg(test)]
