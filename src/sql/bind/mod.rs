@@ -57,6 +57,7 @@ mod view;
 mod window;
 mod windowing;
 mod write;
+mod zero_dates;
 
 use std::sync::Arc;
 
