@@ -2,7 +2,6 @@
 
 use super::cursor::Parser;
 
-use super::literal;
 use super::operand::call;
 use super::token::Kind;
 use super::word::Word;
@@ -188,22 +187,11 @@ impl Parser<'_> {
             let height = self.height();
             call.order_by = self.order_by()?;
             if self.eat_word(Word::SEPARATOR) {
-                call.separator = Some(self.separator()?);
+                call.separator = Some(self.text_string()?);
             }
             self.set_height(height.max(self.height()))?;
         }
         Ok(())
-    }
-
-    /// Behind SEPARATOR: a text, or bytes as a number writes them (`text_string` in MySQL's grammar).
-    fn separator(&mut self) -> Result<String> {
-        if !matches!(self.token().kind, Kind::Hex | Kind::Bit) {
-            return self.text();
-        }
-        match self.literal()? {
-            Some(Literal::Bytes(bytes)) => literal::utf8(bytes),
-            Some(_) | None => Err(self.syntax_error()),
-        }
     }
 
     /// At the name of a call that is parsed but not offered.
