@@ -12,7 +12,7 @@ use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::versions::{Before, Dating};
 use super::{Env, Outcome, Rows, space};
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::exec::pace::Pace;
 use crate::exec::query;
 use crate::exec::row::Layout;
@@ -44,6 +44,8 @@ struct Counts {
 /// A row that is to be changed: its key, and the values that are assigned.
 struct Wanted<'r> {
     key: Key,
+    /// Which of the rows it is, from 1, in the order in which they change.
+    number: usize,
     values: &'r [Value<'static>],
 }
 
@@ -135,6 +137,9 @@ impl Work<'_> {
         } else {
             wanted.sort_by(|a, b| a.key.cmp(&b.key));
         }
+        for (number, one) in (1..).zip(&mut wanted) {
+            one.number = number;
+        }
         let mut pace = Pace::default();
         for batch in wanted.chunks(BATCH_ROWS) {
             self.changer.env.cancel.check()?;
@@ -179,7 +184,11 @@ impl Work<'_> {
                 let first = self.first_output + table.key.len();
                 let until = first + self.target.assigned.len();
                 let values = row.get(first..until).unwrap_or_default();
-                wanted.push(Wanted { key, values });
+                wanted.push(Wanted {
+                    key,
+                    number: 0,
+                    values,
+                });
             }
         }
         Ok(wanted)
@@ -188,7 +197,8 @@ impl Work<'_> {
     async fn batch(&mut self, batch: &[Wanted<'_>], counts: &mut Counts) -> Result<()> {
         let at = space(&self.target.table);
         let keys: Vec<Key> = batch.iter().map(|wanted| wanted.key.clone()).collect();
-        let stored = self.changer.stored_rows(at, &keys).await?;
+        let view = self.changer.transaction.view();
+        let stored = view.rows(at, &keys, &self.changer.env.cancel).await?;
         let mut changes = Vec::with_capacity(batch.len());
         for (wanted, stored) in batch.iter().zip(stored) {
             self.changer
@@ -216,7 +226,7 @@ impl Work<'_> {
                 continue;
             };
             match self.changer.change(&key, Some(&old), Some(&new)).await {
-                Err(error) if self.change.ignore && error.code() == Code::DuplicateEntry => {
+                Err(error) if self.change.ignore && self.changer.is_surely_there(&error) => {
                     super::warn_of(&error, self.changer.env);
                 }
                 other => {
@@ -250,7 +260,7 @@ impl Work<'_> {
         let env = self.changer.env;
         let at = Stored {
             ctx: &env.ctx,
-            row_number: 1,
+            row_number: wanted.number,
             lenient: self.change.ignore || !env.ctx.mode.strict,
         };
         let table = &self.target.table;

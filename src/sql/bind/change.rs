@@ -315,7 +315,8 @@ fn finish(
 ) -> Result<Change> {
     scope.clause = Clause::Where;
     scope.aggregate_rule = AggregateRule::Forbidden;
-    let filter = rows.filter.map(|filter| scope.value(filter)).transpose()?;
+    let filter = rows.filter.map(|filter| scope.condition(filter));
+    let filter = filter.transpose()?;
     let order_by = scope.write_order(rows.order_by)?;
     let limit = rows
         .limit

@@ -183,7 +183,7 @@ impl Scope<'_> {
             Ok(None) | Err(_) => return Ok(None),
         };
         inner.clause = Clause::Where;
-        let filter = block.filter.as_ref().map(|filter| inner.value(filter));
+        let filter = block.filter.as_ref().map(|filter| inner.condition(filter));
         let filter = filter.transpose()?;
         inner.clause = Clause::FieldList;
         inner.aggregate_rule = AggregateRule::Allowed;

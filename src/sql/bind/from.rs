@@ -95,7 +95,10 @@ impl Scope<'_> {
         if let Some(on) = &join.on {
             self.from.first_seen = first;
             self.clause = Clause::On;
-            conditions.push(self.value(on)?);
+            conditions.push(match join.kind {
+                JoinKind::Inner => self.condition(on)?,
+                JoinKind::Left | JoinKind::Right => self.value(on)?,
+            });
         }
         let shown = self.merge_columns((&left, &right), join, &mut conditions)?;
         if join.kind != JoinKind::Inner {

@@ -44,6 +44,7 @@ pub(crate) mod same;
 mod scope;
 mod select;
 mod size;
+mod sole;
 mod source;
 mod subquery;
 #[cfg(test)]
@@ -56,6 +57,7 @@ mod view;
 mod window;
 mod windowing;
 mod write;
+mod zero_dates;
 
 use std::sync::Arc;
 

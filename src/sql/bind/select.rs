@@ -40,7 +40,7 @@ pub(super) fn block(
     versions::read(&block.hints, &mut scope.from)?;
     scope.clause = Clause::Where;
     let filter = block.filter.as_ref();
-    let filter = filter.map(|filter| scope.value(filter)).transpose()?;
+    let filter = filter.map(|filter| scope.condition(filter)).transpose()?;
     let (mut from, filter) = from_of_tables(tree, filter, &mut scope);
     if !names.numbering.is_assigning() {
         push::into_queries(&mut from, filter.as_ref());

@@ -401,6 +401,23 @@ impl Bound {
         Some(self.sources.get(place.0)?.spelled(column))
     }
 
+    /// Whether a column of the row is declared NOT NULL, or is one of a query's that is: only an outer join may leave
+    /// it `NULL`.
+    pub(super) fn is_declared_present(&self, column_idx: usize) -> bool {
+        let mut sources = self.sources.iter();
+        sources.any(|source| match &source.columns {
+            Columns::Table(table, first) => {
+                let idx = column_idx.checked_sub(*first);
+                let column = idx.and_then(|idx| table.columns.get(idx));
+                column.is_some_and(|column| !column.nullable)
+            }
+            Columns::Query(columns) => {
+                let mut columns = columns.all.iter();
+                columns.any(|one| one.expr.is_column(column_idx) && !one.expr.nullable)
+            }
+        })
+    }
+
     /// The digits after the point that the values of a DOUBLE of the row have, where a query gives it.
     pub(super) fn decimals(&self, column_idx: usize) -> Option<u8> {
         let mut columns = self.sources.iter().flat_map(Source::query_columns);

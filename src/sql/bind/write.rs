@@ -369,7 +369,7 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
     let filter = update
         .filter
         .as_ref()
-        .map(|filter| scope.value(filter))
+        .map(|filter| scope.condition(filter))
         .transpose()?;
     let order_by = scope.write_order(&update.order_by)?;
     let limit = update.limit.as_ref();
@@ -423,7 +423,7 @@ pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Delete> 
     let filter = delete
         .filter
         .as_ref()
-        .map(|filter| scope.value(filter))
+        .map(|filter| scope.condition(filter))
         .transpose()?;
     let order_by = scope.write_order(&delete.order_by)?;
     let limit = delete.limit.as_ref();

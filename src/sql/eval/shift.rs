@@ -221,10 +221,11 @@ pub(super) fn date_shift<'a>(scope: Scope<'a>, expr: &'a Expr) -> Result<Value<'
     shifted(&date, shift, (&expr.ty, *unit), scope.ctx)
 }
 
-/// The date moved, in the variant of `target.0`; out of the calendar `NULL` and warning 1441.
+/// The date moved, in the variant of `target.0`; out of the calendar `NULL` and warning 1441, and of a date without
+/// month or day, from which nothing is counted, `NULL` and warning 1292.
 ///
 /// # Errors
-/// 1441 in a strict write.
+/// 1441 and 1292 in a strict write.
 pub(crate) fn shifted<'a>(
     date: &Value<'_>,
     shift: Option<Shift>,
@@ -251,6 +252,13 @@ pub(crate) fn shifted<'a>(
     let Some(at) = moment::datetime(date, ctx)? else {
         return Ok(Value::Null);
     };
+    if at.date().month() == 0 || at.date().day() == 0 {
+        convert::lost(ctx, Code::IncorrectTypeValue, || {
+            let shown = convert::text(date, ctx);
+            format!("Incorrect datetime value: '{}'", convert::shown(&shown))
+        })?;
+        return Ok(Value::Null);
+    }
     let Some(moved) = shift.and_then(|shift| shift.applied_to(at)) else {
         return overflowed("datetime", ctx);
     };
