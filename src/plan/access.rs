@@ -13,7 +13,8 @@ use super::doubt::{Choice, Doubt};
 use super::fan_out::{self, FanOut};
 use super::refusal::Refusal;
 pub use super::request::{
-    CLOCK_SKEW_MS_MAX, FULL_SCAN_LIMIT_MAX, MULTI_GET_ROWS_MAX, Policy, Purpose, Request, RowsKept,
+    CLOCK_SKEW_MS_MAX, FULL_SCAN_LIMIT_MAX, FullScans, MULTI_GET_ROWS_MAX, Policy, Purpose,
+    Request, RowsKept,
 };
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
@@ -339,8 +340,12 @@ pub(super) fn permission(
     if request.hints.allow_filtering {
         return Some(Permission::Hint);
     }
-    let is_unsafe = request.purpose != Purpose::Select && request.limit.is_none();
-    if request.policy.allow_full_scan && !(request.policy.safe_updates && is_unsafe) {
+    let is_allowed = match request.policy.full_scans {
+        FullScans::Refused => false,
+        FullScans::Safe => request.purpose == Purpose::Select || request.limit.is_some(),
+        FullScans::All => true,
+    };
+    if is_allowed {
         return Some(Permission::Setting);
     }
     if request.hints.reads_whole && conjuncts.is_empty() && is_dump(request) {

@@ -45,9 +45,9 @@ pub mod values;
 pub mod verdict;
 
 pub use access::{
-    Access, CLOCK_SKEW_MS_MAX, Ends, Entries, IndexAccess, Merge, MergeBranch, MergeKind, MultiGet,
-    PointGet, Policy, PrefixScan, Purpose, Request, RowsKept, Seek, TablePlan, explain_table,
-    plan_table,
+    Access, CLOCK_SKEW_MS_MAX, Ends, Entries, FullScans, IndexAccess, Merge, MergeBranch,
+    MergeKind, MultiGet, PointGet, Policy, PrefixScan, Purpose, Request, RowsKept, Seek, TablePlan,
+    explain_table, plan_table,
 };
 pub use cut::{Cut, KeyParts};
 pub use doubt::{Counted, Crossing, Doubt, Estimate, Estimates};

@@ -17,13 +17,23 @@ pub const CLOCK_SKEW_MS_MAX: u64 = 300_000;
 /// (docs/limits.md).
 pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
 
+/// Which full scans are permitted without a hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FullScans {
+    /// None.
+    Refused,
+    /// Those of `--allow-full-scan` or `sql_big_selects`, but under `sql_safe_updates`: all but those of an UPDATE or
+    /// DELETE without LIMIT.
+    Safe,
+    /// `--allow-full-scan` or `sql_big_selects`.
+    All,
+}
+
 /// What the server and the session permit.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
-    /// `--allow-full-scan` or `sql_big_selects`.
-    pub allow_full_scan: bool,
-    /// `sql_safe_updates`: not for an UPDATE or DELETE without LIMIT.
-    pub safe_updates: bool,
+    /// Which full scans.
+    pub full_scans: FullScans,
     /// `full_scan_limit_max`, rows.
     pub full_scan_limit_max: u64,
     /// `multi_get_max_rows`, rows.
@@ -43,8 +53,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
-            allow_full_scan: false,
-            safe_updates: false,
+            full_scans: FullScans::Refused,
             full_scan_limit_max: FULL_SCAN_LIMIT_MAX,
             multi_get_max_rows: MULTI_GET_ROWS_MAX,
             max_clock_skew_ms: CLOCK_SKEW_MS_MAX,

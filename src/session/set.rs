@@ -273,7 +273,7 @@ impl Session {
                 (is_moved, name) = (true, checked()?.to_text().into_owned());
             }
         }
-        if !is_moved && !(is_switched && is_on) {
+        if !(is_moved || is_switched && is_on) {
             return Ok(());
         }
         let slow = &self.shared.monitor.slow;

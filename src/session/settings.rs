@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::monitor::watch::seconds_to_nanos;
 use super::state::State;
 use crate::error::{Code, Error, Result};
-use crate::plan::{CLOCK_SKEW_MS_MAX, Policy};
+use crate::plan::{CLOCK_SKEW_MS_MAX, FullScans, Policy};
 use crate::protocol::column::JsonAs;
 use crate::sql::context::{Mode, SessionFacts};
 use crate::sql::expr::VariableScope;
@@ -69,8 +69,11 @@ impl Settings {
             select_limit: Some(read.number("sql_select_limit")?).filter(|rows| *rows < u64::MAX),
             memory_bytes_max: read.size("query_memory_bytes")?,
             policy: Policy {
-                allow_full_scan: allow_full_scan || read.switch("sql_big_selects")?,
-                safe_updates: read.switch("sql_safe_updates")?,
+                full_scans: match allow_full_scan || read.switch("sql_big_selects")? {
+                    false => FullScans::Refused,
+                    true if read.switch("sql_safe_updates")? => FullScans::Safe,
+                    true => FullScans::All,
+                },
                 full_scan_limit_max: read.number("full_scan_limit_max")?,
                 multi_get_max_rows: read.number("multi_get_max_rows")?,
                 max_clock_skew_ms: CLOCK_SKEW_MS_MAX,

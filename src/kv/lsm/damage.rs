@@ -87,12 +87,14 @@ pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
     }
 }
 
-/// Looks at all of the files that have the names of the trees: they are small, and the library reads a part of them.
+/// Looks at the lists of a directory that was complete once, and at all of the files that have the names of the
+/// trees: they are small, and the library reads a part of them.
 ///
 /// # Errors
 ///
 /// [`Error::Corrupt`] names the file; [`Error::Io`].
-pub(super) fn check_names(engine_dir: &Path) -> Result<()> {
+pub(super) fn check_lists(engine_dir: &Path) -> Result<()> {
+    manifest::check(engine_dir)?;
     let files = files_of(&manifest::names_tree(engine_dir));
     match first_damaged(files)? {
         None => Ok(()),

@@ -160,8 +160,7 @@ impl Lsm {
         let mut lock = directory::claim(&options.dir)?;
         let engine_dir = lock.engine_dir();
         if lock.was_sealed() {
-            manifest::check(&engine_dir)?;
-            damage::check_names(&engine_dir)?;
+            damage::check_lists(&engine_dir)?;
         }
         if let Some(cut) = journal::repair(&engine_dir)? {
             tracing::warn!(

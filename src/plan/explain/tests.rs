@@ -7,7 +7,7 @@
 use super::{Explained, Format, Source, Statement, Step, Write, explain};
 use crate::catalog::Table;
 use crate::plan::access::{
-    Policy, Purpose, Request, RowsKept, TablePlan, explain_table, plan_table,
+    FullScans, Policy, Purpose, Request, RowsKept, TablePlan, explain_table, plan_table,
 };
 use crate::plan::doubt::{Counted, Crossing, Estimate, Estimates};
 use crate::plan::skip::Distinct;
@@ -43,7 +43,11 @@ fn answer(directives: &[String], input: &str) -> String {
     let ctx = testing::context(zone, Vec::new());
     let wanted = wanted(&testing::statement(input), &table);
     let policy = Policy {
-        allow_full_scan: directive(directives, "policy") == Some("allow_full_scan"),
+        full_scans: match directive(directives, "policy") {
+            Some("allow_full_scan") => FullScans::All,
+            Some("safe_updates") => FullScans::Safe,
+            _ => FullScans::Refused,
+        },
         use_indexes: directive(directives, "policy") != Some("older_view"),
         ..Policy::default()
     };

@@ -89,15 +89,16 @@ impl Committer {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::Arc;
+    use std::sync::{Arc, Weak};
     use std::time::{Duration, Instant};
 
     use fjall::AbstractTree;
+    use lsm_tree::Memtable;
     use rand::rngs::StdRng;
     use rand::{Rng as _, SeedableRng as _};
 
     use crate::kv::lsm::{Durability, Lsm, Options};
-    use crate::kv::{Engine, Key, Snapshot, Space, WriteSet};
+    use crate::kv::{Engine, Key, Snapshot, Space, Ts, WriteSet};
 
     const MEMTABLE_BYTES: u64 = 64 << 10;
 
@@ -122,6 +123,29 @@ mod tests {
             values.push(snapshot.get(Space(1), &key(number)).await.unwrap());
         }
         values
+    }
+
+    /// The memtable that fills in a list behind all states up to this one, and not in theirs: the library puts the one that
+    /// follows a full one into the same list.
+    async fn filled_behind(
+        engine: &Lsm,
+        (Ts(last), deadline): (Ts, Instant),
+        rng: &mut StdRng,
+    ) -> Weak<Memtable> {
+        loop {
+            put_many(engine, rng).await;
+            let base = engine.base().unwrap();
+            while base.tree().sealed_memtable_count() != 0 {
+                assert!(Instant::now() < deadline, "full memtables are not flushed");
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let lists = base.tree().get_version_history_lock();
+            let both = [lists.latest_version(), lists.get_version_for_snapshot(last)];
+            let [newest, of_the_last] = both.map(|list| Arc::downgrade(&list.active_memtable));
+            if !newest.ptr_eq(&of_the_last) {
+                return newest;
+            }
+        }
     }
 
     /// Mechanism: the library forgets lists only from the oldest on, so that one open transaction held all memtables
@@ -152,28 +176,9 @@ mod tests {
                 read.remove(1);
             }
         }
-        let filling = || {
-            let base = engine.base().unwrap();
-            let lists = base.tree().get_version_history_lock();
-            let of_the_last_state = read.last().map_or(u64::MAX, |(last, _)| last.ts().0);
-            let of_the_last_state = lists.get_version_for_snapshot(of_the_last_state);
-            let both = [lists.latest_version(), of_the_last_state];
-            both.map(|list| Arc::downgrade(&list.active_memtable))
-        };
         let deadline = Instant::now() + Duration::from_mins(1);
-        // Until there is a list behind all states that are read, and what fills in it is not what filled in theirs: the
-        // library puts the memtable that follows a full one into the same list.
-        let memtable = loop {
-            put_many(&engine, &mut rng).await;
-            while engine.base().unwrap().tree().sealed_memtable_count() != 0 {
-                assert!(Instant::now() < deadline, "full memtables are not flushed");
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            let [newest, of_the_last_state] = filling();
-            if !newest.ptr_eq(&of_the_last_state) {
-                break newest;
-            }
-        };
+        let last = read.last().map_or(Ts(0), |(snapshot, _)| snapshot.ts());
+        let memtable = filled_behind(&engine, (last, deadline), &mut rng).await;
         // One in the middle cannot be removed.
         let tree = dir.path().join("lsm/keyspaces/1");
         let newest_id = || engine.base().unwrap().tree().current_version().id();
