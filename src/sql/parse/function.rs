@@ -187,7 +187,7 @@ impl Parser<'_> {
             let height = self.height();
             call.order_by = self.order_by()?;
             if self.eat_word(Word::SEPARATOR) {
-                call.separator = Some(self.text()?);
+                call.separator = Some(self.text_string()?);
             }
             self.set_height(height.max(self.height()))?;
         }

@@ -25,6 +25,17 @@ impl Parser<'_> {
         Ok(Some(literal))
     }
 
+    /// A text, or its bytes as a number writes them (`text_string` in MySQL's grammar).
+    pub(super) fn text_string(&mut self) -> Result<String> {
+        if !matches!(self.token().kind, Kind::Hex | Kind::Bit) {
+            return self.text();
+        }
+        match self.literal()? {
+            Some(Literal::Bytes(bytes)) => utf8(bytes),
+            Some(_) | None => Err(self.syntax_error()),
+        }
+    }
+
     /// `'a' 'b'`: one text.
     fn texts(&mut self) -> Literal {
         let token = self.bump();
