@@ -21,15 +21,16 @@ use super::select::{self, Env, RowLimits, row_limits};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::plan::TablePlan;
-use crate::plan::explain::Step;
 use crate::plan::explain::whole::{
     BlockShown, QueryShown, RecursiveShown, RowsShown, SetShown, SubqueryShown, TableShown, Took,
 };
+use crate::plan::explain::{self, Step};
 use crate::plan::refusal::Refusal;
 use crate::plan::stand_in::{self, Choice, StandIns, Surroundings};
 use crate::plan::text::{self, Names};
-use crate::sql::bound::{Answer, From, Select, Subquery};
+use crate::sql::bound::{Answer, From, Select, Stage, Subquery};
 use crate::sql::context::{EvalContext, SlotValue};
+use crate::sql::expr::Expr;
 use crate::sql::members::Members;
 use crate::types::Value;
 
@@ -266,7 +267,7 @@ fn trial(
     let filter = inner.select().and_then(|select| select.filter.as_ref());
     let around = Surroundings::of(filter, ctx);
     for capture in &subquery.captures {
-        let name = capture_name(&program.select, &capture.expr, ctx);
+        let name = capture_name(&program.select, (subquery.stage, &capture.expr), ctx);
         let slot = (capture.slot, &capture.expr.ty, name.as_str());
         stand_in::fill(&mut within, slot, Choice::Distinct(&around));
         reads.push(name);
@@ -350,8 +351,8 @@ fn stand_in_answer(subquery: &Subquery) -> SlotValue {
     }
 }
 
-/// What a subquery reads of the row around it.
-fn capture_name(select: &Select, expr: &crate::sql::expr::Expr, ctx: &EvalContext) -> String {
+/// What a subquery reads of the row around it, or of the group.
+fn capture_name(select: &Select, (stage, expr): (Stage, &Expr), ctx: &EvalContext) -> String {
     let column = |idx| match &select.from {
         From::Joined(joined) => crate::plan::join::column_name(joined, idx),
         From::Table(table) => format!("{}.{}", select.alias, text::column_name(table, idx)),
@@ -361,7 +362,12 @@ fn capture_name(select: &Select, expr: &crate::sql::expr::Expr, ctx: &EvalContex
         column: &column,
         zone: &ctx.zone,
     };
-    text::expression(expr, names)
+    match aggregate_of(select, Order::default()) {
+        Some(step) if stage == Stage::Group => {
+            explain::text_behind(&step, expr, (&column, &ctx.zone))
+        }
+        Some(_) | None => text::expression(expr, names),
+    }
 }
 
 /// Whether an error is the refusal of a path.
@@ -388,17 +394,20 @@ impl Order {
     }
 }
 
+fn aggregate_of(select: &Select, order: Order) -> Option<Step<'_>> {
+    let aggregation = select.aggregation.as_ref()?;
+    Some(Step::Aggregate {
+        keys: &aggregation.keys,
+        aggregates: &aggregation.aggregates,
+        rollup: aggregation.rollup,
+        in_order: order.of_groups && !aggregation.rollup && !select::asks_of_groups(select),
+    })
+}
+
 /// What happens to the rows of a SELECT after the residual filter.
 pub fn steps(select: &Select, order: Order, limits: RowLimits) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
-    if let Some(aggregation) = &select.aggregation {
-        steps.push(Step::Aggregate {
-            keys: &aggregation.keys,
-            aggregates: &aggregation.aggregates,
-            rollup: aggregation.rollup,
-            in_order: order.of_groups && !aggregation.rollup && !select::asks_of_groups(select),
-        });
-    }
+    steps.extend(aggregate_of(select, order));
     steps.extend(select.having.as_ref().map(Step::Having));
     steps.extend(select.windowing.as_ref().map(Step::Windows));
     if select.distinct {

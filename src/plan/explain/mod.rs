@@ -11,6 +11,8 @@ mod traditional;
 mod tree;
 pub mod whole;
 
+pub use steps::text_behind;
+
 use std::borrow::Cow;
 
 use super::access::{Access, Entries, IndexAccess, Merge, MergeBranch, MergeKind, Seek, TablePlan};

@@ -16,6 +16,17 @@ pub(super) struct Scope<'a> {
     grouped: Option<Vec<String>>,
 }
 
+/// An expression over the rows behind a step, as SQL; `column` names the columns in front of it.
+pub fn text_behind(
+    step: &Step<'_>,
+    expr: &Expr,
+    (column, zone): (&dyn Fn(usize) -> String, &Zone),
+) -> String {
+    let mut scope = Scope::over(zone, column);
+    scope.pass(step);
+    scope.text(expr)
+}
+
 impl<'a> Scope<'a> {
     /// The names in front of the first step.
     pub(super) fn of(explained: &'a Explained<'a>) -> Scope<'a> {
