@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::super::pace::Pace;
 use super::versions::Dating;
 use super::{Env, counted, duplicate_entry, entries, row, space};
-use crate::catalog::{Index, IndexState, Table};
+use crate::catalog::{ComputedPart, Index, IndexState, PartSource, Table};
 use crate::codec::row::Deletion;
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
@@ -357,21 +357,31 @@ impl<'a> Changer<'a> {
     }
 }
 
-/// The unique indexes in MySQL's order: those first whose columns cannot be `NULL`, in either part as they were
-/// defined. It tells which of several rows ON DUPLICATE KEY UPDATE meets.
+/// The unique indexes in MySQL's order (`sort_keys` in its `sql_table.cc`): those first whose columns cannot be `NULL`,
+/// among either those last that have but the beginning of a value, and then as they were defined. It tells which of
+/// several rows ON DUPLICATE KEY UPDATE meets.
 ///
 /// Without those that are being built, whose building may yet fail: no row may have gone for one that never was.
-fn unique_in_order(table: &Table) -> impl Iterator<Item = &Index> {
-    let nullable = |column_idx: usize| table.columns.get(column_idx).is_none_or(|one| one.nullable);
-    let is_nullable = move |index: &Index| index.parts.iter().any(|part| nullable(part.column_idx));
-    let unique = || {
-        let holds = |index: &&Index| {
-            index.unique && index.state.is_written() && index.state != IndexState::Building
-        };
-        table.indexes.iter().filter(holds)
+fn unique_in_order(table: &Table) -> Vec<&Index> {
+    let holds = |index: &&Index| {
+        index.unique && index.state.is_written() && index.state != IndexState::Building
     };
-    let first = unique().filter(move |index| !is_nullable(index));
-    first.chain(unique().filter(move |index| is_nullable(index)))
+    let mut unique: Vec<&Index> = table.indexes.iter().filter(holds).collect();
+    unique.sort_by_key(|index| {
+        let parts = || index.parts.iter().map(|part| part.column_idx);
+        let column = |idx| index.column(table, idx);
+        let is_nullable = parts().any(|idx| column(idx).is_none_or(|column| column.nullable));
+        let has_prefix = parts().any(|idx| is_prefix(index.computed_part(table, idx)));
+        (is_nullable, has_prefix)
+    });
+    unique
+}
+
+fn is_prefix(part: Option<&ComputedPart>) -> bool {
+    part.is_some_and(|part| match part.source {
+        PartSource::Prefix { .. } => true,
+        PartSource::Expression(_) => false,
+    })
 }
 
 /// An index that is not in the snapshot was made or dropped since the statement was bound, or since
