@@ -12,7 +12,7 @@ use super::row::{self, Stored};
 use super::versions::Before;
 use super::{Env, Outcome, space};
 use crate::catalog::Table;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::exec::budget::Budget;
 use crate::exec::merge::Means;
 use crate::exec::pace::Pace;
@@ -209,7 +209,7 @@ async fn change_rows(
         pace.keep().await;
         let done = changer.change(&old.key, Some(&old.values), Some(&new));
         match done.await {
-            Err(error) if update.ignore && error.code() == Code::DuplicateEntry => {
+            Err(error) if update.ignore && changer.is_surely_there(&error) => {
                 super::warn_of(&error, changer.env);
             }
             other => {

@@ -26,7 +26,7 @@ use super::versions::Before;
 use super::{Env, Outcome, blind, counted, duplicate_entry, entries, space, warn_of};
 use crate::catalog::Table;
 use crate::ceiling;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::exec::pace::Pace;
 use crate::exec::row::PairRow;
 use crate::index;
@@ -404,7 +404,7 @@ impl<'a> Inserter<'a> {
             return Ok(());
         }
         match self.changer.change(key, Some(old), Some(&new)).await {
-            Err(error) if error.code() == Code::DuplicateEntry => self.refuse(error, counts),
+            Err(error) if self.changer.is_surely_there(&error) => self.refuse(error, counts),
             other => {
                 counts.duplicates += 1;
                 counts.affected += 2;

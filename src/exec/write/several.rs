@@ -12,7 +12,7 @@ use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::versions::{Before, Dating};
 use super::{Env, Outcome, Rows, space};
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::exec::pace::Pace;
 use crate::exec::query;
 use crate::exec::row::Layout;
@@ -216,7 +216,7 @@ impl Work<'_> {
                 continue;
             };
             match self.changer.change(&key, Some(&old), Some(&new)).await {
-                Err(error) if self.change.ignore && error.code() == Code::DuplicateEntry => {
+                Err(error) if self.change.ignore && self.changer.is_surely_there(&error) => {
                     super::warn_of(&error, self.changer.env);
                 }
                 other => {

@@ -328,6 +328,14 @@ async fn while_a_unique_index_is_built_an_entry_belongs_to_who_came_first() {
         ask(&mut session, "UPDATE t SET b = 10 WHERE a = 3").await,
         taken
     );
+    // IGNORE leaves no row as it is for an index that may never be.
+    for update in [
+        "UPDATE IGNORE t SET b = 10 WHERE a = 3",
+        "UPDATE IGNORE t JOIN (SELECT 3 AS k) s ON t.a = s.k SET t.b = 10",
+        "INSERT IGNORE INTO t VALUES (3, 0, 0) ON DUPLICATE KEY UPDATE b = 10",
+    ] {
+        assert_eq!(ask(&mut session, update).await, taken, "{update}");
+    }
     assert_eq!(
         ask(&mut session, "UPDATE t SET b = 11 WHERE a = 1").await,
         "affected 1"
