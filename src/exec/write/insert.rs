@@ -28,7 +28,6 @@ use crate::catalog::Table;
 use crate::ceiling;
 use crate::error::{Error, Result};
 use crate::exec::pace::Pace;
-use crate::exec::row::PairRow;
 use crate::index;
 use crate::kv::{Key, Space};
 use crate::sql::bound::{Insert, InsertKind, InsertSource, InsertValue};
@@ -51,6 +50,8 @@ pub(super) struct Proposed {
     pub(super) values: Vec<Value<'static>>,
     pub(super) key: Key,
     pub(super) id: counted::Id,
+    /// Which row of the statement it is, from 1.
+    pub(super) number: usize,
 }
 
 /// What became of the rows.
@@ -150,13 +151,18 @@ impl<'a> Inserter<'a> {
             have_made.push(is_made);
         }
         counted::fill(self.table(), &mut rows, env).await?;
-        let keyed = rows.into_iter().zip(have_made);
-        let keyed = keyed.map(|(mut values, is_made)| {
+        let keyed = rows.into_iter().zip(have_made).zip(env.given_before + 1..);
+        let keyed = keyed.map(|((mut values, is_made), row_number)| {
             self.table().fill_spread(&mut values)?;
             let key = row::key(self.table(), &values)?;
             let number = told.number(&values);
             let id = counted::Id { number, is_made };
-            Ok(Proposed { values, key, id })
+            Ok(Proposed {
+                values,
+                key,
+                id,
+                number: row_number,
+            })
         });
         keyed.collect()
     }
@@ -234,7 +240,7 @@ impl<'a> Inserter<'a> {
         self.insert.source.values().len() == 1 && self.insert.kind != InsertKind::InsertIgnore
     }
 
-    fn is_lenient(&self) -> bool {
+    pub(super) fn is_lenient(&self) -> bool {
         self.insert.kind == InsertKind::InsertIgnore || !self.env().ctx.mode.strict
     }
 
@@ -397,7 +403,7 @@ impl<'a> Inserter<'a> {
         (key, old): (&Key, &[Value<'static>]),
         counts: &mut Counts,
     ) -> Result<()> {
-        let new = self.updated(old, &row.values)?;
+        let new = self.updated(old, row)?;
         let new = self.dated(old, new)?;
         if row::same(&new, old) {
             counts.affected += u64::from(self.env().found_rows);
@@ -450,44 +456,6 @@ impl<'a> Inserter<'a> {
         self.changer
             .change(&row.key, Some(&old), Some(&merged))
             .await
-    }
-
-    /// The row after `ON DUPLICATE KEY UPDATE`.
-    fn updated(
-        &self,
-        old: &[Value<'static>],
-        proposed: &[Value<'static>],
-    ) -> Result<Vec<Value<'static>>> {
-        let at = Stored {
-            ctx: &self.env().ctx,
-            row_number: 1,
-            lenient: self.is_lenient(),
-        };
-        let mut new = old.to_vec();
-        for (column_idx, expr) in &self.insert.on_duplicate {
-            let pair = PairRow {
-                old: &new,
-                new: proposed,
-            };
-            let value = eval_exact(expr, &pair, &self.env().ctx)?.into_owned();
-            let column = self.insert.changed_column(*column_idx);
-            let Some(column) = column.filter(|_| !expr.is_column(*column_idx)) else {
-                continue;
-            };
-            let value = at.coerce(value, column)?;
-            if let Some(slot) = new.get_mut(*column_idx) {
-                *slot = value;
-            }
-        }
-        let is_same = row::same(&new, old);
-        if !is_same {
-            let is_assigned = |idx| self.insert.updates(idx);
-            row::touch(&self.insert.table, &mut new, &is_assigned, &self.env().ctx)?;
-        }
-        if !is_same || self.changer.is_dated() {
-            self.renewal().stamp(&self.insert.table, &mut new)?;
-        }
-        Ok(new)
     }
 }
 

@@ -1,15 +1,17 @@
-//! What an INSERT puts in the place of an old row: dated, and with its end.
+//! What an INSERT puts in the place of an old row, or makes of it: dated, and with its end.
 
 use std::borrow::Cow;
 
 use super::duplicate_entry;
 use super::expiry::Renewal;
 use super::insert::{Counts, Inserter, Proposed};
-use super::row;
+use super::row::{self, Stored};
 use super::versions::Before;
 use crate::catalog::{ColumnPlace, Table};
 use crate::error::Result;
+use crate::exec::row::PairRow;
 use crate::sql::bound::InsertKind;
+use crate::sql::eval::eval_exact;
 use crate::types::Value;
 
 impl<'a> Inserter<'a> {
@@ -24,6 +26,44 @@ impl<'a> Inserter<'a> {
             self.changer.change(&row.key, old, Some(values)).await?;
         }
         Ok(values.is_some())
+    }
+
+    /// The row after `ON DUPLICATE KEY UPDATE`.
+    pub(super) fn updated(
+        &self,
+        old: &[Value<'static>],
+        proposed: &Proposed,
+    ) -> Result<Vec<Value<'static>>> {
+        let at = Stored {
+            ctx: &self.env().ctx,
+            row_number: proposed.number,
+            lenient: self.is_lenient(),
+        };
+        let mut new = old.to_vec();
+        for (column_idx, expr) in &self.insert.on_duplicate {
+            let pair = PairRow {
+                old: &new,
+                new: &proposed.values,
+            };
+            let value = eval_exact(expr, &pair, &self.env().ctx)?.into_owned();
+            let column = self.insert.changed_column(*column_idx);
+            let Some(column) = column.filter(|_| !expr.is_column(*column_idx)) else {
+                continue;
+            };
+            let value = at.coerce(value, column)?;
+            if let Some(slot) = new.get_mut(*column_idx) {
+                *slot = value;
+            }
+        }
+        let is_same = row::same(&new, old);
+        if !is_same {
+            let is_assigned = |idx| self.insert.updates(idx);
+            row::touch(&self.insert.table, &mut new, &is_assigned, &self.env().ctx)?;
+        }
+        if !is_same || self.changer.is_dated() {
+            self.renewal().stamp(&self.insert.table, &mut new)?;
+        }
+        Ok(new)
     }
 
     /// The row in the place of `old`, as it is dated; `None`, with a warning, when a deletion hides it.

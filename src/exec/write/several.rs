@@ -44,6 +44,8 @@ struct Counts {
 /// A row that is to be changed: its key, and the values that are assigned.
 struct Wanted<'r> {
     key: Key,
+    /// Which of the rows it is, from 1, in the order in which they change.
+    number: usize,
     values: &'r [Value<'static>],
 }
 
@@ -135,6 +137,9 @@ impl Work<'_> {
         } else {
             wanted.sort_by(|a, b| a.key.cmp(&b.key));
         }
+        for (number, one) in (1..).zip(&mut wanted) {
+            one.number = number;
+        }
         let mut pace = Pace::default();
         for batch in wanted.chunks(BATCH_ROWS) {
             self.changer.env.cancel.check()?;
@@ -179,7 +184,11 @@ impl Work<'_> {
                 let first = self.first_output + table.key.len();
                 let until = first + self.target.assigned.len();
                 let values = row.get(first..until).unwrap_or_default();
-                wanted.push(Wanted { key, values });
+                wanted.push(Wanted {
+                    key,
+                    number: 0,
+                    values,
+                });
             }
         }
         Ok(wanted)
@@ -250,7 +259,7 @@ impl Work<'_> {
         let env = self.changer.env;
         let at = Stored {
             ctx: &env.ctx,
-            row_number: 1,
+            row_number: wanted.number,
             lenient: self.change.ignore || !env.ctx.mode.strict,
         };
         let table = &self.target.table;
