@@ -69,6 +69,7 @@ struct KeyScan {
     space: Space,
     reverse: bool,
     work: Work,
+    cancel: Arc<CancelToken>,
 }
 
 enum Work {
@@ -91,7 +92,7 @@ impl Merger {
             .branches
             .into_iter()
             .partition(|branch| branch.in_key_order);
-        let scan = |branch: MergeBranch| KeyScan::new(table, branch, reverse);
+        let scan = |branch: MergeBranch| KeyScan::new(table, branch, (reverse, means.cancel));
         let lanes = in_order.into_iter().map(|branch| Lane {
             source: Source::Scan(scan(branch)),
             keys: VecDeque::new(),
@@ -235,8 +236,10 @@ pub(super) async fn overlap(
 ) -> Result<Overlap> {
     let [one, two] = pair;
     let mut pages = Vec::new();
+    // One page of each: nobody has to stop it.
+    let cancel = Arc::default();
     for branch in [one, two] {
-        let mut scan = KeyScan::new(table, branch.clone(), false);
+        let mut scan = KeyScan::new(table, branch.clone(), (false, &cancel));
         pages.push(scan.page(view, table).await?.unwrap_or_default());
     }
     let ends = pages.iter().filter(|page| PAGE_KEYS <= page.len());
@@ -302,7 +305,11 @@ impl Lane {
 }
 
 impl KeyScan {
-    fn new(table: &Table, branch: MergeBranch, reverse: bool) -> KeyScan {
+    fn new(
+        table: &Table,
+        branch: MergeBranch,
+        (reverse, cancel): (bool, &Arc<CancelToken>),
+    ) -> KeyScan {
         let work = match branch.entries {
             Entries::Keys(keys) => Work::Keys(VecDeque::from(keys)),
             Entries::Ranges(ranges) => Work::Ranges {
@@ -315,6 +322,7 @@ impl KeyScan {
             space: space_of(table, branch.key),
             reverse,
             work,
+            cancel: Arc::clone(cancel),
         }
     }
 
@@ -324,7 +332,7 @@ impl KeyScan {
             Work::Keys(keys) if keys.is_empty() => return Ok(None),
             Work::Keys(keys) => {
                 let keys: Vec<Key> = keys.drain(..keys.len().min(PAGE_KEYS)).collect();
-                let values = view.rows(self.space, &keys).await?;
+                let values = view.rows(self.space, &keys, &self.cancel).await?;
                 let found = keys.into_iter().zip(values);
                 let found = found.filter_map(|(key, value)| Some((key, value?)));
                 return self.primary_keys(&Batch::Rows(found.collect()), table);

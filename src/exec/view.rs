@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::cancel::CancelToken;
 use super::growth::Growth;
 use super::woven::Woven;
 use crate::ceiling;
@@ -175,10 +176,16 @@ impl View {
     /// The rows of all of many keys, in their order.
     ///
     /// # Errors
-    /// Those of the engine; 1041 when the process has no memory for them.
-    pub async fn rows(&self, space: Space, keys: &[Key]) -> Result<Vec<Option<Bytes>>> {
+    /// Those of the engine; 1041 when the process has no memory for them; 1317 and its like.
+    pub async fn rows(
+        &self,
+        space: Space,
+        keys: &[Key],
+        cancel: &CancelToken,
+    ) -> Result<Vec<Option<Bytes>>> {
         let mut rows = Vec::with_capacity(keys.len());
         while let Some(next) = kv::some_keys(keys, rows.len()) {
+            cancel.check()?;
             rows.extend(self.first_rows(space, next).await?);
         }
         Ok(rows)

@@ -187,7 +187,7 @@ impl Probes {
         let (found, parts) = match self.at {
             None => (Batch::Rows(Vec::new()), Vec::new()),
             Some((_, Places::Keys(keys))) => {
-                let values = view.rows(space, &keys).await?;
+                let values = view.rows(space, &keys, &frame.nest.cancel).await?;
                 rows_and_parts(keys, values)
             }
             Some((_, Places::Ranges(ranges))) => {

@@ -236,21 +236,6 @@ impl<'a> Changer<'a> {
         Ok(())
     }
 
-    /// The rows of all of these keys as they are stored, in their order.
-    pub(super) async fn stored_rows(
-        &mut self,
-        at: Space,
-        keys: &[Key],
-    ) -> Result<Vec<Option<Bytes>>> {
-        let view = self.transaction.view();
-        let mut rows = Vec::with_capacity(keys.len());
-        while let Some(next) = kv::some_keys(keys, rows.len()) {
-            self.env.cancel.check()?;
-            rows.extend(view.first_rows(at, next).await?);
-        }
-        Ok(rows)
-    }
-
     /// Reads entries that will be asked for, all at once; they are locked, and in order.
     pub(super) async fn read_entries(&mut self, keys: &[(Space, Key)]) -> Result<()> {
         for of_one in keys.chunk_by(|left, right| left.0 == right.0) {

@@ -310,7 +310,8 @@ impl<'a> Inserter<'a> {
         let space = space(self.table());
         let keys: Vec<Key> = sorted_keys(rows).into_iter().cloned().collect();
         self.changer.lock_all(&self.places(rows)?).await?;
-        let values = self.changer.stored_rows(space, &keys).await?;
+        let view = self.changer.transaction.view();
+        let values = view.rows(space, &keys, &self.env().cancel).await?;
         self.changer.read_entries(&self.unique_keys(rows)?).await?;
         self.changer.read_deletions(&keys).await?;
         let old = rows.iter().map(|row| {

@@ -197,7 +197,8 @@ impl Work<'_> {
     async fn batch(&mut self, batch: &[Wanted<'_>], counts: &mut Counts) -> Result<()> {
         let at = space(&self.target.table);
         let keys: Vec<Key> = batch.iter().map(|wanted| wanted.key.clone()).collect();
-        let stored = self.changer.stored_rows(at, &keys).await?;
+        let view = self.changer.transaction.view();
+        let stored = view.rows(at, &keys, &self.changer.env.cancel).await?;
         let mut changes = Vec::with_capacity(batch.len());
         for (wanted, stored) in batch.iter().zip(stored) {
             self.changer
