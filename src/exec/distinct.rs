@@ -1,8 +1,9 @@
 //! DISTINCT: which rows were met before.
 //!
-//! Rows are told apart by their bytes, [`RowBytes::identity`]; of equal ones the first is shown. When there is no room for one more, rows that are not in
-//! memory go to files, parted by hash, and each part is looked through when all rows are met: see
-//! [`LateRows`]. What was handed out before stays as it was; the late rows follow.
+//! Rows are told apart by their bytes, [`RowBytes::identity`]; of equal ones the first is shown. When there
+//! is no room for one more, rows that are not in memory go to files, parted by hash, and each part is looked
+//! through when all rows are met: see [`LateRows`]. What was handed out before stays as it was; the late
+//! rows follow.
 
 use std::sync::Arc;
 

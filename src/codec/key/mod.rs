@@ -102,13 +102,15 @@ pub fn encode_shown(
     value: &Value<'_>,
     ty: &ColumnType,
 ) -> Result<(), EncodeError> {
-    match (value, ty) {
-        (Value::Json(text), ColumnType::Json | ColumnType::Dynamic) => {
-            json::encode_text(out, text);
-            Ok(())
-        }
-        _ => encode_part(out, value, ty, Direction::Asc),
+    let is_shown = matches!(ty, ColumnType::Json | ColumnType::Dynamic);
+    let Value::Json(text) = value else {
+        return encode_part(out, value, ty, Direction::Asc);
+    };
+    if !is_shown {
+        return encode_part(out, value, ty, Direction::Asc);
     }
+    json::encode_text(out, text);
+    Ok(())
 }
 
 fn encode_stored(out: &mut Vec<u8>, stored: Stored<'_>) {

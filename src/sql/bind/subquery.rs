@@ -92,10 +92,9 @@ impl Scope<'_> {
     ) -> Result<Expr> {
         if matches!(expr, ast::Expr::Row(_)) {
             // MySQL takes rows where it means `IN`.
-            match (op, all) {
-                (CompareOp::Equal, false) => return self.in_select(expr, select, false),
-                (CompareOp::NotEqual, true) => return self.in_select(expr, select, true),
-                _ => {}
+            let (is_in, is_not_in) = (op == CompareOp::Equal, op == CompareOp::NotEqual);
+            if is_in && !all || is_not_in && all {
+                return self.in_select(expr, select, is_not_in);
             }
         }
         let expr = Box::new(self.value(expr)?);

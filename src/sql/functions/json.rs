@@ -11,13 +11,13 @@ use serde_json::Value as Json;
 use super::super::context::EvalContext;
 use super::super::eval::convert;
 use super::growing::Growing;
-use super::json_path::{Path, sorted};
+use super::json_path::Path;
 use super::{ASKED_BYTES_MIN, Call, code, of_count, of_text, result, text_bytes};
 use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 use crate::types::json::{
-    DEPTH_MAX, InvalidJson, depth, normalize, parse, write_normal, write_string,
+    DEPTH_MAX, InvalidJson, depth, in_order, normalize, parse, write_normal, write_string,
 };
 use crate::types::temporal::FSP_MAX;
 
@@ -356,7 +356,7 @@ fn keys<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let Some(Json::Object(members)) = at_path(&document, values, call)? else {
         return Ok(Value::Null);
     };
-    let names = sorted(members).into_iter();
+    let names = in_order(members).into_iter();
     of_json(&Json::Array(
         names.map(|(name, _)| Json::String(name.clone())).collect(),
     ))

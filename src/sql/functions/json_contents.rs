@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use serde_json::Value as Json;
 
 use super::json::{document, joined, of_json, quoted, text_of_json, value_of};
-use super::json_path::{Path, sorted};
+use super::json_path::Path;
 use super::json_table::{self, not_of_type, scalar_of};
 use super::watch::Watch;
 use super::{Call, result};
@@ -19,7 +19,7 @@ use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::like;
-use crate::types::json::{compare_json, write_string};
+use crate::types::json::{compare_json, in_order, write_string};
 use crate::types::{ColumnType, Value};
 
 functions! {
@@ -280,7 +280,7 @@ impl Search<'_, '_> {
                 }
             }
             Json::Object(members) => {
-                for (name, member) in sorted(members) {
+                for (name, member) in in_order(members) {
                     self.visit(member, &format!("{path}.{}", shown_name(name)), is_inside)?;
                 }
             }

@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::watch::Watch;
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
-use crate::types::json;
+use crate::types::json::in_order;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,18 +199,13 @@ pub(super) fn find_mut<'j>(steps: &[Step], document: &'j mut Json) -> Option<&'j
     Some(at)
 }
 
-/// Members in MySQL's order: by the length of their names, then by their bytes.
-pub(super) fn sorted(members: &Map<String, Json>) -> Vec<(&String, &Json)> {
-    json::in_order(members)
-}
-
 impl Step {
     /// What one step finds in one value; of [`Step::Anywhere`] see [`below`].
     fn find<'j>(&self, json: &'j Json, found: &mut Vec<&'j Json>) {
         match (self, json) {
             (Step::Member(name), Json::Object(members)) => found.extend(members.get(name)),
             (Step::AnyMember, Json::Object(members)) => {
-                found.extend(sorted(members).into_iter().map(|(_, member)| member));
+                found.extend(in_order(members).into_iter().map(|(_, member)| member));
             }
             (Step::Cell(index), Json::Array(cells)) => {
                 found.extend(index.at(cells.len()).ok().and_then(|idx| cells.get(idx)));
@@ -246,7 +241,7 @@ fn below<'j>(json: &'j Json, seen: &mut HashSet<*const Json>, found: &mut Vec<&'
     match json {
         Json::Array(cells) => cells.iter().for_each(|cell| below(cell, seen, found)),
         Json::Object(members) => {
-            for (_, member) in sorted(members) {
+            for (_, member) in in_order(members) {
                 below(member, seen, found);
             }
         }

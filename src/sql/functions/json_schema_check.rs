@@ -22,9 +22,9 @@ use number::check_number;
 pub(super) use place::check_references;
 use place::{At, ROOT, own_pointer, respelled};
 
-use super::json_path::sorted;
 use crate::error::Error;
 use crate::sql::context::EvalContext;
+use crate::types::json::in_order;
 
 /// Schemas within one another that are applied to one document: three to each level of the deepest document
 /// there is. What goes deeper refers to itself without end.
@@ -297,7 +297,7 @@ impl<'j> Check<'j> {
 
     fn members(&mut self, case: Case<'_>, members: &Map<String, Json>) -> Checked {
         self.effort.steps(members.len())?;
-        for (name, member) in sorted(members) {
+        for (name, member) in in_order(members) {
             let at = At::Member(case.value_at, name);
             let case = Case {
                 value: member,

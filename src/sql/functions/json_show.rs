@@ -7,11 +7,10 @@
 use serde_json::Value as Json;
 
 use super::json::document;
-use super::json_path::sorted;
 use super::{Call, of_count, of_text, result};
 use crate::error::Result;
 use crate::types::Value;
-use crate::types::json::{depth, write_normal, write_string};
+use crate::types::json::{depth, in_order, write_normal, write_string};
 
 functions! {
     /// Build and size of documents.
@@ -79,7 +78,7 @@ fn write_pretty(json: &Json, level: usize, out: &mut String) {
         }
         Json::Object(members) if !members.is_empty() => {
             out.push('{');
-            for (idx, (name, member)) in sorted(members).into_iter().enumerate() {
+            for (idx, (name, member)) in in_order(members).into_iter().enumerate() {
                 out.push_str(if idx == 0 { "" } else { "," });
                 new_line(level + 1, out);
                 write_string(name, out);

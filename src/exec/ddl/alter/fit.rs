@@ -75,11 +75,12 @@ fn is_made_zero(stored: &Value<'_>, given: &Value<'_>) -> bool {
 
 /// Whether a string has lost bytes: a `CHAR` is without spaces at its end.
 fn is_shorter(stored: &Value<'_>, given: &Value<'_>) -> bool {
-    match (stored, given) {
-        (Value::Text(stored), Value::Text(given)) => stored.len() < given.len(),
-        (Value::Text(stored), Value::Bytes(given)) => stored.len() < given.len(),
-        _ => false,
-    }
+    let is_string = matches!(given, Value::Text(_) | Value::Bytes(_));
+    let Value::Text(stored) = stored else {
+        return false;
+    };
+    let given = given.as_bytes().filter(|_| is_string);
+    given.is_some_and(|given| stored.len() < given.len())
 }
 
 /// Whether old rows are converted as they are read.
