@@ -346,7 +346,7 @@ def value_20mb(driver):
     value = bytes(range(256)) * (LARGE_BYTES // 256) + bytes(LARGE_BYTES % 256)
     with closing(driver.connect()) as connection:
         rows(connection, "CREATE TABLE large (id INT PRIMARY KEY, " + ", ".join(f"v{n} LONGBLOB" for n in range(10)) + ")")
-        # One value is at most 2 MiB (dialect §1): ten of them are one row, and go as one.
+        # One value is at most 2 MiB (docs/limits.md): ten of them are one row, and go as one.
         part = LARGE_BYTES // 10
         values = [value[start:start + part] for start in range(0, LARGE_BYTES, part)]
         places = ", ".join([driver.mark] * 10)

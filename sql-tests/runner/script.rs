@@ -357,7 +357,7 @@ impl Run<'_> {
         let mut client = Client::connect(self.target.address, self.target.database, end)
             .map_err(|e| format!("cannot connect: {e}"))?;
         if self.target.labels.contains(&"mariadb") {
-            // The collation of the dialect: bytes, no padding.
+            // The server's collation: bytes, no padding.
             let sql = "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin";
             client.execute(sql).map_err(|e| e.to_string())?;
         }

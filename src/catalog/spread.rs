@@ -1,5 +1,5 @@
 //! Spread keys: a leading part of a primary key that the server computes from other columns of the
-//! key, so that rows with rising keys do not all go to one place (dialect §5).
+//! key, so that rows with rising keys do not all go to one place (docs/spread.md).
 //!
 //! ```text
 //!   hash8(c, …)  hash32(c, …)  hash64(c, …)     the upper bits of a hash of the columns

@@ -38,7 +38,7 @@ use crate::kv::{CommitError, Engine, Space, WriteSet};
 /// The space that holds the definitions.
 pub const SYSTEM_SPACE: Space = Space(0);
 
-/// The database that exists from the start (dialect §1).
+/// The database that exists from the start.
 pub const DEFAULT_DATABASE: &str = "default";
 
 /// Tables and views of all databases together. Each costs memory for its definition, a table a storage

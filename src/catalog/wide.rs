@@ -1,4 +1,4 @@
-//! What makes a table a wide one: columns that nobody declared (dialect §5).
+//! What makes a table a wide one: columns that nobody declared (docs/wide.md).
 //!
 //! A *named* column is stored under its name, beside the type that its value was written with. It comes
 //! from a statement that names it, or from an index that does; a *pattern* gives the names that match

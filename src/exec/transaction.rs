@@ -2,7 +2,7 @@
 //!
 //! Reads see one snapshot, taken at the first statement, plus the transaction's own writes. Writes
 //! wait in the [`Overlay`](super::view::Overlay) until the commit, which checks that every row that was
-//! read for writing is unchanged: snapshot isolation, the first committer wins (architecture §3). A
+//! read for writing is unchanged: snapshot isolation, the first committer wins (docs/durability.md, Isolation). A
 //! statement's writes are gathered in [`StatementWrites`] first, so that a failed statement leaves no
 //! trace. Under `READ COMMITTED` each statement reads a snapshot of its own ([`Transaction::reads_anew`]);
 //! the commit compares with the oldest that something was written from. `undo` is how it goes back.

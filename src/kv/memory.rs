@@ -19,7 +19,7 @@ use super::{
     Limits, Page, Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
 };
 
-/// Sizes that no statement within the dialect's limits reaches.
+/// Sizes that no statement within the limits of docs/limits.md reaches.
 const LIMITS: Limits = Limits {
     key_bytes_max: 32 << 10,
     value_bytes_max: 65 << 20,

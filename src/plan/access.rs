@@ -2,7 +2,7 @@
 //!
 //! A plan holds byte bounds ready for `kv`, the residual filter and what the order of the rows is
 //! good for. It never reads data. The paths there are, and which is the best, is in `candidates`;
-//! refusals (dialect §2 and §3) end here.
+//! refusals end here.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Refusals of dialect §2 and §3: their data and their text.
+//! Refusals of access paths: their data and their text.
 //!
 //! The text begins with Lindorm's sentence, because people search for it, then says what is missing
 //! and what would help.

@@ -7,14 +7,14 @@ use crate::sql::bound::{Aggregate, Hints, OrderBy};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
 
-/// Keys one statement may fetch one by one, unless a variable says otherwise (dialect §2).
+/// Keys one statement may fetch one by one, unless a variable says otherwise (docs/limits.md).
 pub const MULTI_GET_ROWS_MAX: u64 = 2000;
 
 /// How far ahead of the clock a hint may date a write, in milliseconds, unless it is set otherwise: more
 /// than clocks of servers differ by, far less than what a wrong unit gives.
 pub const CLOCK_SKEW_MS_MAX: u64 = 300_000;
 /// Rows that a `LIMIT` may let an unfiltered statement read, unless an option says otherwise
-/// (dialect §3).
+/// (docs/limits.md).
 pub const FULL_SCAN_LIMIT_MAX: u64 = 10_000;
 
 /// What the server and the session permit.

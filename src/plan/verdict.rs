@@ -160,7 +160,7 @@ pub enum End {
     TooManySpans,
 }
 
-/// What permits a full scan (dialect §3).
+/// What permits a full scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// `_l_allow_filtering_`.

@@ -137,7 +137,7 @@ pub struct Mode {
     pub only_full_group_by: bool,
     /// `NO_AUTO_VALUE_ON_ZERO`.
     pub no_auto_value_on_zero: bool,
-    /// `LINDORM`: `INSERT` means `UPSERT` (dialect §4).
+    /// `LINDORM`: `INSERT` means `UPSERT`.
     pub lindorm: bool,
 }
 

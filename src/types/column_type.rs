@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::literal::string_literal;
 
-/// The type of a column (dialect §1) or of an expression.
+/// The type of a column or of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ColumnType {
     /// The type of a bare `NULL`; never of a column.
     Null,
-    /// That of a dynamic column (dialect §5): each row's value has a type of its own. Never of a
+    /// That of a dynamic column (docs/wide.md): each row's value has a type of its own. Never of a
     /// declared column; a client sees texts.
     Dynamic,
     /// `BOOLEAN`, `BOOL`: a `TINYINT` whose display length is 1.
@@ -228,7 +228,7 @@ impl ColumnType {
         }
     }
 
-    /// Whether a column of this type can be part of a key or index (dialect §1): neither `JSON`
+    /// Whether a column of this type can be part of a key or index: neither `JSON`
     /// nor what has another type in each row.
     pub fn can_be_in_key(&self) -> bool {
         !matches!(

@@ -55,7 +55,7 @@ fn push(out: &mut String, number: &impl std::fmt::Display) {
     let _ = write!(out, "{number}");
 }
 
-/// A string literal of the dialect; control bytes that have no escape of their own are shown
+/// A string literal of SQL; control bytes that have no escape of their own are shown
 /// by number.
 fn push_quoted(out: &mut String, text: &str) {
     out.push('\'');

@@ -66,8 +66,8 @@ mod flag {
 }
 
 /// The most columns of one kind (present, `NULL`, dynamic) in one row: the counts are 16 bits.
-/// Dialect §1 allows 4096 declared ones.
+/// 4096 are declared at most (docs/limits.md).
 const COLUMNS_MAX: usize = u16::MAX as usize;
 
-/// The most bytes of one row (dialect §1).
+/// The most bytes of one row (docs/limits.md).
 pub const ROW_BYTES_MAX: usize = 64 * 1024 * 1024;

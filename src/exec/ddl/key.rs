@@ -98,7 +98,7 @@ fn check_key_column(table: &Table, column_idx: usize, columns: &[ast::ColumnDef]
     }
 }
 
-/// Gives a table without primary key its hidden `_rowid` (dialect §1), and says what that means.
+/// Gives a table without primary key its hidden `_rowid`, and says what that means.
 pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
     ctx.warnings
         .add(WarningLevel::Warning, Code::NoPrimaryKey, || {
@@ -124,7 +124,7 @@ pub(super) fn hide_key(table: &mut Table, ctx: &EvalContext) -> Result<()> {
     Ok(())
 }
 
-/// `AUTO_INCREMENT`: one integer column, the first of a key. BIGINT ids are spread (dialect §5) unless the
+/// `AUTO_INCREMENT`: one integer column, the first of a key. BIGINT ids are spread (docs/loading.md) unless the
 /// table or the session says that they are counted; there is no room to spread those of smaller types.
 pub(super) fn define_auto_increment(
     table: &mut Table,

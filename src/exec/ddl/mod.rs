@@ -1,5 +1,5 @@
 //! From the text of CREATE TABLE to a table's definition: what MySQL allows, within this server's
-//! limits (dialect §1). Here is the table as a whole; its columns and its key have files of their
+//! limits (docs/limits.md). Here is the table as a whole; its columns and its key have files of their
 //! own.
 
 pub mod alter;
@@ -155,7 +155,7 @@ fn check_columns(columns: &[ast::ColumnDef], declared_count: usize) -> Result<()
     Ok(())
 }
 
-/// Accepts utf8mb4 and its kin; another collation is replaced with a warning (dialect §1).
+/// Accepts utf8mb4 and its kin; another collation is replaced with a warning.
 ///
 /// # Errors
 /// 1115 for another character set.

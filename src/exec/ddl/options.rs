@@ -13,7 +13,7 @@ use crate::sql::context::{EvalContext, WarningLevel};
 /// Values of [`COMPRESSION`] that are done: blocks of files are always compressed by LZ4.
 const COMPRESSIONS: [&str; 2] = ["ZSTD", "LZ4"];
 
-/// Table options (dialect §5) that are kept and shown as they are given; [`COMPRESSION`] alone has an effect.
+/// Table options that are kept and shown as they are given; [`COMPRESSION`] alone has an effect.
 pub(super) const KEPT: [&str; 8] = [
     COMPRESSION,
     "NUMREGIONS",

@@ -26,7 +26,7 @@ pub struct Planned {
 /// Plans a join.
 ///
 /// # Errors
-/// Refusals of dialect §2 and §3; those of the engine.
+/// Refusals of access paths; those of the engine.
 pub async fn planned(
     shape: &Shape,
     (filter, wanted): (Option<&Expr>, Wanted<'_>),

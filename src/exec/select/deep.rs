@@ -112,7 +112,7 @@ impl Deep {
 /// The plan of the join of a SELECT whose subqueries are answered as far as they can be.
 ///
 /// # Errors
-/// Refusals of dialect §2 and §3; those of the engine.
+/// Refusals of access paths; those of the engine.
 pub(super) async fn plan(
     program: &Program,
     shape: &Shape,

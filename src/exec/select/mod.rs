@@ -200,7 +200,7 @@ fn rows_count(expr: &Expr, ctx: &EvalContext) -> Result<u64> {
 /// Plans the table access of a SELECT. A plan in doubt is not to be run: see [`TablePlan::doubt`].
 ///
 /// # Errors
-/// Refusals of dialect §2 and §3.
+/// Refusals of access paths.
 pub fn plan(program: &Program, table: &Table, env: &Env) -> Result<TablePlan> {
     with_request(program, table, env, (plan::plan_table, Estimates::Offered))
 }

@@ -1,4 +1,4 @@
-//! When rows end: what a write says about it (dialect §5).
+//! When rows end: what a write says about it (docs/wide.md).
 //!
 //! A row ends as a whole, at the earliest of what the table's option, the table's column and the
 //! statement's hint say; the entries of its indexes end with it. A row that is written again counts

@@ -15,14 +15,14 @@ use crate::types::coerce::{self, Problem, StoreMode};
 use crate::types::temporal::DateRules;
 use crate::types::{ColumnType, Decimal, Value};
 
-/// Bytes of an encoded key (dialect §1).
+/// Bytes of an encoded key (docs/limits.md).
 pub const KEY_BYTES_MAX: usize = 30 * 1024;
 
-/// Bytes of the value of one key column (dialect §1, `max_key_column_bytes`), whatever its encoding
+/// Bytes of the value of one key column (docs/limits.md), whatever its encoding
 /// adds.
 pub const KEY_COLUMN_BYTES_MAX: usize = 2 * 1024;
 
-/// Bytes of an encoded row (dialect §1).
+/// Bytes of an encoded row (docs/limits.md).
 pub const ROW_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How the values of one row are stored.

@@ -1,4 +1,4 @@
-//! When a write is dated, and what it does to a row that keeps versions (dialect §5).
+//! When a write is dated, and what it does to a row that keeps versions (docs/wide.md).
 //!
 //! ```text
 //!  without hint      by the session's clock, but behind all that the row and its deletion know: what

@@ -90,7 +90,7 @@ use super::{
 };
 use crate::leisure;
 
-/// A row of the dialect is at most 64 MiB and a key 30 KiB; the storage library takes keys below
+/// A row is at most 64 MiB and a key 30 KiB (docs/limits.md); the storage library takes keys below
 /// 64 KiB. A write set is held in memory some three times while it is written.
 const LIMITS: Limits = Limits {
     key_bytes_max: 32 << 10,

@@ -1,4 +1,4 @@
-//! From a predicate and a key to spans: the leftmost match of dialect §2.
+//! From a predicate and a key to spans: the leftmost match (README, Prefix scan).
 //!
 //! ```text
 //!   shape       constants folded, NOT pushed down, AND flattened: a list of conjuncts

@@ -111,7 +111,7 @@ pub enum Method {
 /// the row of the join.
 ///
 /// # Errors
-/// Refusals of dialect §2 and §3.
+/// Refusals of access paths.
 pub fn table_plan(
     setting: &Setting<'_>,
     source_idx: usize,

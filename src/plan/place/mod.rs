@@ -1,5 +1,5 @@
 //! Where a constant lies among the values of a column: the one place that knows how a literal is
-//! compared in the column's type (dialect §2).
+//! compared in the column's type.
 //!
 //! It must agree with what `sql::eval` answers for the same comparison: a value outside what is
 //! said here must make the comparison false, and where the answer is *tight* a value inside must

@@ -121,7 +121,7 @@ fn at_or_behind(value: Value<'static>, is_exact: bool) -> Place {
     }
 }
 
-/// An integer compared with a TIMESTAMP is milliseconds since 1970 (dialect §1), unless it is too
+/// An integer compared with a TIMESTAMP is milliseconds since 1970 (README, Known differences), unless it is too
 /// large for that: then it is `YYYYMMDDhhmmss`.
 fn millis_of(constant: &Value<'_>) -> Option<i128> {
     let least = i128::from(*DATETIME_NUMBERS.start());

@@ -41,7 +41,7 @@ pub(super) fn none() -> Listing {
     ])
 }
 
-/// `SHOW INDEX`: MySQL's columns, then state and progress (dialect §6), then size, entries (both
+/// `SHOW INDEX`: MySQL's columns, then state and progress, then size, entries (both
 /// estimates) and last use.
 pub(super) fn index(table: &Table, shared: &Shared, zone: &Zone) -> Listing {
     let mut listing = none();

@@ -78,7 +78,7 @@ pub enum Kind {
 /// The last second that `timestamp` may be set to: 2038-01-19 03:14:07, the last of a TIMESTAMP.
 const MOMENT_SECONDS_MAX: f64 = 2_147_483_647.0;
 
-/// The words of `sql_mode`; `LINDORM` is ours (dialect §4). The combination modes expand.
+/// The words of `sql_mode`; `LINDORM` is ours. The combination modes expand.
 pub const SQL_MODES: &[&str] = &[
     "REAL_AS_FLOAT",
     "PIPES_AS_CONCAT",

@@ -1,4 +1,4 @@
-//! Columns that nobody declared (dialect §5): a statement is bound until all of them are known.
+//! Columns that nobody declared (docs/wide.md): a statement is bound until all of them are known.
 //!
 //! Positions of columns are fixed by the definitions of the tables, so that a name without
 //! declaration must be part of the definition before the statement is bound. Which names those are only

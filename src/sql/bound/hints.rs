@@ -1,6 +1,6 @@
 //! What a statement asks of how its rows are read and written, beside what they are.
 
-/// The hints of dialect §2 that a statement may carry.
+/// The hints that a statement may carry.
 #[derive(Debug, Clone, Default)]
 pub struct Hints {
     /// `_l_allow_filtering_`.

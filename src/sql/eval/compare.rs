@@ -368,7 +368,7 @@ fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option
     Ok(moment::datetime(a, ctx)?.map(|at| at.cmp(&other)))
 }
 
-/// The microseconds since 1970 that an integer beside a TIMESTAMP means: milliseconds (dialect §1),
+/// The microseconds since 1970 that an integer beside a TIMESTAMP means: milliseconds (README, Known differences),
 /// unless it is so large that it must be `YYYYMMDDhhmmss`.
 fn millis_of(number: &Value<'_>) -> Option<i128> {
     const DATES_FROM: i128 = 10_000_101_000_000;

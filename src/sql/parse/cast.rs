@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::sql::ast::Expr;
 use crate::sql::expr::CastType;
 
-/// Most digits of a `DECIMAL` (dialect §1).
+/// Most digits of a `DECIMAL` (docs/limits.md).
 const DECIMAL_PRECISION_MAX: u8 = 38;
 
 /// Most digits behind the point of a `DECIMAL`.

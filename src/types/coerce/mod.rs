@@ -1,4 +1,4 @@
-//! Storing a value in a column: MySQL's conversions on assignment, and dialect §1.
+//! Storing a value in a column: MySQL's conversions on assignment, within the limits of docs/limits.md.
 //!
 //! In strict mode whatever does not fit is a [`Problem`], an error; else the nearest value is
 //! stored and the problem is a warning. `NULL` passes: whether a column takes it is not asked here.
@@ -22,7 +22,7 @@ use super::temporal::{DateRules, Timestamp, Zone};
 use super::value::Value;
 use crate::error::{Code, Error};
 
-/// `max_value_bytes` unless set otherwise: 2 MiB (dialect §1).
+/// `max_value_bytes` unless set otherwise: 2 MiB (docs/limits.md).
 pub const VALUE_BYTES_MAX_DEFAULT: usize = 2 << 20;
 
 /// Characters of a value that an error text repeats, as in MySQL.

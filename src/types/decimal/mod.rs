@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use wide::Wide;
 
 /// The most digits of a number, before and after the point together. MySQL allows 65; 38 is what
-/// fits an `i128`, and dialect §1 allows no more.
+/// fits an `i128`.
 pub const DIGITS_MAX: u8 = 38;
 
 /// The most digits after the point, as in MySQL.
