@@ -2,7 +2,7 @@
 //!
 //! Unique, rising for each connection, and spread: five bits of shard, from the number of the
 //! connection, go before the time, so that concurrent inserts write to 32 places of the table and
-//! not all to its end (docs/loading.md, `AUTO_INCREMENT`). The rows of one connection lie in the order of their
+//! not all to its end (docs/loading.md). The rows of one connection lie in the order of their
 //! inserts, which many a client takes for granted.
 //! Nothing is stored: the clock restarts the sequence. Should the clock go back behind a restart,
 //! an id may come twice; the insert that meets it fails its `must_be_absent` check, and
