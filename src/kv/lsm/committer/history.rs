@@ -177,8 +177,8 @@ mod tests {
             }
         }
         let deadline = Instant::now() + Duration::from_mins(1);
-        let last = read.last().map_or(Ts(0), |(snapshot, _)| snapshot.ts());
-        let memtable = filled_behind(&engine, (last, deadline), &mut rng).await;
+        let last_ts = read.last().map_or(Ts(0), |(snapshot, _)| snapshot.ts());
+        let memtable = filled_behind(&engine, (last_ts, deadline), &mut rng).await;
         // One in the middle cannot be removed.
         let tree = dir.path().join("lsm/keyspaces/1");
         let newest_id = || engine.base().unwrap().tree().current_version().id();
